@@ -1,0 +1,41 @@
+# The entry points for people and for continuous integration. `make` alone lists them.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+.PHONY: help demo test bench lint build install
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
+
+demo: ## build Orange and show what it does, without any agent account
+	@bash scripts/install-deps demo
+	cargo build --locked
+	bash scripts/demo
+
+test: ## check format and lints, then run all tests
+	@bash scripts/install-deps test
+	cargo fmt --all -- --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	@if cargo nextest --version >/dev/null 2>&1; then \
+		set -x; cargo nextest run --workspace --locked; \
+	else \
+		set -x; cargo test --workspace --locked; \
+	fi
+
+bench: ## measure Orange and its peers, and write docs/benchmarks.md
+	@bash scripts/install-deps bench
+	cargo build --release --locked
+	cargo run --release --locked -p orange-bench -- --write docs/benchmarks.md
+
+lint: ## check format and lints only
+	cargo fmt --all -- --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	@if [ -e scripts/lint ]; then set -x; bash scripts/lint; fi
+
+build: ## build Orange for release (target/release/orange)
+	cargo build --release --locked
+
+install: ## install Orange for this user, into ~/.cargo/bin
+	cargo install --path crates/orange --locked

@@ -1,0 +1,73 @@
+//! Closed sets of words (priorities, statuses, …): one macro gives each its spelling, parser and list.
+
+/// A value that is not one of the allowed words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{value:?} is not a {what}; allowed: {}", allowed.join(", "))]
+pub struct NotAllowed {
+    pub what: &'static str,
+    pub value: String,
+    pub allowed: Vec<&'static str>,
+}
+
+/// Declares an enum whose variants are words in files, on the command line and in JSON.
+#[macro_export]
+macro_rules! choice {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident ($what:literal) { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        $vis enum $name { $($(#[$vmeta])* $variant),+ }
+
+        impl $name {
+            pub const ALL: &'static [$name] = &[$($name::$variant),+];
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::choice::NotAllowed;
+            fn from_str(word: &str) -> std::result::Result<Self, Self::Err> {
+                match word {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err($crate::choice::NotAllowed {
+                        what: $what,
+                        value: word.to_owned(),
+                        allowed: Self::WORDS.to_vec(),
+                    }),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+                let word = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                word.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl $crate::task::FieldValue for $name {
+            const SHAPE: $crate::task::Shape = $crate::task::Shape::Text;
+            fn read(value: serde_json::Value) -> std::result::Result<Self, String> {
+                let word = <String as $crate::task::FieldValue>::read(value)?;
+                word.parse().map_err(|error: $crate::choice::NotAllowed| error.to_string())
+            }
+            fn write(&self) -> serde_json::Value {
+                serde_json::Value::String(self.as_str().to_owned())
+            }
+        }
+    };
+}

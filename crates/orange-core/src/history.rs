@@ -1,0 +1,364 @@
+//! history.jsonl: one event a line. What an event is, and how lines are read, old ones included.
+
+#![warn(clippy::wildcard_enum_match_arm)]
+
+use crate::Timestamp;
+use crate::task::{FieldMap, Status};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Written into a task's first event; a later format will read this one by its number.
+pub const FORMAT: u32 = 1;
+
+/// What happened. Words we do not know are kept as they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventType {
+    TaskCreated,
+    TaskAdopted,
+    TaskUpdated,
+    TaskDeleted,
+    TaskRestored,
+    StatusChanged,
+    HookCompleted,
+    HookFailed,
+    HookSkipped,
+    TransitionFinished,
+    FieldsRestored,
+    JournalRecovered,
+    FrontmatterRebuilt,
+    ContextChanged,
+    Other(String),
+}
+
+const WORDS: &[(EventType, &str)] = &[
+    (EventType::TaskCreated, "task.created"),
+    (EventType::TaskAdopted, "task.adopted"),
+    (EventType::TaskUpdated, "task.updated"),
+    (EventType::TaskDeleted, "task.deleted"),
+    (EventType::TaskRestored, "task.restored"),
+    (EventType::StatusChanged, "status.changed"),
+    (EventType::HookCompleted, "hook.completed"),
+    (EventType::HookFailed, "hook.failed"),
+    (EventType::HookSkipped, "hook.skipped"),
+    (EventType::TransitionFinished, "transition.finished"),
+    (EventType::FieldsRestored, "fields.restored"),
+    (EventType::JournalRecovered, "journal.recovered"),
+    (EventType::FrontmatterRebuilt, "frontmatter.rebuilt"),
+    (EventType::ContextChanged, "context.changed"),
+];
+
+impl EventType {
+    pub fn as_str(&self) -> &str {
+        if let EventType::Other(word) = self {
+            return word;
+        }
+        WORDS
+            .iter()
+            .find(|(kind, _)| kind == self)
+            .map_or("", |(_, word)| word)
+    }
+
+    fn from_word(word: &str) -> EventType {
+        WORDS.iter().find(|(_, known)| *known == word).map_or_else(
+            || EventType::Other(word.to_owned()),
+            |(kind, _)| kind.clone(),
+        )
+    }
+}
+
+impl Serialize for EventType {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for EventType {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(EventType::from_word(&std::borrow::Cow::<str>::deserialize(
+            deserializer,
+        )?))
+    }
+}
+
+/// A change to the body that goes with an event; applied in the same write as the frontmatter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchiveSection {
+    pub section: String,
+    pub round: u32,
+}
+
+/// One line of the journal. A flat record, because that is what stands in the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    #[serde(rename = "type")]
+    pub kind: EventType,
+    #[serde(alias = "at")]
+    pub timestamp: Timestamp,
+    /// Present on every event that changes a field; counts them from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Ties a status change to what is journalled of its hooks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transition: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The hooks that have to be carried out after a status change, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archive: Vec<ArchiveSection>,
+    /// The new value of every field this event changes.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub fields: FieldMap,
+    #[serde(flatten)]
+    pub details: Map<String, Value>,
+}
+
+impl Event {
+    pub fn new(kind: EventType, timestamp: Timestamp) -> Event {
+        Event {
+            kind,
+            timestamp,
+            revision: None,
+            by: None,
+            transition: None,
+            from: None,
+            to: None,
+            hook: None,
+            reason: None,
+            hooks: Vec::new(),
+            archive: Vec::new(),
+            fields: FieldMap::new(),
+            details: Map::new(),
+        }
+    }
+
+    pub fn by(mut self, who: &str) -> Event {
+        self.by = Some(who.to_owned());
+        self
+    }
+
+    pub fn because(mut self, reason: impl Into<String>) -> Event {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    pub fn detail(mut self, name: &str, value: impl Into<Value>) -> Event {
+        self.details.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub fn moved(mut self, from: Status, to: Status) -> Event {
+        self.from = Some(from.to_string());
+        self.to = Some(to.to_string());
+        self
+    }
+
+    pub fn to_line(&self) -> String {
+        // Serialising strings, numbers and maps with string keys cannot fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The events that this program begins a history with.
+    pub fn is_our_first(&self) -> bool {
+        matches!(self.kind, EventType::TaskCreated | EventType::TaskAdopted)
+            && self.revision.is_some()
+            && !self.fields.is_empty()
+    }
+}
+
+/// A line that is no event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadLine {
+    pub line: usize,
+    pub reason: String,
+}
+
+/// A journal as read: its events, and what could not be used.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History {
+    pub events: Vec<Event>,
+    pub bad_lines: Vec<BadLine>,
+}
+
+impl History {
+    /// Reads complete lines. Damage in the middle is reported and stepped over, never fatal.
+    pub fn parse(text: &[u8]) -> History {
+        let mut history = History::default();
+        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match serde_json::from_slice(line) {
+                Ok(event) => history.events.push(event),
+                Err(error) => history.bad_lines.push(BadLine {
+                    line: index + 1,
+                    reason: error.to_string(),
+                }),
+            }
+        }
+        history
+    }
+
+    /// The part of the journal that is ours: an older program's events before an adoption do not count.
+    pub fn own(&self) -> &[Event] {
+        match self
+            .events
+            .iter()
+            .rposition(|event| event.kind == EventType::TaskAdopted && event.is_our_first())
+        {
+            Some(start) => self.events.get(start..).unwrap_or_default(),
+            None if self.events.first().is_some_and(Event::is_our_first) => &self.events,
+            None => &[],
+        }
+    }
+
+    /// Where the folder of the task belongs, as the journal has it.
+    pub fn is_deleted(&self) -> bool {
+        self.events
+            .iter()
+            .rev()
+            .find_map(|event| match event.kind {
+                EventType::TaskDeleted => Some(true),
+                EventType::TaskRestored => Some(false),
+                EventType::TaskCreated
+                | EventType::TaskAdopted
+                | EventType::TaskUpdated
+                | EventType::StatusChanged
+                | EventType::HookCompleted
+                | EventType::HookFailed
+                | EventType::HookSkipped
+                | EventType::TransitionFinished
+                | EventType::FieldsRestored
+                | EventType::JournalRecovered
+                | EventType::FrontmatterRebuilt
+                | EventType::ContextChanged
+                | EventType::Other(_) => None,
+            })
+            .unwrap_or(false)
+    }
+
+    /// The last status change and how far its hooks got.
+    pub fn last_transition(&self) -> Option<TransitionState<'_>> {
+        let events = self.own();
+        let start = events
+            .iter()
+            .rposition(|event| event.transition.is_some() && !event.hooks.is_empty())?;
+        let (opening, later) = events.get(start..)?.split_first()?;
+        let id = opening.transition.as_deref()?;
+        let of_this = |event: &&Event| event.transition.as_deref() == Some(id);
+        let mut hooks: Vec<HookState> = opening
+            .hooks
+            .iter()
+            .map(|name| HookState {
+                name: name.clone(),
+                outcome: HookOutcome::Open,
+            })
+            .collect();
+        for event in later.iter().filter(of_this) {
+            let outcome = match event.kind {
+                EventType::HookCompleted => HookOutcome::Completed,
+                EventType::HookFailed => {
+                    HookOutcome::Failed(event.reason.clone().unwrap_or_default())
+                }
+                EventType::HookSkipped => {
+                    HookOutcome::Skipped(event.reason.clone().unwrap_or_default())
+                }
+                EventType::TaskCreated
+                | EventType::TaskAdopted
+                | EventType::TaskUpdated
+                | EventType::TaskDeleted
+                | EventType::TaskRestored
+                | EventType::StatusChanged
+                | EventType::TransitionFinished
+                | EventType::FieldsRestored
+                | EventType::JournalRecovered
+                | EventType::FrontmatterRebuilt
+                | EventType::ContextChanged
+                | EventType::Other(_) => continue,
+            };
+            if let Some(state) = hooks
+                .iter_mut()
+                .find(|state| Some(&state.name) == event.hook.as_ref())
+            {
+                state.outcome = outcome;
+            }
+        }
+        let finished = later
+            .iter()
+            .filter(of_this)
+            .any(|event| event.kind == EventType::TransitionFinished);
+        Some(TransitionState {
+            opening,
+            hooks,
+            finished,
+        })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookOutcome {
+    Open,
+    Completed,
+    Failed(String),
+    Skipped(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookState {
+    pub name: String,
+    pub outcome: HookOutcome,
+}
+
+/// A status change that asked for hooks, and what became of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransitionState<'a> {
+    pub opening: &'a Event,
+    pub hooks: Vec<HookState>,
+    pub finished: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_older_programs_keys_are_read() {
+        let text = br#"{"type":"task.created","at":"2024-01-15T10:00:00Z","by":"orchestrator"}
+{"type":"agent.spawned","at":"2024-01-15T10:00:05Z","workspace":"orange--1","session":"orange/dark-mode"}
+{"type":"message","at":"2024-01-15T10:01:00Z","role":"agent","content":"Reading"}
+"#;
+        let history = History::parse(text);
+        assert_eq!(history.events.len(), 3);
+        assert!(history.bad_lines.is_empty());
+        assert_eq!(
+            history.events[1].kind,
+            EventType::Other("agent.spawned".into())
+        );
+        assert_eq!(history.events[1].details["session"], "orange/dark-mode");
+        // Not ours: no revision, no fields. The task is to be adopted.
+        assert!(history.own().is_empty());
+    }
+
+    #[test]
+    fn a_line_keeps_what_it_does_not_understand() {
+        let line = r#"{"type":"future.thing","timestamp":"2026-01-01T00:00:00Z","revision":3,"fields":{"mood":"good"},"extra":[1,2]}"#;
+        let history = History::parse(line.as_bytes());
+        assert_eq!(history.events[0].to_line(), line);
+    }
+
+    #[test]
+    fn damage_in_the_middle_is_stepped_over() {
+        let history = History::parse(b"{\"type\":\"a\",\"timestamp\":\"2026-01-01T00:00:00Z\"}\n{oops\n\n{\"type\":\"b\",\"timestamp\":\"2026-01-01T00:00:00Z\"}\n");
+        assert_eq!(history.events.len(), 2);
+        assert_eq!(history.bad_lines[0].line, 2);
+    }
+}

@@ -1,0 +1,22 @@
+//! The pure half of Orange: what a task is, what a workflow allows, what a TASK.md says.
+//! Nothing here touches files, processes, the clock, threads or the environment.
+
+pub mod artifact;
+pub mod choice;
+pub mod config;
+pub mod gate;
+pub mod graph;
+pub mod history;
+pub mod id;
+pub mod machine;
+pub mod naming;
+pub mod reconcile;
+pub mod task;
+pub mod task_file;
+pub mod testing;
+pub mod why;
+pub mod workflow;
+pub mod yaml;
+
+/// A point in time as it stands in files: RFC 3339, UTC.
+pub use jiff::Timestamp;

@@ -1,0 +1,477 @@
+//! The machine: `decide` turns a command into an event and hooks or a refusal; `apply` turns events into
+//! a task. Nothing else changes a task's state, live or on replay.
+
+#![warn(clippy::wildcard_enum_match_arm)]
+
+use crate::Timestamp;
+use crate::artifact;
+use crate::gate::{Gate, GateProblem};
+use crate::history::{ArchiveSection, Event, EventType};
+use crate::task::{BadValue, Field, FieldMap, Status, Task};
+use crate::workflow::{Actor, By, Condition, Hook, Transition, Trigger, Workflow, hooks_for};
+use serde_json::Value;
+
+/// Another task, as far as a condition cares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Linked {
+    pub reference: String,
+    /// None: no such task.
+    pub status: Option<Status>,
+}
+
+/// What the engine found out about the surroundings; only what the wanted rows ask for is filled in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    pub blockers: Vec<Linked>,
+    pub children: Vec<Linked>,
+    /// Who holds the project's slots, and how many there are.
+    pub slots: Slots,
+    /// Err says what was looked for and not found.
+    pub merged: Option<Result<String, String>>,
+    /// Err names what is not committed.
+    pub worktree: Option<Result<(), String>>,
+    pub own_commits: Option<u64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Slots {
+    pub size: u32,
+    pub holders: Vec<String>,
+}
+
+/// Everything `decide` may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Situation<'a> {
+    pub task: &'a Task,
+    pub body: &'a str,
+    pub facts: &'a Facts,
+    pub max_rounds: u32,
+    pub now: Timestamp,
+}
+
+/// A wish to move a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Move {
+    pub to: Status,
+    pub trigger: Option<Trigger>,
+    /// A person overrides open dependencies and the missing review.
+    pub force: bool,
+}
+
+impl Move {
+    pub fn to(to: Status) -> Move {
+        Move {
+            to,
+            trigger: None,
+            force: false,
+        }
+    }
+}
+
+/// A move that may be made: what to journal, and what to do afterwards.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    pub event: Event,
+    pub hooks: Vec<Hook>,
+}
+
+/// Why a move may not be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// No row leads there from here.
+    NoRow,
+    /// There is a row, but not for this caller.
+    NotYours {
+        belongs_to: Vec<By>,
+    },
+    /// The row asks for something to be said or to have happened first.
+    NeedsTrigger {
+        triggers: Vec<Trigger>,
+    },
+    Unmet {
+        condition: Condition,
+        detail: String,
+    },
+    Gate(GateProblem),
+}
+
+/// The rows that could make this move for this caller, best match first.
+pub fn candidates<'w>(
+    workflow: &'w Workflow,
+    task: &Task,
+    actor: Actor,
+    wish: Move,
+) -> Vec<&'w Transition> {
+    workflow
+        .rows_from(task.status, task.blocked_reason)
+        .filter(|row| row.to == wish.to && open_to(row, actor, wish))
+        .collect()
+}
+
+fn open_to(row: &Transition, actor: Actor, wish: Move) -> bool {
+    row.entries_for(actor).any(|entry| match entry.when {
+        None => true,
+        Some(Trigger::FORCE) => wish.force,
+        Some(trigger) => wish.trigger == Some(trigger),
+    })
+}
+
+/// Where this caller could take the task from here, triggers aside.
+pub fn reachable(workflow: &Workflow, task: &Task, actor: Actor) -> Vec<Status> {
+    let mut statuses: Vec<Status> = Vec::new();
+    for row in workflow.rows_from(task.status, task.blocked_reason) {
+        if row.entries_for(actor).next().is_some() && !statuses.contains(&row.to) {
+            statuses.push(row.to);
+        }
+    }
+    statuses
+}
+
+/// Checks a wish against the table. Pure: the same situation always gives the same answer.
+pub fn decide(
+    workflow: &Workflow,
+    situation: Situation<'_>,
+    actor: Actor,
+    wish: Move,
+) -> Result<Decision, Refusal> {
+    let task = situation.task;
+    let rows = candidates(workflow, task, actor, wish);
+    if rows.is_empty() {
+        return Err(why_no_row(workflow, task, actor, wish));
+    }
+    let mut refusal = Refusal::NoRow;
+    for row in rows {
+        match check(row, situation, actor, wish) {
+            Ok(()) => return Ok(decision(row, situation, actor)),
+            Err(reason) => refusal = reason,
+        }
+    }
+    Err(refusal)
+}
+
+fn why_no_row(workflow: &Workflow, task: &Task, actor: Actor, wish: Move) -> Refusal {
+    let rows: Vec<&Transition> = workflow
+        .rows_from(task.status, task.blocked_reason)
+        .filter(|row| row.to == wish.to)
+        .collect();
+    if rows.is_empty() {
+        return Refusal::NoRow;
+    }
+    let triggers: Vec<Trigger> = rows
+        .iter()
+        .flat_map(|row| row.entries_for(actor))
+        .filter_map(|entry| entry.when)
+        .collect();
+    if triggers.is_empty() {
+        Refusal::NotYours {
+            belongs_to: rows.iter().flat_map(|row| row.who).copied().collect(),
+        }
+    } else {
+        Refusal::NeedsTrigger { triggers }
+    }
+}
+
+fn check(
+    row: &Transition,
+    situation: Situation<'_>,
+    actor: Actor,
+    wish: Move,
+) -> Result<(), Refusal> {
+    for condition in row.conditions {
+        let overridden =
+            *condition == Condition::DependenciesOver && wish.force && actor == Actor::Human;
+        if !overridden {
+            meets(*condition, situation).map_err(|detail| Refusal::Unmet {
+                condition: *condition,
+                detail,
+            })?;
+        }
+    }
+    match row.gate {
+        Some(gate) => gate.check(situation.body).map_err(Refusal::Gate),
+        None => Ok(()),
+    }
+}
+
+/// Is the condition met? Err says what is in the way.
+pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), String> {
+    let Situation {
+        task,
+        facts,
+        max_rounds,
+        ..
+    } = situation;
+    let demand = |met: bool, otherwise: String| if met { Ok(()) } else { Err(otherwise) };
+    match condition {
+        Condition::SummaryGiven => {
+            demand(!task.summary.trim().is_empty(), "it has no summary".into())
+        }
+        Condition::SummaryMissing => {
+            demand(task.summary.trim().is_empty(), "it has a summary".into())
+        }
+        Condition::DependenciesOver => {
+            let open = open_links(&facts.blockers);
+            demand(open.is_empty(), format!("it waits for {}", open.join(", ")))
+        }
+        Condition::DependenciesOpen => demand(
+            !open_links(&facts.blockers).is_empty(),
+            "its dependencies are over".into(),
+        ),
+        Condition::SlotFree => demand(
+            facts.slots.holders.len() < facts.slots.size as usize,
+            match facts.slots.size {
+                0 => "the project has no slots (pool_size is 0)".into(),
+                size => format!(
+                    "all {size} slots are taken, by {}",
+                    facts.slots.holders.join(", ")
+                ),
+            },
+        ),
+        Condition::CrashLimit => {
+            let limit = Workflow::named(task.workflow).crash_limit;
+            demand(
+                task.crash_count >= limit,
+                format!("{} of {limit} crashes so far", task.crash_count),
+            )
+        }
+        Condition::ChildrenOpen => demand(
+            !open_links(&facts.children).is_empty(),
+            "it has no open children".into(),
+        ),
+        Condition::ChildrenOver => {
+            let open = open_links(&facts.children);
+            demand(open.is_empty(), format!("it waits for {}", open.join(", ")))
+        }
+        Condition::WorktreeClean => facts.worktree.clone().unwrap_or(Ok(())),
+        Condition::RoundBelowMax => demand(
+            task.review_round < max_rounds,
+            format!(
+                "review round {} of {max_rounds} was the last; it can only go to reviewing or stuck",
+                task.review_round
+            ),
+        ),
+        Condition::RoundAtMax => demand(
+            task.review_round >= max_rounds,
+            format!(
+                "it is in review round {} of {max_rounds}; a failed review sends it back to working",
+                task.review_round
+            ),
+        ),
+        Condition::Merged => match &facts.merged {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(detail)) => Err(detail.clone()),
+            None => Err("nothing shows that its work is merged".into()),
+        },
+        Condition::OwnCommits => demand(
+            facts.own_commits.unwrap_or(0) > 0,
+            "its branch has no commits of its own".into(),
+        ),
+        Condition::NoOwnCommits => demand(
+            facts.own_commits.unwrap_or(0) == 0,
+            "its branch has commits of its own".into(),
+        ),
+        Condition::WeightKnown => demand(task.weight.is_some(), "it has no weight".into()),
+        Condition::WeightUnknown => demand(task.weight.is_none(), "it has a weight".into()),
+    }
+}
+
+/// The links that are not over, as "TASK-001 (working)".
+fn open_links(links: &[Linked]) -> Vec<String> {
+    links
+        .iter()
+        .filter(|link| !link.status.is_some_and(Status::is_over))
+        .map(|link| match link.status {
+            Some(status) => format!("{} ({status})", link.reference),
+            None => format!("{} (no such task)", link.reference),
+        })
+        .collect()
+}
+
+fn decision(row: &Transition, situation: Situation<'_>, actor: Actor) -> Decision {
+    let hooks = row.hooks_for(actor);
+    let mut event = Event::new(EventType::StatusChanged, situation.now)
+        .by(actor.name())
+        .moved(situation.task.status, row.to);
+    event
+        .fields
+        .insert(Field::Status.name().into(), Value::from(row.to.as_str()));
+    if row.to_reason != situation.task.blocked_reason {
+        let reason = row
+            .to_reason
+            .map_or(Value::Null, |reason| Value::from(reason.as_str()));
+        event
+            .fields
+            .insert(Field::BlockedReason.name().into(), reason);
+    }
+    with_hooks(&mut event, &hooks, situation.task, situation.body);
+    Decision {
+        event: number(event, situation.task),
+        hooks,
+    }
+}
+
+/// Puts into the event what the hooks change in the task itself, and the names of those still to be run.
+fn with_hooks(event: &mut Event, hooks: &[Hook], task: &Task, body: &str) {
+    let mut round = task.review_round;
+    for hook in hooks {
+        if *hook == Hook::IncrementReviewRound {
+            round = round.saturating_add(1);
+        }
+        if *hook == Hook::ResetReviewRound {
+            round = 0;
+        }
+        if *hook == Hook::ArchiveReview {
+            event.archive.extend(archived("Review", body));
+        }
+        if *hook == Hook::ArchiveHandoff {
+            event.archive.extend(archived("Handoff", body));
+        }
+    }
+    if round != task.review_round {
+        event
+            .fields
+            .insert(Field::ReviewRound.name().into(), Value::from(round));
+    }
+    let (applied, external): (Vec<&Hook>, Vec<&Hook>) =
+        hooks.iter().partition(|hook| hook.is_state_change());
+    if !applied.is_empty() {
+        let names: Vec<&str> = applied.iter().map(|hook| hook.name()).collect();
+        event.details.insert("applied".into(), Value::from(names));
+    }
+    event.hooks = external.iter().map(|hook| hook.name().to_owned()).collect();
+    // With nothing left to carry out the transition is over, and with it the crashes before it.
+    if event.hooks.is_empty() && task.crash_count > 0 {
+        event
+            .fields
+            .insert(Field::CrashCount.name().into(), Value::from(0));
+    }
+}
+
+/// Archived sections are numbered on: a new count of rounds must not give two the same name.
+fn archived(section: &str, body: &str) -> Option<ArchiveSection> {
+    artifact::section(body, section)?;
+    let prefix = format!("{section} (round ");
+    let last = artifact::sections(body)
+        .iter()
+        .filter_map(|found| {
+            found
+                .name
+                .strip_prefix(&prefix)?
+                .strip_suffix(')')?
+                .parse()
+                .ok()
+        })
+        .max()
+        .unwrap_or(0u32);
+    Some(ArchiveSection {
+        section: section.to_owned(),
+        round: last.saturating_add(1),
+    })
+}
+
+/// A new task: its first event, which carries every field. Refused when no row allows that status.
+pub fn create(
+    workflow: &Workflow,
+    mut task: Task,
+    actor: Actor,
+    now: Timestamp,
+) -> Result<Decision, Refusal> {
+    let row = workflow.creation(task.status).ok_or(Refusal::NoRow)?;
+    let hooks = hooks_for(row.hooks, actor);
+    task.revision = 1;
+    task.created_at = now;
+    task.updated_at = now;
+    let mut event = Event::new(EventType::TaskCreated, now).by(actor.name());
+    event.revision = Some(1);
+    event.fields = task.to_fields();
+    with_hooks(&mut event, &hooks, &task, "");
+    for (name, value) in [
+        ("format", Value::from(crate::history::FORMAT)),
+        ("task_id", Value::from(task.id.clone())),
+        ("project", Value::from(task.project.clone())),
+        ("branch", Value::from(task.branch.clone())),
+    ] {
+        event.details.insert(name.into(), value);
+    }
+    Ok(Decision { event, hooks })
+}
+
+/// A change of fields asked for by a command. None when nothing would change.
+pub fn update(
+    task: &Task,
+    changes: FieldMap,
+    actor: Actor,
+    now: Timestamp,
+) -> Result<Option<Event>, BadValue> {
+    let mut after = task.clone();
+    let mut event = Event::new(EventType::TaskUpdated, now).by(actor.name());
+    for (name, value) in changes {
+        if let Some(field) = Field::from_name(&name) {
+            after.set(field, value)?;
+            if !after.same(task, field) {
+                event.fields.insert(name, after.get(field));
+            }
+        }
+    }
+    if event.fields.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(number(event, task)))
+}
+
+/// The end of a status change: all hooks have been seen to, so earlier crashes are forgiven.
+pub fn finish_transition(task: &Task, transition: &str, now: Timestamp) -> Event {
+    let mut event = Event::new(EventType::TransitionFinished, now);
+    event.transition = Some(transition.to_owned());
+    if task.crash_count == 0 {
+        return event;
+    }
+    event
+        .fields
+        .insert(Field::CrashCount.name().into(), Value::from(0));
+    number(event, task)
+}
+
+/// Gives an event the next revision.
+pub fn number(mut event: Event, task: &Task) -> Event {
+    event.revision = Some(task.revision + 1);
+    event
+}
+
+/// The one way a task changes. Fields a newer program wrote are stepped over; they stay in the journal.
+pub fn apply(task: &mut Task, event: &Event) -> Result<(), BadValue> {
+    let Some(revision) = event.revision else {
+        return Ok(());
+    };
+    for (name, value) in &event.fields {
+        if let Some(field) = Field::from_name(name) {
+            task.set(field, value.clone())?;
+        }
+    }
+    task.revision = revision;
+    // An adopted task keeps the age it had.
+    if !event.fields.contains_key(Field::UpdatedAt.name()) {
+        task.updated_at = event.timestamp;
+    }
+    Ok(())
+}
+
+/// Replays a journal: the state after the last event whose revision is at most `until`.
+pub fn fold(events: &[Event], until: u64) -> Result<Task, BadValue> {
+    let mut task = Task::default();
+    for event in events {
+        if event.revision.is_some_and(|revision| revision > until) {
+            break;
+        }
+        apply(&mut task, event)?;
+    }
+    Ok(task)
+}
+
+/// The gate a move would have to pass, if any row of it has one.
+pub fn gate_of(workflow: &Workflow, task: &Task, to: Status) -> Option<Gate> {
+    workflow
+        .rows_from(task.status, task.blocked_reason)
+        .find(|row| row.to == to)
+        .and_then(|row| row.gate)
+}

@@ -1,0 +1,418 @@
+//! TASK.md against its journal: which side is right for each field, and which events say so.
+//! Lists use the answer without writing; commands write it down first.
+
+use crate::Timestamp;
+use crate::history::{ArchiveSection, Event, EventType, History};
+use crate::machine::{self, number};
+use crate::task::{BadValue, Field, Guard, Shape, Status, Task, WorkflowName};
+use crate::task_file::{Damage, TaskFile};
+use crate::workflow::Workflow;
+use crate::yaml::Node;
+use serde_json::Value;
+
+/// What is known of a task's folder besides its two files.
+#[derive(Debug, Clone, Copy)]
+pub struct Folder<'a> {
+    /// Relative to the project's folder; older homes nest by branch.
+    pub name: &'a str,
+    pub project: &'a str,
+    pub modified: Timestamp,
+    /// The journal is shorter than it once was.
+    pub journal_shrunk: bool,
+}
+
+/// Why a TASK.md cannot be used as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    #[error("{0}")]
+    File(Damage),
+    #[error("TASK.md is missing")]
+    Missing,
+    #[error("TASK.md is not a regular file")]
+    NotAFile,
+    #[error("line {line}: {problem}")]
+    Value { line: usize, problem: BadValue },
+    #[error("history.jsonl: {0}")]
+    Journal(BadValue),
+}
+
+impl Broken {
+    /// The journal can rebuild this without losing anything a person wrote.
+    pub fn is_rebuilt_by_commands(&self) -> bool {
+        match self {
+            Broken::File(damage) => match damage {
+                Damage::NoFrontmatter
+                | Damage::Unclosed
+                | Damage::ConflictMarker { .. }
+                | Damage::NotAMapping { .. }
+                | Damage::DuplicateKey { .. }
+                | Damage::Yaml { .. } => true,
+                Damage::NotUtf8 { .. } | Damage::TooLarge { .. } => false,
+            },
+            Broken::Missing | Broken::NotAFile | Broken::Value { .. } | Broken::Journal(_) => false,
+        }
+    }
+}
+
+/// The truth about a task, and what has to be written so that both files say it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reconciled {
+    pub task: Task,
+    /// To be journalled, in order; already applied to `task`.
+    pub events: Vec<Event>,
+    /// Headings that journalled events renamed and this file does not show yet.
+    pub archive: Vec<ArchiveSection>,
+    /// The frontmatter does not say what `task` says.
+    pub rewrite: bool,
+    /// The file as it is cannot be used; `task` is what the journal knows.
+    pub broken: Option<Broken>,
+    /// The task comes from another program or from a copied folder and has no event of ours yet.
+    pub unadopted: bool,
+}
+
+/// A field of the file that cannot be used, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Problem {
+    line: usize,
+    error: BadValue,
+}
+
+/// Decides what is true. `refuse` may turn down a hand-made change for reasons outside the file.
+pub fn reconcile(
+    file: Result<&TaskFile, Broken>,
+    history: &History,
+    folder: Folder<'_>,
+    now: Timestamp,
+    refuse: &mut dyn FnMut(Field, &Task) -> Option<String>,
+) -> Result<Reconciled, Broken> {
+    let own = history.own();
+    if own.is_empty() {
+        return adopt(file?, folder, now);
+    }
+    let latest = machine::fold(own, u64::MAX).map_err(Broken::Journal)?;
+    let file = match file {
+        Ok(file) => file,
+        Err(broken) => return Ok(rebuilt(latest, broken, now)),
+    };
+    let (found, problems) = read_fields(file, folder);
+    let lost = has_gap(own) || (found.revision > latest.revision && folder.journal_shrunk);
+    if lost && problems.is_empty() {
+        return Ok(journal_lost(found, &latest, now));
+    }
+    merge(file, &found, &problems, own, latest, now, refuse)
+}
+
+/// Events are missing in the middle or at the start.
+fn has_gap(own: &[Event]) -> bool {
+    own.iter()
+        .filter_map(|event| event.revision)
+        .zip(own.iter().filter_map(|event| event.revision).skip(1))
+        .any(|(before, after)| after != before + 1)
+}
+
+fn adopt(file: &TaskFile, folder: Folder<'_>, now: Timestamp) -> Result<Reconciled, Broken> {
+    let (mut task, problems) = read_fields(file, folder);
+    if let Some(problem) = problems.into_iter().next() {
+        return Err(Broken::Value {
+            line: problem.line,
+            problem: problem.error,
+        });
+    }
+    fill_adopted(&mut task, file, folder);
+    let mut event = number(
+        Event::new(EventType::TaskAdopted, now)
+            .by("engine")
+            .detail("format", crate::history::FORMAT),
+        &task,
+    );
+    task.revision += 1;
+    event.fields = task.to_fields();
+    Ok(Reconciled {
+        task,
+        events: vec![event],
+        archive: Vec::new(),
+        rewrite: true,
+        broken: None,
+        unadopted: true,
+    })
+}
+
+/// What older programs left out.
+fn fill_adopted(task: &mut Task, file: &TaskFile, folder: Folder<'_>) {
+    if file.get(Field::Summary.name()).is_none() {
+        let first = file
+            .body()
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty());
+        task.summary = first
+            .unwrap_or_default()
+            .trim_start_matches('#')
+            .trim()
+            .to_owned();
+    }
+    if task.id.is_empty() {
+        task.id = folder.name.replace('/', "-");
+    }
+    if task.branch.is_empty() {
+        task.branch = folder.name.to_owned();
+    }
+    if file.get(Field::CreatedAt.name()).is_none() {
+        task.created_at = folder.modified;
+    }
+    if file.get(Field::UpdatedAt.name()).is_none() {
+        task.updated_at = task.created_at.max(folder.modified);
+    }
+    task.project = folder.project.to_owned();
+    task.align_pr();
+}
+
+fn rebuilt(latest: Task, broken: Broken, now: Timestamp) -> Reconciled {
+    let mut event = Event::new(EventType::FrontmatterRebuilt, now)
+        .by("engine")
+        .because(broken.to_string());
+    event = number(event, &latest);
+    let mut task = latest;
+    task.revision += 1;
+    task.updated_at = now;
+    Reconciled {
+        task,
+        events: vec![event],
+        archive: Vec::new(),
+        rewrite: true,
+        broken: Some(broken),
+        unadopted: false,
+    }
+}
+
+/// The journal is behind the file: the file is right, and the journal is told everything.
+fn journal_lost(found: Task, latest: &Task, now: Timestamp) -> Reconciled {
+    let mut task = found;
+    task.revision = task.revision.max(latest.revision) + 1;
+    let mut event = Event::new(EventType::JournalRecovered, now)
+        .by("engine")
+        .because(format!(
+            "the journal ends at revision {}, TASK.md was at {}",
+            latest.revision,
+            task.revision - 1
+        ));
+    event.revision = Some(task.revision);
+    event.fields = task.to_fields();
+    Reconciled {
+        task,
+        events: vec![event],
+        archive: Vec::new(),
+        rewrite: true,
+        broken: None,
+        unadopted: false,
+    }
+}
+
+fn merge(
+    file: &TaskFile,
+    found: &Task,
+    problems: &[Problem],
+    own: &[Event],
+    latest: Task,
+    now: Timestamp,
+    refuse: &mut dyn FnMut(Field, &Task) -> Option<String>,
+) -> Result<Reconciled, Broken> {
+    let base = if found.revision > 0 && found.revision < latest.revision {
+        machine::fold(own, found.revision).map_err(Broken::Journal)?
+    } else {
+        latest.clone()
+    };
+    let bad = |field: Field| problems.iter().find(|problem| problem.error.field == field);
+    if let Some(problem) = problems
+        .iter()
+        .find(|problem| problem.error.field.guard() == Guard::Descriptive)
+    {
+        let broken = Broken::Value {
+            line: problem.line,
+            problem: problem.error.clone(),
+        };
+        return Ok(unusable_value(latest, broken));
+    }
+
+    let mut restored = Event::new(EventType::FieldsRestored, now).by("engine");
+    let mut adopted = Event::new(EventType::TaskUpdated, now)
+        .by("file")
+        .detail("source", "file");
+    let mut was = serde_json::Map::new();
+    for field in Field::ALL.iter().copied() {
+        let changed =
+            bad(field).is_some() || (!found.same(&base, field) && !found.same(&latest, field));
+        if !changed || (field == Field::Revision && found.revision < latest.revision) {
+            continue;
+        }
+        let turned_down = match field.guard() {
+            Guard::Guarded => Some(None),
+            Guard::Descriptive => refuse(field, found).map(Some),
+        };
+        match turned_down {
+            None => {
+                adopted.fields.insert(field.name().into(), found.get(field));
+            }
+            Some(reason) => {
+                if reason.is_some() {
+                    restored.reason = reason;
+                }
+                was.insert(field.name().into(), as_written(file, field));
+                if field != Field::Revision {
+                    restored
+                        .fields
+                        .insert(field.name().into(), latest.get(field));
+                }
+            }
+        }
+    }
+
+    let archive: Vec<ArchiveSection> = own
+        .iter()
+        .filter(|event| {
+            event
+                .revision
+                .is_some_and(|revision| revision > found.revision)
+        })
+        .flat_map(|event| event.archive.iter().cloned())
+        .collect();
+    let mut task = latest;
+    let mut events = Vec::new();
+    if !was.is_empty() {
+        restored.details.insert("found".into(), Value::Object(was));
+        events.push(restored);
+    }
+    if !adopted.fields.is_empty() {
+        events.push(adopted);
+    }
+    let behind = found.revision != task.revision;
+    for event in &mut events {
+        event.revision = Some(task.revision + 1);
+        machine::apply(&mut task, event).map_err(Broken::Journal)?;
+    }
+    Ok(Reconciled {
+        rewrite: behind || !events.is_empty(),
+        task,
+        events,
+        archive: if found.revision == 0 {
+            Vec::new()
+        } else {
+            archive
+        },
+        broken: None,
+        unadopted: false,
+    })
+}
+
+fn unusable_value(latest: Task, broken: Broken) -> Reconciled {
+    Reconciled {
+        task: latest,
+        events: Vec::new(),
+        archive: Vec::new(),
+        rewrite: false,
+        broken: Some(broken),
+        unadopted: false,
+    }
+}
+
+fn as_written(file: &TaskFile, field: Field) -> Value {
+    file.get(field.name())
+        .map_or(Value::Null, |(node, _)| node_value(node, field.shape()))
+}
+
+/// Reads every known field of a frontmatter; what cannot be used is reported with its line.
+fn read_fields(file: &TaskFile, folder: Folder<'_>) -> (Task, Vec<Problem>) {
+    let mut task = Task::default();
+    let mut problems = Vec::new();
+    for (name, node, line) in file.entries() {
+        let Some(field) = Field::from_name(name) else {
+            continue;
+        };
+        let mut value = node_value(node, field.shape());
+        if field == Field::Status {
+            value = older_status(value, file);
+        }
+        if let Err(error) = task.set(field, value) {
+            problems.push(Problem { line, error });
+        }
+    }
+    let workflow = Workflow::named(task.workflow);
+    if !workflow.has(task.status) {
+        let line = file.get(Field::Status.name()).map_or(1, |(_, line)| line);
+        problems.push(Problem {
+            line,
+            error: BadValue {
+                field: Field::Status,
+                reason: format!(
+                    "{:?} is not a status of the {} workflow; allowed: {}",
+                    task.status.as_str(),
+                    task.workflow,
+                    workflow.words().join(", ")
+                ),
+            },
+        });
+    }
+    if task.project.is_empty() {
+        task.project = folder.project.to_owned();
+    }
+    (task, problems)
+}
+
+/// The program before this one had two statuses under other names.
+fn older_status(value: Value, file: &TaskFile) -> Value {
+    let interactive = file
+        .get(Field::Workflow.name())
+        .is_none_or(|(node, _)| node.to_json() == WorkflowName::Interactive.as_str());
+    match value.as_str() {
+        Some("needs_human") => Value::from(Status::Reviewing.as_str()),
+        Some("failed") if interactive => Value::from(Status::Stuck.as_str()),
+        _ => value,
+    }
+}
+
+/// YAML by the field's type: `summary: no` is text, `priority:` is nothing.
+fn node_value(node: &Node, shape: Shape) -> Value {
+    match (shape, node) {
+        (Shape::Text, Node::Scalar { text, plain, .. }) => {
+            if *plain && matches!(text.as_str(), "" | "~" | "null") {
+                Value::Null
+            } else {
+                Value::String(text.clone())
+            }
+        }
+        (Shape::TextList, Node::Sequence { items, .. }) => items
+            .iter()
+            .map(|item| match node_value(item, Shape::Text) {
+                Value::Null => Value::String(String::new()),
+                value => value,
+            })
+            .collect(),
+        (Shape::TextList, Node::Scalar { .. }) => node_value(node, Shape::Text),
+        (Shape::Text, Node::Sequence { .. } | Node::Mapping { .. })
+        | (Shape::TextList, Node::Mapping { .. })
+        | (Shape::Number | Shape::Flag | Shape::Object, _) => node.to_json(),
+    }
+}
+
+/// The fields that a file would have to change to say what the task says.
+pub fn differing_fields(file: &TaskFile, task: &Task) -> Vec<Field> {
+    let folder = Folder {
+        name: "",
+        project: &task.project,
+        modified: Timestamp::UNIX_EPOCH,
+        journal_shrunk: false,
+    };
+    let (found, problems) = read_fields(file, folder);
+    let unset = Task::default();
+    Field::ALL
+        .iter()
+        .copied()
+        .filter(|field| {
+            let unreadable = problems.iter().any(|problem| problem.error.field == *field);
+            match file.get(field.name()) {
+                Some(_) => unreadable || !found.same(task, *field),
+                None => !task.same(&unset, *field),
+            }
+        })
+        .collect()
+}

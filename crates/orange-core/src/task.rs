@@ -1,0 +1,455 @@
+//! The task: every field of its frontmatter, declared once with its type and who may change it.
+
+use crate::Timestamp;
+use crate::choice;
+use crate::id::Key;
+use crate::testing::TestingRequirements;
+use serde_json::{Map, Value};
+
+choice! {
+    /// Who may change a field: the engine alone, or people and agents in the file too.
+    pub enum Guard ("kind of field") { Guarded = "guarded", Descriptive = "descriptive" }
+}
+
+choice! {
+    /// Where a task stands. Both workflows' words, because files, lists and dependencies share them.
+    pub enum Status ("status") {
+        Pending = "pending",
+        Planning = "planning",
+        Clarification = "clarification",
+        Working = "working",
+        AgentReview = "agent-review",
+        Reviewing = "reviewing",
+        Stuck = "stuck",
+        Delegated = "delegated",
+        Done = "done",
+        Cancelled = "cancelled",
+        Created = "created",
+        Classifying = "classifying",
+        Planned = "planned",
+        Running = "running",
+        Paused = "paused",
+        Blocked = "blocked",
+        Completed = "completed",
+        Finalizing = "finalizing",
+        Finished = "finished",
+        Failed = "failed",
+    }
+}
+
+impl Status {
+    /// The work is in: what waits for this task may start.
+    pub fn is_over(self) -> bool {
+        matches!(self, Status::Done | Status::Finished)
+    }
+
+    /// Nothing moves the task from here.
+    pub fn is_terminal(self) -> bool {
+        self.is_over() || self == Status::Cancelled
+    }
+}
+
+choice! {
+    /// Why a phased task is `blocked`; only the matching answer leads out.
+    pub enum BlockedReason ("reason for being blocked") {
+        Dependencies = "dependencies", Gate = "gate", Input = "input",
+    }
+}
+
+choice! {
+    pub enum WorkflowName ("workflow") { Interactive = "interactive" }
+}
+
+choice! {
+    pub enum Queue ("queue") { Active = "active", Backlog = "backlog" }
+}
+
+choice! {
+    /// In the order of urgency, so that sorting sorts.
+    pub enum Priority ("priority") {
+        Critical = "critical", High = "high", Normal = "normal", Low = "low",
+    }
+}
+
+choice! {
+    pub enum Category ("category") {
+        Feature = "feature", Bug = "bug", Refactor = "refactor", Chore = "chore",
+        Docs = "docs", Test = "test",
+    }
+}
+
+choice! {
+    pub enum Weight ("weight") {
+        Trivial = "trivial", Small = "small", Medium = "medium", Large = "large",
+        Greenfield = "greenfield",
+    }
+}
+
+/// How a field's YAML is to be read: `summary: no` is the text "no", not a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    Text,
+    Number,
+    Flag,
+    TextList,
+    /// A mapping of anything.
+    Object,
+}
+
+/// A type that can stand in a field: JSON in the journal, YAML in TASK.md.
+pub trait FieldValue: Sized {
+    const SHAPE: Shape;
+    fn read(value: Value) -> Result<Self, String>;
+    fn write(&self) -> Value;
+}
+
+impl FieldValue for String {
+    const SHAPE: Shape = Shape::Text;
+    fn read(value: Value) -> Result<Self, String> {
+        match value {
+            Value::String(text) => Ok(text),
+            Value::Null => Ok(String::new()),
+            Value::Bool(_) | Value::Number(_) => Ok(value.to_string()),
+            Value::Array(_) | Value::Object(_) => Err("expected text".into()),
+        }
+    }
+    fn write(&self) -> Value {
+        Value::String(self.clone())
+    }
+}
+
+impl<T: FieldValue> FieldValue for Option<T> {
+    const SHAPE: Shape = T::SHAPE;
+    fn read(value: Value) -> Result<Self, String> {
+        match value {
+            Value::Null => Ok(None),
+            Value::String(text) if text.is_empty() => Ok(None),
+            value => T::read(value).map(Some),
+        }
+    }
+    fn write(&self) -> Value {
+        self.as_ref().map_or(Value::Null, T::write)
+    }
+}
+
+macro_rules! number_field {
+    ($($ty:ty),+) => {$(
+        impl FieldValue for $ty {
+            const SHAPE: Shape = Shape::Number;
+            fn read(value: Value) -> Result<Self, String> {
+                let text = match value {
+                    Value::Null => return Ok(0),
+                    Value::String(text) => text,
+                    value => value.to_string(),
+                };
+                text.parse().map_err(|_| format!("{text:?} is not a whole number"))
+            }
+            fn write(&self) -> Value {
+                Value::from(*self)
+            }
+        }
+    )+};
+}
+number_field!(u32, u64);
+
+impl FieldValue for bool {
+    const SHAPE: Shape = Shape::Flag;
+    fn read(value: Value) -> Result<Self, String> {
+        match value {
+            Value::Bool(flag) => Ok(flag),
+            Value::Null => Ok(false),
+            Value::String(word) if word == "true" => Ok(true),
+            Value::String(word) if word == "false" => Ok(false),
+            other => Err(format!("{other} is neither true nor false")),
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Bool(*self)
+    }
+}
+
+impl FieldValue for Vec<String> {
+    const SHAPE: Shape = Shape::TextList;
+    fn read(value: Value) -> Result<Self, String> {
+        match value {
+            Value::Null => Ok(Vec::new()),
+            Value::Array(items) => items.into_iter().map(String::read).collect(),
+            // `tags: auth` is what people write for a list of one.
+            Value::String(text) if text.is_empty() => Ok(Vec::new()),
+            Value::String(text) => Ok(vec![text]),
+            other => Err(format!("expected a list, found {other}")),
+        }
+    }
+    fn write(&self) -> Value {
+        Value::from(self.clone())
+    }
+}
+
+impl FieldValue for Map<String, Value> {
+    const SHAPE: Shape = Shape::Object;
+    fn read(value: Value) -> Result<Self, String> {
+        match value {
+            Value::Null => Ok(Map::new()),
+            Value::Object(map) => Ok(map),
+            other => Err(format!("expected a mapping, found {other}")),
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Object(self.clone())
+    }
+}
+
+impl FieldValue for TestingRequirements {
+    const SHAPE: Shape = Shape::Object;
+    fn read(value: Value) -> Result<Self, String> {
+        if value.is_null() {
+            return Ok(TestingRequirements::default());
+        }
+        serde_json::from_value(value).map_err(|error| error.to_string())
+    }
+    fn write(&self) -> Value {
+        serde_json::json!({"unit": self.unit, "e2e": self.e2e, "visual": self.visual})
+    }
+}
+
+impl FieldValue for Timestamp {
+    const SHAPE: Shape = Shape::Text;
+    fn read(value: Value) -> Result<Self, String> {
+        let text = String::read(value)?;
+        text.parse()
+            .map_err(|_| format!("{text:?} is not a time like 2026-01-31T09:30:00Z"))
+    }
+    fn write(&self) -> Value {
+        Value::String(self.to_string())
+    }
+}
+
+impl FieldValue for Key {
+    const SHAPE: Shape = Shape::Text;
+    fn read(value: Value) -> Result<Self, String> {
+        String::read(value)?
+            .parse()
+            .map_err(|error: crate::id::BadKey| error.to_string())
+    }
+    fn write(&self) -> Value {
+        Value::String(self.to_string())
+    }
+}
+
+/// A field whose value cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {reason}", field.name())]
+pub struct BadValue {
+    pub field: Field,
+    pub reason: String,
+}
+
+macro_rules! task_fields {
+    ($($variant:ident $name:ident : $ty:ty = $default:expr, $guard:ident;)+) => {
+        /// One task. Field order is the order in which a new TASK.md is written.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Task { $(pub $name: $ty),+ }
+
+        /// The name of a field, for code that treats all of them alike.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Field { $($variant),+ }
+
+        impl Field {
+            pub const ALL: &'static [Field] = &[$(Field::$variant),+];
+
+            pub const fn name(self) -> &'static str {
+                match self { $(Field::$variant => stringify!($name)),+ }
+            }
+
+            pub fn from_name(name: &str) -> Option<Field> {
+                match name { $(stringify!($name) => Some(Field::$variant),)+ _ => None }
+            }
+
+            pub const fn guard(self) -> Guard {
+                match self { $(Field::$variant => Guard::$guard),+ }
+            }
+
+            pub const fn shape(self) -> Shape {
+                match self { $(Field::$variant => <$ty as FieldValue>::SHAPE),+ }
+            }
+        }
+
+        impl Task {
+            pub fn get(&self, field: Field) -> Value {
+                match field { $(Field::$variant => FieldValue::write(&self.$name)),+ }
+            }
+
+            pub fn set(&mut self, field: Field, value: Value) -> Result<(), BadValue> {
+                match field {
+                    $(Field::$variant => {
+                        self.$name = FieldValue::read(value)
+                            .map_err(|reason| BadValue { field, reason })?;
+                    })+
+                }
+                Ok(())
+            }
+
+            /// Compares one field without going through JSON.
+            pub fn same(&self, other: &Task, field: Field) -> bool {
+                match field { $(Field::$variant => self.$name == other.$name),+ }
+            }
+        }
+
+        impl Default for Task {
+            fn default() -> Task {
+                Task { $($name: $default),+ }
+            }
+        }
+    };
+}
+
+task_fields! {
+    Id id: String = String::new(), Guarded;
+    Key key: Option<Key> = None, Guarded;
+    Revision revision: u64 = 0, Guarded;
+    Project project: String = String::new(), Guarded;
+    Workflow workflow: WorkflowName = WorkflowName::Interactive, Guarded;
+    Status status: Status = Status::Pending, Guarded;
+    BlockedReason blocked_reason: Option<BlockedReason> = None, Guarded;
+    Summary summary: String = String::new(), Descriptive;
+    Branch branch: String = String::new(), Guarded;
+    Base base: Option<String> = None, Guarded;
+    TargetBranch target_branch: Option<String> = None, Descriptive;
+    Harness harness: Option<String> = None, Descriptive;
+    Effort effort: Option<String> = None, Descriptive;
+    ReviewHarness review_harness: Option<String> = None, Descriptive;
+    ReviewEffort review_effort: Option<String> = None, Descriptive;
+    ReviewRound review_round: u32 = 0, Guarded;
+    CrashCount crash_count: u32 = 0, Guarded;
+    Queue queue: Queue = Queue::Active, Descriptive;
+    Priority priority: Priority = Priority::Normal, Descriptive;
+    Category category: Category = Category::Feature, Descriptive;
+    Weight weight: Option<Weight> = None, Descriptive;
+    Tags tags: Vec<String> = Vec::new(), Descriptive;
+    InitiativeId initiative_id: Option<String> = None, Descriptive;
+    Parent parent: Option<String> = None, Guarded;
+    BlockedBy blocked_by: Vec<String> = Vec::new(), Descriptive;
+    RelatedTo related_to: Vec<String> = Vec::new(), Descriptive;
+    RequiresUiTesting requires_ui_testing: bool = false, Descriptive;
+    TestingRequirements testing_requirements: TestingRequirements = TestingRequirements::default(), Descriptive;
+    CurrentPhase current_phase: Option<String> = None, Guarded;
+    Workspace workspace: Option<String> = None, Guarded;
+    TmuxSession tmux_session: Option<String> = None, Guarded;
+    PrUrl pr_url: Option<String> = None, Guarded;
+    Pr pr: Map<String, Value> = Map::new(), Guarded;
+    Metadata metadata: Map<String, Value> = Map::new(), Descriptive;
+    CreatedAt created_at: Timestamp = Timestamp::UNIX_EPOCH, Guarded;
+    CreatedBy created_by: Option<String> = None, Guarded;
+    UpdatedAt updated_at: Timestamp = Timestamp::UNIX_EPOCH, Guarded;
+}
+
+/// Fields by name, as they stand in an event.
+pub type FieldMap = Map<String, Value>;
+
+impl Task {
+    /// All fields, for the first event of a task.
+    pub fn to_fields(&self) -> FieldMap {
+        Field::ALL
+            .iter()
+            .map(|field| (field.name().to_owned(), self.get(*field)))
+            .collect()
+    }
+
+    /// `TASK-007`, or the beginning of the id for a task that has no key yet.
+    pub fn label(&self) -> String {
+        match self.key {
+            Some(key) => key.to_string(),
+            None => self.id.chars().take(8).collect(),
+        }
+    }
+
+    /// The branch the work goes to; the caller knows the project's default.
+    pub fn target<'a>(&'a self, default_branch: &'a str) -> &'a str {
+        self.target_branch.as_deref().unwrap_or(default_branch)
+    }
+
+    /// `pr_url` and `pr.url` are one thing under two names.
+    pub fn align_pr(&mut self) {
+        match (&self.pr_url, self.pr.get("url")) {
+            (Some(url), _) => {
+                self.pr.insert("url".into(), Value::String(url.clone()));
+            }
+            (None, Some(Value::String(url))) => self.pr_url = Some(url.clone()),
+            (None, _) => {}
+        }
+    }
+}
+
+/// Neither over nor waiting to be started: an agent, a reviewer or a person has it.
+pub fn is_active(status: Status) -> bool {
+    match status {
+        Status::Planning
+        | Status::Clarification
+        | Status::Working
+        | Status::AgentReview
+        | Status::Reviewing
+        | Status::Stuck
+        | Status::Delegated
+        | Status::Classifying
+        | Status::Planned
+        | Status::Running
+        | Status::Paused
+        | Status::Blocked
+        | Status::Completed
+        | Status::Finalizing
+        | Status::Failed => true,
+        Status::Pending | Status::Created | Status::Done | Status::Cancelled | Status::Finished => {
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_survives_its_own_json() {
+        let mut task = Task {
+            id: "abc".into(),
+            key: Some(Key(4)),
+            summary: "no".into(),
+            weight: Some(Weight::Large),
+            tags: vec!["1.10".into()],
+            ..Task::default()
+        };
+        task.metadata.insert("n".into(), Value::from(3));
+        let mut copy = Task::default();
+        for field in Field::ALL {
+            assert_eq!(Field::from_name(field.name()), Some(*field));
+            copy.set(*field, task.get(*field)).unwrap();
+            assert!(copy.same(&task, *field), "{field:?}");
+        }
+        assert_eq!(copy, task);
+    }
+
+    #[test]
+    fn a_value_outside_its_words_names_the_allowed_ones() {
+        let error = Task::default()
+            .set(Field::Priority, Value::from("urgent"))
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "priority: \"urgent\" is not a priority; allowed: critical, high, normal, low"
+        );
+    }
+
+    #[test]
+    fn pr_url_and_pr_agree() {
+        let mut task = Task {
+            pr_url: Some("https://x/1".into()),
+            ..Task::default()
+        };
+        task.align_pr();
+        assert_eq!(task.pr["url"], "https://x/1");
+        let mut task = Task::default();
+        task.pr.insert("url".into(), "https://x/2".into());
+        task.align_pr();
+        assert_eq!(task.pr_url.as_deref(), Some("https://x/2"));
+    }
+}

@@ -1,0 +1,606 @@
+//! Reads YAML into a small tree that remembers where every value stood, and writes JSON values as
+//! YAML that any reader understands alike.
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
+use serde_json::{Number, Value};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use thiserror::Error;
+
+/// What one document may cost to hold: a node costs 1, and each started KiB of its text 1 more.
+/// Without it a few hundred bytes of aliases expand into gigabytes.
+const MAX_COST: usize = 50_000;
+/// How deep values may nest; everything that walks the tree recurses, so this bounds the stack.
+const MAX_DEPTH: usize = 64;
+/// YAML lets a key written as `key: value` be at most 1024 characters long, quotes included.
+const MAX_SIMPLE_KEY: usize = 1000;
+/// What YAML takes for white space.
+const BLANK: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// A value read from YAML. Spans are byte ranges of the text it was read from. They include
+/// anchors and tags, and leave out comments; a block scalar's span starts at its first content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// `plain`: written without quotes, so it may stand for a number, a boolean or null.
+    Scalar {
+        text: String,
+        plain: bool,
+        span: Range<usize>,
+    },
+    /// `flow`: written between brackets, or as an alias.
+    Sequence {
+        items: Vec<Node>,
+        flow: bool,
+        span: Range<usize>,
+    },
+    /// `flow`: written between braces, or as an alias.
+    Mapping {
+        entries: Vec<Entry>,
+        flow: bool,
+        span: Range<usize>,
+    },
+}
+
+/// One key of a mapping and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub key: String,
+    pub key_span: Range<usize>,
+    pub value: Node,
+}
+
+/// Why a text is not the YAML this crate reads. Lines count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum YamlError {
+    #[error("line {line} repeats the key `{key}`")]
+    DuplicateKey { key: String, line: usize },
+    #[error("line {line}: {message}")]
+    Invalid { line: usize, message: String },
+}
+
+impl Node {
+    /// Where in the text the value stands; empty for a value that is not written at all.
+    pub fn span(&self) -> &Range<usize> {
+        match self {
+            Node::Scalar { span, .. }
+            | Node::Sequence { span, .. }
+            | Node::Mapping { span, .. } => span,
+        }
+    }
+
+    /// The value as JSON. Only what has exactly one spelling becomes a number or a boolean, so
+    /// that `no`, `1.10`, `007` or a date stay the text their author typed.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Node::Scalar {
+                text, plain: false, ..
+            } => Value::String(text.clone()),
+            Node::Scalar {
+                text, plain: true, ..
+            } => plain_to_json(text),
+            Node::Sequence { items, .. } => Value::Array(items.iter().map(Node::to_json).collect()),
+            Node::Mapping { entries, .. } => Value::Object(
+                entries
+                    .iter()
+                    .map(|e| (e.key.clone(), e.value.to_json()))
+                    .collect(),
+            ),
+        }
+    }
+
+    fn moved_to(mut self, place: Range<usize>) -> Node {
+        match &mut self {
+            Node::Scalar { span, .. } => *span = place,
+            Node::Sequence { span, flow, .. } | Node::Mapping { span, flow, .. } => {
+                *span = place;
+                *flow = true;
+            }
+        }
+        self
+    }
+
+    /// What the node costs and how deep it is, itself included.
+    fn measure(&self) -> (usize, usize) {
+        let sum = |(cost, depth): (usize, usize), node: &Node| {
+            let (more, deep) = node.measure();
+            (cost + more, depth.max(deep + 1))
+        };
+        match self {
+            Node::Scalar { text, .. } => (scalar_cost(text), 1),
+            Node::Sequence { items, .. } => items.iter().fold((1, 1), sum),
+            Node::Mapping { entries, .. } => entries.iter().fold((1, 1), |so_far, entry| {
+                let (cost, depth) = sum(so_far, &entry.value);
+                (cost + scalar_cost(&entry.key), depth)
+            }),
+        }
+    }
+}
+
+fn scalar_cost(text: &str) -> usize {
+    1 + text.len() / 1024
+}
+
+fn plain_to_json(text: &str) -> Value {
+    match text {
+        "" | "~" | "null" => return Value::Null,
+        "true" => return Value::Bool(true),
+        "false" => return Value::Bool(false),
+        _ => {}
+    }
+    let numeric = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+    let number = numeric.then(|| canonical_number(text)).flatten();
+    number.map_or_else(|| Value::String(text.to_owned()), Value::Number)
+}
+
+fn canonical_number(text: &str) -> Option<Number> {
+    let integer = text
+        .parse::<i64>()
+        .map(Number::from)
+        .or_else(|_| text.parse::<u64>().map(Number::from));
+    let number = match integer {
+        Ok(integer) => integer,
+        Err(_) => Number::from_f64(text.parse().ok()?)?,
+    };
+    (number.to_string() == text).then_some(number)
+}
+
+/// The byte offset just after the line that holds the byte at `at`.
+pub fn line_after(text: &str, at: usize) -> usize {
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    rest.iter()
+        .position(|&b| b == b'\n')
+        .map_or(text.len(), |n| at + n + 1)
+}
+
+/// The line, from 1, of the byte at `at`.
+pub fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|&b| b == b'\n').count()
+}
+
+/// Skips blanks, line ends, anchors and tags, to where a value itself starts.
+pub fn skip_properties(text: &str, from: usize) -> usize {
+    let mut rest = text
+        .get(from..)
+        .unwrap_or_default()
+        .trim_start_matches(BLANK);
+    while rest.starts_with(['&', '!']) {
+        rest = rest
+            .trim_start_matches(|c| !BLANK.contains(&c))
+            .trim_start_matches(BLANK);
+    }
+    text.len() - rest.len()
+}
+
+/// Reads the one document in `text[part]`; `None` if there is nothing but blanks and comments.
+/// Spans and line numbers count in the whole `text`.
+pub fn read(text: &str, part: Range<usize>) -> Result<Option<Node>, YamlError> {
+    let source = text.get(part.clone()).unwrap_or_default();
+    // Identity for ASCII, which is nearly every file, as the parser counts characters.
+    let offsets = (!source.is_ascii()).then(|| source.char_indices().map(|(at, _)| at).collect());
+    let parser = Parser::new_from_str(source);
+    let mut reader = Reader {
+        parser,
+        text,
+        base: part.start,
+        end: part.start + source.len(),
+        offsets,
+        anchors: HashMap::new(),
+        left: MAX_COST,
+    };
+    if let Some(at) = source.find('\0') {
+        return Err(reader.invalid(part.start + at, "a NUL character is not allowed"));
+    }
+    reader.document()
+}
+
+struct Reader<'a> {
+    parser: Parser<'a, StrInput<'a>>,
+    text: &'a str,
+    base: usize,
+    end: usize,
+    offsets: Option<Vec<usize>>,
+    anchors: HashMap<usize, Node>,
+    left: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn document(&mut self) -> Result<Option<Node>, YamlError> {
+        let mut root = None;
+        loop {
+            let (event, at) = self.next()?;
+            match event {
+                Event::Nothing | Event::StreamStart | Event::DocumentEnd => {}
+                Event::StreamEnd => return Ok(root),
+                Event::DocumentStart(_) if root.is_some() => {
+                    return Err(self.invalid(self.range(at).start, "only one document is allowed"));
+                }
+                Event::DocumentStart(_) => {
+                    let (event, at) = self.next()?;
+                    root = Some(self.node(event, at, 1, false)?);
+                }
+                Event::Alias(_)
+                | Event::Scalar(..)
+                | Event::SequenceStart(..)
+                | Event::SequenceEnd
+                | Event::MappingStart(..)
+                | Event::MappingEnd => {
+                    return Err(self.invalid(self.range(at).start, "unexpected value"));
+                }
+            }
+        }
+    }
+
+    fn next(&mut self) -> Result<(Event<'a>, Span), YamlError> {
+        match self.parser.next_event() {
+            Some(Ok(event)) => Ok(event),
+            Some(Err(error)) => Err(self.invalid(self.byte(error.marker().index()), error.info())),
+            None => Err(self.invalid(self.end, "unexpected end")),
+        }
+    }
+
+    fn node(
+        &mut self,
+        event: Event<'a>,
+        at: Span,
+        depth: usize,
+        in_flow: bool,
+    ) -> Result<Node, YamlError> {
+        let span = self.range(at);
+        if depth > MAX_DEPTH {
+            return Err(self.invalid(span.start, "values are nested too deeply"));
+        }
+        let (node, anchor) = match event {
+            Event::Alias(anchor) => return self.alias(anchor, span, depth),
+            Event::Scalar(text, style, anchor, tag) => {
+                self.charge(scalar_cost(&text), span.start)?;
+                let plain =
+                    style == ScalarStyle::Plain && !tag.is_some_and(|tag| makes_string(&tag));
+                let span = span.start..self.scalar_end(&text, style, &span);
+                (
+                    Node::Scalar {
+                        text: text.into_owned(),
+                        plain,
+                        span,
+                    },
+                    anchor,
+                )
+            }
+            Event::SequenceStart(anchor, _) => (self.sequence(span, depth, in_flow)?, anchor),
+            Event::MappingStart(anchor, _) => (self.mapping(span, depth, in_flow)?, anchor),
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd
+            | Event::SequenceEnd
+            | Event::MappingEnd => return Err(self.invalid(span.start, "a value is missing")),
+        };
+        if anchor != 0 {
+            let (cost, _) = node.measure();
+            self.charge(cost, node.span().start)?;
+            self.anchors.insert(anchor, node.clone());
+        }
+        Ok(node)
+    }
+
+    fn alias(
+        &mut self,
+        anchor: usize,
+        span: Range<usize>,
+        depth: usize,
+    ) -> Result<Node, YamlError> {
+        let Some((cost, deep)) = self.anchors.get(&anchor).map(Node::measure) else {
+            return Err(self.invalid(span.start, "an alias refers to a value that contains it"));
+        };
+        if depth + deep > MAX_DEPTH + 1 {
+            return Err(self.invalid(span.start, "values are nested too deeply"));
+        }
+        self.charge(cost, span.start)?;
+        let node = self.anchors.get(&anchor).cloned();
+        node.map(|node| node.moved_to(span))
+            .ok_or_else(|| self.invalid(self.end, "unknown alias"))
+    }
+
+    fn sequence(
+        &mut self,
+        span: Range<usize>,
+        depth: usize,
+        in_flow: bool,
+    ) -> Result<Node, YamlError> {
+        self.charge(1, span.start)?;
+        let bracket = self.text[span.clone()].ends_with('[');
+        let flow = in_flow || bracket;
+        let mut items = Vec::new();
+        let mut end = span.end;
+        loop {
+            let (event, at) = self.next()?;
+            if event == Event::SequenceEnd {
+                end = if bracket {
+                    self.range(at).start + 1
+                } else {
+                    end
+                };
+                return Ok(Node::Sequence {
+                    items,
+                    flow,
+                    span: span.start..end,
+                });
+            }
+            let item = self.node(event, at, depth + 1, flow)?;
+            end = end.max(item.span().end);
+            items.push(item);
+        }
+    }
+
+    fn mapping(
+        &mut self,
+        span: Range<usize>,
+        depth: usize,
+        in_flow: bool,
+    ) -> Result<Node, YamlError> {
+        self.charge(1, span.start)?;
+        let brace = self.text[span.clone()].ends_with('{');
+        let flow = in_flow || brace;
+        let mut entries = Vec::new();
+        let mut end = span.end;
+        loop {
+            let (event, at) = self.next()?;
+            if event == Event::MappingEnd {
+                end = if brace { self.range(at).start + 1 } else { end };
+                self.refuse_duplicates(&entries)?;
+                return Ok(Node::Mapping {
+                    entries,
+                    flow,
+                    span: span.start..end,
+                });
+            }
+            let entry = self.entry(event, at, depth, flow)?;
+            end = end.max(entry.key_span.end).max(entry.value.span().end);
+            entries.push(entry);
+        }
+    }
+
+    fn entry(
+        &mut self,
+        key: Event<'a>,
+        at: Span,
+        depth: usize,
+        flow: bool,
+    ) -> Result<Entry, YamlError> {
+        let Node::Scalar {
+            text: key,
+            span: key_span,
+            ..
+        } = self.node(key, at, depth + 1, flow)?
+        else {
+            return Err(self.invalid(self.range(at).start, "a key must be a single word or text"));
+        };
+        let (event, at) = self.next()?;
+        let value = self.node(event, at, depth + 1, flow)?;
+        // The parser places a missing value anywhere up to the next key.
+        let missing = value.span().is_empty();
+        let value = if missing {
+            value.moved_to(key_span.end..key_span.end)
+        } else {
+            value
+        };
+        Ok(Entry {
+            key,
+            key_span,
+            value,
+        })
+    }
+
+    fn refuse_duplicates(&self, entries: &[Entry]) -> Result<(), YamlError> {
+        let mut seen = HashSet::with_capacity(entries.len());
+        match entries
+            .iter()
+            .find(|entry| !seen.insert(entry.key.as_str()))
+        {
+            None => Ok(()),
+            Some(Entry { key, key_span, .. }) => {
+                let line = line_of(self.text, key_span.start);
+                Err(YamlError::DuplicateKey {
+                    key: key.clone(),
+                    line,
+                })
+            }
+        }
+    }
+
+    /// Where a scalar really ends: the parser's spans run on over trailing blanks and comments.
+    fn scalar_end(&self, text: &str, style: ScalarStyle, span: &Range<usize>) -> usize {
+        let raw = &self.text[span.clone()];
+        let trimmed = span.start + raw.trim_end_matches(BLANK).len();
+        match style {
+            ScalarStyle::Plain if text.is_empty() && !raw.starts_with(['&', '!']) => span.start,
+            ScalarStyle::Plain => trimmed,
+            ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
+                let open = skip_properties(self.text, span.start);
+                closing_quote(&self.text[open..span.end]).map_or(trimmed, |length| open + length)
+            }
+            // Blank lines belong to the text only where `+` keeps them, which no other way of
+            // writing it can end in.
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                let keeps = text.ends_with("\n\n") || text == "\n";
+                if keeps {
+                    span.start + raw.rfind('\n').map_or(raw.len(), |at| at + 1)
+                } else {
+                    trimmed
+                }
+            }
+        }
+    }
+
+    fn charge(&mut self, cost: usize, at: usize) -> Result<(), YamlError> {
+        match self.left.checked_sub(cost) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(self.invalid(at, "too many values")),
+        }
+    }
+
+    fn invalid(&self, at: usize, message: &str) -> YamlError {
+        YamlError::Invalid {
+            line: line_of(self.text, at),
+            message: message.to_owned(),
+        }
+    }
+
+    fn range(&self, span: Span) -> Range<usize> {
+        let start = self.byte(span.start.index());
+        start..self.byte(span.end.index()).max(start)
+    }
+
+    fn byte(&self, index: usize) -> usize {
+        let at = match &self.offsets {
+            None => self.base + index,
+            Some(offsets) => offsets.get(index).map_or(self.end, |at| self.base + at),
+        };
+        at.min(self.end)
+    }
+}
+
+/// `!!str` and the bare `!` both mean: whatever it looks like, it is text.
+fn makes_string(tag: &Tag) -> bool {
+    let Tag { handle, suffix } = tag;
+    matches!(
+        (handle.as_str(), suffix.as_str()),
+        ("tag:yaml.org,2002:", "str") | ("", "!" | "tag:yaml.org,2002:str")
+    )
+}
+
+/// The length of the quoted scalar at the start of `text`, quotes included.
+fn closing_quote(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let quote = *bytes.first()?;
+    let mut at = 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' if quote == b'"' => at += 2,
+            b'\'' if quote == b'\'' && bytes.get(at + 1) == Some(&b'\'') => at += 2,
+            byte if byte == quote => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+    None
+}
+
+/// Writes a value on one line, if it has no key of its own to put on a line.
+pub fn to_yaml_inline(value: &Value) -> Option<String> {
+    inline(value, false)
+}
+
+fn inline(value: &Value, in_flow: bool) -> Option<String> {
+    match value {
+        Value::Null => Some("null".to_owned()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::String(text) => Some(string(text, in_flow)),
+        Value::Array(items) => {
+            let items: Option<Vec<String>> = items.iter().map(|item| inline(item, true)).collect();
+            Some(format!("[{}]", items?.join(", ")))
+        }
+        Value::Object(fields) => fields.is_empty().then(|| "{}".to_owned()),
+    }
+}
+
+/// Writes `key: value` at the indentation, on as many lines as it takes.
+pub fn emit_entry(out: &mut String, indent: &str, key: &str, value: &Value) {
+    let key = string(key, false);
+    let long = key.len() > MAX_SIMPLE_KEY;
+    out.push_str(indent);
+    if long {
+        out.push_str(&format!("? {key}\n{indent}:"));
+    } else {
+        out.push_str(&format!("{key}:"));
+    }
+    match to_yaml_inline(value) {
+        Some(text) => out.push_str(&format!(" {text}\n")),
+        None => {
+            out.push('\n');
+            emit_block(out, &format!("{indent}  "), value);
+        }
+    }
+}
+
+/// Writes the lines of an object, or of an array that holds objects.
+pub fn emit_block(out: &mut String, indent: &str, value: &Value) {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(key, value)| emit_entry(out, indent, key, value)),
+        Value::Array(items) => items.iter().for_each(|item| emit_item(out, indent, item)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn emit_item(out: &mut String, indent: &str, item: &Value) {
+    match to_yaml_inline(item) {
+        Some(text) => out.push_str(&format!("{indent}- {text}\n")),
+        None => {
+            let start = out.len() + indent.len();
+            emit_block(out, &format!("{indent}  "), item);
+            out.replace_range(start..start + 2, "- ");
+        }
+    }
+}
+
+fn string(text: &str, in_flow: bool) -> String {
+    if is_plain(text, in_flow) {
+        text.to_owned()
+    } else {
+        quoted(text)
+    }
+}
+
+/// Whether every YAML reader, of 1.1 as of 1.2, takes the bare text for this very string.
+/// Rather too strict than clever: needless quotes harm nobody.
+fn is_plain(text: &str, in_flow: bool) -> bool {
+    const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+    let starts = |c: char| {
+        c.is_alphabetic()
+            || matches!(c, '_' | '/' | '$' | '(')
+            || (!c.is_ascii() && !c.is_numeric())
+    };
+    let forbidden = |c: char| {
+        must_escape(c)
+            || c == '\t'
+            || (in_flow && matches!(c, ',' | '[' | ']' | '{' | '}' | ':' | '?'))
+    };
+    text.starts_with(starts)
+        && text.trim() == text
+        && !text.ends_with(':')
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.contains(forbidden)
+        && !WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// Characters YAML does not allow as they are, or that some readers take for a line end.
+fn must_escape(c: char) -> bool {
+    (c.is_control() && c != '\t')
+        || matches!(
+            c,
+            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+        )
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if must_escape(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

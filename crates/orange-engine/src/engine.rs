@@ -1,0 +1,291 @@
+//! The verbs every front end calls. One file per group of verbs; this one holds what they share.
+
+mod change;
+mod create;
+mod facts;
+mod find;
+mod project;
+mod trash;
+mod view;
+
+pub use change::{Change, Changed, Edit};
+pub use create::{Created, NewTask, Start};
+pub use project::{AddProject, Added, UpdateProject};
+pub use trash::{CancelChildren, Cancelled};
+pub use view::{DepsNode, TaskView};
+
+use crate::database::Database;
+use crate::error::{Code, Error, Result};
+use crate::index::Index;
+use crate::projects::{self, Project};
+use crate::store::{Place, Store};
+use orange_core::Timestamp;
+use orange_core::config::Config;
+use orange_core::id::{Key, read_stored};
+use orange_core::task::{Field, Task};
+use orange_core::workflow::{Actor, Role};
+use std::path::PathBuf;
+
+/// Who runs the command, as the front end found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    Human,
+    Agent { task: String, role: Role },
+}
+
+impl Caller {
+    pub fn actor(&self) -> Actor {
+        match self {
+            Caller::Human => Actor::Human,
+            Caller::Agent { role, .. } => Actor::Agent(*role),
+        }
+    }
+}
+
+/// What the engine is handed; it looks for nothing by itself.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub home: PathBuf,
+    pub caller: Caller,
+    /// The user's name, for `created_by`.
+    pub user: Option<String>,
+    pub clock: fn() -> Timestamp,
+}
+
+/// Everything a front end can do.
+pub struct Engine {
+    pub(crate) store: Store,
+    pub(crate) caller: Caller,
+    pub(crate) user: Option<String>,
+    clock: fn() -> Timestamp,
+    config: Option<Config>,
+    index: Option<Index>,
+    database: Option<Database>,
+    notices: Vec<String>,
+    stamps: u32,
+}
+
+impl Engine {
+    /// Ready to work; files are opened when something needs them.
+    pub fn new(settings: Settings) -> Engine {
+        Engine {
+            store: Store::new(settings.home),
+            caller: settings.caller,
+            user: settings.user,
+            clock: settings.clock,
+            config: None,
+            index: None,
+            database: None,
+            notices: Vec::new(),
+            stamps: 0,
+        }
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The time in the precision that is written down.
+    pub(crate) fn now(&self) -> Timestamp {
+        let now = (self.clock)();
+        Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+    }
+
+    /// A part of a file name that no other file of this process gets.
+    pub(crate) fn file_stamp(&mut self) -> String {
+        self.stamps += 1;
+        let time = self.now().as_millisecond();
+        format!("{time}-{}-{}", std::process::id(), self.stamps)
+    }
+
+    /// Something the person should know, besides the result.
+    pub(crate) fn notice(&mut self, text: String) {
+        tracing::info!("{text}");
+        if !self.notices.contains(&text) {
+            self.notices.push(text);
+        }
+    }
+
+    /// What there is to say, once.
+    pub fn take_notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
+    }
+
+    pub(crate) fn caller_name(&self) -> String {
+        self.caller.actor().name().to_owned()
+    }
+
+    /// The user's settings; a missing file means the defaults.
+    pub fn config(&mut self) -> Result<&Config> {
+        if self.config.is_none() {
+            let path = self.store.home().join("config.yaml");
+            let config = match std::fs::read_to_string(&path) {
+                Ok(text) => {
+                    let (config, unknown) = Config::parse(&text).map_err(|error| {
+                        Error::new(Code::Usage, error.to_string())
+                            .hint(format!("correct {}", path.display()))
+                    })?;
+                    for key in unknown {
+                        tracing::warn!(key, "config.yaml has a setting that means nothing here");
+                    }
+                    config
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Config::default(),
+                Err(error) => return Err(Error::io("read", &path, &error)),
+            };
+            self.config = Some(config);
+        }
+        Ok(self.config.get_or_insert_default())
+    }
+
+    pub(crate) fn index(&mut self) -> Result<&mut Index> {
+        if self.index.is_none() {
+            let mut index = Index::open(self.store.home())?;
+            if index.fresh || index.in_memory {
+                index.refresh(&self.store)?;
+            }
+            self.index = Some(index);
+        }
+        self.index
+            .as_mut()
+            .ok_or_else(|| Error::new(Code::Failed, "the index is not open"))
+    }
+
+    /// The index after a look at every TASK.md.
+    pub(crate) fn fresh_index(&mut self) -> Result<&mut Index> {
+        self.index()?;
+        let Engine { index, store, .. } = self;
+        match index {
+            Some(index) => {
+                index.refresh(store)?;
+                Ok(index)
+            }
+            None => Err(Error::new(Code::Failed, "the index is not open")),
+        }
+    }
+
+    pub(crate) fn database(&mut self) -> Result<&mut Database> {
+        if self.database.is_none() {
+            self.store.ensure_home()?;
+            self.database = Some(Database::open(self.store.home())?);
+        }
+        self.database
+            .as_mut()
+            .ok_or_else(|| Error::new(Code::Failed, "orange.db is not open"))
+    }
+
+    pub fn projects(&self) -> Result<Vec<Project>> {
+        projects::read(&self.store)
+    }
+
+    /// The project of a task, if it is still registered.
+    pub(crate) fn project_of(&self, name: &str) -> Option<Project> {
+        self.projects()
+            .ok()?
+            .into_iter()
+            .find(|project| project.name == name)
+    }
+
+    /// The next key of a project, after making sure that the counter knows what is on disk.
+    pub(crate) fn next_key(&mut self, project: &str) -> Result<Key> {
+        self.heal_counter(project)?;
+        let mut key = self.database()?.next_key(project)?;
+        // A restored backup of orange.db may be behind the folders.
+        while self.index()?.by_key(project, key)?.is_some() {
+            let highest = self.index()?.highest_key(project)?;
+            self.database()?.heal_counter(project, highest, &[])?;
+            key = self.database()?.next_key(project)?;
+        }
+        Ok(key)
+    }
+
+    /// The key of a task that another program made: promised by age, else the next one.
+    pub(crate) fn key_for_adopted(&mut self, task: &Task) -> Result<Key> {
+        self.heal_counter(&task.project)?;
+        let id = task.id.clone();
+        match self.database()?.reserved_key(&task.project, &id)? {
+            Some(key) => Ok(key),
+            None => self.next_key(&task.project),
+        }
+    }
+
+    fn heal_counter(&mut self, project: &str) -> Result<()> {
+        if self.database()?.last_key(project)?.is_some() {
+            return Ok(());
+        }
+        let index = self.fresh_index()?;
+        let highest = index.highest_key(project)?;
+        let keyless: Vec<String> = index
+            .keyless(project)?
+            .into_iter()
+            .map(|task| task.id)
+            .collect();
+        let highest = highest.max(self.highest_in_trash(project));
+        self.database()?.heal_counter(project, highest, &keyless)
+    }
+
+    /// Reasons outside the file for not taking over what somebody wrote into it.
+    pub(crate) fn refuses(&mut self, place: &Place, field: Field, task: &Task) -> Option<String> {
+        if field != Field::BlockedBy {
+            return None;
+        }
+        let key = task.key?;
+        for reference in &task.blocked_by {
+            let Some((project, blocker)) = read_stored(&place.project, reference) else {
+                self.notice(format!(
+                    "{key}: blocked_by names {reference:?}, which is no task"
+                ));
+                continue;
+            };
+            match self.cycle_through(&place.project, key, &project, blocker) {
+                Ok(Some(cycle)) => return Some(format!("a cycle: {}", cycle.join(" → "))),
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "dependencies were not checked"),
+            }
+        }
+        None
+    }
+
+    /// Would waiting for `blocker` make this task wait for itself? Spelled out if so.
+    pub(crate) fn cycle_through(
+        &mut self,
+        project: &str,
+        key: Key,
+        blocker_project: &str,
+        blocker: Key,
+    ) -> Result<Option<Vec<String>>> {
+        let full = |project: &str, key: Key| format!("{project}:{key}");
+        let start = full(project, key);
+        let first = full(blocker_project, blocker);
+        let mut trouble = None;
+        let index = self.index()?;
+        let cycle = orange_core::graph::find_cycle(&start, |node| {
+            if node == start {
+                return vec![first.clone()];
+            }
+            let Some((project, key)) = read_stored("", node) else {
+                return Vec::new();
+            };
+            match index.blockers_of(&project, key) {
+                Ok(links) => links
+                    .into_iter()
+                    .map(|(project, key)| full(&project, key))
+                    .collect(),
+                Err(error) => {
+                    trouble.get_or_insert(error);
+                    Vec::new()
+                }
+            }
+        });
+        if let Some(error) = trouble {
+            return Err(error);
+        }
+        let own = format!("{project}:");
+        Ok(cycle.map(|nodes| {
+            nodes
+                .into_iter()
+                .map(|node| node.strip_prefix(&own).map_or(node.clone(), str::to_owned))
+                .collect()
+        }))
+    }
+}

@@ -1,0 +1,511 @@
+//! Changing a task: its fields and its status, decided together and journalled together.
+
+use super::{Caller, Engine};
+use crate::error::{Code, Error, Result};
+use crate::git;
+use crate::locked::LockedTask;
+use crate::store::Place;
+use orange_core::gate::Gate;
+use orange_core::history::Event;
+use orange_core::id::{Reference, read_stored, stored_reference};
+use orange_core::machine::{self, Move, Refusal, Situation};
+use orange_core::task::{BadValue, Field, FieldMap, FieldValue, Status, Task};
+use orange_core::workflow::{Actor, Condition, Transition, Trigger, Workflow};
+use serde_json::Value;
+
+/// One edit of a field, as a person says it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Edit {
+    /// An empty text clears.
+    Set(Field, String),
+    SetFlag(Field, bool),
+    /// None: the branch that is checked out in the task's workspace.
+    Branch(Option<String>),
+    AddTo(Field, String),
+    RemoveFrom(Field, String),
+}
+
+/// Everything one command wants of a task.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Change {
+    pub edits: Vec<Edit>,
+    pub status: Option<Status>,
+    pub force: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub struct Changed {
+    pub task: Task,
+    pub place: Place,
+    pub from: Status,
+    /// Names of the fields that changed, besides the status.
+    pub fields: Vec<String>,
+}
+
+impl Engine {
+    pub fn change(&mut self, place: Place, change: &Change) -> Result<Changed> {
+        let mut locked = self.lock_task(place)?;
+        self.may_change(&locked.task, change)?;
+        // A branch belongs to one live task: nobody may take it between the look and the write.
+        let _project = match change
+            .edits
+            .iter()
+            .any(|edit| matches!(edit, Edit::Branch(_)))
+        {
+            true => Some(self.lock_project(&locked.place.project)?),
+            false => None,
+        };
+        let from = locked.task.status;
+        let mut events = Vec::new();
+        let mut after = locked.task.clone();
+        if let Some(event) = self.field_changes(&locked.task, &change.edits)? {
+            apply(&mut after, &event)?;
+            events.push(event);
+        }
+        let fields = events
+            .iter()
+            .flat_map(|event| event.fields.keys().cloned())
+            .collect();
+        if let Some(to) = change.status {
+            let wish = Move {
+                force: change.force,
+                ..Move::to(to)
+            };
+            events.push(self.decide(&after, &locked.body, wish)?);
+        }
+        self.commit(&mut locked, events)?;
+        if locked.task.status.is_terminal() {
+            self.advance_parent(&locked.task);
+        }
+        Ok(Changed {
+            task: locked.task,
+            place: locked.place,
+            from,
+            fields,
+        })
+    }
+
+    /// Journals, writes, runs hooks, and takes the task off the list of those in flight.
+    pub(crate) fn commit(&mut self, locked: &mut LockedTask, events: Vec<Event>) -> Result<()> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        locked.commit(self, events)?;
+        locked.finish_hooks(self)?;
+        locked.unmark(self);
+        Ok(())
+    }
+
+    /// Checks a move against the table, with the facts its rows ask for.
+    pub(crate) fn decide(&mut self, task: &Task, body: &str, wish: Move) -> Result<Event> {
+        let workflow = Workflow::named(task.workflow);
+        let actor = self.caller.actor();
+        let rows = machine::candidates(workflow, task, actor, wish);
+        let facts = self.facts(task, &conditions_of(&rows))?;
+        let max_rounds = self.config()?.review.max_rounds;
+        let situation = Situation {
+            task,
+            body,
+            facts: &facts,
+            max_rounds,
+            now: self.now(),
+        };
+        let decision = machine::decide(workflow, situation, actor, wish)
+            .map_err(|refusal| self.explain(task, wish, refusal))?;
+        let mut event = decision.event;
+        event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
+        // A handoff and a verdict speak of one commit; later ones must be seen as later.
+        let evidence = [Gate::Handoff, Gate::ReviewPass, Gate::ReviewFail];
+        if rows
+            .iter()
+            .any(|row| row.gate.is_some_and(|gate| evidence.contains(&gate)))
+            && let Some(head) = self.head_of(task)
+        {
+            event = event.detail("head", head);
+        }
+        Ok(event)
+    }
+
+    /// An agent may move its own task and change its summary and branch; nothing else.
+    fn may_change(&self, task: &Task, change: &Change) -> Result<()> {
+        let Caller::Agent { role, .. } = &self.caller else {
+            return Ok(());
+        };
+        self.own_task_only(task, "change")?;
+        for edit in &change.edits {
+            let field = match edit {
+                Edit::Branch(_) | Edit::Set(Field::Summary, _) => continue,
+                Edit::Set(field, _)
+                | Edit::SetFlag(field, _)
+                | Edit::AddTo(field, _)
+                | Edit::RemoveFrom(field, _) => field,
+            };
+            return Err(Error::new(
+                Code::NotAllowed,
+                format!("a {role} agent may not change {}", field.name()),
+            )
+            .hint("an agent may change its own task's status, summary and branch; ask a person for the rest"));
+        }
+        Ok(())
+    }
+
+    /// Refuses an agent that reaches for a task that is not its own.
+    pub(crate) fn own_task_only(&self, task: &Task, verb: &str) -> Result<()> {
+        match &self.caller {
+            Caller::Human => Ok(()),
+            Caller::Agent { task: own, .. } if *own == task.id => Ok(()),
+            Caller::Agent { task: own, role } => Err(Error::new(
+                Code::NotAllowed,
+                format!(
+                    "this {role} agent runs for task {own} and may not {verb} {}",
+                    task.label()
+                ),
+            )
+            .hint("an agent may read every task, but change only its own")),
+        }
+    }
+
+    /// Refuses an agent outright, where only a person decides.
+    pub(crate) fn people_only(&self, what: &str) -> Result<()> {
+        match &self.caller {
+            Caller::Human => Ok(()),
+            Caller::Agent { role, .. } => Err(Error::new(
+                Code::NotAllowed,
+                format!("a {role} agent may not {what}"),
+            )
+            .hint("only a person may do that; ask the person you work for")),
+        }
+    }
+
+    fn field_changes(&mut self, task: &Task, edits: &[Edit]) -> Result<Option<Event>> {
+        let mut changes = FieldMap::new();
+        let mut draft = task.clone();
+        for edit in edits {
+            let (field, value) = self.edited(&draft, edit)?;
+            draft.set(field, value).map_err(bad_value)?;
+            changes.insert(field.name().to_owned(), draft.get(field));
+        }
+        machine::update(task, changes, self.caller.actor(), self.now()).map_err(bad_value)
+    }
+
+    fn edited(&mut self, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
+        match edit {
+            Edit::Set(field, text) => Ok((*field, Value::from(text.as_str()))),
+            Edit::SetFlag(field, flag) => Ok((*field, Value::from(*flag))),
+            Edit::Branch(name) => {
+                let name = match name {
+                    Some(name) => name.clone(),
+                    None => self.checked_out_branch(task)?,
+                };
+                self.branch_is_free(&task.project, &name, Some(&task.id))?;
+                Ok((Field::Branch, Value::from(name)))
+            }
+            Edit::AddTo(field, text) => {
+                let mut list = list_of(task, *field);
+                let item = self.list_item(task, *field, text)?;
+                if !list.contains(&item) {
+                    list.push(item);
+                }
+                Ok((*field, Value::from(list)))
+            }
+            Edit::RemoveFrom(field, text) => {
+                let list = list_of(task, *field);
+                let same =
+                    |item: &String| item == text || same_reference(&task.project, item, text);
+                if !list.iter().any(same) {
+                    return Err(Error::new(
+                        Code::NotFound,
+                        format!("{text:?} is not in {} of {}", field.name(), task.label()),
+                    )
+                    .hint(if list.is_empty() {
+                        "the list is empty".to_owned()
+                    } else {
+                        format!("it has: {}", list.join(", "))
+                    }));
+                }
+                let kept: Vec<String> = list.into_iter().filter(|item| !same(item)).collect();
+                Ok((*field, Value::from(kept)))
+            }
+        }
+    }
+
+    /// A tag as it is; a task as the reference that is stored for it.
+    fn list_item(&mut self, task: &Task, field: Field, text: &str) -> Result<String> {
+        if field == Field::BlockedBy || field == Field::RelatedTo {
+            return self.dependency(&task.project, task.key, field, text);
+        }
+        Ok(text.trim().to_owned())
+    }
+
+    /// Looks a dependency up and refuses what could never be over.
+    pub(crate) fn dependency(
+        &mut self,
+        project: &str,
+        own: Option<orange_core::id::Key>,
+        field: Field,
+        text: &str,
+    ) -> Result<String> {
+        let found = self.find_entry(text, Some(project))?;
+        let key = match found.key {
+            Some(key) => key,
+            // The first command on a task of an older home gives it its key.
+            None => {
+                let place = self.store.place(&found.folder);
+                self.lock_task(place)?
+                    .task
+                    .key
+                    .ok_or_else(|| Error::new(Code::Failed, format!("{text} has no key")))?
+            }
+        };
+        if own == Some(key) && found.project == project {
+            return Err(Error::new(
+                Code::Conflict,
+                format!("{key} cannot be in its own {}", field.name()),
+            )
+            .hint("name another task"));
+        }
+        if let (Field::BlockedBy, Some(own)) = (field, own)
+            && let Some(cycle) = self.cycle_through(project, own, &found.project, key)?
+        {
+            return Err(Error::new(
+                Code::Conflict,
+                format!("{own} cannot wait for {text}: a cycle, {}", cycle.join(" → ")),
+            )
+            .hint("remove one of these dependencies first, with `orange task update --remove-blocker`"));
+        }
+        Ok(stored_reference(project, &found.project, key))
+    }
+
+    fn checked_out_branch(&mut self, task: &Task) -> Result<String> {
+        let slot = task.workspace.clone().ok_or_else(|| {
+            Error::new(
+                Code::ConditionUnmet,
+                format!(
+                    "{} has no workspace whose branch could be taken over",
+                    task.label()
+                ),
+            )
+            .hint("name the branch: `--branch NAME`")
+        })?;
+        let folder = self.store.workspaces().join(&slot);
+        git::current_branch(&folder)?.ok_or_else(|| {
+            Error::new(
+                Code::ConditionUnmet,
+                format!("no branch is checked out in {slot}"),
+            )
+            .hint("check one out there, or name it: `--branch NAME`")
+        })
+    }
+
+    /// A name git accepts and no other live task has.
+    pub(crate) fn branch_is_free(
+        &mut self,
+        project: &str,
+        branch: &str,
+        own_id: Option<&str>,
+    ) -> Result<()> {
+        if !git::valid_branch_name(branch)? {
+            return Err(Error::new(
+                Code::Usage,
+                format!("git does not accept {branch:?} as a branch name"),
+            )
+            .hint("no spaces, `~ ^ : ? * [ \\`, `..`, no leading `-`, no trailing `/` or `.lock`; see `git check-ref-format --help`"));
+        }
+        let taken = self.index()?.by_branch(project, branch)?;
+        let live = taken.into_iter().find(|task| {
+            Some(task.id.as_str()) != own_id && !task.status.parse().is_ok_and(Status::is_terminal)
+        });
+        match live {
+            None => Ok(()),
+            Some(task) => {
+                let label = task.key.map_or(task.id, |key| key.to_string());
+                Err(Error::new(
+                    Code::Conflict,
+                    format!("branch {branch} belongs to {label} ({})", task.status),
+                )
+                .hint(format!(
+                    "choose another branch, or end that task first: `orange task cancel {label}`"
+                )))
+            }
+        }
+    }
+
+    /// A parent that only waited for its children moves on by itself.
+    pub(crate) fn advance_parent(&mut self, child: &Task) {
+        let Some((project, key)) = child
+            .parent
+            .as_deref()
+            .and_then(|parent| read_stored(&child.project, parent))
+        else {
+            return;
+        };
+        if let Err(error) = self.try_advance_parent(&project, key) {
+            tracing::warn!(%error, "the parent of a finished task was not looked at");
+        }
+    }
+
+    fn try_advance_parent(&mut self, project: &str, key: orange_core::id::Key) -> Result<()> {
+        let Some(found) = self.index()?.by_key(project, key)? else {
+            return Ok(());
+        };
+        let place = self.store.place(&found.folder);
+        if self.store.survey(&found.folder).task.status != Status::Delegated {
+            return Ok(());
+        }
+        let mut locked = self.lock_task(place)?;
+        let workflow = Workflow::named(locked.task.workflow);
+        let facts = self.facts(
+            &locked.task,
+            &[Condition::ChildrenOver, Condition::OwnCommits],
+        )?;
+        let situation = Situation {
+            task: &locked.task,
+            body: &locked.body,
+            facts: &facts,
+            max_rounds: self.config()?.review.max_rounds,
+            now: self.now(),
+        };
+        for to in [Status::Done, Status::Reviewing] {
+            if let Ok(decision) = machine::decide(workflow, situation, Actor::Engine, Move::to(to))
+            {
+                let mut event = decision.event;
+                event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
+                self.notice(format!(
+                    "{}: all its children are over; now {to}",
+                    locked.task.label()
+                ));
+                return self.commit(&mut locked, vec![event]);
+            }
+        }
+        Ok(())
+    }
+
+    /// A refusal in words: where the task stands, what this caller may do, what is missing.
+    fn explain(&self, task: &Task, wish: Move, refusal: Refusal) -> Error {
+        let workflow = Workflow::named(task.workflow);
+        let actor = self.caller.actor();
+        let label = task.label();
+        let (from, to) = (task.status, wish.to);
+        let allowed: Vec<&str> = machine::reachable(workflow, task, actor)
+            .into_iter()
+            .map(Status::as_str)
+            .collect();
+        let way_out = if allowed.is_empty() {
+            format!("from {from} there is no transition for a {}", actor.name())
+        } else {
+            format!(
+                "from {from} a {} can go to: {}",
+                actor.name(),
+                allowed.join(", ")
+            )
+        };
+        match refusal {
+            Refusal::NoRow if from == to => {
+                Error::new(Code::IllegalTransition, format!("{label} is {from} already")).hint(way_out)
+            }
+            Refusal::NoRow => Error::new(
+                Code::IllegalTransition,
+                format!(
+                    "cannot move {label} from {from} to {to}: the {} workflow has no such transition",
+                    task.workflow
+                ),
+            )
+            .hint(way_out),
+            Refusal::NotYours { belongs_to } => {
+                let mut owners: Vec<&str> = belongs_to.iter().map(|by| by.who.as_str()).collect();
+                owners.dedup();
+                Error::new(
+                    Code::NotAllowed,
+                    format!(
+                        "cannot move {label} from {from} to {to}: that is for the {} to do, not for a {}",
+                        owners.join(" or the "),
+                        actor.name()
+                    ),
+                )
+                .hint(way_out)
+            }
+            Refusal::NeedsTrigger { triggers } => {
+                let error = Error::new(
+                    Code::ConditionUnmet,
+                    format!("cannot move {label} from {from} to {to}: it has not been reviewed"),
+                );
+                if triggers.contains(&Trigger::FORCE) {
+                    error.hint("add --force to do it all the same")
+                } else {
+                    error.hint(way_out)
+                }
+            }
+            Refusal::Unmet { condition, detail } => Error::new(
+                Code::ConditionUnmet,
+                format!("cannot move {label} to {to}: {detail}"),
+            )
+            .hint(unmet_hint(condition, task, &way_out)),
+            Refusal::Gate(problem) => Error::new(
+                Code::GateUnmet,
+                format!("cannot move {label} to {to}: {}", problem.message()),
+            )
+            .hint(problem.hint()),
+        }
+    }
+}
+
+fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
+    match condition {
+        Condition::DependenciesOver => "finish them first, or add --force".into(),
+        Condition::SlotFree => format!(
+            "end one of them, or raise the limit: `orange project update {} --pool-size N`",
+            task.project
+        ),
+        Condition::SummaryGiven => {
+            "give it one: `orange task update --summary TEXT`, or start it with --status clarification"
+                .into()
+        }
+        Condition::SummaryMissing => "start it with --status planning".into(),
+        Condition::Merged => "merge it first; then this command marks it done".into(),
+        Condition::WorktreeClean => "commit the changes first".into(),
+        Condition::ChildrenOpen => {
+            "create the children first: `orange task create --parent`".into()
+        }
+        Condition::DependenciesOpen
+        | Condition::CrashLimit
+        | Condition::ChildrenOver
+        | Condition::RoundBelowMax
+        | Condition::RoundAtMax
+        | Condition::OwnCommits
+        | Condition::NoOwnCommits
+        | Condition::WeightKnown
+        | Condition::WeightUnknown => way_out.to_owned(),
+    }
+}
+
+fn conditions_of(rows: &[&Transition]) -> Vec<Condition> {
+    let mut all: Vec<Condition> = rows
+        .iter()
+        .flat_map(|row| row.conditions)
+        .copied()
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn list_of(task: &Task, field: Field) -> Vec<String> {
+    Vec::read(task.get(field)).unwrap_or_default()
+}
+
+fn same_reference(project: &str, stored: &str, typed: &str) -> bool {
+    matches!(
+        Reference::parse(typed),
+        Reference::Key(_) | Reference::ProjectKey(..)
+    ) && read_stored(project, stored).is_some()
+        && read_stored(project, stored) == read_stored(project, typed)
+}
+
+pub(crate) fn bad_value(error: BadValue) -> Error {
+    Error::new(Code::Usage, error.to_string())
+}
+
+fn apply(task: &mut Task, event: &Event) -> Result<()> {
+    machine::apply(task, event).map_err(bad_value)
+}

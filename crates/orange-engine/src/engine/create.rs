@@ -1,0 +1,419 @@
+//! Making a task: everything is checked first, then its folder appears whole or not at all.
+
+use super::{Caller, Engine};
+use crate::error::{Code, Error, Result};
+use crate::git;
+use crate::locked::{context_mark, written_fields};
+use crate::projects::{self, Project};
+use crate::store::faults::crash_point;
+use crate::store::{Place, journal, replace};
+use orange_core::history::Event;
+use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
+use orange_core::machine;
+use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight};
+use orange_core::task_file::TaskFile;
+use orange_core::workflow::{Creation, Workflow};
+use orange_core::{artifact, naming, testing};
+use std::fs::{self, File};
+use std::path::Path;
+
+/// What a person says of a new task.
+#[derive(Debug, Clone, Default)]
+pub struct NewTask {
+    pub project: String,
+    pub branch: Option<String>,
+    pub summary: String,
+    pub context: Option<String>,
+    pub status: Option<Status>,
+    pub base: Option<String>,
+    pub target_branch: Option<String>,
+    pub harness: Option<String>,
+    pub review_harness: Option<String>,
+    pub effort: Option<String>,
+    pub review_effort: Option<String>,
+    pub priority: Option<Priority>,
+    pub queue: Option<Queue>,
+    pub category: Option<Category>,
+    pub weight: Option<Weight>,
+    pub tags: Vec<String>,
+    pub blocked_by: Vec<String>,
+    pub related_to: Vec<String>,
+    pub parent: Option<String>,
+    /// None: detected from the words.
+    pub ui_testing: Option<bool>,
+}
+
+/// Where the branch will start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    pub reference: String,
+    pub commit: Option<String>,
+    /// Commits of the local branch that the remote one does not have.
+    pub local_ahead: u64,
+    /// The branch is there already and is used as it is.
+    pub existing: bool,
+}
+
+/// A task that was made.
+#[derive(Debug, Clone)]
+pub struct Created {
+    pub task: Task,
+    pub place: Place,
+    pub start: Start,
+}
+
+/// A branch that Orange named itself may get a number when it is taken; so many are tried.
+const MOST_SUFFIXES: u32 = 100;
+
+impl Engine {
+    pub fn create(&mut self, new: &NewTask) -> Result<Created> {
+        let registry = self.projects()?;
+        let project = projects::named(&registry, &new.project)?.clone();
+        let mut task = self.draft(new, &project)?;
+        let workflow = Workflow::named(task.workflow);
+        let row = workflow.creation(task.status).ok_or_else(|| {
+            let words: Vec<&str> = workflow
+                .creations
+                .iter()
+                .map(|row| row.status.as_str())
+                .collect();
+            Error::new(
+                Code::IllegalTransition,
+                format!("a task cannot be created as {}", task.status),
+            )
+            .hint(format!("allowed: {}", words.join(", ")))
+        })?;
+        if let Some(branch) = &new.branch {
+            check_existing(row, &project, branch)?;
+        } else if row.existing_branch {
+            return Err(Error::new(
+                Code::Usage,
+                format!(
+                    "--status {} needs the branch whose work it is about",
+                    task.status
+                ),
+            )
+            .hint("name the branch before the summary"));
+        }
+        let start = starting_point(&project, new)?;
+        task.base = Some(start.reference.clone()).filter(|_| !start.existing);
+        self.store.ensure_home()?;
+        let _project = self.lock_project(&project.name)?;
+        let key = self.next_key(&project.name)?;
+        task.key = Some(key);
+        task.branch = self.branch_for(new, &project, &task, key)?;
+        self.branch_is_free(&project.name, &task.branch, None)?;
+        let place = self.write_new(task, new.context.as_deref())?;
+        // Puts it into the index and runs what its creation asks for.
+        let locked = self.lock_task(place.clone())?;
+        tracing::info!(task = locked.task.id, key = %key, "task created");
+        Ok(Created {
+            task: locked.task,
+            place,
+            start,
+        })
+    }
+
+    /// The fields that do not depend on the key.
+    fn draft(&mut self, new: &NewTask, project: &Project) -> Result<Task> {
+        let mut task = Task {
+            id: nanoid::nanoid!(ID_LENGTH, &ID_ALPHABET),
+            project: project.name.clone(),
+            summary: one_line(&new.summary)?,
+            status: new.status.unwrap_or(Status::Pending),
+            target_branch: new.target_branch.clone(),
+            harness: new.harness.clone(),
+            review_harness: new.review_harness.clone(),
+            effort: new.effort.clone(),
+            review_effort: new.review_effort.clone(),
+            priority: new.priority.unwrap_or(Priority::Normal),
+            queue: new.queue.unwrap_or(Queue::Active),
+            category: new.category.unwrap_or(Category::Feature),
+            weight: new.weight,
+            tags: new.tags.clone(),
+            created_by: self.user.clone(),
+            ..Task::default()
+        };
+        if let Some(target) = &new.target_branch
+            && !git::valid_branch_name(target)?
+        {
+            return Err(Error::new(
+                Code::Usage,
+                format!("git does not accept {target:?} as a branch name"),
+            )
+            .hint("give --target-branch the name of a branch"));
+        }
+        self.set_parent(&mut task, new)?;
+        for reference in &new.blocked_by {
+            let stored = self.dependency(&project.name, None, Field::BlockedBy, reference)?;
+            if !task.blocked_by.contains(&stored) {
+                task.blocked_by.push(stored);
+            }
+        }
+        for reference in &new.related_to {
+            let stored = self.dependency(&project.name, None, Field::RelatedTo, reference)?;
+            if !task.related_to.contains(&stored) {
+                task.related_to.push(stored);
+            }
+        }
+        let context = new.context.as_deref().unwrap_or_default();
+        let detected = testing::requires_ui_testing(&task.summary, context);
+        task.requires_ui_testing = new.ui_testing.unwrap_or(detected);
+        task.testing_requirements = testing::testing_requirements(
+            task.requires_ui_testing,
+            is_frontend(&project.path),
+            task.weight == Some(Weight::Trivial),
+            &task.summary,
+            context,
+        );
+        Ok(task)
+    }
+
+    /// An agent may make children of its own task, and nothing else.
+    fn set_parent(&mut self, task: &mut Task, new: &NewTask) -> Result<()> {
+        let Some(reference) = &new.parent else {
+            return match &self.caller {
+                Caller::Human => Ok(()),
+                Caller::Agent { task: own, .. } => Err(Error::new(
+                    Code::NotAllowed,
+                    "an agent may only create children of its own task",
+                )
+                .hint(format!("add --parent {own}"))),
+            };
+        };
+        let place = self.find(reference, Some(&task.project))?;
+        let parent = self.lock_task(place)?.task;
+        self.own_task_only(&parent, "create children of")?;
+        if parent.status.is_terminal() {
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!(
+                    "{} is {} and cannot get children",
+                    parent.label(),
+                    parent.status
+                ),
+            )
+            .hint("create a task of its own instead"));
+        }
+        if new.priority.is_none() {
+            task.priority = parent.priority;
+        }
+        task.parent = parent
+            .key
+            .map(|key| stored_reference(&task.project, &parent.project, key));
+        Ok(())
+    }
+
+    fn branch_for(
+        &mut self,
+        new: &NewTask,
+        project: &Project,
+        task: &Task,
+        key: Key,
+    ) -> Result<String> {
+        if let Some(branch) = &new.branch {
+            return Ok(branch.clone());
+        }
+        if task.summary.is_empty() {
+            return Ok(format!("orange-tasks/{}", task.id));
+        }
+        let template = self.config()?.git.branch_template.clone();
+        let slug = naming::slug(&task.summary);
+        let wanted = naming::branch_from_template(
+            &template,
+            &key.to_string(),
+            &slug,
+            &task.id,
+            &project.name,
+        )
+        .map_err(|error| {
+            Error::new(Code::Usage, format!("git.branch_template: {error}"))
+                .hint("correct config.yaml")
+        })?;
+        for number in 1..=MOST_SUFFIXES {
+            let name = match number {
+                1 => wanted.clone(),
+                number => format!("{wanted}-{number}"),
+            };
+            let taken = self.index()?.by_branch(&project.name, &name)?;
+            let live = |status: &str| !status.parse().is_ok_and(Status::is_terminal);
+            if !taken.iter().any(|other| live(&other.status))
+                && !git::branch_exists(&project.path, &name)?
+            {
+                return Ok(name);
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// Writes the folder under a hidden name and renames it: nobody ever sees half a task.
+    fn write_new(&mut self, task: Task, context: Option<&str>) -> Result<Place> {
+        let place = self.store.place(&format!("{}/{}", task.project, task.id));
+        let parent = self.store.tasks().join(&task.project);
+        let hidden = parent.join(format!(".new-{}", task.id));
+        let body = match context.map(str::trim) {
+            Some(text) if !text.is_empty() => format!("\n{}", artifact::context_section(text)),
+            Some(_) | None => String::new(),
+        };
+        let workflow = Workflow::named(task.workflow);
+        let decision = machine::create(workflow, task, self.caller.actor(), self.now())
+            .map_err(|_| Error::new(Code::IllegalTransition, "a task cannot be created so"))?;
+        let mut event = decision.event.detail("context", context_mark(&body));
+        event.transition = Some(nanoid::nanoid!(12, &ID_ALPHABET));
+        let task = machine::fold(std::slice::from_ref(&event), u64::MAX)
+            .map_err(super::change::bad_value)?;
+        let file = TaskFile::create(&written_fields(&task), &body);
+        self.store.mark(&place)?;
+        crash_point("create.marked");
+        let result = write_folder(&hidden, &place.path, &parent, &event, &file);
+        if let Err(error) = result {
+            let _ = fs::remove_dir_all(&hidden);
+            self.store.unmark(&place);
+            return Err(Error::io("create", &place.path, &error));
+        }
+        crash_point("create.renamed");
+        Ok(place)
+    }
+
+    /// Serialises what must be unique in a project: branches and new folders.
+    pub(crate) fn lock_project(&self, project: &str) -> Result<File> {
+        self.store.lock_file(&format!("tasks/{project}/.lock"))
+    }
+}
+
+fn write_folder(
+    hidden: &Path,
+    path: &Path,
+    parent: &Path,
+    event: &Event,
+    file: &TaskFile,
+) -> std::io::Result<()> {
+    fs::create_dir_all(hidden)?;
+    journal::append(&hidden.join("history.jsonl"), &[event.to_line()])?;
+    crash_point("create.journalled");
+    replace::write_atomic(&hidden.join("TASK.md"), file.text().as_bytes())?;
+    crash_point("create.written");
+    fs::rename(hidden, path)?;
+    File::open(parent)?.sync_all()
+}
+
+/// Summaries stand in lists, branches and pull requests: one line, and not a book.
+fn one_line(summary: &str) -> Result<String> {
+    const LONGEST: usize = 2000;
+    let line = summary.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() > LONGEST {
+        return Err(Error::new(
+            Code::Usage,
+            format!(
+                "the summary has {} characters, at most {LONGEST} fit",
+                line.chars().count()
+            ),
+        )
+        .hint("put the details into --context FILE"));
+    }
+    if line.contains('\0') {
+        return Err(Error::new(Code::Usage, "the summary has a NUL character"));
+    }
+    Ok(line)
+}
+
+fn check_existing(row: &Creation, project: &Project, branch: &str) -> Result<()> {
+    if !row.existing_branch || existing_commit(&project.path, branch)?.is_some() {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::NotFound,
+        format!("there is no branch {branch} in {}", project.path.display()),
+    )
+    .hint(format!(
+        "--status {} is for work that is there already; fetch the branch first",
+        row.status
+    )))
+}
+
+fn existing_commit(repository: &Path, branch: &str) -> Result<Option<String>> {
+    match git::commit_of(repository, &format!("refs/heads/{branch}"))? {
+        Some(commit) => Ok(Some(commit)),
+        None => git::commit_of(repository, &format!("refs/remotes/origin/{branch}")),
+    }
+}
+
+/// Where the branch will start: its own head, the base that was asked for, or the freshest default branch.
+fn starting_point(project: &Project, new: &NewTask) -> Result<Start> {
+    let repository = &project.path;
+    if let Some(base) = &new.base {
+        let commit = git::commit_of(repository, base)?.ok_or_else(|| {
+            Error::new(
+                Code::NotFound,
+                format!("--base {base:?} is no commit in {}", repository.display()),
+            )
+            .hint("give a branch, a tag or a commit; `git branch --all` lists the branches")
+        })?;
+        return Ok(Start {
+            reference: base.clone(),
+            commit: Some(commit),
+            local_ahead: 0,
+            existing: false,
+        });
+    }
+    if let Some(branch) = &new.branch
+        && let Some(commit) = existing_commit(repository, branch)?
+    {
+        return Ok(Start {
+            reference: branch.clone(),
+            commit: Some(commit),
+            local_ahead: 0,
+            existing: true,
+        });
+    }
+    let default = &project.default_branch;
+    let remote = format!("origin/{default}");
+    if let Some(commit) = git::commit_of(repository, &format!("refs/remotes/{remote}"))? {
+        let local_ahead = git::commits_ahead(
+            repository,
+            &format!("refs/heads/{default}"),
+            &format!("refs/remotes/{remote}"),
+        )?;
+        return Ok(Start {
+            reference: remote,
+            commit: Some(commit),
+            local_ahead: local_ahead.unwrap_or(0),
+            existing: false,
+        });
+    }
+    Ok(Start {
+        reference: default.clone(),
+        commit: git::commit_of(repository, &format!("refs/heads/{default}"))?,
+        local_ahead: 0,
+        existing: false,
+    })
+}
+
+/// A web project, by what its package.json depends on.
+fn is_frontend(repository: &Path) -> bool {
+    const FRAMEWORKS: &[&str] = &[
+        "react",
+        "vue",
+        "svelte",
+        "next",
+        "nuxt",
+        "preact",
+        "solid-js",
+        "astro",
+        "vite",
+        "@angular/core",
+        "lit",
+    ];
+    let Ok(text) = fs::read(repository.join("package.json")) else {
+        return false;
+    };
+    let Ok(package) = serde_json::from_slice::<serde_json::Value>(&text) else {
+        return false;
+    };
+    ["dependencies", "devDependencies"].iter().any(|section| {
+        package
+            .get(section)
+            .and_then(serde_json::Value::as_object)
+            .is_some_and(|entries| FRAMEWORKS.iter().any(|name| entries.contains_key(*name)))
+    })
+}

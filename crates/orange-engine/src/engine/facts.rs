@@ -1,0 +1,160 @@
+//! Finding out what a transition's conditions ask for, and nothing more: git only when a row needs it.
+
+use super::Engine;
+use crate::error::Result;
+use crate::git;
+use orange_core::id::{Key, read_stored};
+use orange_core::machine::{Facts, Linked, Slots};
+use orange_core::task::Task;
+use orange_core::workflow::Condition;
+
+impl Engine {
+    pub(crate) fn facts(&mut self, task: &Task, conditions: &[Condition]) -> Result<Facts> {
+        let mut facts = Facts::default();
+        for condition in conditions {
+            match condition {
+                Condition::DependenciesOver | Condition::DependenciesOpen => {
+                    facts.blockers = self.blockers(task)?;
+                }
+                Condition::SlotFree => facts.slots = self.slots(task)?,
+                Condition::ChildrenOpen | Condition::ChildrenOver => {
+                    facts.children = self.children(task)?;
+                }
+                Condition::WorktreeClean => facts.worktree = self.worktree(task)?,
+                Condition::Merged => facts.merged = Some(self.merged(task)?),
+                Condition::OwnCommits | Condition::NoOwnCommits => {
+                    facts.own_commits = self.own_commits(task)?;
+                }
+                Condition::SummaryGiven
+                | Condition::SummaryMissing
+                | Condition::CrashLimit
+                | Condition::RoundBelowMax
+                | Condition::RoundAtMax
+                | Condition::WeightKnown
+                | Condition::WeightUnknown => {}
+            }
+        }
+        Ok(facts)
+    }
+
+    pub(crate) fn blockers(&mut self, task: &Task) -> Result<Vec<Linked>> {
+        task.blocked_by
+            .iter()
+            .map(|reference| self.linked(&task.project, reference))
+            .collect()
+    }
+
+    pub(crate) fn linked(&mut self, project: &str, reference: &str) -> Result<Linked> {
+        let status = match read_stored(project, reference) {
+            Some((project, key)) => self.status_of(&project, key)?,
+            None => None,
+        };
+        Ok(Linked {
+            reference: reference.to_owned(),
+            status,
+        })
+    }
+
+    /// The status as the task's own files have it: the index only says where they are.
+    fn status_of(&mut self, project: &str, key: Key) -> Result<Option<orange_core::task::Status>> {
+        let mut found = self.index()?.by_key(project, key)?;
+        if found.is_none() {
+            found = self.fresh_index()?.by_key(project, key)?;
+        }
+        Ok(found.map(|found| self.store.survey(&found.folder).task.status))
+    }
+
+    pub(crate) fn children(&mut self, task: &Task) -> Result<Vec<Linked>> {
+        let Some(key) = task.key else {
+            return Ok(Vec::new());
+        };
+        let found = self.index()?.children_of(&task.project, key)?;
+        Ok(found
+            .into_iter()
+            .map(|child| Linked {
+                reference: match child.key {
+                    Some(key) => {
+                        orange_core::id::stored_reference(&task.project, &child.project, key)
+                    }
+                    None => child.id.clone(),
+                },
+                status: Some(self.store.survey(&child.folder).task.status),
+            })
+            .collect())
+    }
+
+    fn slots(&mut self, task: &Task) -> Result<Slots> {
+        let size = self
+            .project_of(&task.project)
+            .map_or(crate::projects::DEFAULT_POOL_SIZE, |project| {
+                project.pool_size
+            });
+        let holders = self
+            .index()?
+            .slot_holders(&task.project)?
+            .into_iter()
+            .filter(|holder| holder.id != task.id)
+            .map(|holder| holder.key.map_or(holder.id, |key| key.to_string()))
+            .collect();
+        Ok(Slots { size, holders })
+    }
+
+    fn worktree(&mut self, task: &Task) -> Result<Option<std::result::Result<(), String>>> {
+        let Some(slot) = &task.workspace else {
+            return Ok(None);
+        };
+        let folder = self.store.workspaces().join(slot);
+        if !folder.is_dir() {
+            return Ok(None);
+        }
+        let changes = git::uncommitted(&folder)?;
+        Ok(Some(match changes.first() {
+            None => Ok(()),
+            Some(first) => Err(format!(
+                "{} uncommitted changes in {slot}, the first is {}",
+                changes.len(),
+                first.trim()
+            )),
+        }))
+    }
+
+    /// Is the head of the task's branch in its target, here or on the remote?
+    fn merged(&mut self, task: &Task) -> Result<std::result::Result<String, String>> {
+        let Some(project) = self.project_of(&task.project) else {
+            return Ok(Err(format!("project {} is not registered", task.project)));
+        };
+        let target = task.target(&project.default_branch);
+        let Some(head) = git::commit_of(&project.path, &format!("refs/heads/{}", task.branch))?
+        else {
+            return Ok(Err(format!(
+                "there is no branch {} in {}",
+                task.branch,
+                project.path.display()
+            )));
+        };
+        for place in [
+            format!("refs/heads/{target}"),
+            format!("refs/remotes/origin/{target}"),
+        ] {
+            if git::is_ancestor(&project.path, &head, &place)? {
+                return Ok(Ok(format!("{} is in {target}", git::short(&head))));
+            }
+        }
+        Ok(Err(format!("{} is not merged into {target}", task.branch)))
+    }
+
+    fn own_commits(&mut self, task: &Task) -> Result<Option<u64>> {
+        let Some(project) = self.project_of(&task.project) else {
+            return Ok(None);
+        };
+        let branch = format!("refs/heads/{}", task.branch);
+        let target = format!("refs/heads/{}", task.target(&project.default_branch));
+        git::commits_ahead(&project.path, &branch, &target)
+    }
+
+    /// The commit that a handoff or a review speaks of.
+    pub(crate) fn head_of(&self, task: &Task) -> Option<String> {
+        let project = self.project_of(&task.project)?;
+        git::commit_of(&project.path, &format!("refs/heads/{}", task.branch)).ok()?
+    }
+}

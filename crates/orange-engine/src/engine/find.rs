@@ -1,0 +1,188 @@
+//! From what a person typed to one task: id, prefix, key, `project:KEY`, `project/branch`.
+
+use super::Engine;
+use crate::error::{Code, Error, Result};
+use crate::git;
+use crate::index::query::Found;
+use crate::projects;
+use crate::store::Place;
+use orange_core::id::Reference;
+use std::path::Path;
+
+impl Engine {
+    /// Finds one task. A miss is looked up once more after a look at the disk.
+    pub fn find(&mut self, text: &str, current_project: Option<&str>) -> Result<Place> {
+        let found = self.find_entry(text, current_project)?;
+        Ok(self.store.place(&found.folder))
+    }
+
+    pub(crate) fn find_entry(&mut self, text: &str, current: Option<&str>) -> Result<Found> {
+        let mut candidates = self.candidates(text, current)?;
+        let stale =
+            |engine: &Engine, found: &Found| !engine.store.place(&found.folder).path.is_dir();
+        if candidates.is_empty() || candidates.iter().any(|found| stale(self, found)) {
+            self.fresh_index()?;
+            candidates = self.candidates(text, current)?;
+        }
+        let mut candidates = candidates.into_iter();
+        match (candidates.next(), candidates.next()) {
+            (Some(found), None) => Ok(found),
+            (None, _) => Err(not_found(text, current)),
+            (Some(first), Some(second)) => {
+                let all = [first, second].into_iter().chain(candidates);
+                Err(ambiguous(text, all.collect()))
+            }
+        }
+    }
+
+    fn candidates(&mut self, text: &str, current: Option<&str>) -> Result<Vec<Found>> {
+        let index = self.index()?;
+        match Reference::parse(text) {
+            Reference::ProjectKey(project, key) => {
+                Ok(index.by_key(&project, key)?.into_iter().collect())
+            }
+            Reference::Key(key) => match current {
+                Some(project) => Ok(index.by_key(project, key)?.into_iter().collect()),
+                None => {
+                    let mut found = Vec::new();
+                    for project in index.project_names()? {
+                        found.extend(index.by_key(&project, key)?);
+                    }
+                    Ok(found)
+                }
+            },
+            Reference::Branch(project, branch) => {
+                let mut found = index.by_branch(&project, &branch)?;
+                if let (true, Some(current)) = (found.is_empty(), current) {
+                    found = index.by_branch(current, text)?;
+                }
+                Ok(only_live(found))
+            }
+            Reference::IdPrefix(prefix) => {
+                if prefix.is_empty() {
+                    return Ok(Vec::new());
+                }
+                let mut found = index.by_id_prefix(&prefix)?;
+                if let (true, Some(current)) = (found.is_empty(), current) {
+                    found = only_live(index.by_branch(current, &prefix)?);
+                }
+                Ok(found)
+            }
+        }
+    }
+
+    /// The project a folder belongs to: its repository is registered, or it is a slot of the pool.
+    pub fn project_at(&mut self, folder: &Path) -> Result<Option<String>> {
+        if let Some((project, _)) = self.slot_at(folder) {
+            return Ok(Some(project));
+        }
+        let known = self.projects()?;
+        if known.is_empty() {
+            return Ok(None);
+        }
+        // Most often the folder lies in the registered work tree: no need to ask git.
+        let mut inside: Vec<&projects::Project> = known
+            .iter()
+            .filter(|project| folder.starts_with(&project.path))
+            .collect();
+        inside.sort_by_key(|project| project.path.as_os_str().len());
+        if let Some(project) = inside.last()
+            && !nested_repository(folder, &project.path)
+        {
+            return Ok(Some(project.name.clone()));
+        }
+        let Some(repository) = git::repository_of(folder)? else {
+            return Ok(None);
+        };
+        Ok(projects::at(&known, &repository).map(|project| project.name.clone()))
+    }
+
+    /// The task a folder belongs to: a slot of the pool, or a folder with its TASK.md link.
+    pub fn task_at(&mut self, folder: &Path) -> Result<Option<Place>> {
+        let tasks = self.store.tasks().canonicalize();
+        for ancestor in folder.ancestors() {
+            for name in ["TASK.md", "ORANGE_TASK.md"] {
+                if let (Ok(target), Ok(tasks)) =
+                    (std::fs::canonicalize(ancestor.join(name)), &tasks)
+                    && let Ok(inside) = target.strip_prefix(tasks)
+                    && let Some(parent) = inside.parent().and_then(Path::to_str)
+                {
+                    return Ok(Some(self.store.place(parent)));
+                }
+            }
+        }
+        let Some((project, slot)) = self.slot_at(folder) else {
+            return Ok(None);
+        };
+        let found = self.index()?.by_workspace(&project, &slot)?;
+        Ok(found.map(|found| self.store.place(&found.folder)))
+    }
+
+    /// `workspaces/<project>--<n>/…` → project and slot name.
+    fn slot_at(&self, folder: &Path) -> Option<(String, String)> {
+        let pool = self.store.workspaces();
+        let pool = pool.canonicalize().unwrap_or(pool);
+        let inside = folder.strip_prefix(&pool).ok()?;
+        let slot = inside.components().next()?.as_os_str().to_str()?;
+        let (project, _) = slot.rsplit_once("--")?;
+        Some((project.to_owned(), slot.to_owned()))
+    }
+}
+
+/// A branch may have been used before; a live task has it to itself.
+fn only_live(found: Vec<Found>) -> Vec<Found> {
+    let live: Vec<Found> = found
+        .iter()
+        .filter(|task| {
+            !task
+                .status
+                .parse()
+                .is_ok_and(orange_core::task::Status::is_terminal)
+        })
+        .cloned()
+        .collect();
+    if live.is_empty() { found } else { live }
+}
+
+/// Is there another repository between the folder and the project's root?
+fn nested_repository(folder: &Path, root: &Path) -> bool {
+    folder
+        .ancestors()
+        .take_while(|ancestor| *ancestor != root)
+        .any(|ancestor| ancestor.join(".git").exists())
+}
+
+fn not_found(text: &str, current: Option<&str>) -> Error {
+    let error = match (Reference::parse(text), current) {
+        (Reference::Key(key), Some(project)) => Error::new(
+            Code::NotFound,
+            format!("there is no {key} in project {project}"),
+        ),
+        (Reference::ProjectKey(project, key), _) => Error::new(
+            Code::NotFound,
+            format!("there is no {key} in project {project}"),
+        ),
+        (Reference::Key(_) | Reference::IdPrefix(_) | Reference::Branch(..), _) => {
+            Error::new(Code::NotFound, format!("there is no task {text:?}"))
+        }
+    };
+    error.hint("`orange task list --all` shows every task; `orange task restore` brings back a deleted one")
+}
+
+fn ambiguous(text: &str, candidates: Vec<Found>) -> Error {
+    let shown: Vec<String> = candidates
+        .iter()
+        .take(8)
+        .map(|found| {
+            let key = found
+                .key
+                .map_or_else(String::new, |key| format!("{}:{key} ", found.project));
+            format!("  {key}{} {} {}", found.id, found.branch, found.summary)
+        })
+        .collect();
+    Error::new(
+        Code::Ambiguous,
+        format!("{text:?} names more than one task"),
+    )
+    .hint(format!("say which one:\n{}", shown.join("\n")))
+}

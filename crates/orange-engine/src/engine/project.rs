@@ -1,0 +1,193 @@
+//! Registering repositories.
+
+use super::Engine;
+use crate::error::{Code, Error, Result};
+use crate::git;
+use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
+use serde_json::Map;
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, Default)]
+pub struct AddProject {
+    pub path: PathBuf,
+    pub name: Option<String>,
+    pub default_branch: Option<String>,
+    pub pool_size: Option<u32>,
+}
+
+/// The entry, and whether it is new.
+#[derive(Debug, Clone)]
+pub struct Added {
+    pub project: Project,
+    pub new: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct UpdateProject {
+    pub path: Option<PathBuf>,
+    pub default_branch: Option<String>,
+    pub pool_size: Option<u32>,
+}
+
+impl Engine {
+    pub fn add_project(&mut self, add: &AddProject) -> Result<Added> {
+        self.people_only("register a project")?;
+        let repository = repository_at(&add.path)?;
+        let name = match &add.name {
+            Some(name) => name.clone(),
+            None => projects::name_for(&repository),
+        };
+        projects::check_name(&name)?;
+        let default_branch = match &add.default_branch {
+            Some(branch) => check_branch(branch)?,
+            None => git::default_branch(&repository)?,
+        };
+        let added = projects::change(&self.store, |all| {
+            if let Some(known) = projects::at(all, &repository) {
+                if add.name.as_ref().is_some_and(|name| *name != known.name) {
+                    return Err(Error::new(
+                        Code::Conflict,
+                        format!(
+                            "{} is registered already, as {}",
+                            repository.display(),
+                            known.name
+                        ),
+                    )
+                    .hint(format!(
+                        "use that name, or remove it: `orange project remove {}`",
+                        known.name
+                    )));
+                }
+                return Ok(Added {
+                    project: known.clone(),
+                    new: false,
+                });
+            }
+            let name = free_name(all, &name, add.name.is_some())?;
+            let project = Project {
+                name,
+                path: repository.clone(),
+                default_branch: default_branch.clone(),
+                pool_size: add.pool_size.unwrap_or(DEFAULT_POOL_SIZE),
+                other: Map::new(),
+            };
+            all.push(project.clone());
+            Ok(Added { project, new: true })
+        })?;
+        if added.new {
+            tracing::info!(project = added.project.name, "project registered");
+        }
+        Ok(added)
+    }
+
+    pub fn update_project(&mut self, name: &str, update: &UpdateProject) -> Result<Project> {
+        self.people_only("change a project")?;
+        let path = update
+            .path
+            .clone()
+            .map(|path| repository_at(&path))
+            .transpose()?;
+        let default_branch = update
+            .default_branch
+            .as_deref()
+            .map(check_branch)
+            .transpose()?;
+        projects::change(&self.store, |all| {
+            projects::named(all, name)?;
+            let mut changed = None;
+            for project in all.iter_mut().filter(|project| project.name == name) {
+                if let Some(path) = &path {
+                    project.path.clone_from(path);
+                }
+                if let Some(branch) = &default_branch {
+                    project.default_branch.clone_from(branch);
+                }
+                if let Some(size) = update.pool_size {
+                    project.pool_size = size;
+                }
+                changed = Some(project.clone());
+            }
+            changed
+                .ok_or_else(|| Error::new(Code::NotFound, format!("there is no project {name:?}")))
+        })
+    }
+
+    /// Forgets a repository. Its tasks stay where they are and come back when it is added again.
+    pub fn remove_project(&mut self, name: &str, force: bool) -> Result<Project> {
+        self.people_only("remove a project")?;
+        let registry = self.projects()?;
+        projects::named(&registry, name)?;
+        let filter = crate::index::query::Filter {
+            projects: vec![name.to_owned()],
+            ..Default::default()
+        };
+        let live = self.fresh_index()?.list(&filter)?;
+        if !live.is_empty() && !force {
+            let keys: Vec<String> = live
+                .iter()
+                .take(5)
+                .map(|task| task.key.map_or(task.id.clone(), |key| key.to_string()))
+                .collect();
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!("project {name} has {} open tasks: {}", live.len(), keys.join(", ")),
+            )
+            .hint("end them first, or add --force: the tasks stay on disk and come back when the project is added again"));
+        }
+        projects::change(&self.store, |all| {
+            let project = projects::named(all, name)?.clone();
+            all.retain(|known| known.name != name);
+            Ok(project)
+        })
+    }
+}
+
+fn repository_at(path: &std::path::Path) -> Result<PathBuf> {
+    let real = path.canonicalize().map_err(|error| {
+        Error::new(
+            Code::NotFound,
+            format!("there is no folder {}: {error}", path.display()),
+        )
+        .hint("give the path of a git repository")
+    })?;
+    git::repository_of(&real)?.ok_or_else(|| {
+        Error::new(
+            Code::NotFound,
+            format!("{} is not inside a git repository", real.display()),
+        )
+        .hint("run `git init` there first, or give the path of a repository")
+    })
+}
+
+fn check_branch(branch: &str) -> Result<String> {
+    if git::valid_branch_name(branch)? {
+        return Ok(branch.to_owned());
+    }
+    Err(Error::new(
+        Code::Usage,
+        format!("git does not accept {branch:?} as a branch name"),
+    )
+    .hint("give the name of the branch that work starts from, such as main"))
+}
+
+/// A second repository with the same folder name gets a number; a name that was asked for does not.
+fn free_name(all: &[Project], wanted: &str, asked_for: bool) -> Result<String> {
+    let taken = |name: &str| all.iter().find(|project| project.name == name);
+    let Some(other) = taken(wanted) else {
+        return Ok(wanted.to_owned());
+    };
+    if asked_for {
+        return Err(Error::new(
+            Code::Conflict,
+            format!(
+                "there is a project {wanted} already, at {}",
+                other.path.display()
+            ),
+        )
+        .hint("choose another --name"));
+    }
+    let free = (2..1000)
+        .map(|number| format!("{wanted}-{number}"))
+        .find(|name| taken(name).is_none());
+    free.ok_or_else(|| Error::new(Code::Conflict, format!("no free name like {wanted}")))
+}

@@ -1,0 +1,315 @@
+//! Ending a task early: cancel, delete (a move to trash/), restore.
+
+use super::Engine;
+use super::change::{Change, Changed};
+use crate::error::{Code, Error, Result};
+use crate::store::faults::crash_point;
+use crate::store::{Place, journal};
+use orange_core::history::{Event, EventType, History};
+use orange_core::id::{Key, Reference};
+use orange_core::machine;
+use orange_core::task::{Status, Task, is_active};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Deleted tasks are kept this long.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// What to do with open children of a cancelled task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelChildren {
+    Ask,
+    Too,
+    Keep,
+}
+
+#[derive(Debug, Clone)]
+pub struct Cancelled {
+    pub changed: Changed,
+    pub children: Vec<Task>,
+}
+
+impl Engine {
+    /// Cancels a task; with open children the caller must say what becomes of them.
+    pub fn cancel(&mut self, place: Place, children: CancelChildren) -> Result<Cancelled> {
+        let mut ended = Vec::new();
+        let task = self.view(place.clone())?.task;
+        self.own_task_only(&task, "cancel")?;
+        if children != CancelChildren::Keep && !task.status.is_terminal() {
+            let open = self.open_children(&task)?;
+            if children == CancelChildren::Ask && !open.is_empty() {
+                let names: Vec<&str> = open.iter().map(|(name, _)| name.as_str()).collect();
+                return Err(Error::new(
+                    Code::ConditionUnmet,
+                    format!("{} has open children: {}", task.label(), names.join(", ")),
+                )
+                .hint("add --with-children to cancel them too, or --keep-children to leave them"));
+            }
+            for (_, child) in open {
+                ended.push(self.cancel_one(child)?.task);
+            }
+        }
+        Ok(Cancelled {
+            changed: self.cancel_one(place)?,
+            children: ended,
+        })
+    }
+
+    fn cancel_one(&mut self, place: Place) -> Result<Changed> {
+        self.change(
+            place,
+            &Change {
+                status: Some(Status::Cancelled),
+                ..Change::default()
+            },
+        )
+    }
+
+    /// Open children, and theirs: the deepest first.
+    fn open_children(&mut self, task: &Task) -> Result<Vec<(String, Place)>> {
+        let mut all = Vec::new();
+        let mut seen = vec![task.id.clone()];
+        let mut next: Vec<(String, Key)> = task
+            .key
+            .map(|key| (task.project.clone(), key))
+            .into_iter()
+            .collect();
+        while let Some((project, key)) = next.pop() {
+            for child in self.index()?.children_of(&project, key)? {
+                if seen.contains(&child.id) {
+                    continue;
+                }
+                seen.push(child.id.clone());
+                next.extend(child.key.map(|key| (child.project.clone(), key)));
+                if !child.status.parse().is_ok_and(Status::is_terminal) {
+                    let name = child.key.map_or(child.id, |key| key.to_string());
+                    all.push((name, self.store.place(&child.folder)));
+                }
+            }
+        }
+        all.reverse();
+        Ok(all)
+    }
+
+    /// Moves a task's folder to trash/. One that still runs must be cancelled first.
+    pub fn delete(&mut self, place: Place) -> Result<Task> {
+        self.people_only("delete a task")?;
+        let mut locked = self.lock_task(place)?;
+        let task = locked.task.clone();
+        if is_active(task.status) {
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!("{} is {} and cannot be deleted", task.label(), task.status),
+            )
+            .hint(format!(
+                "cancel it first: `orange task cancel {}`",
+                task.label()
+            )));
+        }
+        if let Some(key) = task.key {
+            for waiting in self.index()?.linked_to("blocked_by", &task.project, key)? {
+                let name = waiting.key.map_or(waiting.id, |key| key.to_string());
+                self.notice(format!("{name} waits for {key}, which is deleted now"));
+            }
+        }
+        let event = Event::new(EventType::TaskDeleted, self.now()).by(&self.caller_name());
+        locked.commit(self, vec![event])?;
+        crash_point("delete.journalled");
+        self.move_to_trash(&locked.place)?;
+        locked.unmark(self);
+        self.empty_old_trash();
+        Ok(task)
+    }
+
+    pub(crate) fn move_to_trash(&mut self, place: &Place) -> Result<()> {
+        let target = self.trash_place(place);
+        let made = target.parent().map_or(Ok(()), fs::create_dir_all);
+        made.and_then(|()| {
+            if target.exists() {
+                // An older copy of the same folder; both are kept.
+                let stamp = self.file_stamp();
+                fs::rename(&target, target.with_extension(format!("older-{stamp}")))?;
+            }
+            fs::rename(&place.path, &target)
+        })
+        .map_err(|error| Error::io("move", &place.path, &error))?;
+        let _ = fs::File::open(self.store.trash()).and_then(|folder| folder.sync_all());
+        crash_point("delete.moved");
+        self.index()?.store(&[], &[place.folder()]);
+        Ok(())
+    }
+
+    fn trash_place(&self, place: &Place) -> PathBuf {
+        self.store.trash().join(&place.project).join(&place.name)
+    }
+
+    /// Brings a deleted task back, as it was.
+    pub fn restore(&mut self, text: &str, current_project: Option<&str>) -> Result<Task> {
+        self.people_only("restore a task")?;
+        let (place, task) = self.find_in_trash(text, current_project)?;
+        if place.path.exists() {
+            return Err(Error::new(
+                Code::Conflict,
+                format!("{} is in the way", place.path.display()),
+            ));
+        }
+        let _project = self.lock_project(&place.project)?;
+        if !task.status.is_terminal() {
+            self.branch_is_free(&place.project, &task.branch, Some(&task.id))?;
+        }
+        self.store.mark(&place)?;
+        let event = Event::new(EventType::TaskRestored, self.now()).by(&self.caller_name());
+        let journal = self.trash_place(&place).join("history.jsonl");
+        journal::append(&journal, &[event.to_line()])
+            .map_err(|error| Error::io("write", &journal, &error))?;
+        crash_point("restore.journalled");
+        self.move_from_trash(&place)?;
+        Ok(self.lock_task(place)?.task)
+    }
+
+    pub(crate) fn move_from_trash(&mut self, place: &Place) -> Result<()> {
+        let source = self.trash_place(place);
+        place
+            .path
+            .parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| fs::rename(&source, &place.path))
+            .map_err(|error| Error::io("move", &source, &error))?;
+        crash_point("restore.moved");
+        Ok(())
+    }
+
+    /// Where a task is according to its journal, when a command died while moving it.
+    pub(crate) fn finish_move(&mut self, place: &Place) -> Result<()> {
+        let trashed = self.trash_place(place);
+        if place.path.is_dir() {
+            if self.history_at(&place.path).is_deleted() {
+                self.move_to_trash(place)?;
+            }
+        } else if trashed.is_dir() && !self.history_at(&trashed).is_deleted() {
+            self.move_from_trash(place)?;
+        }
+        Ok(())
+    }
+
+    fn history_at(&self, folder: &Path) -> History {
+        journal::read(&folder.join("history.jsonl"))
+            .map(|bytes| History::parse(&bytes.text))
+            .unwrap_or_default()
+    }
+
+    fn find_in_trash(&self, text: &str, current: Option<&str>) -> Result<(Place, Task)> {
+        let wanted = Reference::parse(text);
+        let mut found: Vec<(Place, Task)> = self
+            .trashed()
+            .into_iter()
+            .filter(|(place, task)| match &wanted {
+                Reference::Key(key) => {
+                    task.key == Some(*key) && current.is_none_or(|project| project == place.project)
+                }
+                Reference::ProjectKey(project, key) => {
+                    task.key == Some(*key) && *project == place.project
+                }
+                Reference::Branch(project, branch) => {
+                    (*project == place.project && task.branch == *branch) || task.branch == text
+                }
+                Reference::IdPrefix(prefix) => task.id.starts_with(prefix.as_str()),
+            })
+            .collect();
+        match (found.pop(), found.len()) {
+            (Some(only), 0) => Ok(only),
+            (None, _) => Err(Error::new(
+                Code::NotFound,
+                format!("there is no deleted task {text:?}"),
+            )
+            .hint("deleted tasks are kept for 30 days; `orange task restore` without a name lists them")),
+            (Some(last), _) => {
+                found.push(last);
+                let names: Vec<String> = found
+                    .iter()
+                    .map(|(place, task)| format!("  {}:{} {}", place.project, task.label(), task.id))
+                    .collect();
+                Err(Error::new(
+                    Code::Ambiguous,
+                    format!("{text:?} names more than one deleted task"),
+                )
+                .hint(format!("say which one:\n{}", names.join("\n"))))
+            }
+        }
+    }
+
+    /// Every deleted task that can be brought back, with its place among the living.
+    pub fn trashed(&self) -> Vec<(Place, Task)> {
+        let trash = self.store.trash();
+        let mut found = Vec::new();
+        let mut open = vec![trash.clone()];
+        while let Some(folder) = open.pop() {
+            for path in children_of(&folder) {
+                if !path.join("history.jsonl").exists() {
+                    open.push(path);
+                    continue;
+                }
+                let history = self.history_at(&path);
+                if let (Ok(task), Ok(inside)) = (
+                    machine::fold(history.own(), u64::MAX),
+                    path.strip_prefix(&trash),
+                ) && let Some(name) = inside.to_str()
+                {
+                    found.push((self.store.place(name), task));
+                }
+            }
+        }
+        found.sort_by_key(|(place, _)| place.folder());
+        found
+    }
+
+    pub(crate) fn highest_in_trash(&self, project: &str) -> u32 {
+        self.trashed()
+            .iter()
+            .filter(|(place, _)| place.project == project)
+            .filter_map(|(_, task)| task.key.map(|key| key.0))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Removes what has lain in the trash for longer than it is kept; gives the folders.
+    pub(crate) fn old_trash(&self) -> Vec<PathBuf> {
+        self.trashed()
+            .iter()
+            .map(|(place, _)| self.trash_place(place))
+            .filter(|path| {
+                // The journal was last written when the task was deleted.
+                fs::metadata(path.join("history.jsonl"))
+                    .and_then(|data| data.modified())
+                    .is_ok_and(|then| {
+                        SystemTime::now()
+                            .duration_since(then)
+                            .is_ok_and(|age| age > KEPT)
+                    })
+            })
+            .collect()
+    }
+
+    pub(crate) fn empty_old_trash(&mut self) {
+        for path in self.old_trash() {
+            if path.starts_with(self.store.trash())
+                && let Err(error) = fs::remove_dir_all(&path)
+            {
+                tracing::warn!(%error, path = %path.display(), "old trash was not removed");
+            }
+        }
+    }
+}
+
+fn children_of(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder)
+        .map(|entries| {
+            entries
+                .flatten()
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path())
+                .collect()
+        })
+        .unwrap_or_default()
+}

@@ -1,0 +1,267 @@
+//! Looking at tasks: one whole, many in a list, why one waits, and what hangs on what.
+
+use super::Engine;
+use crate::error::{Code, Error, Result};
+use crate::index::query::{Filter, Found, Listed};
+use crate::store::{Place, attention, lock};
+use orange_core::history::{EventType, History};
+use orange_core::id::{Key, read_stored, stored_reference};
+use orange_core::machine::{Linked, Situation};
+use orange_core::task::{Status, Task};
+use orange_core::why::{Why, why};
+use orange_core::workflow::Condition;
+
+/// All that `task show` tells.
+#[derive(Debug, Clone)]
+pub struct TaskView {
+    pub task: Task,
+    pub place: Place,
+    pub body: String,
+    pub history: History,
+    pub blockers: Vec<Linked>,
+    pub blocks: Vec<Linked>,
+    pub related: Vec<Linked>,
+    pub referenced_by: Vec<Linked>,
+    pub children: Vec<Linked>,
+    pub damaged: Option<String>,
+    pub attention: Option<String>,
+    /// The Context is not what it was when the task was made.
+    pub context_changed: bool,
+}
+
+/// A line of a dependency tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DepsNode {
+    pub depth: usize,
+    pub reference: String,
+    pub status: Option<Status>,
+    pub summary: String,
+    /// Shown before; its own blockers are not repeated.
+    pub repeated: bool,
+}
+
+impl Engine {
+    pub fn list(&mut self, filter: &Filter) -> Result<Vec<Listed>> {
+        for project in &filter.projects {
+            let registry = self.projects()?;
+            if crate::projects::named(&registry, project).is_err()
+                && !self.fresh_index()?.project_names()?.contains(project)
+            {
+                return Err(crate::projects::named(&registry, project)
+                    .err()
+                    .unwrap_or_else(|| Error::new(Code::NotFound, "no such project")));
+            }
+        }
+        self.fresh_index()?.list(filter)
+    }
+
+    /// One task. Its files are put in order first, if need be and possible.
+    pub fn view(&mut self, place: Place) -> Result<TaskView> {
+        let snapshot = self.store.read(&place)?;
+        let witness = lock::read_witness(&place.path);
+        let truth = snapshot.reconcile(&place, witness, self.now(), &mut |_, _| None);
+        let needs_order = truth
+            .as_ref()
+            .is_ok_and(|truth| truth.rewrite && truth.broken.is_none())
+            || snapshot
+                .history
+                .last_transition()
+                .is_some_and(|transition| !transition.finished);
+        if needs_order {
+            match self.lock_task(place.clone()) {
+                Ok(locked) => {
+                    drop(locked);
+                    return self.view_as_is(place);
+                }
+                Err(error) if error.code == Code::Storage || error.code == Code::Busy => {
+                    self.notice(format!("shown as it will be; not written: {error}"));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.view_as_is(place)
+    }
+
+    fn view_as_is(&mut self, place: Place) -> Result<TaskView> {
+        let snapshot = self.store.read(&place)?;
+        let witness = lock::read_witness(&place.path);
+        let truth = snapshot
+            .reconcile(&place, witness, self.now(), &mut |_, _| None)
+            .map_err(|broken| crate::locked::damaged(&place, &broken))?;
+        let task = truth.task;
+        let references = |list: &[String]| list.to_vec();
+        let linked = |engine: &mut Engine, list: Vec<String>| -> Result<Vec<Linked>> {
+            list.iter()
+                .map(|reference| engine.linked(&task.project, reference))
+                .collect()
+        };
+        let blockers = linked(self, references(&task.blocked_by))?;
+        let related = linked(self, references(&task.related_to))?;
+        let (mut blocks, mut referenced_by) = (Vec::new(), Vec::new());
+        if let Some(key) = task.key {
+            let index = self.index()?;
+            let as_link = |found: Found| named(&task.project, found);
+            blocks = index
+                .linked_to("blocked_by", &task.project, key)?
+                .into_iter()
+                .map(as_link)
+                .collect();
+            referenced_by = index
+                .linked_to("mentions", &task.project, key)?
+                .into_iter()
+                .map(as_link)
+                .collect();
+        }
+        let children = self.children(&task)?;
+        Ok(TaskView {
+            body: snapshot.body().to_owned(),
+            attention: attention(&snapshot.history)
+                .or_else(|| cancelled_link(&blockers, &children)),
+            context_changed: snapshot
+                .history
+                .own()
+                .iter()
+                .any(|event| event.kind == EventType::ContextChanged),
+            damaged: truth.broken.map(|broken| broken.to_string()),
+            history: snapshot.history,
+            task,
+            place,
+            blockers,
+            blocks,
+            related,
+            referenced_by,
+            children,
+        })
+    }
+
+    /// Why the task is where it is.
+    pub fn why(&mut self, view: &TaskView) -> Result<Why> {
+        let facts = self.facts(
+            &view.task,
+            &[
+                Condition::DependenciesOver,
+                Condition::SlotFree,
+                Condition::ChildrenOpen,
+            ],
+        )?;
+        let default_branch = self.project_of(&view.task.project).map_or_else(
+            || "the default branch".to_owned(),
+            |project| project.default_branch,
+        );
+        let situation = Situation {
+            task: &view.task,
+            body: &view.body,
+            facts: &facts,
+            max_rounds: self.config()?.review.max_rounds,
+            now: self.now(),
+        };
+        Ok(why(situation, view.task.target(&default_branch)))
+    }
+
+    /// The task, what it waits for, what that waits for, and so on.
+    pub fn deps_tree(&mut self, task: &Task) -> Result<Vec<DepsNode>> {
+        let Some(key) = task.key else {
+            return Ok(Vec::new());
+        };
+        let own = task.project.clone();
+        let mut trouble = None;
+        let index = self.index()?;
+        let lines = orange_core::graph::tree(&format!("{own}:{key}"), |node| {
+            let links =
+                read_stored("", node).map(|(project, key)| index.blockers_of(&project, key));
+            match links {
+                Some(Ok(links)) => links
+                    .into_iter()
+                    .map(|(project, key)| match key {
+                        Key(0) => project,
+                        key => format!("{project}:{key}"),
+                    })
+                    .collect(),
+                Some(Err(error)) => {
+                    trouble.get_or_insert(error);
+                    Vec::new()
+                }
+                None => Vec::new(),
+            }
+        });
+        if let Some(error) = trouble {
+            return Err(error);
+        }
+        lines
+            .into_iter()
+            .map(|line| {
+                let found = match read_stored("", &line.id) {
+                    Some((project, key)) => self.index()?.by_key(&project, key)?,
+                    None => None,
+                };
+                Ok(DepsNode {
+                    depth: line.depth,
+                    reference: line
+                        .id
+                        .strip_prefix(&format!("{own}:"))
+                        .map_or(line.id.clone(), str::to_owned),
+                    status: found.as_ref().and_then(|found| found.status.parse().ok()),
+                    summary: found.map(|found| found.summary).unwrap_or_default(),
+                    repeated: line.seen_before,
+                })
+            })
+            .collect()
+    }
+
+    /// Everything connected with the task by `blocked_by`, as (waiting, blocker) pairs.
+    pub fn deps_edges(&mut self, task: &Task) -> Result<Vec<(String, String)>> {
+        let Some(key) = task.key else {
+            return Ok(Vec::new());
+        };
+        let index = self.index()?;
+        let mut edges = Vec::new();
+        let mut seen = std::collections::BTreeSet::new();
+        let mut open = vec![(task.project.clone(), key)];
+        while let Some((project, key)) = open.pop() {
+            if !seen.insert((project.clone(), key)) {
+                continue;
+            }
+            let here = stored_reference(&task.project, &project, key);
+            for (blocker_project, blocker) in index.blockers_of(&project, key)? {
+                if blocker == Key(0) {
+                    edges.push((here.clone(), blocker_project));
+                    continue;
+                }
+                let there = stored_reference(&task.project, &blocker_project, blocker);
+                edges.push((here.clone(), there));
+                open.push((blocker_project, blocker));
+            }
+            for waiting in index.linked_to("blocked_by", &project, key)? {
+                open.extend(waiting.key.map(|key| (waiting.project, key)));
+            }
+        }
+        edges.sort();
+        edges.dedup();
+        Ok(edges)
+    }
+}
+
+fn named(own_project: &str, found: Found) -> Linked {
+    Linked {
+        reference: match found.key {
+            Some(key) => stored_reference(own_project, &found.project, key),
+            None => found.id,
+        },
+        status: found.status.parse().ok(),
+    }
+}
+
+/// A cancelled blocker or child never gets over: a person has to decide.
+fn cancelled_link(blockers: &[Linked], children: &[Linked]) -> Option<String> {
+    let cancelled = |links: &[Linked]| {
+        links
+            .iter()
+            .find(|link| link.status == Some(Status::Cancelled))
+            .map(|link| link.reference.clone())
+    };
+    match (cancelled(blockers), cancelled(children)) {
+        (Some(blocker), _) => Some(format!("{blocker}, which it waits for, was cancelled")),
+        (None, Some(child)) => Some(format!("its child {child} was cancelled")),
+        (None, None) => None,
+    }
+}

@@ -1,0 +1,77 @@
+//! What goes wrong, in words for a person: a code for programs, a message, and what to do about it.
+
+use orange_core::choice;
+use std::io;
+use std::path::Path;
+
+choice! {
+    /// The kind of an error; front ends map it to an exit code or an HTTP status.
+    pub enum Code ("error code") {
+        Failed = "failed",
+        Usage = "usage",
+        Refused = "refused",
+        GateUnmet = "gate_unmet",
+        ConditionUnmet = "condition_unmet",
+        IllegalTransition = "illegal_transition",
+        NotAllowed = "not_allowed",
+        Conflict = "conflict",
+        Damaged = "damaged",
+        Busy = "busy",
+        NotFound = "not_found",
+        Ambiguous = "ambiguous",
+        Storage = "storage",
+        NewerVersion = "newer_version",
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    pub code: Code,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    pub fn new(code: Code, message: impl Into<String>) -> Error {
+        Error {
+            code,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// A file that could not be read or written: which one, why, and what usually helps.
+    pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
+        let message = format!("cannot {what} {}: {}", path.display(), plain(error));
+        let failed = Error::new(Code::Storage, message);
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                failed.hint("free some disk space and run the command again; nothing was lost")
+            }
+            io::ErrorKind::ReadOnlyFilesystem => {
+                failed.hint("the file system is read-only; reading commands still work")
+            }
+            io::ErrorKind::PermissionDenied => {
+                failed.hint("check who owns the folder, or set ORANGE_HOME to one of your own")
+            }
+            _ => failed,
+        }
+    }
+}
+
+/// The system's words without the trailing "(os error 28)".
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text.get(..end).unwrap_or(&text).to_lowercase(),
+        None => text,
+    }
+}

@@ -1,0 +1,49 @@
+//! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
+
+use crate::commands::{doctor, project, task, workflow};
+use clap::{Parser, Subcommand};
+
+const AFTER: &str = "\
+Examples:
+  orange project add .                       register the repository you are in
+  orange new \"Add a login form\"              create a task
+  orange ls                                  what is going on
+  orange task why TASK-001                   what a task waits for
+  orange task update TASK-001 --status planning
+
+Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by a gate or precondition,
+4 not found or ambiguous, 130 interrupted.
+
+State lies in ~/orange (ORANGE_HOME overrides). ORANGE_LOG_LEVEL sets the level of orange.log.";
+
+/// Runs many coding agents on your own repositories and keeps you in charge.
+#[derive(Debug, Parser)]
+#[command(name = "orange", version, after_help = AFTER, propagate_version = false)]
+#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    /// Print one JSON value instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Register repositories and look at them
+    #[command(subcommand)]
+    Project(project::ProjectCommand),
+    /// Create, inspect and move tasks
+    #[command(subcommand)]
+    Task(Box<task::TaskCommand>),
+    /// Look at a workflow's table
+    #[command(subcommand)]
+    Workflow(workflow::WorkflowCommand),
+    /// Check tasks and databases, and repair them
+    Doctor(doctor::DoctorArgs),
+    /// Short for `task create`
+    New(Box<task::create::CreateArgs>),
+    /// Short for `task list`
+    Ls(Box<task::list::ListArgs>),
+}

@@ -1,0 +1,157 @@
+//! `orange project …`: which repositories Orange knows.
+
+use crate::error::Result;
+use crate::session::Session;
+use crate::ui::{Cell, Column, Extent, Palette, Style, Table};
+use clap::{Args, Subcommand};
+use orange_engine::engine::{AddProject, UpdateProject};
+use orange_engine::projects::Project;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProjectCommand {
+    /// Register a repository
+    #[command(
+        after_help = "Examples:\n  orange project add .\n  orange project add ~/code/shop --name shop --pool-size 4"
+    )]
+    Add(AddArgs),
+    /// List the registered repositories
+    List,
+    /// Change a registered repository
+    #[command(
+        after_help = "Examples:\n  orange project update shop --pool-size 8\n  orange project update shop --path ~/new/place/shop"
+    )]
+    Update(UpdateArgs),
+    /// Forget a repository; its tasks stay on disk
+    #[command(after_help = "Example:\n  orange project remove shop")]
+    Remove(RemoveArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// A folder inside the repository
+    #[arg(default_value = ".")]
+    path: PathBuf,
+    /// How to call it; the folder's name unless given
+    #[arg(long)]
+    name: Option<String>,
+    /// The branch that work starts from and goes to; found out unless given
+    #[arg(long, value_name = "BRANCH")]
+    default_branch: Option<String>,
+    /// How many workspaces it may have at once
+    #[arg(long, value_name = "N")]
+    pool_size: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true, args = ["path", "default_branch", "pool_size"])]
+pub(crate) struct UpdateArgs {
+    /// The project
+    name: String,
+    /// Where the repository lies now
+    #[arg(long)]
+    path: Option<PathBuf>,
+    /// The branch that work starts from and goes to
+    #[arg(long, value_name = "BRANCH")]
+    default_branch: Option<String>,
+    /// How many workspaces it may have at once
+    #[arg(long, value_name = "N")]
+    pool_size: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArgs {
+    /// The project
+    name: String,
+    /// Also when it has open tasks
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(session: &mut Session, command: ProjectCommand) -> Result<()> {
+    match command {
+        ProjectCommand::Add(args) => {
+            let added = session.engine.add_project(&AddProject {
+                path: session.folder.join(&args.path),
+                name: args.name,
+                default_branch: args.default_branch,
+                pool_size: args.pool_size,
+            })?;
+            let verb = if added.new {
+                "registered"
+            } else {
+                "already registered:"
+            };
+            one(session, &added.project, verb);
+        }
+        ProjectCommand::List => {
+            let projects = session.engine.projects()?;
+            session.finish(
+                || json!({"projects": projects.iter().map(as_json).collect::<Vec<_>>()}),
+                || listed(&projects),
+            );
+        }
+        ProjectCommand::Update(args) => {
+            let project = session.engine.update_project(
+                &args.name,
+                &UpdateProject {
+                    path: args.path.map(|path| session.folder.join(path)),
+                    default_branch: args.default_branch,
+                    pool_size: args.pool_size,
+                },
+            )?;
+            one(session, &project, "updated");
+        }
+        ProjectCommand::Remove(args) => {
+            let project = session.engine.remove_project(&args.name, args.force)?;
+            one(session, &project, "removed");
+        }
+    }
+    Ok(())
+}
+
+fn one(session: &mut Session, project: &Project, verb: &str) {
+    let text = described(project, verb);
+    session.finish(
+        || json!({"project": as_json(project), "message": text.trim_end()}),
+        || text.clone(),
+    );
+}
+
+pub(crate) fn described(project: &Project, verb: &str) -> String {
+    format!(
+        "{verb} project {} at {} (default branch {}, {} workspaces)\n",
+        project.name,
+        project.path.display(),
+        project.default_branch,
+        project.pool_size
+    )
+}
+
+fn as_json(project: &Project) -> Value {
+    serde_json::to_value(project).unwrap_or_default()
+}
+
+fn listed(projects: &[Project]) -> String {
+    if projects.is_empty() {
+        return "no projects yet; register one with `orange project add PATH`\n".into();
+    }
+    let mut table = Table::new(&[
+        Column::new("PROJECT"),
+        Column::new("BRANCH"),
+        Column::new("SLOTS"),
+        Column::new("PATH").flexible(),
+    ]);
+    for project in projects {
+        table.row([
+            Cell::new(project.name.clone(), Style::Bold),
+            Cell::from(project.default_branch.clone()),
+            Cell::from(project.pool_size.to_string()),
+            Cell::from(project.path.display().to_string()),
+        ]);
+    }
+    let mut text = String::new();
+    table.render(&mut text, Extent::stdout(), Palette::stdout());
+    text
+}

@@ -1,0 +1,102 @@
+//! `orange task …`: one file per verb.
+
+pub(crate) mod create;
+pub(crate) mod deps;
+pub(crate) mod ending;
+pub(crate) mod list;
+pub(crate) mod show;
+pub(crate) mod update;
+pub(crate) mod why;
+
+use crate::error::Result;
+use crate::session::Session;
+use clap::Subcommand;
+use orange_core::task::{Status, Task};
+use orange_engine::index::fields_json;
+use serde_json::Value;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TaskCommand {
+    /// Create a task
+    Create(create::CreateArgs),
+    /// List tasks
+    List(list::ListArgs),
+    /// Show a task with its fields, links, hooks and text
+    Show(show::ShowArgs),
+    /// Change a task's fields or status
+    Update(update::UpdateArgs),
+    /// Hand the work over for review (working → agent-review)
+    Complete(update::CompleteArgs),
+    /// Ask for help (→ stuck)
+    Stuck(update::StuckArgs),
+    /// Say in one line why a task is where it is and what moves it on
+    Why(why::WhyArgs),
+    /// Show what a task waits for and what waits for it
+    Deps(deps::DepsArgs),
+    /// Give a task up; its branch and its text stay
+    Cancel(ending::CancelArgs),
+    /// Move a task to the trash, where it stays for 30 days
+    Delete(ending::DeleteArgs),
+    /// Bring a deleted task back; without a name, list them
+    Restore(ending::RestoreArgs),
+}
+
+pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
+    match command {
+        TaskCommand::Create(args) => create::run(session, args),
+        TaskCommand::List(args) => list::run(session, &args),
+        TaskCommand::Show(args) => show::run(session, &args),
+        TaskCommand::Update(args) => update::run(session, args),
+        TaskCommand::Complete(args) => update::complete(session, &args),
+        TaskCommand::Stuck(args) => update::stuck(session, &args),
+        TaskCommand::Why(args) => why::run(session, &args),
+        TaskCommand::Deps(args) => deps::run(session, &args),
+        TaskCommand::Cancel(args) => ending::cancel(session, &args),
+        TaskCommand::Delete(args) => ending::delete(session, &args),
+        TaskCommand::Restore(args) => ending::restore(session, &args),
+    }
+}
+
+/// A task as JSON: the frontmatter's names.
+pub(crate) fn as_json(task: &Task) -> Value {
+    serde_json::from_str(&fields_json(task)).unwrap_or_default()
+}
+
+/// For clap: a word of a closed set, with the allowed ones in the message.
+pub(crate) fn word<T: std::str::FromStr<Err = orange_core::choice::NotAllowed>>(
+    text: &str,
+) -> std::result::Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// The sign of a status, readable without colours.
+pub(crate) fn icon(status: Status) -> &'static str {
+    match status {
+        Status::Pending | Status::Created => "·",
+        Status::Planning | Status::Classifying | Status::Planned => "✎",
+        Status::Clarification => "?",
+        Status::Working | Status::Running => "▶",
+        Status::AgentReview | Status::Finalizing => "◎",
+        Status::Reviewing | Status::Completed => "★",
+        Status::Stuck | Status::Failed => "!",
+        Status::Delegated | Status::Blocked | Status::Paused => "⇉",
+        Status::Done | Status::Finished => "✓",
+        Status::Cancelled => "–",
+    }
+}
+
+pub(crate) fn style(status: Status) -> crate::ui::Style {
+    use crate::ui::Style;
+    match status {
+        Status::Pending | Status::Created => Style::Plain,
+        Status::Planning | Status::Classifying | Status::Planned => Style::Cyan,
+        Status::Clarification => Style::Magenta,
+        Status::Working | Status::Running => Style::Blue,
+        Status::AgentReview | Status::Finalizing => Style::Cyan,
+        Status::Reviewing | Status::Completed => Style::Yellow,
+        Status::Stuck | Status::Failed => Style::Red,
+        Status::Delegated | Status::Blocked | Status::Paused => Style::Cyan,
+        Status::Done | Status::Finished => Style::Green,
+        Status::Cancelled => Style::Dim,
+    }
+}

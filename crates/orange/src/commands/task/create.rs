@@ -1,0 +1,262 @@
+//! `orange task create`.
+
+use super::{as_json, word};
+use crate::commands::project::described;
+use crate::error::{CommandError, Result};
+use crate::output;
+use crate::session::Session;
+use crate::ui::{Palette, clean};
+use clap::Args;
+use orange_core::naming::is_sentence;
+use orange_core::task::{Category, Priority, Queue, Status, Task, Weight, WorkflowName};
+use orange_engine::engine::{AddProject, Created, NewTask, Start};
+use orange_engine::{Code, git};
+use serde_json::json;
+use std::fmt::Write;
+use std::io::Read;
+
+/// Create a task
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orange task create \"Add a login form\"                 the branch is named after the summary
+  orange task create add-login \"Add a login form\"       a branch of your own
+  orange task create \"Fix the menu\" --priority high --category bug --tag ui
+  orange task create \"Log out\" --blocked-by TASK-001 --context notes.md
+  echo \"Only Chrome\" | orange task create \"Fix hover\" --context -
+  orange task create their-branch \"Look at this\" --status agent-review")]
+pub(crate) struct CreateArgs {
+    /// The branch; a single quoted sentence is the summary instead
+    #[arg(value_name = "BRANCH")]
+    branch: Option<String>,
+    /// What is to be done, in one line
+    #[arg(value_name = "SUMMARY")]
+    summary: Vec<String>,
+    /// The project; the one you are in unless given
+    #[arg(long)]
+    project: Option<String>,
+    /// Requirements and constraints for the agent: a file, or - for standard input
+    #[arg(long, value_name = "FILE")]
+    context: Option<String>,
+    /// Create it as agent-review or reviewing, for a branch that has work on it
+    #[arg(long, value_parser = word::<Status>)]
+    status: Option<Status>,
+    /// Which workflow it goes through
+    #[arg(long, value_parser = word::<WorkflowName>, default_value = "interactive")]
+    workflow: WorkflowName,
+    /// Where the branch starts: a branch, tag or commit
+    #[arg(long, value_name = "REF")]
+    base: Option<String>,
+    /// Where the work goes; the project's default branch unless given
+    #[arg(long, value_name = "BRANCH")]
+    target_branch: Option<String>,
+    /// critical, high, normal or low
+    #[arg(long, value_parser = word::<Priority>)]
+    priority: Option<Priority>,
+    /// active or backlog
+    #[arg(long, value_parser = word::<Queue>)]
+    queue: Option<Queue>,
+    /// feature, bug, refactor, chore, docs or test
+    #[arg(long, value_parser = word::<Category>)]
+    category: Option<Category>,
+    /// trivial, small, medium, large or greenfield
+    #[arg(long, value_parser = word::<Weight>)]
+    weight: Option<Weight>,
+    /// A tag; may be given more than once
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// A task that must be over first; may be given more than once
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    blocked_by: Vec<String>,
+    /// A task that has to do with it; may be given more than once
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    related_to: Vec<String>,
+    /// The task this one is a part of
+    #[arg(long, value_name = "TASK")]
+    parent: Option<String>,
+    /// The agent CLI that works on it
+    #[arg(long, value_name = "NAME")]
+    harness: Option<String>,
+    /// The agent CLI that reviews it
+    #[arg(long, value_name = "NAME")]
+    review_harness: Option<String>,
+    /// How hard the worker should think, in the harness's own words
+    #[arg(long, value_name = "LEVEL")]
+    effort: Option<String>,
+    /// How hard the reviewer should think
+    #[arg(long, value_name = "LEVEL")]
+    review_effort: Option<String>,
+    /// Whether it needs UI tests; detected from the words unless given
+    #[arg(long, value_name = "BOOL")]
+    ui_testing: Option<bool>,
+}
+
+pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
+    let context = args
+        .context
+        .as_deref()
+        .map(|source| read(session, source))
+        .transpose()?;
+    let project = chosen_project(session, args.project.as_deref())?;
+    let (branch, summary) = branch_and_summary(args.branch, args.summary);
+    let created = session.engine.create(&NewTask {
+        project,
+        branch,
+        summary,
+        context,
+        status: args.status,
+        base: args.base,
+        target_branch: args.target_branch,
+        harness: args.harness,
+        review_harness: args.review_harness,
+        effort: args.effort,
+        review_effort: args.review_effort,
+        priority: args.priority,
+        queue: args.queue,
+        category: args.category,
+        weight: args.weight,
+        tags: args.tags,
+        blocked_by: args.blocked_by,
+        related_to: args.related_to,
+        parent: args.parent,
+        ui_testing: args.ui_testing,
+    })?;
+    let start = started(&created.start);
+    session.finish(
+        || {
+            json!({
+                "task": as_json(&created.task),
+                "message": format!("created {}, {start}", created.task.label()),
+                "path": created.place.task_file(),
+            })
+        },
+        || described_task(&created, &start),
+    );
+    Ok(())
+}
+
+/// A sentence alone is a summary; a word alone is a branch.
+fn branch_and_summary(first: Option<String>, rest: Vec<String>) -> (Option<String>, String) {
+    match first {
+        Some(first) if is_sentence(&first) || first.is_empty() => {
+            let mut words = vec![first];
+            words.extend(rest);
+            (None, words.join(" "))
+        }
+        first => (first, rest.join(" ")),
+    }
+}
+
+fn read(session: &Session, source: &str) -> Result<String> {
+    const LARGEST: u64 = 4 * 1024 * 1024;
+    let mut bytes = Vec::new();
+    let outcome = if source == "-" {
+        std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(session.folder.join(source))
+            .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+    };
+    let name = if source == "-" {
+        "standard input"
+    } else {
+        source
+    };
+    if let Err(error) = outcome {
+        return Err(CommandError::usage(
+            format!("--context: cannot read {name}: {error}"),
+            "give a text file, or - for standard input",
+        ));
+    }
+    if bytes.len() as u64 > LARGEST {
+        return Err(CommandError::usage(
+            format!("--context: {name} is larger than 4 MB"),
+            "name the file in the context instead of including it",
+        ));
+    }
+    String::from_utf8(bytes).map_err(|_| {
+        CommandError::usage(
+            format!("--context: {name} is not UTF-8 text"),
+            "convert it first, for instance with iconv",
+        )
+    })
+}
+
+/// The project we are in; an unregistered repository is registered, and told.
+fn chosen_project(session: &mut Session, named: Option<&str>) -> Result<String> {
+    if let Some(project) = session.project(named)? {
+        return Ok(project);
+    }
+    if git::repository_of(&session.folder)?.is_none() {
+        return Err(CommandError(
+            orange_engine::Error::new(Code::NotFound, "this folder is in no git repository")
+                .hint("go into a repository, or name a registered one with --project"),
+        ));
+    }
+    let added = session.engine.add_project(&AddProject {
+        path: session.folder.clone(),
+        ..AddProject::default()
+    })?;
+    output::note(described(&added.project, "registered").trim_end());
+    Ok(added.project.name)
+}
+
+fn started(start: &Start) -> String {
+    let at = match &start.commit {
+        Some(commit) => format!("{}@{}", start.reference, git::short(commit)),
+        None => format!("{} (no commits yet)", start.reference),
+    };
+    if start.existing {
+        return format!("on the existing branch {at}");
+    }
+    let mut text = format!("from {at}");
+    if start.local_ahead > 0 {
+        let local = start.reference.trim_start_matches("origin/");
+        let _ = write!(
+            text,
+            "; your local {local} has {} commits that are not in it",
+            start.local_ahead
+        );
+    }
+    text
+}
+
+fn described_task(created: &Created, start: &str) -> String {
+    let palette = Palette::stdout();
+    let task = &created.task;
+    let summary = match task.summary.as_str() {
+        "" => "(no summary yet)".into(),
+        summary => clean(summary),
+    };
+    let mut text = format!("created {} {summary}\n", palette.bold(&task.label()));
+    let _ = writeln!(text, "  branch   {} {start}", clean(&task.branch));
+    for line in extras(task) {
+        let _ = writeln!(text, "  {line}");
+    }
+    let _ = writeln!(text, "  file     {}", created.place.task_file().display());
+    if task.status == Status::Pending {
+        let to = if task.summary.is_empty() {
+            Status::Clarification
+        } else {
+            Status::Planning
+        };
+        let _ = writeln!(
+            text,
+            "next: orange task update {} --status {to}",
+            task.label()
+        );
+    } else {
+        let _ = writeln!(text, "next: orange task why {}", task.label());
+    }
+    text
+}
+
+fn extras(task: &Task) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !task.blocked_by.is_empty() {
+        lines.push(format!("waits    for {}", task.blocked_by.join(", ")));
+    }
+    if task.requires_ui_testing {
+        lines.push("testing  UI tests, from its words (--ui-testing false to change)".into());
+    }
+    lines
+}

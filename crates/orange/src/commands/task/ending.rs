@@ -1,0 +1,182 @@
+//! `orange task cancel`, `delete` and `restore`: giving up, throwing away, and thinking better of it.
+
+use super::as_json;
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+use crate::ui::clean;
+use clap::Args;
+use orange_engine::engine::CancelChildren;
+use orange_engine::{Code, Error};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::{BufRead, IsTerminal, Write as _};
+
+/// Give a task up
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  orange task cancel TASK-001\n  orange task cancel TASK-001 --with-children --yes"
+)]
+pub(crate) struct CancelArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// Its open children too
+    #[arg(long, conflicts_with = "keep_children")]
+    with_children: bool,
+    /// Leave its open children as they are
+    #[arg(long)]
+    keep_children: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// Move a task to the trash
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  orange task delete TASK-001")]
+pub(crate) struct DeleteArgs {
+    /// The task
+    id: String,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// Bring a deleted task back
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  orange task restore            list what can be brought back\n  orange task restore TASK-001"
+)]
+pub(crate) struct RestoreArgs {
+    /// The deleted task: its key, id, or project/branch
+    id: Option<String>,
+}
+
+pub(crate) fn cancel(session: &mut Session, args: &CancelArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    let view = session.engine.view(place.clone())?;
+    let mut children = match (args.with_children, args.keep_children) {
+        (true, _) => CancelChildren::Too,
+        (false, true) => CancelChildren::Keep,
+        (false, false) => CancelChildren::Ask,
+    };
+    let open = view
+        .children
+        .iter()
+        .filter(|child| child.status.is_some_and(|status| !status.is_terminal()))
+        .count();
+    if !view.task.status.is_terminal() {
+        let question = format!(
+            "cancel {} \"{}\"?",
+            view.task.label(),
+            clean(&view.task.summary)
+        );
+        confirm(session, args.yes, &question)?;
+        if open > 0 && children == CancelChildren::Ask && asks(session, args.yes) {
+            children = match yes(&format!("cancel its {open} open children too?"))? {
+                true => CancelChildren::Too,
+                false => CancelChildren::Keep,
+            };
+        }
+    }
+    let cancelled = session.engine.cancel(place, children)?;
+    let task = &cancelled.changed.task;
+    let mut message = format!(
+        "{}: {} → {}",
+        task.label(),
+        cancelled.changed.from,
+        task.status
+    );
+    for child in &cancelled.children {
+        let _ = write!(message, ", {} too", child.label());
+    }
+    session.finish(
+        || {
+            json!({
+                "task": as_json(task),
+                "children": cancelled.children.iter().map(as_json).collect::<Vec<_>>(),
+                "message": message,
+            })
+        },
+        || format!("{message}\n"),
+    );
+    Ok(())
+}
+
+pub(crate) fn delete(session: &mut Session, args: &DeleteArgs) -> Result<()> {
+    let place = session.task(Some(&args.id))?;
+    confirm(
+        session,
+        args.yes,
+        &format!("move {} to the trash?", clean(&args.id)),
+    )?;
+    let task = session.engine.delete(place)?;
+    let message = format!(
+        "{}: moved to the trash; `orange task restore {}` brings it back within 30 days",
+        task.label(),
+        task.label()
+    );
+    session.finish(
+        || json!({"task": as_json(&task), "message": message}),
+        || format!("{message}\n"),
+    );
+    Ok(())
+}
+
+pub(crate) fn restore(session: &mut Session, args: &RestoreArgs) -> Result<()> {
+    let Some(id) = &args.id else {
+        let trashed = session.engine.trashed();
+        session.finish(
+            || json!({"tasks": trashed.iter().map(|(_, task)| as_json(task)).collect::<Vec<Value>>()}),
+            || {
+                if trashed.is_empty() {
+                    return "the trash is empty\n".into();
+                }
+                let mut text = String::new();
+                for (place, task) in &trashed {
+                    let _ = writeln!(
+                        text,
+                        "{}:{}  {}  {}",
+                        place.project,
+                        task.label(),
+                        task.status,
+                        clean(&task.summary)
+                    );
+                }
+                text
+            },
+        );
+        return Ok(());
+    };
+    let project = session.project(None)?;
+    let task = session.engine.restore(id, project.as_deref())?;
+    let message = format!("{}: restored, it is {}", task.label(), task.status);
+    session.finish(
+        || json!({"task": as_json(&task), "message": message}),
+        || format!("{message}\n"),
+    );
+    Ok(())
+}
+
+/// Only a person at a terminal is asked; a script said what it wants by calling.
+fn asks(session: &Session, yes: bool) -> bool {
+    !yes && !session.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+fn confirm(session: &Session, sure: bool, question: &str) -> Result<()> {
+    if !asks(session, sure) || yes(question)? {
+        return Ok(());
+    }
+    Err(CommandError(
+        Error::new(Code::Refused, "nothing was changed").hint("answer y, or add --yes"),
+    ))
+}
+
+fn yes(question: &str) -> Result<bool> {
+    let mut stderr = std::io::stderr();
+    let _ = write!(stderr, "{question} [y/N] ");
+    let _ = stderr.flush();
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    read.map_err(|error| CommandError::usage(format!("no answer: {error}"), "add --yes"))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

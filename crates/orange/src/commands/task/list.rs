@@ -1,0 +1,241 @@
+//! `orange task list`: what is going on, in one screen.
+
+use super::{icon, style, word};
+use crate::error::Result;
+use crate::session::Session;
+use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative};
+use clap::Args;
+use orange_core::Timestamp;
+use orange_core::task::{Category, Priority, Queue, Status};
+use orange_engine::index::query::{Filter, Listed};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// List tasks
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orange ls                              open tasks of the project you are in
+  orange ls --all                        the finished ones too
+  orange ls --project shop --status working,stuck
+  orange ls --ready                      what could be started now
+  orange ls --search login --json
+
+Signs: · pending  ✎ planning  ? clarification  ▶ working  ◎ agent-review
+       ★ reviewing  ! stuck  ⇉ delegated  ✓ done  – cancelled")]
+pub(crate) struct ListArgs {
+    /// Tasks of this project; may be given more than once
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    project: Vec<String>,
+    /// Tasks of every project
+    #[arg(long, conflicts_with = "project")]
+    all_projects: bool,
+    /// Tasks in this status; may be given more than once
+    #[arg(long, value_delimiter = ',', value_parser = word::<Status>)]
+    status: Vec<Status>,
+    /// Finished and cancelled tasks too
+    #[arg(long)]
+    all: bool,
+    /// Only tasks that could be started now: pending, and nothing they wait for is open
+    #[arg(long)]
+    ready: bool,
+    /// active or backlog
+    #[arg(long, value_delimiter = ',', value_parser = word::<Queue>)]
+    queue: Vec<Queue>,
+    /// feature, bug, refactor, chore, docs or test
+    #[arg(long, value_delimiter = ',', value_parser = word::<Category>)]
+    category: Vec<Category>,
+    /// critical, high, normal or low
+    #[arg(long, value_delimiter = ',', value_parser = word::<Priority>)]
+    priority: Vec<Priority>,
+    /// Tasks with this tag; with several, all of them
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// Text in summary, branch, key, id or tags
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
+    let mut projects = args.project.clone();
+    if projects.is_empty() && !args.all_projects {
+        projects.extend(session.project(None)?);
+    }
+    let words = |list: Vec<&'static str>| list.into_iter().map(str::to_owned).collect();
+    let filter = Filter {
+        statuses: words(args.status.iter().map(|status| status.as_str()).collect()),
+        queues: words(args.queue.iter().map(|queue| queue.as_str()).collect()),
+        categories: words(
+            args.category
+                .iter()
+                .map(|category| category.as_str())
+                .collect(),
+        ),
+        priorities: args.priority.clone(),
+        tags: args.tag.clone(),
+        all: args.all,
+        ready: args.ready,
+        search: args.search.clone(),
+        limit: args.limit,
+        with_fields: session.json,
+        projects,
+    };
+    let rows = session.engine.list(&filter)?;
+    if session.json {
+        // The rows are JSON already; building values of thousands of them would only cost time.
+        crate::output::print(&as_json(&rows));
+        return Ok(());
+    }
+    session.finish(|| serde_json::Value::Null, || as_text(&rows, &filter));
+    Ok(())
+}
+
+fn as_json(rows: &[Listed]) -> String {
+    let mut text = String::from("{\"tasks\":[");
+    for (position, row) in rows.iter().enumerate() {
+        if position > 0 {
+            text.push(',');
+        }
+        let extra = serde_json::json!({
+            "damaged": row.damaged,
+            "attention": row.attention,
+            "waits_for": row.waits_for,
+        })
+        .to_string();
+        // Both are objects: join them at their braces.
+        text.push_str(row.fields.trim_end_matches('}'));
+        text.push(',');
+        text.push_str(extra.trim_start_matches('{'));
+    }
+    text.push_str("]}\n");
+    text
+}
+
+const COLUMNS: &[Column] = &[
+    Column::new(""),
+    Column::new("KEY"),
+    Column::new("PROJECT").max(16).min(6).priority(40),
+    Column::new("STATUS"),
+    Column::new("PRIORITY").priority(20),
+    Column::new("SUMMARY").min(24).flexible(),
+    Column::new("BRANCH").max(40).min(16).priority(10),
+    Column::new("AGE"),
+];
+
+fn as_text(rows: &[Listed], filter: &Filter) -> String {
+    if rows.is_empty() {
+        return nothing(filter);
+    }
+    let now = Timestamp::now();
+    let projects: BTreeSet<&str> = rows.iter().map(|row| row.project.as_str()).collect();
+    let several = projects.len() > 1;
+    let urgent = rows
+        .iter()
+        .any(|row| row.priority != Priority::Normal as i64);
+    let shown = |position: usize| match position {
+        2 => several,
+        4 => urgent,
+        _ => true,
+    };
+    let columns: Vec<Column> = COLUMNS
+        .iter()
+        .enumerate()
+        .filter(|(position, _)| shown(*position))
+        .map(|(_, column)| *column)
+        .collect();
+    let mut table = Table::new(&columns);
+    table.reserve(rows.len());
+    for row in rows {
+        let cells = cells(row, now);
+        table.row(
+            cells
+                .into_iter()
+                .enumerate()
+                .filter(|(position, _)| shown(*position))
+                .map(|(_, cell)| cell),
+        );
+    }
+    let mut text = String::new();
+    table.render(&mut text, Extent::stdout(), Palette::stdout());
+    text
+}
+
+fn cells(row: &Listed, now: Timestamp) -> [Cell<'_>; 8] {
+    let status: Option<Status> = row.status.parse().ok();
+    let (sign, colour) = match (&row.damaged, status) {
+        (Some(_), _) | (None, None) => ("✗", Style::Red),
+        (None, Some(status)) => (icon(status), style(status)),
+    };
+    let word = if row.damaged.is_some() {
+        "damaged"
+    } else {
+        row.status.as_str()
+    };
+    let key = match row.key {
+        Some(key) => key.to_string(),
+        None => row.id.chars().take(8).collect(),
+    };
+    let then = Timestamp::from_second(row.updated_second).unwrap_or(now);
+    [
+        Cell::new(sign, colour),
+        Cell::new(key, Style::Bold),
+        Cell::from(row.project.as_str()),
+        Cell::new(word, colour),
+        priority(row.priority),
+        summary(row),
+        Cell::new(row.branch.as_str(), Style::Dim),
+        Cell::new(relative(now, then), Style::Dim),
+    ]
+}
+
+fn priority(order: i64) -> Cell<'static> {
+    let found = Priority::ALL
+        .iter()
+        .find(|priority| **priority as i64 == order);
+    match found {
+        Some(Priority::Critical) => Cell::new("critical", Style::Red),
+        Some(Priority::High) => Cell::new("high", Style::Yellow),
+        Some(Priority::Low) => Cell::new("low", Style::Dim),
+        Some(Priority::Normal) | None => Cell::new("", Style::Plain),
+    }
+}
+
+/// What matters more than the summary stands before it.
+fn summary(row: &Listed) -> Cell<'_> {
+    if let Some(damage) = &row.damaged {
+        return Cell::new(damage.as_str(), Style::Red);
+    }
+    if let Some(attention) = &row.attention {
+        return Cell::new(
+            format!("needs attention: {attention} · {}", row.summary),
+            Style::Yellow,
+        );
+    }
+    if row.waits_for.is_empty() {
+        return Cell::from(row.summary.as_str());
+    }
+    let mut text = String::from("waits for ");
+    for (position, reference) in row.waits_for.iter().enumerate() {
+        let key = reference.split(' ').next().unwrap_or_default();
+        let _ = write!(text, "{}{key}", if position > 0 { ", " } else { "" });
+    }
+    let _ = write!(text, " · {}", row.summary);
+    Cell::from(text)
+}
+
+fn nothing(filter: &Filter) -> String {
+    let place = match filter.projects.as_slice() {
+        [] => String::new(),
+        projects => format!(" in {}", projects.join(", ")),
+    };
+    if filter.ready {
+        format!("no task{place} is ready to start\n")
+    } else if filter.all {
+        format!("no tasks{place}; create one with `orange new \"what is to be done\"`\n")
+    } else {
+        format!("no open tasks{place}; --all shows finished ones, `orange new \"…\"` creates one\n")
+    }
+}

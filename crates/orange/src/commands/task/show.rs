@@ -1,0 +1,300 @@
+//! `orange task show`: everything about one task.
+
+use super::deps::{linked_json, linked_text};
+use super::{as_json, icon, style};
+use crate::error::Result;
+use crate::session::Session;
+use crate::ui::{KeyValues, Palette, Style, ago, clean, clean_block};
+use clap::Args;
+use orange_core::Timestamp;
+use orange_core::history::{Event, HookOutcome, HookState};
+use orange_core::task::{Priority, Queue, Task};
+use orange_engine::engine::TaskView;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Show a task
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  orange task show TASK-001\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history         inside a workspace: its task, with every event"
+)]
+pub(crate) struct ShowArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// Every event of its journal
+    #[arg(long)]
+    history: bool,
+}
+
+pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    let view = session.engine.view(place)?;
+    session.finish(
+        || to_json(&view, args.history),
+        || to_text(&view, args.history),
+    );
+    Ok(())
+}
+
+fn to_json(view: &TaskView, history: bool) -> Value {
+    let mut task = as_json(&view.task);
+    if let Value::Object(map) = &mut task {
+        let extra = [
+            ("blocks", linked_json(&view.blocks)),
+            ("referenced_by", linked_json(&view.referenced_by)),
+            ("children", linked_json(&view.children)),
+            ("waits_for", linked_json(&view.blockers)),
+            ("damaged", json!(view.damaged)),
+            ("attention", json!(view.attention)),
+            ("context_changed", json!(view.context_changed)),
+            ("hooks", hooks_json(view)),
+            ("path", json!(view.place.task_file())),
+            ("body", json!(view.body)),
+        ];
+        map.extend(extra.map(|(name, value)| (name.to_owned(), value)));
+        if history {
+            let events: Vec<Value> = view
+                .history
+                .events
+                .iter()
+                .map(|event| serde_json::to_value(event).unwrap_or_default())
+                .collect();
+            map.insert("history".into(), Value::from(events));
+        }
+    }
+    json!({ "task": task })
+}
+
+fn hooks_json(view: &TaskView) -> Value {
+    let Some(transition) = view.history.last_transition() else {
+        return Value::Null;
+    };
+    let hooks: Vec<Value> = transition
+        .hooks
+        .iter()
+        .map(|hook| {
+            let (outcome, reason) = outcome(hook);
+            json!({"hook": hook.name, "outcome": outcome, "reason": reason})
+        })
+        .collect();
+    json!({"from": transition.opening.from, "to": transition.opening.to, "hooks": hooks})
+}
+
+fn outcome(hook: &HookState) -> (&'static str, Option<&str>) {
+    match &hook.outcome {
+        HookOutcome::Open => ("open", None),
+        HookOutcome::Completed => ("completed", None),
+        HookOutcome::Failed(reason) => ("failed", Some(reason)),
+        HookOutcome::Skipped(reason) => ("not carried out", Some(reason)),
+    }
+}
+
+fn to_text(view: &TaskView, history: bool) -> String {
+    let palette = Palette::stdout();
+    let task = &view.task;
+    let mut text = format!(
+        "{} {}\n",
+        palette.bold(&task.label()),
+        palette.bold(if task.summary.is_empty() {
+            "(no summary yet)"
+        } else {
+            &task.summary
+        })
+    );
+    fields(view).render(&mut text, palette);
+    if let Some(transition) = view.history.last_transition() {
+        let _ = writeln!(
+            text,
+            "\nhooks of {} → {}",
+            transition.opening.from.as_deref().unwrap_or("creation"),
+            transition
+                .opening
+                .to
+                .as_deref()
+                .unwrap_or(task.status.as_str()),
+        );
+        for hook in &transition.hooks {
+            let (word, reason) = outcome(hook);
+            let why = reason.map_or_else(String::new, |reason| format!(": {}", clean(reason)));
+            let _ = writeln!(text, "  {:<26} {word}{why}", hook.name);
+        }
+    }
+    let body = view.body.trim();
+    if !body.is_empty() {
+        let _ = writeln!(text, "\n{}", clean_block(body));
+    }
+    let events = &view.history.events;
+    let shown = if history {
+        events.len()
+    } else {
+        events.len().min(5)
+    };
+    if shown > 0 {
+        let more = if shown < events.len() {
+            format!(" (last {shown} of {}, --history shows all)", events.len())
+        } else {
+            String::new()
+        };
+        let _ = writeln!(text, "\nhistory{more}");
+        for event in events.iter().skip(events.len() - shown) {
+            let _ = writeln!(text, "  {}", event_line(event));
+        }
+    }
+    text
+}
+
+fn fields(view: &TaskView) -> KeyValues {
+    let task = &view.task;
+    let now = Timestamp::now();
+    let mut lines = KeyValues::new();
+    let mut status = format!("{} {}", icon(task.status), task.status);
+    if task.review_round > 0 {
+        let _ = write!(status, ", review round {}", task.review_round);
+    }
+    if task.crash_count > 0 {
+        let _ = write!(status, ", {} crashes", task.crash_count);
+    }
+    lines.add_styled("status", status, style(task.status));
+    if let Some(damage) = &view.damaged {
+        lines.add_styled(
+            "damaged",
+            format!("{damage}; see `orange doctor`"),
+            Style::Red,
+        );
+    }
+    if let Some(attention) = &view.attention {
+        lines.add_styled("attention", attention.as_str(), Style::Yellow);
+    }
+    lines.add("project", task.project.as_str());
+    lines.add("branch", branch_line(task));
+    for (name, value) in optional(task) {
+        lines.add(name, value);
+    }
+    for (name, links) in [
+        ("waits for", &view.blockers),
+        ("blocks", &view.blocks),
+        ("related to", &view.related),
+        ("mentioned by", &view.referenced_by),
+        ("children", &view.children),
+    ] {
+        if !links.is_empty() {
+            lines.add(name, linked_text(links));
+        }
+    }
+    if view.context_changed {
+        lines.add_styled(
+            "context",
+            "changed since the task was created",
+            Style::Yellow,
+        );
+    }
+    lines.add(
+        "created",
+        when(now, task.created_at, task.created_by.as_deref()),
+    );
+    lines.add(
+        "updated",
+        format!("{}, revision {}", ago(now, task.updated_at), task.revision),
+    );
+    lines.add("id", task.id.as_str());
+    lines.add("file", view.place.task_file().display().to_string());
+    lines
+}
+
+fn branch_line(task: &Task) -> String {
+    let mut line = task.branch.clone();
+    if let Some(base) = &task.base {
+        let _ = write!(line, " from {base}");
+    }
+    if let Some(target) = &task.target_branch {
+        let _ = write!(line, " into {target}");
+    }
+    line
+}
+
+/// What is worth a line only when it is set or unusual.
+fn optional(task: &Task) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    if task.priority != Priority::Normal {
+        lines.push(("priority", task.priority.to_string()));
+    }
+    if task.queue != Queue::Active {
+        lines.push(("queue", task.queue.to_string()));
+    }
+    lines.push(("category", task.category.to_string()));
+    let texts = [
+        ("weight", task.weight.map(|weight| weight.to_string())),
+        ("harness", task.harness.clone()),
+        ("effort", task.effort.clone()),
+        ("reviewer", task.review_harness.clone()),
+        ("rev. effort", task.review_effort.clone()),
+        ("initiative", task.initiative_id.clone()),
+        ("parent", task.parent.clone()),
+        ("workspace", task.workspace.clone()),
+        ("session", task.tmux_session.clone()),
+        ("pull request", task.pr_url.clone()),
+        ("phase", task.current_phase.clone()),
+    ];
+    lines.extend(
+        texts
+            .into_iter()
+            .filter_map(|(name, value)| value.map(|value| (name, value))),
+    );
+    if !task.tags.is_empty() {
+        lines.push(("tags", task.tags.join(", ")));
+    }
+    let needs = [
+        ("unit", task.testing_requirements.unit),
+        ("e2e", task.testing_requirements.e2e),
+        ("visual", task.testing_requirements.visual),
+        ("UI", task.requires_ui_testing),
+    ];
+    let tests: Vec<&str> = needs
+        .iter()
+        .filter(|(_, needed)| *needed)
+        .map(|(name, _)| *name)
+        .collect();
+    if !tests.is_empty() {
+        lines.push(("tests", tests.join(", ")));
+    }
+    lines
+}
+
+fn when(now: Timestamp, then: Timestamp, by: Option<&str>) -> String {
+    let zone = jiff::tz::TimeZone::system();
+    let local = then.to_zoned(zone).strftime("%Y-%m-%d %H:%M").to_string();
+    let who = by.map_or_else(String::new, |by| format!(" by {by}"));
+    format!("{local} ({}){who}", ago(now, then))
+}
+
+fn event_line(event: &Event) -> String {
+    let zone = jiff::tz::TimeZone::system();
+    let time = event
+        .timestamp
+        .to_zoned(zone)
+        .strftime("%m-%d %H:%M:%S")
+        .to_string();
+    let mut line = format!("{time}  {:<20}", event.kind.as_str());
+    if let (Some(from), Some(to)) = (&event.from, &event.to) {
+        let _ = write!(line, " {from} → {to}");
+    }
+    if let Some(hook) = &event.hook {
+        let _ = write!(line, " {hook}");
+    }
+    let fields: Vec<&str> = event
+        .fields
+        .keys()
+        .map(String::as_str)
+        .filter(|name| *name != "status")
+        .collect();
+    if !fields.is_empty() && fields.len() <= 6 {
+        let _ = write!(line, " {}", fields.join(", "));
+    }
+    if let Some(by) = &event.by {
+        let _ = write!(line, " by {by}");
+    }
+    if let Some(reason) = &event.reason {
+        let _ = write!(line, " ({reason})");
+    }
+    clean(line.trim_end()).into_owned()
+}

@@ -1,0 +1,230 @@
+//! `orange task update`, `complete` and `stuck`: changing fields and moving through the workflow.
+
+use super::{as_json, word};
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+use crate::ui::clean;
+use clap::Args;
+use orange_core::task::{Field, Status};
+use orange_engine::engine::{Change, Changed, Edit};
+use serde_json::json;
+use std::fmt::Write;
+
+/// Change a task
+#[derive(Debug, Args)]
+#[command(after_help = "\
+An empty value clears a field: --target-branch \"\".
+
+Examples:
+  orange task update TASK-001 --status planning
+  orange task update TASK-001 --summary \"Add a login form\" --priority high
+  orange task update TASK-002 --add-blocker TASK-001
+  orange task update --status working        inside a workspace: its task")]
+pub(crate) struct UpdateArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// Move it there, if the workflow allows it
+    #[arg(long, value_parser = word::<Status>)]
+    status: Option<Status>,
+    /// Start it in spite of open dependencies, or mark it done without a review
+    #[arg(long, requires = "status")]
+    force: bool,
+    /// What is to be done, in one line
+    #[arg(long, allow_hyphen_values = true)]
+    summary: Option<String>,
+    /// Its branch; without a name the one checked out in its workspace
+    #[arg(long, value_name = "NAME", num_args = 0..=1)]
+    branch: Option<Option<String>>,
+    /// critical, high, normal or low
+    #[arg(long)]
+    priority: Option<String>,
+    /// active or backlog
+    #[arg(long)]
+    queue: Option<String>,
+    /// feature, bug, refactor, chore, docs or test
+    #[arg(long)]
+    category: Option<String>,
+    /// trivial, small, medium, large or greenfield
+    #[arg(long)]
+    weight: Option<String>,
+    /// Where the work goes
+    #[arg(long, value_name = "BRANCH")]
+    target_branch: Option<String>,
+    /// The agent CLI that works on it
+    #[arg(long, value_name = "NAME")]
+    harness: Option<String>,
+    /// The agent CLI that reviews it
+    #[arg(long, value_name = "NAME")]
+    review_harness: Option<String>,
+    /// How hard the worker should think
+    #[arg(long, value_name = "LEVEL")]
+    effort: Option<String>,
+    /// How hard the reviewer should think
+    #[arg(long, value_name = "LEVEL")]
+    review_effort: Option<String>,
+    /// Whether it needs UI tests
+    #[arg(long, value_name = "BOOL")]
+    ui_testing: Option<bool>,
+    /// A task that must be over first
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    add_blocker: Vec<String>,
+    /// No longer wait for this task
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    remove_blocker: Vec<String>,
+    /// A task that has to do with it
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    add_related: Vec<String>,
+    /// Nothing to do with it after all
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    remove_related: Vec<String>,
+    /// Give it a tag
+    #[arg(long, value_name = "TAG")]
+    add_tag: Vec<String>,
+    /// Take a tag away
+    #[arg(long, value_name = "TAG")]
+    remove_tag: Vec<String>,
+}
+
+impl UpdateArgs {
+    fn edits(&self) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        let texts = [
+            (Field::Summary, &self.summary),
+            (Field::Priority, &self.priority),
+            (Field::Queue, &self.queue),
+            (Field::Category, &self.category),
+            (Field::Weight, &self.weight),
+            (Field::TargetBranch, &self.target_branch),
+            (Field::Harness, &self.harness),
+            (Field::ReviewHarness, &self.review_harness),
+            (Field::Effort, &self.effort),
+            (Field::ReviewEffort, &self.review_effort),
+        ];
+        for (field, text) in texts {
+            edits.extend(text.clone().map(|text| Edit::Set(field, text)));
+        }
+        edits.extend(self.branch.clone().map(Edit::Branch));
+        edits.extend(
+            self.ui_testing
+                .map(|flag| Edit::SetFlag(Field::RequiresUiTesting, flag)),
+        );
+        let removed = [
+            (Field::BlockedBy, &self.remove_blocker),
+            (Field::RelatedTo, &self.remove_related),
+            (Field::Tags, &self.remove_tag),
+        ];
+        let added = [
+            (Field::BlockedBy, &self.add_blocker),
+            (Field::RelatedTo, &self.add_related),
+            (Field::Tags, &self.add_tag),
+        ];
+        for (field, items) in removed {
+            edits.extend(
+                items
+                    .iter()
+                    .map(|item| Edit::RemoveFrom(field, item.clone())),
+            );
+        }
+        for (field, items) in added {
+            edits.extend(items.iter().map(|item| Edit::AddTo(field, item.clone())));
+        }
+        edits
+    }
+}
+
+/// Hand the work over for review
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Needs a `## Handoff` section in TASK.md with at least a DONE: or REMAINING: line.\n\nExample:\n  orange task complete TASK-001"
+)]
+pub(crate) struct CompleteArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+}
+
+/// Ask for help
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  orange task stuck TASK-001")]
+pub(crate) struct StuckArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+}
+
+pub(crate) fn run(session: &mut Session, args: UpdateArgs) -> Result<()> {
+    let change = Change {
+        edits: args.edits(),
+        status: args.status,
+        force: args.force,
+    };
+    if change.edits.is_empty() && change.status.is_none() {
+        return Err(CommandError::usage(
+            "nothing to change was given",
+            "say what, for instance --status planning or --priority high; see `orange task update --help`",
+        ));
+    }
+    change_task(session, args.id.as_deref(), &change)
+}
+
+pub(crate) fn complete(session: &mut Session, args: &CompleteArgs) -> Result<()> {
+    move_to(session, args.id.as_deref(), Status::AgentReview)
+}
+
+pub(crate) fn stuck(session: &mut Session, args: &StuckArgs) -> Result<()> {
+    move_to(session, args.id.as_deref(), Status::Stuck)
+}
+
+fn move_to(session: &mut Session, id: Option<&str>, status: Status) -> Result<()> {
+    let change = Change {
+        status: Some(status),
+        ..Change::default()
+    };
+    change_task(session, id, &change)
+}
+
+fn change_task(session: &mut Session, id: Option<&str>, change: &Change) -> Result<()> {
+    let place = session.task(id)?;
+    let changed = session.engine.change(place, change)?;
+    let message = described(&changed, change);
+    session.finish(
+        || json!({"task": as_json(&changed.task), "message": message}),
+        || format!("{message}\n"),
+    );
+    Ok(())
+}
+
+fn described(changed: &Changed, change: &Change) -> String {
+    let label = changed.task.label();
+    let mut text = String::new();
+    if change.status.is_some() {
+        let _ = write!(text, "{label}: {} → {}", changed.from, changed.task.status);
+    }
+    if !changed.fields.is_empty() {
+        let values: Vec<String> = changed
+            .fields
+            .iter()
+            .filter_map(|name| Field::from_name(name))
+            .map(|field| {
+                let value = changed.task.get(field);
+                let value = value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned);
+                let shown = if value.is_empty() {
+                    "cleared".into()
+                } else {
+                    value
+                };
+                format!("{} {}", field.name(), clean(&shown))
+            })
+            .collect();
+        let start = if text.is_empty() {
+            format!("{label}: ")
+        } else {
+            "; ".into()
+        };
+        let _ = write!(text, "{start}{}", values.join(", "));
+    }
+    if text.is_empty() {
+        text = format!("{label}: nothing changed, it was so already");
+    }
+    text
+}

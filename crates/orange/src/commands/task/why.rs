@@ -1,0 +1,54 @@
+//! `orange task why`: one line.
+
+use crate::error::Result;
+use crate::session::Session;
+use crate::ui::clean;
+use clap::Args;
+use serde_json::json;
+
+/// Say why a task is where it is
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orange task why TASK-002\n  TASK-002 is pending: it waits for TASK-001 (working); next: …"
+)]
+pub(crate) struct WhyArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+}
+
+pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    let view = session.engine.view(place)?;
+    let why = session.engine.why(&view)?;
+    let mut because = why.because.clone();
+    if let Some(damage) = &view.damaged {
+        because = format!("its TASK.md is damaged ({damage}); {because}");
+    }
+    if let Some(attention) = &view.attention {
+        because = format!("{because}; needs attention: {attention}");
+    }
+    let label = view.task.label();
+    session.finish(
+        || {
+            json!({"why": {
+                "task": label,
+                "status": view.task.status.as_str(),
+                "because": because,
+                "next": why.next,
+                "needs_human": why.needs_human,
+            }})
+        },
+        || {
+            let next = match &why.next {
+                Some(command) => format!("; next: {command}"),
+                None => String::new(),
+            };
+            format!(
+                "{label} is {}: {}{next}\n",
+                view.task.status,
+                clean(&because)
+            )
+        },
+    );
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Errors on their way out: an exit code, a message and a hint on stderr, or one JSON value on stdout.
+
+use crate::output;
+use crate::ui::{Palette, clean_block};
+use clap::error::ErrorKind;
+use orange_engine::{Code, Error};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// What a command gives up with.
+#[derive(Debug)]
+pub(crate) struct CommandError(pub(crate) Error);
+
+pub(crate) type Result<T> = std::result::Result<T, CommandError>;
+
+impl From<Error> for CommandError {
+    fn from(error: Error) -> CommandError {
+        CommandError(error)
+    }
+}
+
+impl CommandError {
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> CommandError {
+        CommandError(Error::new(Code::Usage, message).hint(hint))
+    }
+
+    pub(crate) fn report(&self, json: bool) -> ExitCode {
+        let error = &self.0;
+        tracing::error!(code = error.code.as_str(), "{}", error.message);
+        if json {
+            let value = serde_json::json!({"error": {
+                "code": error.code.as_str(),
+                "message": error.message,
+                "hint": error.hint,
+            }});
+            output::print(&format!("{value}\n"));
+        } else {
+            let palette = Palette::stderr();
+            let mut text = format!(
+                "{} {}\n",
+                palette.red("error:"),
+                clean_block(&error.message)
+            );
+            if let Some(hint) = &error.hint {
+                text.push_str(&format!(
+                    "{} {}\n",
+                    palette.cyan("hint:"),
+                    clean_block(hint)
+                ));
+            }
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
+        ExitCode::from(exit_code(error.code))
+    }
+}
+
+/// The exit codes promised in `orange --help`.
+fn exit_code(code: Code) -> u8 {
+    match code {
+        Code::Failed | Code::Damaged | Code::Busy | Code::Storage | Code::NewerVersion => 1,
+        Code::Usage => 2,
+        Code::Refused
+        | Code::GateUnmet
+        | Code::ConditionUnmet
+        | Code::IllegalTransition
+        | Code::NotAllowed
+        | Code::Conflict => 3,
+        Code::NotFound | Code::Ambiguous => 4,
+    }
+}
+
+/// A command line that clap did not understand, or a request for help.
+pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
+    let asked_for = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
+    if asked_for || !json {
+        let _ = error.print();
+    } else {
+        let text = error.render().to_string();
+        let mut lines = text.lines();
+        let message = lines
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("error: ");
+        let hint = lines.find_map(|line| line.trim().strip_prefix("tip: ").map(str::to_owned));
+        let value = serde_json::json!({"error": {
+            "code": Code::Usage.as_str(),
+            "message": message,
+            "hint": hint.unwrap_or_else(|| "see `orange --help`".to_owned()),
+        }});
+        output::print(&format!("{value}\n"));
+    }
+    ExitCode::from(if asked_for { 0 } else { 2 })
+}

@@ -1,0 +1,146 @@
+//! Orange's own log: one JSON object per line in `<home>/orange.log`, written by any number of
+//! processes at once and rotated by whichever finds it too large.
+//!
+//! The log serves the command, never the other way round: where it cannot be written (full disk,
+//! read-only home), records are dropped and the command goes on.
+
+mod file;
+
+use std::fmt::{self, Write as _};
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+use file::LogFile;
+
+/// Starts logging for this process. `level` is the value of `ORANGE_LOG_LEVEL`, empty if unset.
+/// No file is created before there is something to write.
+pub(crate) fn init(home: &Path, level: &str) -> Result<(), String> {
+    let filter = parse_level(level)?;
+    if filter == LevelFilter::OFF {
+        return Ok(());
+    }
+    tracing::subscriber::set_global_default(subscriber(LogFile::new(home), filter))
+        .map_err(|error| format!("cannot start logging: {error}"))
+}
+
+fn parse_level(text: &str) -> Result<LevelFilter, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "off" => Ok(LevelFilter::OFF),
+        "error" => Ok(LevelFilter::ERROR),
+        "warn" => Ok(LevelFilter::WARN),
+        "info" | "" => Ok(LevelFilter::INFO),
+        "debug" => Ok(LevelFilter::DEBUG),
+        "trace" => Ok(LevelFilter::TRACE),
+        _ => Err(format!(
+            "unknown log level {text:?}: use off, error, warn, info, debug or trace"
+        )),
+    }
+}
+
+fn subscriber(file: LogFile, filter: LevelFilter) -> impl Subscriber + Send + Sync {
+    tracing_subscriber::registry()
+        .with(filter)
+        .with(JsonLines { file })
+}
+
+/// Turns each event into a line of JSON.
+struct JsonLines {
+    file: LogFile,
+}
+
+impl<S: Subscriber> Layer<S> for JsonLines {
+    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
+        let mut line = record(event);
+        line.push('\n');
+        self.file.append(line.as_bytes());
+    }
+}
+
+/// The members stand in the order a person reads them, which a JSON map would not keep.
+fn record(event: &Event<'_>) -> String {
+    let metadata = event.metadata();
+    let mut fields = Fields::default();
+    event.record(&mut fields);
+    let component = metadata.target().rsplit("::").next().unwrap_or_default();
+    let mut line = format!(
+        r#"{{"time":"{:.3}","level":"{}","component":{},"message":{},"pid":{}"#,
+        Timestamp::now(),
+        metadata.level().as_str().to_ascii_lowercase(),
+        Value::from(component),
+        Value::from(fields.message),
+        std::process::id(),
+    );
+    if !fields.others.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = write!(line, r#","fields":{}"#, Value::Object(fields.others));
+    }
+    line.push('}');
+    line
+}
+
+/// Collects what an event carries.
+#[derive(Default)]
+struct Fields {
+    message: String,
+    others: Map<String, Value>,
+}
+
+impl Fields {
+    fn put(&mut self, field: &Field, value: impl Into<Value>) {
+        self.others.insert(field.name().to_owned(), value.into());
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let text = format!("{value:?}");
+        if field.name() == "message" {
+            self.message = text;
+        } else {
+            self.put(field, text);
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "message" {
+            self.message = value.to_owned();
+        } else {
+            self.put(field, value);
+        }
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value);
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {
+        let mut text = value.to_string();
+        let mut source = value.source();
+        while let Some(cause) = source {
+            let _ = write!(text, ": {cause}");
+            source = cause.source();
+        }
+        self.put(field, text);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,26 @@
+//! The `orange` program: reads the command line, hands it to the engine, prints what comes back.
+
+mod caller;
+mod cli;
+mod commands;
+mod error;
+mod log;
+mod output;
+mod session;
+mod ui;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let wants_json = arguments.iter().any(|argument| argument == "--json");
+    let outcome = match cli::Cli::try_parse_from(&arguments) {
+        Ok(cli) => commands::run(cli),
+        Err(error) => return error::usage(&error, wants_json),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report(wants_json),
+    }
+}

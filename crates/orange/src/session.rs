@@ -1,0 +1,112 @@
+//! What every command needs: the engine, where we are, and how to print.
+
+use crate::error::{CommandError, Result};
+use crate::output;
+use crate::{caller, log};
+use orange_core::Timestamp;
+use orange_engine::store::{Place, faults};
+use orange_engine::{Caller, Engine, Settings};
+use serde_json::Value;
+use std::path::PathBuf;
+
+pub(crate) struct Session {
+    pub(crate) engine: Engine,
+    pub(crate) folder: PathBuf,
+    pub(crate) json: bool,
+    caller: Caller,
+}
+
+impl Session {
+    pub(crate) fn open(json: bool) -> Result<Session> {
+        let home = home()?;
+        let level = std::env::var("ORANGE_LOG_LEVEL").unwrap_or_default();
+        log::init(&home, &level).map_err(|message| {
+            CommandError::usage(
+                format!("ORANGE_LOG_LEVEL: {message}"),
+                "unset it, or choose one of these",
+            )
+        })?;
+        // Only debug builds listen to this; it is how the tests kill the program at a chosen step.
+        faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
+        let caller = caller::find()?;
+        let mut engine = Engine::new(Settings {
+            home,
+            caller: caller.clone(),
+            user: std::env::var("USER").ok().filter(|user| !user.is_empty()),
+            clock: Timestamp::now,
+        });
+        engine.recover();
+        let folder = std::env::current_dir().map_err(|error| {
+            CommandError::usage(
+                format!("the current folder cannot be read: {error}"),
+                "change to a folder that exists",
+            )
+        })?;
+        Ok(Session {
+            engine,
+            folder,
+            json,
+            caller,
+        })
+    }
+
+    /// The project that was named, or the one we are in.
+    pub(crate) fn project(&mut self, named: Option<&str>) -> Result<Option<String>> {
+        match named {
+            Some(name) => Ok(Some(name.to_owned())),
+            None => Ok(self.engine.project_at(&self.folder.clone())?),
+        }
+    }
+
+    /// The task that was named, the agent's own, or the one we are in.
+    pub(crate) fn task(&mut self, named: Option<&str>) -> Result<Place> {
+        if let Some(name) = named {
+            let project = self.project(None)?;
+            return Ok(self.engine.find(name, project.as_deref())?);
+        }
+        if let Caller::Agent { task, .. } = self.caller.clone() {
+            return Ok(self.engine.find(&task, None)?);
+        }
+        let folder = self.folder.clone();
+        self.engine.task_at(&folder)?.ok_or_else(|| {
+            CommandError::usage(
+                "which task is meant? this folder is not a task's workspace",
+                "name it: a key like TASK-001, an id, or project/branch",
+            )
+        })
+    }
+
+    /// Prints the result: text for a person, one JSON value for a program.
+    pub(crate) fn finish(&mut self, json: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
+        let notices = self.engine.take_notices();
+        if self.json {
+            output::print(&format!("{}\n", json()));
+        } else {
+            output::print(&text());
+        }
+        for notice in notices {
+            output::note(&notice);
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        for notice in self.engine.take_notices() {
+            output::note(&notice);
+        }
+    }
+}
+
+fn home() -> Result<PathBuf> {
+    if let Some(home) = std::env::var_os("ORANGE_HOME").filter(|home| !home.is_empty()) {
+        let home = PathBuf::from(home);
+        return std::path::absolute(&home).map_err(|error| {
+            CommandError::usage(format!("ORANGE_HOME: {error}"), "set it to a folder")
+        });
+    }
+    std::env::home_dir()
+        .filter(|home| home.is_absolute())
+        .map(|home| home.join("orange"))
+        .ok_or_else(|| CommandError::usage("there is no home folder", "set HOME or ORANGE_HOME"))
+}

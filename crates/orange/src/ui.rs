@@ -1,0 +1,76 @@
+//! Everything Orange writes to a terminal passes through here: making foreign text safe, fitting
+//! it into columns, colours, relative times and the two layouts (`Table`, `KeyValues`).
+//!
+//! Nothing here prints. Functions fill a `String`; the caller writes it out in one go.
+
+mod key_values;
+mod palette;
+mod table;
+mod text;
+mod time;
+
+pub(crate) use key_values::KeyValues;
+pub(crate) use palette::{Palette, Style};
+pub(crate) use table::{Cell, Column, Table};
+pub(crate) use text::{clean, clean_block};
+pub(crate) use time::{ago, relative};
+
+use std::io::{IsTerminal, stdout};
+
+/// The width assumed where neither the terminal nor `COLUMNS` says anything.
+const FALLBACK_WIDTH: usize = 80;
+
+/// How much room a layout has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// A terminal of this many columns: lines are made to fit.
+    Columns(usize),
+    /// A pipe or a file: nothing is dropped or cut, because a program may be reading it.
+    Unlimited,
+}
+
+impl Extent {
+    /// The room standard output offers.
+    pub(crate) fn stdout() -> Extent {
+        if stdout().is_terminal() {
+            Extent::Columns(terminal_width())
+        } else {
+            Extent::Unlimited
+        }
+    }
+}
+
+/// The number of columns of the terminal on standard output, else `COLUMNS`, else 80.
+pub(crate) fn terminal_width() -> usize {
+    let reported = rustix::termios::tcgetwinsize(stdout())
+        .ok()
+        .map(|size| size.ws_col);
+    let columns = std::env::var("COLUMNS").ok();
+    choose_width(reported, columns.as_deref())
+}
+
+/// Some terminals (serial lines, fresh ptys) report zero columns, which means "unknown".
+fn choose_width(reported: Option<u16>, columns: Option<&str>) -> usize {
+    let reported = reported.map(usize::from).filter(|&width| width > 0);
+    let from_env = || {
+        columns
+            .and_then(|text| text.trim().parse().ok())
+            .filter(|&width| width > 0)
+    };
+    reported.or_else(from_env).unwrap_or(FALLBACK_WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terminal_wins_over_columns_and_columns_over_the_fallback() {
+        assert_eq!(choose_width(Some(120), Some("60")), 120);
+        assert_eq!(choose_width(None, Some(" 60 ")), 60);
+        assert_eq!(choose_width(Some(0), Some("60")), 60);
+        assert_eq!(choose_width(None, Some("wide")), 80);
+        assert_eq!(choose_width(None, Some("0")), 80);
+        assert_eq!(choose_width(None, None), 80);
+    }
+}

@@ -1,0 +1,292 @@
+//! The layout of many things in brief (`task list`): left-aligned columns, one line per row.
+//!
+//! Built for ten thousand rows on every keystroke of a `watch`: cells are measured once, no cell
+//! is copied except into the output, and printable ASCII never reaches the Unicode tables.
+
+use std::borrow::Cow;
+
+use super::Extent;
+use super::palette::{Palette, Style};
+use super::text::{blanks, clean, clean_width, fit_into};
+
+const GAP: usize = 2;
+/// What a flexible column keeps before other columns are dropped for it.
+const FLEXIBLE_MIN: usize = 20;
+
+/// How one column behaves when room is scarce.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    header: &'static str,
+    min: usize,
+    max: usize,
+    priority: u8,
+    flexible: bool,
+}
+
+impl Column {
+    /// The priority of a column that is never dropped.
+    pub(crate) const ALWAYS: u8 = u8::MAX;
+
+    /// A column as wide as its widest cell, never cut and never dropped.
+    pub(crate) const fn new(header: &'static str) -> Column {
+        Column {
+            header,
+            min: usize::MAX,
+            max: usize::MAX,
+            priority: Column::ALWAYS,
+            flexible: false,
+        }
+    }
+
+    /// The column may be cut down to `min` before any column is dropped.
+    pub(crate) const fn min(self, min: usize) -> Column {
+        Column { min, ..self }
+    }
+
+    /// The column is at most `max` wide, however long its cells are.
+    pub(crate) const fn max(self, max: usize) -> Column {
+        Column { max, ..self }
+    }
+
+    /// Where room is short, columns are cut and dropped from the lowest priority up.
+    pub(crate) const fn priority(self, priority: u8) -> Column {
+        Column { priority, ..self }
+    }
+
+    /// The column takes the room the others leave. Meant for one column, usually the last.
+    pub(crate) const fn flexible(self) -> Column {
+        Column {
+            flexible: true,
+            min: if self.min == usize::MAX {
+                FLEXIBLE_MIN
+            } else {
+                self.min
+            },
+            ..self
+        }
+    }
+}
+
+/// A text in a style, safe for one line, with its width.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell<'a> {
+    text: Cow<'a, str>,
+    width: u32,
+    style: Style,
+}
+
+impl<'a> Cell<'a> {
+    pub(crate) fn new(text: impl Into<Cow<'a, str>>, style: Style) -> Cell<'a> {
+        let text = clean_cell(text.into());
+        let width = u32::try_from(clean_width(&text)).unwrap_or(u32::MAX);
+        Cell { text, width, style }
+    }
+
+    fn columns(&self) -> usize {
+        self.width as usize
+    }
+}
+
+impl<'a> From<&'a str> for Cell<'a> {
+    fn from(text: &'a str) -> Self {
+        Cell::new(text, Style::Plain)
+    }
+}
+
+impl From<String> for Cell<'_> {
+    fn from(text: String) -> Self {
+        Cell::new(text, Style::Plain)
+    }
+}
+
+/// Cleans a text without copying it where it is clean already. Blanks at its end go, since they
+/// would end up at the end of a line.
+fn clean_cell(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => clean(text.trim_end()),
+        Cow::Owned(mut text) => {
+            text.truncate(text.trim_end().len());
+            match clean(&text) {
+                Cow::Owned(cleaned) => Cow::Owned(cleaned),
+                Cow::Borrowed(_) => Cow::Owned(text),
+            }
+        }
+    }
+}
+
+/// Rows of cells under a header.
+#[derive(Debug)]
+pub(crate) struct Table<'a> {
+    columns: Vec<Column>,
+    /// All rows one after the other: one allocation instead of one per row.
+    cells: Vec<Cell<'a>>,
+    /// The widest cell of each column, its header included.
+    natural: Vec<usize>,
+}
+
+impl<'a> Table<'a> {
+    pub(crate) fn new(columns: &[Column]) -> Table<'a> {
+        Table {
+            columns: columns.to_vec(),
+            cells: Vec::new(),
+            natural: columns.iter().map(|c| clean_width(c.header)).collect(),
+        }
+    }
+
+    /// Makes room for `rows` more rows.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.cells.reserve(rows * self.columns.len());
+    }
+
+    /// Adds a row. Missing cells stay empty, surplus ones are left out.
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) {
+        let mut cells = cells.into_iter();
+        for widest in &mut self.natural {
+            let cell = cells.next().unwrap_or_else(|| Cell::from(""));
+            *widest = (*widest).max(cell.columns());
+            self.cells.push(cell);
+        }
+    }
+
+    /// Appends the header and all rows to `out`.
+    pub(crate) fn render(&self, out: &mut String, extent: Extent, palette: Palette) {
+        if self.columns.is_empty() {
+            return;
+        }
+        let shown = layout(&self.columns, &self.natural, extent);
+        let line = shown.iter().map(|slot| slot.width + GAP).sum::<usize>();
+        let rows = self.cells.len() / self.columns.len();
+        // Most lines are shorter than the widest one; a guess that is somewhat low is cheaper
+        // than touching memory that is never used.
+        out.reserve((rows + 1) * line.min(160));
+        let mut line = Line::new(out, extent, palette);
+        for slot in &shown {
+            let header = self.columns[slot.column].header;
+            line.cell(&Cell::new(header, Style::Dim), slot.width);
+        }
+        line.end();
+        for row in self.cells.chunks_exact(self.columns.len()) {
+            for slot in &shown {
+                line.cell(&row[slot.column], slot.width);
+            }
+            line.end();
+        }
+    }
+}
+
+/// Writes one line after the other.
+struct Line<'o> {
+    out: &'o mut String,
+    palette: Palette,
+    /// Whether a cell wider than its column is cut, or written whole at the price of alignment.
+    cuts: bool,
+    /// Blanks due before the next text; those at the end of a line are never written.
+    due: usize,
+}
+
+impl<'o> Line<'o> {
+    fn new(out: &'o mut String, extent: Extent, palette: Palette) -> Self {
+        Line {
+            out,
+            palette,
+            cuts: extent != Extent::Unlimited,
+            due: 0,
+        }
+    }
+
+    fn cell(&mut self, cell: &Cell<'_>, width: usize) {
+        if cell.text.is_empty() {
+            self.due += width + GAP;
+            return;
+        }
+        blanks(self.out, self.due);
+        let (start, end) = self.palette.around(cell.style);
+        self.out.push_str(start);
+        let used = if self.cuts && cell.columns() > width {
+            fit_into(self.out, &cell.text, width)
+        } else {
+            self.out.push_str(&cell.text);
+            cell.columns()
+        };
+        self.out.push_str(end);
+        self.due = width.saturating_sub(used) + GAP;
+    }
+
+    fn end(&mut self) {
+        self.out.push('\n');
+        self.due = 0;
+    }
+}
+
+/// A column that is shown, and its width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slot {
+    column: usize,
+    width: usize,
+}
+
+/// Which columns are shown how wide: drops until the least widths fit, then cuts what is too much.
+fn layout(columns: &[Column], natural: &[usize], extent: Extent) -> Vec<Slot> {
+    let mut shown: Vec<Slot> = (0..columns.len())
+        .map(|column| Slot {
+            column,
+            width: natural[column].min(columns[column].max),
+        })
+        .collect();
+    if let Extent::Columns(available) = extent {
+        let least = |slot: &Slot| slot.width.min(columns[slot.column].min);
+        while total(shown.iter().map(least)) > available && drop_one(columns, &mut shown) {}
+        shrink(columns, &mut shown, available);
+    }
+    shown
+}
+
+/// The width of a line whose columns have these widths.
+fn total(widths: impl ExactSizeIterator<Item = usize>) -> usize {
+    let gaps = widths.len().saturating_sub(1) * GAP;
+    widths.sum::<usize>() + gaps
+}
+
+/// Drops the column of the lowest priority, of several the last; false if none may be dropped.
+fn drop_one(columns: &[Column], shown: &mut Vec<Slot>) -> bool {
+    let candidate = shown
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, slot)| columns[slot.column].priority < Column::ALWAYS)
+        .min_by_key(|(_, slot)| columns[slot.column].priority);
+    let Some((at, _)) = candidate else {
+        return false;
+    };
+    shown.remove(at);
+    true
+}
+
+/// Takes what is too much from the flexible column down to its least width, then from the others
+/// by rising priority; in the end, on a very narrow terminal, all from the flexible one.
+fn shrink(columns: &[Column], shown: &mut Vec<Slot>, available: usize) {
+    let mut order: Vec<usize> = (0..shown.len()).collect();
+    order.sort_by_key(|&at| {
+        let column = &columns[shown[at].column];
+        (!column.flexible, column.priority)
+    });
+    for &at in &order {
+        let floor = columns[shown[at].column].min;
+        shrink_one(shown, at, floor, available);
+    }
+    for at in order {
+        if columns[shown[at].column].flexible {
+            shrink_one(shown, at, 0, available);
+        }
+    }
+    shown.retain(|slot| slot.width > 0);
+}
+
+fn shrink_one(shown: &mut [Slot], at: usize, floor: usize, available: usize) {
+    let excess = total(shown.iter().map(|slot| slot.width)).saturating_sub(available);
+    let spare = shown[at].width.saturating_sub(floor);
+    shown[at].width -= excess.min(spare);
+}
+
+#[cfg(test)]
+mod tests;

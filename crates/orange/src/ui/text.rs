@@ -1,0 +1,224 @@
+//! Makes foreign text (titles, agent output, branch names) safe to show, and measures and cuts it
+//! by the columns it takes on a terminal.
+
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+const ELLIPSIS: char = '…';
+const REPLACEMENT: char = '\u{FFFD}';
+const ZERO_WIDTH_NON_JOINER: char = '\u{200C}';
+const ZERO_WIDTH_JOINER: char = '\u{200D}';
+
+/// Whether line ends and tabs are part of the text or would break the layout.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Line,
+    Block,
+}
+
+/// Makes `text` safe for one line of a terminal.
+///
+/// Agents and files decide what is in the text. Escape sequences could recolour or retitle the
+/// terminal, bidi controls could reorder what is read, and invisible characters could hide a
+/// difference, so each of them is replaced by something that can be seen.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    if is_printable_ascii(text) {
+        return Cow::Borrowed(text);
+    }
+    sanitize(text, Shape::Line)
+}
+
+/// Like [`clean`], for text of several lines: line feeds and tabs stay.
+pub(crate) fn clean_block(text: &str) -> Cow<'_, str> {
+    sanitize(text, Shape::Block)
+}
+
+/// Whether every byte is a visible ASCII character or a blank.
+///
+/// Written as a fold without early exit, so that it compiles to vector instructions.
+fn is_printable_ascii(text: &str) -> bool {
+    text.bytes()
+        .fold(true, |ok, byte| ok & (byte.wrapping_sub(b' ') < 0x5F))
+}
+
+fn sanitize(text: &str, shape: Shape) -> Cow<'_, str> {
+    let unsafe_at = |&(at, c): &(usize, char)| shown(text, at, c, shape) != c;
+    let Some((first, _)) = text.char_indices().find(unsafe_at) else {
+        return Cow::Borrowed(text);
+    };
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(&text[..first]);
+    for (at, c) in text[first..].char_indices() {
+        let at = first + at;
+        // A carriage return that only belongs to a line end says nothing.
+        if c != '\r' || !text[at + 1..].starts_with('\n') {
+            out.push(shown(text, at, c, shape));
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// What to show for the character `c` at the offset `at` of `text`; `c` itself if it is harmless.
+fn shown(text: &str, at: usize, c: char, shape: Shape) -> char {
+    match c {
+        ' '..='~' => c,
+        '\n' | '\t' if shape == Shape::Block => c,
+        '\n' => '⏎',
+        '\0'..='\u{1F}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(REPLACEMENT),
+        '\u{7F}' => '␡',
+        ZERO_WIDTH_NON_JOINER | ZERO_WIDTH_JOINER if joins(text, at, c) => c,
+        _ if is_unsafe(c) => REPLACEMENT,
+        _ => c,
+    }
+}
+
+/// Characters beyond ASCII that act on the terminal, reorder text or take no room.
+fn is_unsafe(c: char) -> bool {
+    matches!(c,
+        '\u{80}'..='\u{9F}'              // C1 controls; U+009B starts an escape sequence
+        | '\u{061C}'                     // Arabic letter mark
+        | '\u{180E}'                     // Mongolian vowel separator
+        | '\u{200B}'..='\u{200F}'        // zero-width space and joiners, direction marks
+        | '\u{2028}'..='\u{202E}'        // line and paragraph separator, bidi embeddings
+        | '\u{2060}'..='\u{206F}'        // word joiner, invisible operators, bidi isolates
+        | '\u{FEFF}'                     // byte order mark
+        | '\u{FFF9}'..='\u{FFFB}'        // interlinear annotations
+        | '\u{E0000}'..='\u{E007F}') // tags: invisible ASCII, a way to smuggle text
+}
+
+/// Joiners belong to the spelling between two emoji and in Arabic and Indic words.
+fn joins(text: &str, at: usize, joiner: char) -> bool {
+    let previous = text[..at].chars().next_back();
+    let next = text[at + joiner.len_utf8()..].chars().next();
+    let both =
+        |accepts: fn(char) -> bool| previous.is_some_and(accepts) && next.is_some_and(accepts);
+    both(is_emoji_part) || both(is_joining_script)
+}
+
+fn is_emoji_part(c: char) -> bool {
+    matches!(c, '\u{FE0F}' | '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}')
+}
+
+fn is_joining_script(c: char) -> bool {
+    matches!(c, '\u{0620}'..='\u{0DFF}')
+}
+
+/// The number of terminal columns that a [`clean`] text takes.
+pub(super) fn clean_width(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
+    let (mut at, mut total) = (0, 0);
+    while at < text.len() {
+        let (bytes, columns) = first_cluster(&text[at..]);
+        at += bytes;
+        total += columns;
+    }
+    total
+}
+
+/// Appends the clean `text`, cut to `width` columns; returns the columns used.
+pub(super) fn fit_into(out: &mut String, text: &str, width: usize) -> usize {
+    let (end, used, whole) = cut(text, width);
+    out.push_str(&text[..end]);
+    if whole {
+        return used;
+    }
+    out.push(ELLIPSIS);
+    used + 1
+}
+
+/// Where to cut the clean `text`: byte offset, columns before it, and whether that is all of it.
+/// Where it is not, one column is left for the ellipsis.
+fn cut(text: &str, width: usize) -> (usize, usize, bool) {
+    if width == 0 {
+        return (0, 0, true);
+    }
+    if text.is_ascii() {
+        return if text.len() <= width {
+            (text.len(), text.len(), true)
+        } else {
+            (width - 1, width - 1, false)
+        };
+    }
+    let (mut end, mut used) = (0, 0);
+    // The last place that still leaves room for the ellipsis.
+    let (mut cut_end, mut cut_used) = (0, 0);
+    while end < text.len() {
+        if used < width {
+            (cut_end, cut_used) = (end, used);
+        }
+        let (bytes, columns) = first_cluster(&text[end..]);
+        if used + columns > width {
+            return (cut_end, cut_used, false);
+        }
+        end += bytes;
+        used += columns;
+    }
+    (end, used, true)
+}
+
+/// The bytes and columns of the first user-perceived character: a base with everything that is
+/// drawn onto it.
+///
+/// A simplification of the Unicode rules, enough never to cut through an emoji, a flag or an
+/// accent.
+fn first_cluster(text: &str) -> (usize, usize) {
+    // Of two ASCII characters in a row the first stands alone; most text is made of those.
+    if let [first, second, ..] = text.as_bytes()
+        && first.is_ascii()
+        && second.is_ascii()
+    {
+        return (1, 1);
+    }
+    let mut chars = text.char_indices();
+    let Some((_, base)) = chars.next() else {
+        return (0, 0);
+    };
+    let mut previous = base;
+    let mut open_flag = is_regional_indicator(base);
+    for (at, c) in chars {
+        let completes_flag = open_flag && is_regional_indicator(c);
+        let continues = previous == ZERO_WIDTH_JOINER
+            || completes_flag
+            || is_skin_tone(c)
+            || c.width() == Some(0);
+        if !continues {
+            return (at, cluster_width(&text[..at], base));
+        }
+        open_flag = false;
+        previous = c;
+    }
+    (text.len(), cluster_width(text, base))
+}
+
+fn cluster_width(cluster: &str, base: char) -> usize {
+    if cluster.len() == base.len_utf8() {
+        base.width().unwrap_or(1)
+    } else {
+        cluster.width()
+    }
+}
+
+fn is_regional_indicator(c: char) -> bool {
+    matches!(c, '\u{1F1E6}'..='\u{1F1FF}')
+}
+
+fn is_skin_tone(c: char) -> bool {
+    matches!(c, '\u{1F3FB}'..='\u{1F3FF}')
+}
+
+/// Appends `count` blanks.
+pub(super) fn blanks(out: &mut String, count: usize) {
+    const BLANKS: &str = "                                                                ";
+    let mut left = count;
+    while left > 0 {
+        let step = left.min(BLANKS.len());
+        out.push_str(&BLANKS[..step]);
+        left -= step;
+    }
+}
+
+#[cfg(test)]
+mod tests;
