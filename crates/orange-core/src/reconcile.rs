@@ -394,6 +394,26 @@ fn node_value(node: &Node, shape: Shape) -> Value {
     }
 }
 
+/// What single lines of a broken frontmatter still say, for a task that has no journal either.
+pub fn salvage_fields(bytes: &[u8]) -> Task {
+    let text = String::from_utf8_lossy(bytes);
+    let mut task = Task::default();
+    let front = text
+        .lines()
+        .skip(1)
+        .take_while(|line| line.trim_end() != "---");
+    for line in front {
+        if let Ok(Some(Node::Mapping { entries, .. })) = crate::yaml::read(line, 0..line.len())
+            && let Some(entry) = entries.first()
+            && let Some(field) = Field::from_name(&entry.key)
+        {
+            // A value that cannot be used is what made the file unreadable; the default stands.
+            let _ = task.set(field, node_value(&entry.value, field.shape()));
+        }
+    }
+    task
+}
+
 /// The fields that a file would have to change to say what the task says.
 pub fn differing_fields(file: &TaskFile, task: &Task) -> Vec<Field> {
     let folder = Folder {

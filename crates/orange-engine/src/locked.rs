@@ -8,10 +8,11 @@ use crate::store::faults::crash_point;
 use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::replace::{self, Outcome, Theirs};
 use crate::store::{PATIENCE, Place, Snapshot, journal};
+use orange_core::Timestamp;
 use orange_core::artifact;
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine;
-use orange_core::reconcile::{Broken, Reconciled, differing_fields};
+use orange_core::reconcile::{Broken, Reconciled, differing_fields, salvage_fields};
 use orange_core::task::{Field, Task};
 use orange_core::task_file::{TaskFile, salvage_body};
 use serde_json::Value;
@@ -178,14 +179,13 @@ impl LockedTask {
             }
             snapshot.history.clone_from(&self.history);
             snapshot.journal_bytes = self.journal_bytes;
-            let truth = self.truth(engine, &snapshot)?;
+            let truth = self.truth(engine, &snapshot, found.as_deref())?;
             if !truth.events.is_empty() {
                 self.mark(engine)?;
             }
-            let rewrite = truth.rewrite;
             let file = self.rendered(engine, &snapshot, found.as_deref(), truth)?;
             self.body = file.body().to_owned();
-            if !rewrite && in_place.as_deref() == Some(file.text().as_bytes()) {
+            if in_place.as_deref() == Some(file.text().as_bytes()) {
                 break;
             }
             self.mark(engine)?;
@@ -222,7 +222,12 @@ impl LockedTask {
     }
 
     /// Reconciles file and journal, journals what comes out of it, and refuses what a person must mend.
-    fn truth(&mut self, engine: &mut Engine, snapshot: &Snapshot) -> Result<Reconciled> {
+    fn truth(
+        &mut self,
+        engine: &mut Engine,
+        snapshot: &Snapshot,
+        found: Option<&[u8]>,
+    ) -> Result<Reconciled> {
         let now = engine.now();
         let witness = self.lock.witness();
         let place = self.place.clone();
@@ -237,7 +242,7 @@ impl LockedTask {
         };
         let mut truth = match verdict {
             Ok(truth) => truth,
-            Err(broken) if self.repair => self.last_resort(engine, &broken)?,
+            Err(broken) if self.repair => self.last_resort(engine, snapshot, found, &broken)?,
             Err(broken) => return Err(damaged(&self.place, &broken)),
         };
         if let Some(broken) = &truth.broken {
@@ -272,25 +277,37 @@ impl LockedTask {
         Ok(truth)
     }
 
-    /// No journal of ours and no usable file: what the folder itself still tells.
-    fn last_resort(&self, engine: &Engine, broken: &Broken) -> Result<Reconciled> {
+    /// No usable journal, or no usable file either: what is left becomes the task.
+    fn last_resort(
+        &self,
+        engine: &Engine,
+        snapshot: &Snapshot,
+        found: Option<&[u8]>,
+        broken: &Broken,
+    ) -> Result<Reconciled> {
         let now = engine.now();
-        let mut task = Task {
-            id: self.place.name.replace('/', "-"),
-            project: self.place.project.clone(),
-            branch: self.place.name.clone(),
-            created_at: now,
-            updated_at: now,
-            revision: 1,
-            ..Task::default()
-        };
-        if task.branch == task.id {
+        if let (Broken::Journal(_), Ok(_)) = (broken, &snapshot.file) {
+            let mut without_journal = snapshot.clone();
+            without_journal.history = History::default();
+            return without_journal
+                .reconcile(&self.place, None, now, &mut |_, _| None)
+                .map_err(|broken| damaged(&self.place, &broken));
+        }
+        let mut task = found.map(salvage_fields).unwrap_or_default();
+        task.id = self.place.name.replace('/', "-");
+        task.project.clone_from(&self.place.project);
+        if task.branch.is_empty() {
             task.branch = format!("orange-tasks/{}", task.id);
         }
+        if task.created_at == Timestamp::UNIX_EPOCH {
+            task.created_at = now;
+        }
+        task.updated_at = now;
+        task.revision += 1;
         let mut event = Event::new(EventType::TaskAdopted, now)
             .by("engine")
             .because(broken.to_string());
-        event.revision = Some(1);
+        event.revision = Some(task.revision);
         event.fields = task.to_fields();
         Ok(Reconciled {
             task,
@@ -514,7 +531,7 @@ pub fn context_mark(body: &str) -> String {
         .collect()
 }
 
-fn explain_lock(place: &Place, error: LockError) -> Error {
+pub(crate) fn explain_lock(place: &Place, error: LockError) -> Error {
     match error {
         LockError::Busy { holder } => {
             let who = holder.unwrap_or_else(|| "another orange process".into());

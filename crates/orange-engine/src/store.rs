@@ -45,6 +45,7 @@ impl Place {
 }
 
 /// A task's files as they were at one moment, read without a lock.
+#[derive(Clone)]
 pub struct Snapshot {
     pub file: std::result::Result<TaskFile, Broken>,
     pub history: History,
@@ -115,15 +116,7 @@ impl Store {
     /// A lock for things that are not one task; waits, but not for ever.
     pub fn lock_file(&self, name: &str) -> Result<File> {
         let path = self.home.join(name);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(|error| Error::io("create", parent, &error))?;
-        }
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(|error| Error::io("open", &path, &error))?;
+        let file = open_lock(&path)?;
         let deadline = Instant::now() + PATIENCE;
         loop {
             match file.try_lock() {
@@ -143,6 +136,12 @@ impl Store {
                 }
             }
         }
+    }
+
+    /// As [`Store::lock_file`], but None when another process has it.
+    pub fn try_lock_file(&self, name: &str) -> Result<Option<File>> {
+        let file = open_lock(&self.home.join(name))?;
+        Ok(file.try_lock().is_ok().then_some(file))
     }
 
     /// Reads both files as they are now.
@@ -233,6 +232,18 @@ impl Store {
             })
             .collect()
     }
+}
+
+fn open_lock(path: &Path) -> Result<File> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|error| Error::io("create", parent, &error))?;
+    }
+    File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)
+        .map_err(|error| Error::io("open", path, &error))
 }
 
 /// How long a command waits for another one on the same task.

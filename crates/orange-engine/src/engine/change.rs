@@ -191,7 +191,16 @@ impl Engine {
 
     fn edited(&mut self, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
         match edit {
-            Edit::Set(field, text) => Ok((*field, Value::from(text.as_str()))),
+            Edit::Set(Field::Summary, text) => {
+                Ok((Field::Summary, Value::from(super::create::one_line(text)?)))
+            }
+            Edit::Set(field, text) if text.is_empty() => Ok((*field, Task::default().get(*field))),
+            Edit::Set(field, text) => {
+                if *field == Field::TargetBranch {
+                    super::create::check_target(text)?;
+                }
+                Ok((*field, Value::from(text.as_str())))
+            }
             Edit::SetFlag(field, flag) => Ok((*field, Value::from(*flag))),
             Edit::Branch(name) => {
                 let name = match name {

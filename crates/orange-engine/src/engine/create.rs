@@ -106,6 +106,7 @@ impl Engine {
         let place = self.write_new(task, new.context.as_deref())?;
         // Puts it into the index and runs what its creation asks for.
         let locked = self.lock_task(place.clone())?;
+        self.store.unmark(&place);
         tracing::info!(task = locked.task.id, key = %key, "task created");
         Ok(Created {
             task: locked.task,
@@ -134,14 +135,8 @@ impl Engine {
             created_by: self.user.clone(),
             ..Task::default()
         };
-        if let Some(target) = &new.target_branch
-            && !git::valid_branch_name(target)?
-        {
-            return Err(Error::new(
-                Code::Usage,
-                format!("git does not accept {target:?} as a branch name"),
-            )
-            .hint("give --target-branch the name of a branch"));
+        if let Some(target) = &new.target_branch {
+            check_target(target)?;
         }
         self.set_parent(&mut task, new)?;
         for reference in &new.blocked_by {
@@ -298,7 +293,7 @@ fn write_folder(
 }
 
 /// Summaries stand in lists, branches and pull requests: one line, and not a book.
-fn one_line(summary: &str) -> Result<String> {
+pub(super) fn one_line(summary: &str) -> Result<String> {
     const LONGEST: usize = 2000;
     let line = summary.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() > LONGEST {
@@ -315,6 +310,18 @@ fn one_line(summary: &str) -> Result<String> {
         return Err(Error::new(Code::Usage, "the summary has a NUL character"));
     }
     Ok(line)
+}
+
+/// The target must be a name that can be a branch; it need not exist yet.
+pub(super) fn check_target(target: &str) -> Result<()> {
+    if git::valid_branch_name(target)? {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::Usage,
+        format!("git does not accept {target:?} as a branch name"),
+    )
+    .hint("give --target-branch the name of a branch"))
 }
 
 fn check_existing(row: &Creation, project: &Project, branch: &str) -> Result<()> {

@@ -4,7 +4,8 @@ use super::Engine;
 use super::change::{Change, Changed};
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
-use crate::store::{Place, journal};
+use crate::store::lock::TaskLock;
+use crate::store::{PATIENCE, Place, journal};
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, Reference};
 use orange_core::machine;
@@ -140,7 +141,7 @@ impl Engine {
         Ok(())
     }
 
-    fn trash_place(&self, place: &Place) -> PathBuf {
+    pub(crate) fn trash_place(&self, place: &Place) -> PathBuf {
         self.store.trash().join(&place.project).join(&place.name)
     }
 
@@ -158,14 +159,20 @@ impl Engine {
         if !task.status.is_terminal() {
             self.branch_is_free(&place.project, &task.branch, Some(&task.id))?;
         }
+        let trashed = self.trash_place(&place);
+        let lock = TaskLock::acquire(&trashed, PATIENCE)
+            .map_err(|error| crate::locked::explain_lock(&place, error))?;
         self.store.mark(&place)?;
         let event = Event::new(EventType::TaskRestored, self.now()).by(&self.caller_name());
-        let journal = self.trash_place(&place).join("history.jsonl");
+        let journal = trashed.join("history.jsonl");
         journal::append(&journal, &[event.to_line()])
             .map_err(|error| Error::io("write", &journal, &error))?;
         crash_point("restore.journalled");
         self.move_from_trash(&place)?;
-        Ok(self.lock_task(place)?.task)
+        drop(lock);
+        let task = self.lock_task(place.clone())?.task;
+        self.store.unmark(&place);
+        Ok(task)
     }
 
     pub(crate) fn move_from_trash(&mut self, place: &Place) -> Result<()> {
