@@ -417,7 +417,8 @@ impl<'a> Reader<'a> {
             ScalarStyle::Plain => trimmed,
             ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
                 let open = skip_properties(self.text, span.start);
-                closing_quote(&self.text[open..span.end]).map_or(trimmed, |length| open + length)
+                let quoted = self.text.get(open..span.end).and_then(closing_quote);
+                quoted.map_or(trimmed, |length| open + length)
             }
             // Blank lines belong to the text only where `+` keeps them, which no other way of
             // writing it can end in.
@@ -475,7 +476,9 @@ fn makes_string(tag: &Tag) -> bool {
 /// The length of the quoted scalar at the start of `text`, quotes included.
 fn closing_quote(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    let quote = *bytes.first()?;
+    let quote = *bytes
+        .first()
+        .filter(|first| matches!(first, b'"' | b'\''))?;
     let mut at = 1;
     while at < bytes.len() {
         match bytes[at] {
@@ -569,13 +572,25 @@ fn is_plain(text: &str, in_flow: bool) -> bool {
             || c == '\t'
             || (in_flow && matches!(c, ',' | '[' | ']' | '{' | '}' | ':' | '?'))
     };
+    // Legal, but the parser takes the dash in `[a -]` for the start of an item.
+    let dashed = in_flow && text.ends_with('-');
     text.starts_with(starts)
         && text.trim() == text
         && !text.ends_with(':')
+        && !dashed
         && !text.contains(": ")
         && !text.contains(" #")
         && !text.contains(forbidden)
+        && !is_exponent(text)
         && !WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// Some readers take a bare exponent such as `e9` for a number.
+fn is_exponent(text: &str) -> bool {
+    let rest = text.trim_start_matches(['e', 'E']);
+    rest.len() < text.len()
+        && rest.starts_with(|c| matches!(c, '0'..='9' | '+' | '-' | '.' | '_'))
+        && !rest.contains(|c| !matches!(c, '0'..='9' | '+' | '-' | '.' | '_'))
 }
 
 /// Characters YAML does not allow as they are, or that some readers take for a line end.

@@ -203,7 +203,7 @@ fn priority(order: i64) -> Cell<'static> {
     }
 }
 
-/// What matters more than the summary stands before it.
+/// The summary, with what a person should know of the task; trouble stands before it.
 fn summary(row: &Listed) -> Cell<'_> {
     if let Some(damage) = &row.damaged {
         return Cell::new(damage.as_str(), Style::Red);
@@ -217,12 +217,11 @@ fn summary(row: &Listed) -> Cell<'_> {
     if row.waits_for.is_empty() {
         return Cell::from(row.summary.as_str());
     }
-    let mut text = String::from("waits for ");
+    let mut text = format!("{} · waits for ", row.summary);
     for (position, reference) in row.waits_for.iter().enumerate() {
         let key = reference.split(' ').next().unwrap_or_default();
         let _ = write!(text, "{}{key}", if position > 0 { ", " } else { "" });
     }
-    let _ = write!(text, " · {}", row.summary);
     Cell::from(text)
 }
 
