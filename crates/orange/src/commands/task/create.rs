@@ -1,6 +1,6 @@
 //! `orange task create`.
 
-use super::{as_json, word};
+use super::{as_json, status, word};
 use crate::commands::project::described;
 use crate::error::{CommandError, Result};
 use crate::output;
@@ -39,7 +39,7 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "FILE")]
     context: Option<String>,
     /// Create it as agent-review or reviewing, for a branch that has work on it
-    #[arg(long, value_parser = word::<Status>)]
+    #[arg(long, value_parser = status)]
     status: Option<Status>,
     /// Which workflow it goes through
     #[arg(long, value_parser = word::<WorkflowName>, default_value = "interactive")]

@@ -1,6 +1,6 @@
 //! `orange task list`: what is going on, in one screen.
 
-use super::{icon, style, word};
+use super::{icon, status, style, word};
 use crate::error::Result;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative};
@@ -31,7 +31,7 @@ pub(crate) struct ListArgs {
     #[arg(long, conflicts_with = "project")]
     all_projects: bool,
     /// Tasks in this status; may be given more than once
-    #[arg(long, value_delimiter = ',', value_parser = word::<Status>)]
+    #[arg(long, value_delimiter = ',', value_parser = status)]
     status: Vec<Status>,
     /// Finished and cancelled tasks too
     #[arg(long)]
@@ -106,9 +106,9 @@ fn as_json(rows: &[Listed]) -> String {
         })
         .to_string();
         // Both are objects: join them at their braces.
-        text.push_str(row.fields.trim_end_matches('}'));
+        text.push_str(row.fields.strip_suffix('}').unwrap_or(&row.fields));
         text.push(',');
-        text.push_str(extra.trim_start_matches('{'));
+        text.push_str(extra.strip_prefix('{').unwrap_or(&extra));
     }
     text.push_str("]}\n");
     text
@@ -121,7 +121,7 @@ const COLUMNS: &[Column] = &[
     Column::new("STATUS"),
     Column::new("PRIORITY").priority(20),
     Column::new("SUMMARY").min(24).flexible(),
-    Column::new("BRANCH").max(40).min(16).priority(10),
+    Column::new("BRANCH").max(56).min(16).priority(10),
     Column::new("AGE"),
 ];
 

@@ -1,6 +1,6 @@
 //! `orange task update`, `complete` and `stuck`: changing fields and moving through the workflow.
 
-use super::{as_json, word};
+use super::{as_json, ending, status};
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::clean;
@@ -24,7 +24,7 @@ pub(crate) struct UpdateArgs {
     /// The task; the one you are in unless given
     id: Option<String>,
     /// Move it there, if the workflow allows it
-    #[arg(long, value_parser = word::<Status>)]
+    #[arg(long, value_parser = status)]
     status: Option<Status>,
     /// Start it in spite of open dependencies, or mark it done without a review
     #[arg(long, requires = "status")]
@@ -161,6 +161,10 @@ pub(crate) fn run(session: &mut Session, args: UpdateArgs) -> Result<()> {
             "nothing to change was given",
             "say what, for instance --status planning or --priority high; see `orange task update --help`",
         ));
+    }
+    if change.status == Some(Status::Cancelled) && change.edits.is_empty() {
+        // The same question about children as `task cancel` asks.
+        return ending::cancel(session, &ending::CancelArgs::of(args.id));
     }
     change_task(session, args.id.as_deref(), &change)
 }
