@@ -1,6 +1,8 @@
 //! Live run and replay: the fold of a journal is the frontmatter, whatever the order of changes, hand edits
 //! and losses.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use orange_core::Timestamp;
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine::{self, Facts, Move, Situation, Slots};

@@ -1,6 +1,8 @@
 //! Every (status, command, actor) of the interactive table against a list written by hand from the
 //! specification, not derived from the table; and the proof that the table type carries the phased workflow.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use orange_core::Timestamp;
 use orange_core::machine::{self, Facts, Linked, Move, Refusal, Situation, Slots};
 use orange_core::task::{BlockedReason, Status, Task, WorkflowName};
