@@ -1,5 +1,7 @@
 //! The documents say what the program says.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use assert_cmd::Command;
 use std::path::Path;
 
