@@ -94,13 +94,13 @@ pub fn default_branch(repository: &Path) -> Result<String> {
 
 /// Asks git itself whether a name can be a branch.
 pub fn valid_branch_name(name: &str) -> Result<bool> {
-    if name.starts_with('-') || name == "HEAD" {
+    if name.starts_with('-') || matches!(name, "HEAD" | "@") {
         return Ok(false);
     }
-    Ok(run(None, &["check-ref-format", "--branch", name])?
-        .status
-        .success()
-        && !name.starts_with('@'))
+    let output = run(None, &["check-ref-format", "--branch", name])?;
+    // Git also accepts shorthands such as `@{-1}` here, and prints the branch they stand for.
+    let meant = String::from_utf8_lossy(&output.stdout);
+    Ok(output.status.success() && meant.trim_end_matches('\n') == name)
 }
 
 pub fn branch_exists(repository: &Path, branch: &str) -> Result<bool> {

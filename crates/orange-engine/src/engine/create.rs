@@ -99,10 +99,16 @@ impl Engine {
         task.base = Some(start.reference.clone()).filter(|_| !start.existing);
         self.store.ensure_home()?;
         let _project = self.lock_project(&project.name)?;
+        // Before a key is counted: a refused command uses none up.
+        if let Some(branch) = &new.branch {
+            self.branch_is_free(&project.name, branch, None)?;
+        }
         let key = self.next_key(&project.name)?;
         task.key = Some(key);
         task.branch = self.branch_for(new, &project, &task, key)?;
-        self.branch_is_free(&project.name, &task.branch, None)?;
+        if new.branch.is_none() {
+            self.branch_is_free(&project.name, &task.branch, None)?;
+        }
         let place = self.write_new(task, new.context.as_deref())?;
         // Puts it into the index and runs what its creation asks for.
         let locked = self.lock_task(place.clone())?;

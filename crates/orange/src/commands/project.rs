@@ -1,6 +1,6 @@
 //! `orange project …`: which repositories Orange knows.
 
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table};
 use clap::{Args, Subcommand};
@@ -45,7 +45,6 @@ pub(crate) struct AddArgs {
 }
 
 #[derive(Debug, Args)]
-#[group(required = true, multiple = true, args = ["path", "default_branch", "pool_size"])]
 pub(crate) struct UpdateArgs {
     /// The project
     name: String,
@@ -93,6 +92,12 @@ pub(crate) fn run(session: &mut Session, command: ProjectCommand) -> Result<()> 
             );
         }
         ProjectCommand::Update(args) => {
+            if args.path.is_none() && args.default_branch.is_none() && args.pool_size.is_none() {
+                return Err(CommandError::usage(
+                    "nothing to change was given",
+                    "say what: --path, --default-branch or --pool-size",
+                ));
+            }
             let project = session.engine.update_project(
                 &args.name,
                 &UpdateProject {

@@ -1,0 +1,15 @@
+//! The program from the outside: real commands on real repositories, files and databases.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
+mod create_refused;
+mod env;
+mod project;
+mod task_create;
+mod task_list;
+mod whereabouts;
