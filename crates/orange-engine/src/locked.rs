@@ -1,34 +1,31 @@
 //! One task under its lock: brought into order first, then changed by events. Journal, TASK.md, witness and
 //! index are written in that order; a process killed in between leaves a mark that the next one follows.
 
+mod settle;
+
+pub(crate) use settle::written_fields;
+
 use crate::effects;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
 use crate::store::lock::{LockError, TaskLock, Witness};
-use crate::store::replace::{self, Outcome, Theirs};
-use crate::store::{PATIENCE, Place, Snapshot, journal};
-use orange_core::Timestamp;
+use crate::store::{PATIENCE, Place, Snapshot, journal, stamp_at};
 use orange_core::artifact;
-use orange_core::history::{Event, EventType, History};
+use orange_core::history::{Event, EventType};
 use orange_core::machine;
-use orange_core::reconcile::{Broken, Reconciled, differing_fields, salvage_fields};
-use orange_core::task::{Field, Task};
-use orange_core::task_file::{TaskFile, salvage_body};
-use serde_json::Value;
-
-/// Racing writers are merged one after the other; after so many the next command goes on.
-const MOST_MERGES: usize = 32;
+use orange_core::reconcile::Broken;
+use orange_core::task::Task;
 
 /// A task that no other Orange process can change right now.
 pub struct LockedTask {
     lock: TaskLock,
     pub place: Place,
     pub task: Task,
-    pub history: History,
     /// The body as last read. Never written back: every write takes the body from the file anew.
     pub body: String,
-    journal_bytes: u64,
+    /// The files as last read or written.
+    snapshot: Snapshot,
     marked: bool,
     /// Rebuild what a command alone would not touch (`doctor --repair`).
     repair: bool,
@@ -60,17 +57,17 @@ impl Engine {
 
     fn opened(&mut self, place: Place, lock: TaskLock, repair: bool) -> Result<LockedTask> {
         let snapshot = self.store.read(&place)?;
+        let torn = snapshot.torn;
         let mut locked = LockedTask {
             lock,
             task: Task::default(),
-            history: snapshot.history.clone(),
-            body: snapshot.body().to_owned(),
-            journal_bytes: snapshot.journal_bytes,
+            body: String::new(),
+            snapshot,
             marked: false,
             repair,
             place,
         };
-        if snapshot.torn {
+        if torn {
             self.notice(format!(
                 "{}: the last line of history.jsonl was cut short; it is set aside",
                 locked.place.folder()
@@ -98,7 +95,7 @@ impl LockedTask {
 
     /// Runs the hooks of the last transition that are still open, and closes it.
     pub fn finish_hooks(&mut self, engine: &mut Engine) -> Result<()> {
-        let Some(state) = self.history.last_transition() else {
+        let Some(state) = self.snapshot.history.last_transition() else {
             return Ok(());
         };
         if state.finished {
@@ -154,257 +151,27 @@ impl LockedTask {
         if events.is_empty() {
             return Ok(());
         }
+        for event in &events {
+            machine::apply(&mut self.task, event)
+                .map_err(|error| Error::new(Code::Failed, error.to_string()))?;
+        }
+        self.journal(events)
+    }
+
+    /// Writes events to the journal, durably; `task` already knows what they say.
+    fn journal(&mut self, events: Vec<Event>) -> Result<()> {
         let path = self.place.journal();
         let lines: Vec<String> = events.iter().map(Event::to_line).collect();
-        self.journal_bytes =
+        self.snapshot.journal_bytes =
             journal::append(&path, &lines).map_err(|error| Error::io("write", &path, &error))?;
-        for event in events {
-            machine::apply(&mut self.task, &event)
-                .map_err(|error| Error::new(Code::Failed, error.to_string()))?;
-            self.history.events.push(event);
-        }
-        Ok(())
-    }
-
-    /// Makes TASK.md say what the journal says, and the journal what people wrote into TASK.md.
-    fn settle(&mut self, engine: &mut Engine) -> Result<()> {
-        let target = self.place.task_file();
-        let mut snapshot = engine.store.read(&self.place)?;
-        let mut in_place = self.content()?;
-        let mut found = in_place.clone();
-        let mut merged: Vec<Theirs> = Vec::new();
-        for _ in 0..MOST_MERGES {
-            if let Some(bytes) = &found {
-                snapshot.file = TaskFile::parse(bytes).map_err(Broken::File);
-            }
-            snapshot.history.clone_from(&self.history);
-            snapshot.journal_bytes = self.journal_bytes;
-            let truth = self.truth(engine, &snapshot, found.as_deref())?;
-            if !truth.events.is_empty() {
-                self.mark(engine)?;
-            }
-            let file = self.rendered(engine, &snapshot, found.as_deref(), truth)?;
-            self.body = file.body().to_owned();
-            if in_place.as_deref() == Some(file.text().as_bytes()) {
-                break;
-            }
-            self.mark(engine)?;
-            let new = file.text().as_bytes().to_vec();
-            let outcome = replace::replace(&target, in_place.as_deref(), &new)
-                .map_err(|error| Error::io("write", &target, &error))?;
-            match outcome {
-                Outcome::Done | Outcome::WriterOpen => break,
-                Outcome::Stale => {
-                    in_place = self.content()?;
-                    found = in_place.clone();
-                }
-                Outcome::Overtaken(theirs) => {
-                    found = Some(theirs.bytes().to_vec());
-                    in_place = Some(new);
-                    merged.push(theirs);
-                }
-            }
-        }
-        discard(merged);
-        self.index(engine)
-    }
-
-    fn content(&self) -> Result<Option<Vec<u8>>> {
-        let target = self.place.task_file();
-        if rustix::fs::lstat(&target)
-            .is_ok_and(|stat| !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file())
-        {
-            return Ok(None);
-        }
-        Ok(replace::read(&target)
-            .map_err(|error| Error::io("read", &target, &error))?
-            .map(|content| content.bytes))
-    }
-
-    /// Reconciles file and journal, journals what comes out of it, and refuses what a person must mend.
-    fn truth(
-        &mut self,
-        engine: &mut Engine,
-        snapshot: &Snapshot,
-        found: Option<&[u8]>,
-    ) -> Result<Reconciled> {
-        let now = engine.now();
-        let witness = self.lock.witness();
-        let place = self.place.clone();
-        let mut turned_down = Vec::new();
-        let verdict = {
-            let mut refuse = |field: Field, task: &Task| {
-                let reason = engine.refuses(&place, field, task);
-                turned_down.extend(reason.clone());
-                reason
-            };
-            snapshot.reconcile(&place, witness, now, &mut refuse)
-        };
-        let mut truth = match verdict {
-            Ok(truth) => truth,
-            Err(broken) if self.repair => self.last_resort(engine, snapshot, found, &broken)?,
-            Err(broken) => return Err(damaged(&self.place, &broken)),
-        };
-        if let Some(broken) = &truth.broken {
-            if self.repair {
-                if let Broken::Value { .. } = broken {
-                    truth.rewrite = true;
-                }
-            } else if !broken.is_rebuilt_by_commands() {
-                return Err(damaged(&self.place, broken));
-            }
-        }
-        if truth.unadopted && truth.task.key.is_none() {
-            let key = engine.key_for_adopted(&truth.task)?;
-            truth.task.key = Some(key);
-            for event in &mut truth.events {
-                event
-                    .fields
-                    .insert(Field::Key.name().into(), Value::from(key.to_string()));
-            }
-        }
-        self.report(engine, &truth);
-        if !truth.events.is_empty() {
-            self.mark(engine)?;
-            let path = self.place.journal();
-            let lines: Vec<String> = truth.events.iter().map(Event::to_line).collect();
-            self.journal_bytes = journal::append(&path, &lines)
-                .map_err(|error| Error::io("write", &path, &error))?;
-            self.history.events.append(&mut truth.events.clone());
-            crash_point("reconciled.journalled");
-        }
-        self.task = truth.task.clone();
-        Ok(truth)
-    }
-
-    /// No usable journal, or no usable file either: what is left becomes the task.
-    fn last_resort(
-        &self,
-        engine: &Engine,
-        snapshot: &Snapshot,
-        found: Option<&[u8]>,
-        broken: &Broken,
-    ) -> Result<Reconciled> {
-        let now = engine.now();
-        if let (Broken::Journal(_), Ok(_)) = (broken, &snapshot.file) {
-            let mut without_journal = snapshot.clone();
-            without_journal.history = History::default();
-            return without_journal
-                .reconcile(&self.place, None, now, &mut |_, _| None)
-                .map_err(|broken| damaged(&self.place, &broken));
-        }
-        let mut task = found.map(salvage_fields).unwrap_or_default();
-        task.id = self.place.name.replace('/', "-");
-        task.project.clone_from(&self.place.project);
-        if task.branch.is_empty() {
-            task.branch = format!("orange-tasks/{}", task.id);
-        }
-        if task.created_at == Timestamp::UNIX_EPOCH {
-            task.created_at = now;
-        }
-        task.updated_at = now;
-        task.revision += 1;
-        let mut event = Event::new(EventType::TaskAdopted, now)
-            .by("engine")
-            .because(broken.to_string());
-        event.revision = Some(task.revision);
-        event.fields = task.to_fields();
-        Ok(Reconciled {
-            task,
-            events: vec![event],
-            archive: Vec::new(),
-            rewrite: true,
-            broken: Some(broken.clone()),
-            unadopted: true,
-        })
-    }
-
-    /// The new TASK.md: only what differs is changed, the body only by the headings events renamed.
-    fn rendered(
-        &self,
-        engine: &mut Engine,
-        snapshot: &Snapshot,
-        found: Option<&[u8]>,
-        truth: Reconciled,
-    ) -> Result<TaskFile> {
-        let usable = match (&truth.broken, &snapshot.file) {
-            (None | Some(Broken::Value { .. }), Ok(file)) => Some(file.clone()),
-            (_, Ok(_) | Err(_)) => None,
-        };
-        let Some(mut file) = usable else {
-            self.set_aside(engine, found)?;
-            let body = found.map(salvage_body).unwrap_or_default();
-            return Ok(TaskFile::create(&written_fields(&self.task), &body));
-        };
-        let changes: Vec<(&str, Option<Value>)> = differing_fields(&file, &self.task)
-            .into_iter()
-            .map(|field| (field.name(), Some(self.task.get(field))))
-            .collect();
-        file.edit(&changes).map_err(|error| {
-            Error::new(
-                Code::Damaged,
-                format!("cannot edit {}: {error}", self.place.task_file().display()),
-            )
-        })?;
-        for step in &truth.archive {
-            if let Some(body) = artifact::archive(file.body(), &step.section, step.round) {
-                file.set_body(&body);
-            }
-        }
-        Ok(file)
-    }
-
-    /// Keeps what cannot be read under another name, so that rebuilding loses nothing.
-    fn set_aside(&self, engine: &mut Engine, found: Option<&[u8]>) -> Result<()> {
-        let target = self.place.task_file();
-        let name = format!("TASK.md.damaged-{}", engine.file_stamp());
-        let aside = self.place.path.join(&name);
-        let kept = match found {
-            Some(bytes) => replace::write_atomic(&aside, bytes),
-            None if rustix::fs::lstat(&target).is_ok() => std::fs::rename(&target, &aside),
-            None => return Ok(()),
-        };
-        kept.map_err(|error| Error::io("set aside", &target, &error))?;
-        engine.notice(format!(
-            "{}: TASK.md was rebuilt from its journal; the damaged file is kept as {name}",
-            self.task.label()
-        ));
-        Ok(())
-    }
-
-    /// Writes of people that an earlier, interrupted replacement had swapped out.
-    fn merge_leftovers(&mut self, engine: &mut Engine) -> Result<()> {
-        let target = self.place.task_file();
-        if !target.is_file() {
-            return Ok(());
-        }
-        let left = replace::settle_leftovers(&target)
-            .map_err(|error| Error::io("read", &target, &error))?;
-        for theirs in left.written {
-            let current = self.content()?.unwrap_or_default();
-            if theirs.was_replaced_by(&current) {
-                let outcome = replace::replace(&target, Some(&current), theirs.bytes())
-                    .map_err(|error| Error::io("write", &target, &error))?;
-                if matches!(outcome, Outcome::Done) {
-                    discard(vec![theirs]);
-                }
-                continue;
-            }
-            let name = format!("TASK.md.conflict-{}", engine.file_stamp());
-            replace::write_atomic(&self.place.path.join(&name), theirs.bytes())
-                .map_err(|error| Error::io("write", &target, &error))?;
-            engine.notice(format!(
-                "{}: two writers changed TASK.md at once; the older text is kept as {name}",
-                self.place.folder()
-            ));
-            discard(vec![theirs]);
-        }
+        self.snapshot.history.events.extend(events);
         Ok(())
     }
 
     /// The Context is the person's word to the agent: a change to it is kept but flagged.
     fn note_changed_context(&mut self, engine: &mut Engine) -> Result<()> {
         let seen = self
+            .snapshot
             .history
             .own()
             .iter()
@@ -423,97 +190,20 @@ impl LockedTask {
         }
     }
 
-    fn report(&self, engine: &mut Engine, truth: &Reconciled) {
-        let label = truth.task.label();
-        for event in &truth.events {
-            let names: Vec<&str> = event.fields.keys().map(String::as_str).collect();
-            if event.kind == EventType::FieldsRestored {
-                let found = event.details.get("found");
-                let described: Vec<String> = found
-                    .and_then(Value::as_object)
-                    .into_iter()
-                    .flatten()
-                    .map(|(name, value)| {
-                        format!(
-                            "{name} {} → {}",
-                            plain(value),
-                            plain(&field_of(truth, name))
-                        )
-                    })
-                    .collect();
-                let why = match &event.reason {
-                    Some(reason) => format!(" ({reason})"),
-                    None => String::new(),
-                };
-                engine.notice(format!(
-                    "{label}: TASK.md was edited by hand; put back: {}{why}",
-                    described.join(", ")
-                ));
-            } else if event.kind == EventType::TaskUpdated {
-                engine.notice(format!(
-                    "{label}: taken over from TASK.md: {}",
-                    names.join(", ")
-                ));
-            } else if event.kind == EventType::JournalRecovered {
-                engine.notice(format!(
-                    "{label}: history.jsonl had lost events; TASK.md is taken as it is"
-                ));
-            }
-        }
-    }
-
     /// The index and the witness follow what was written.
-    fn index(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(crate) fn index(&mut self, engine: &mut Engine) -> Result<()> {
         let witness = Witness {
             revision: self.task.revision,
-            journal_bytes: self.journal_bytes,
+            journal_bytes: self.snapshot.journal_bytes,
         };
         if let Err(error) = self.lock.set_witness(witness) {
             tracing::warn!(%error, "the lock file could not be written");
         }
-        let entry = engine.store.survey(&self.place.folder());
+        // Somebody who writes between our reading and this look is newer than `read_at`: read again then.
+        self.snapshot.stamp = stamp_at(&self.place.task_file());
+        let entry = self.snapshot.entry_of(&self.place, self.task.clone());
         engine.index()?.store(&[entry], &[]);
         Ok(())
-    }
-}
-
-fn field_of(truth: &Reconciled, name: &str) -> Value {
-    Field::from_name(name).map_or(Value::Null, |field| truth.task.get(field))
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            value.to_string()
-        }
-    }
-}
-
-fn discard(merged: Vec<Theirs>) {
-    for theirs in merged {
-        if let Err(error) = theirs.discard() {
-            tracing::warn!(%error, "a swapped-out TASK.md could not be removed");
-        }
-    }
-}
-
-/// Fields as a new TASK.md shows them: what is empty is left out.
-pub fn written_fields(task: &Task) -> Vec<(&'static str, Value)> {
-    Field::ALL
-        .iter()
-        .map(|field| (field.name(), task.get(*field)))
-        .filter(|(name, value)| *name == Field::Summary.name() || !is_empty(value))
-        .collect()
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

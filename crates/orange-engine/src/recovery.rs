@@ -41,7 +41,9 @@ impl Engine {
             self.store.unmark(place);
             return Ok(());
         }
-        if let Some(locked) = self.try_lock_task(place.clone())? {
+        if let Some(mut locked) = self.try_lock_task(place.clone())? {
+            // The index may be all that is missing.
+            locked.index(self)?;
             tracing::info!(
                 task = locked.task.id,
                 "finished what an earlier process began"

@@ -273,18 +273,32 @@ impl Snapshot {
         self.file.as_ref().map_or("", TaskFile::body)
     }
 
-    pub fn entry(&self, place: &Place, truth: Reconciled) -> Entry {
+    fn entry(&self, place: &Place, truth: Reconciled) -> Entry {
+        Entry {
+            damaged: truth.broken.map(|broken| broken.to_string()),
+            unadopted: truth.unadopted,
+            ..self.entry_of(place, truth.task)
+        }
+    }
+
+    /// What the index keeps of a task whose files are in order.
+    pub(crate) fn entry_of(&self, place: &Place, task: Task) -> Entry {
         Entry {
             folder: place.folder(),
             attention: attention(&self.history),
-            mentions: mentions(&truth.task, self.body()),
-            damaged: truth.broken.map(|broken| broken.to_string()),
-            unadopted: truth.unadopted,
-            task: truth.task,
+            mentions: mentions(&task, self.body()),
+            damaged: None,
+            unadopted: false,
+            task,
             stamp: self.stamp,
             read_at: self.read_at,
         }
     }
+}
+
+/// How a file looks now; None when there is none.
+pub(crate) fn stamp_at(path: &Path) -> Option<Stamp> {
+    rustix::fs::lstat(path).ok().map(|stat| stamp_of(&stat))
 }
 
 fn read_task_file(path: &Path, stat: &rustix::fs::Stat) -> std::result::Result<TaskFile, Broken> {

@@ -111,7 +111,8 @@ impl Engine {
         }
         let place = self.write_new(task, new.context.as_deref())?;
         // Puts it into the index and runs what its creation asks for.
-        let locked = self.lock_task(place.clone())?;
+        let mut locked = self.lock_task(place.clone())?;
+        locked.index(self)?;
         self.store.unmark(&place);
         tracing::info!(task = locked.task.id, key = %key, "task created");
         Ok(Created {

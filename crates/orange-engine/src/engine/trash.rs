@@ -170,9 +170,10 @@ impl Engine {
         crash_point("restore.journalled");
         self.move_from_trash(&place)?;
         drop(lock);
-        let task = self.lock_task(place.clone())?.task;
+        let mut locked = self.lock_task(place.clone())?;
+        locked.index(self)?;
         self.store.unmark(&place);
-        Ok(task)
+        Ok(locked.task)
     }
 
     pub(crate) fn move_from_trash(&mut self, place: &Place) -> Result<()> {
