@@ -640,3 +640,41 @@ fn the_table_type_carries_the_phased_workflow() {
     assert!(go(&mut task, Actor::Human, Status::Finished, Some("resolve")).is_ok());
     assert!(go(&mut task, Actor::Human, Status::Finished, Some("resolve")).is_err());
 }
+
+#[test]
+fn tasks_are_born_as_the_specification_says() {
+    let workflow = Workflow::named(WorkflowName::Interactive);
+    let listed: &[(&str, bool, &str)] = &[
+        ("pending", false, ""),
+        (
+            "agent-review",
+            true,
+            "acquire_workspace spawn_agent(worker-wait) increment_review_round spawn_reviewer",
+        ),
+        ("reviewing", true, ""),
+    ];
+    for status in Status::ALL.iter().copied() {
+        let born = Task {
+            status,
+            ..Task::default()
+        };
+        let answer = machine::create(workflow, born, Actor::Human, Timestamp::UNIX_EPOCH);
+        let expected = listed.iter().find(|row| row.0 == status.as_str());
+        assert_eq!(answer.is_ok(), expected.is_some(), "{status}");
+        if let (Ok(decision), Some((_, existing, hooks))) = (answer, expected) {
+            let names: Vec<&str> = decision.hooks.iter().map(|hook| hook.name()).collect();
+            assert_eq!(
+                names,
+                hooks.split_whitespace().collect::<Vec<_>>(),
+                "{status}"
+            );
+            assert_eq!(
+                workflow.creation(status).unwrap().existing_branch,
+                *existing
+            );
+            let task = machine::fold(&[decision.event], u64::MAX).unwrap();
+            let round = u32::from(hooks.contains("increment_review_round"));
+            assert_eq!((task.revision, task.review_round), (1, round), "{status}");
+        }
+    }
+}
