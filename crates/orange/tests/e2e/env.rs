@@ -16,11 +16,14 @@ const FILTERS: &[(&str, &str)] = &[
     (r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z", "[TIME]"),
     (r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}", "[TIME]"),
     (r"[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}", "[TIME]"),
-    (r"\b(now|just now|[0-9]+ ?s( ago)?)\b", "[AGE]"),
+    (r"(?m)  (?:now|[0-9]+[smhdwy])$", "  [AGE]"),
+    (r"\((?:now|[0-9]+[smhdwy] ago)\)", "([AGE])"),
+    (r"(updated +)(?:now|[0-9]+[smhdwy] ago),", "${1}[AGE],"),
     (r"@[0-9a-f]{7}\b", "@[HASH]"),
     (r"\b[0-9a-f]{40}\b", "[HASH]"),
     (r"\b[0-9A-Za-z]{21}\b", "[ID]"),
-    (r"\borange-tasks/\[ID\]", "orange-tasks/[ID]"),
+    // An id that begins like a number is written in quotes.
+    (r#"(?m)^id: "\[ID\]"$"#, "id: [ID]"),
 ];
 
 /// The program under test.

@@ -7,8 +7,12 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod actors;
+mod bad_input;
 mod create_refused;
 mod env;
+mod gates;
+mod lifecycle;
 mod project;
 mod task_create;
 mod task_list;
