@@ -241,12 +241,17 @@ impl LockedTask {
             Err(broken) => return Err(damaged(&self.place, &broken)),
         };
         if let Some(broken) = &truth.broken {
-            if self.repair {
-                if let Broken::Value { .. } = broken {
-                    truth.rewrite = true;
-                }
-            } else if !broken.is_rebuilt_by_commands() {
+            if !self.repair && !broken.is_rebuilt_by_commands() {
                 return Err(damaged(&self.place, broken));
+            }
+            if let Broken::Value { .. } = broken {
+                let event = Event::new(EventType::FrontmatterRebuilt, now)
+                    .by("engine")
+                    .because(broken.to_string());
+                let event = machine::number(event, &truth.task);
+                machine::apply(&mut truth.task, &event).map_err(crate::engine::bad_value)?;
+                truth.events.push(event);
+                truth.rewrite = true;
             }
         }
         if truth.unadopted && truth.task.key.is_none() {
@@ -319,6 +324,9 @@ impl LockedTask {
             let body = found.map(salvage_body).unwrap_or_default();
             return Ok(TaskFile::create(&written_fields(&self.task), &body));
         };
+        if truth.broken.is_some() {
+            self.set_aside(engine, found)?;
+        }
         let changes: Vec<(&str, Option<Value>)> = differing_fields(&file, &self.task)
             .into_iter()
             .map(|field| (field.name(), Some(self.task.get(field))))
