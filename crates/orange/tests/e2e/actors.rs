@@ -1,6 +1,7 @@
 //! Who may do what: agents by their environment or their ancestors, and people.
 
-use crate::env::{TestEnvironment, TestTask, program};
+use crate::env::{TestEnvironment, TestTask};
+use crate::run::program;
 use insta::assert_snapshot;
 use std::os::unix::fs::PermissionsExt;
 

@@ -10,10 +10,12 @@
 mod actors;
 mod bad_input;
 mod create_refused;
+mod damage;
 mod env;
 mod gates;
 mod lifecycle;
 mod project;
+mod run;
 mod task_create;
 mod task_list;
 mod whereabouts;

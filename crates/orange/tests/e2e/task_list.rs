@@ -1,6 +1,7 @@
 //! `orange task list`: filters, order, width, colours, and text that wants to break the screen.
 
-use crate::env::{TestEnvironment, in_terminal, program};
+use crate::env::{TestEnvironment, in_terminal};
+use crate::run::program;
 use insta::assert_snapshot;
 use std::process::Stdio;
 
