@@ -271,14 +271,25 @@ impl TaskFile {
     }
 }
 
-/// What follows the frontmatter of a file too damaged to read; the whole text if none ends.
+/// What follows the frontmatter of a file too damaged to read; the whole text if none ends. Of a
+/// file too large to be read only the first lines: the rebuilt one must be readable.
 pub fn salvage_body(bytes: &[u8]) -> String {
+    const LARGEST: usize = MAX_BYTES / 2;
     let text = String::from_utf8_lossy(bytes);
     let start =
         front_start(&text).and_then(|start| lines(&text, start).find(|(_, line)| is_fence(line)));
-    match start {
-        Some((at, _)) => text[yaml::line_after(&text, at)..].to_owned(),
-        None => text.into_owned(),
+    let body = match start {
+        Some((at, _)) => &text[yaml::line_after(&text, at)..],
+        None => &text,
+    };
+    if body.len() <= LARGEST {
+        return body.to_owned();
+    }
+    let end = (0..=LARGEST).rfind(|at| body.is_char_boundary(*at));
+    let fitting = &body[..end.unwrap_or(0)];
+    match fitting.rfind('\n') {
+        Some(at) => fitting[..=at].to_owned(),
+        None => fitting.to_owned(),
     }
 }
 

@@ -8,6 +8,7 @@ mod project;
 mod trash;
 mod view;
 
+pub(crate) use change::bad_value;
 pub use change::{Change, Changed, Edit};
 pub use create::{Created, NewTask, Start};
 pub use project::{AddProject, Added, UpdateProject};

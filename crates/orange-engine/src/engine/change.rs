@@ -143,7 +143,7 @@ impl Engine {
             };
             return Err(Error::new(
                 Code::NotAllowed,
-                format!("a {role} agent may not change {}", field.name()),
+                format!("{} agent may not change {}", with_article(role.as_str()), field.name()),
             )
             .hint("an agent may change its own task's status, summary and branch; ask a person for the rest"));
         }
@@ -172,7 +172,7 @@ impl Engine {
             Caller::Human => Ok(()),
             Caller::Agent { role, .. } => Err(Error::new(
                 Code::NotAllowed,
-                format!("a {role} agent may not {what}"),
+                format!("{} agent may not {what}", with_article(role.as_str())),
             )
             .hint("only a person may do that; ask the person you work for")),
         }
@@ -400,14 +400,11 @@ impl Engine {
             .into_iter()
             .map(Status::as_str)
             .collect();
+        let caller = with_article(actor.name());
         let way_out = if allowed.is_empty() {
-            format!("from {from} there is no transition for a {}", actor.name())
+            format!("from {from} there is no transition for {caller}")
         } else {
-            format!(
-                "from {from} a {} can go to: {}",
-                actor.name(),
-                allowed.join(", ")
-            )
+            format!("from {from} {caller} can go to: {}", allowed.join(", "))
         };
         match refusal {
             Refusal::NoRow if from == to => {
@@ -422,14 +419,17 @@ impl Engine {
             )
             .hint(way_out),
             Refusal::NotYours { belongs_to } => {
-                let mut owners: Vec<&str> = belongs_to.iter().map(|by| by.who.as_str()).collect();
-                owners.dedup();
+                let mut owners: Vec<&str> = Vec::new();
+                for by in &belongs_to {
+                    if !owners.contains(&by.who.as_str()) {
+                        owners.push(by.who.as_str());
+                    }
+                }
                 Error::new(
                     Code::NotAllowed,
                     format!(
-                        "cannot move {label} from {from} to {to}: that is for the {} to do, not for a {}",
+                        "cannot move {label} from {from} to {to}: that is for the {} to do, not for {caller}",
                         owners.join(" or the "),
-                        actor.name()
                     ),
                 )
                 .hint(way_out)
@@ -457,6 +457,15 @@ impl Engine {
             .hint(problem.hint()),
         }
     }
+}
+
+fn with_article(name: &str) -> String {
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {name}")
 }
 
 fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
@@ -513,6 +522,7 @@ fn same_reference(project: &str, stored: &str, typed: &str) -> bool {
 
 pub(crate) fn bad_value(error: BadValue) -> Error {
     Error::new(Code::Usage, error.to_string())
+        .hint("nothing was changed; `orange task update --help` says what each field takes")
 }
 
 fn apply(task: &mut Task, event: &Event) -> Result<()> {

@@ -207,7 +207,7 @@ impl Index {
                 if what == "id" {
                     "id"
                 } else {
-                    "project || ':TASK-' || key_number"
+                    "project || ':TASK-' || printf('%03d', key_number)"
                 },
                 what = if what == "id" { "id" } else { "key_number" },
             );

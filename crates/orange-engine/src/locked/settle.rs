@@ -1,7 +1,7 @@
 //! TASK.md and its journal made to say the same, while people and agents may be writing TASK.md.
 
 use super::{LockedTask, damaged};
-use crate::engine::Engine;
+use crate::engine::{Engine, bad_value};
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
 use crate::store::nanoseconds;
@@ -9,6 +9,7 @@ use crate::store::replace::{self, Content, Outcome, Theirs};
 use orange_core::Timestamp;
 use orange_core::artifact;
 use orange_core::history::{Event, EventType, History};
+use orange_core::machine;
 use orange_core::reconcile::{Broken, Reconciled, differing_fields, salvage_fields};
 use orange_core::task::{Field, Task};
 use orange_core::task_file::{TaskFile, salvage_body};
@@ -46,7 +47,7 @@ impl LockedTask {
             self.body = file.body().to_owned();
             self.snapshot.file = Ok(file);
             if in_place.as_deref() == Some(new.as_slice()) {
-                theirs.take().map_or((), discard);
+                discard(theirs.take());
                 break;
             }
             self.mark(engine)?;
@@ -55,21 +56,21 @@ impl LockedTask {
                 .map_err(|error| Error::io("write", &target, &error))?;
             match outcome {
                 Outcome::Done | Outcome::WriterOpen => {
-                    theirs.take().map_or((), discard);
+                    discard(theirs.take());
                     break;
                 }
                 Outcome::Stale => {
-                    if let Some(written) = theirs.take() {
-                        self.keep_aside(engine, &written)?;
-                        discard(written);
+                    if let Some(written) = &theirs {
+                        self.keep_aside(engine, written)?;
+                        discard(theirs.take());
                     }
                     in_place = self.content(engine)?;
                     found = in_place.clone();
                 }
                 Outcome::Overtaken(newer) => {
-                    if let Some(written) = theirs.take() {
-                        self.keep_aside(engine, &written)?;
-                        discard(written);
+                    if let Some(written) = &theirs {
+                        self.keep_aside(engine, written)?;
+                        discard(theirs.take());
                     }
                     found = Some(newer.bytes().to_vec());
                     in_place = Some(new);
@@ -125,11 +126,18 @@ impl LockedTask {
             Err(broken) if self.repair => self.last_resort(engine, found, &broken)?,
             Err(broken) => return Err(damaged(&self.place, &broken)),
         };
-        if let Some(broken) = &truth.broken
-            && !self.repair
-            && !broken.is_rebuilt_by_commands()
-        {
-            return Err(damaged(&self.place, broken));
+        if let Some(broken) = &truth.broken {
+            if !self.repair && !broken.is_rebuilt_by_commands() {
+                return Err(damaged(&self.place, broken));
+            }
+            if let Broken::Value { .. } = broken {
+                let event = Event::new(EventType::FrontmatterRebuilt, now)
+                    .by("engine")
+                    .because(broken.to_string());
+                let event = machine::number(event, &truth.task);
+                machine::apply(&mut truth.task, &event).map_err(bad_value)?;
+                truth.events.push(event);
+            }
         }
         if truth.unadopted && truth.task.key.is_none() {
             let key = engine.key_for_adopted(&truth.task)?;
@@ -207,6 +215,9 @@ impl LockedTask {
             let body = found.map(salvage_body).unwrap_or_default();
             return Ok(TaskFile::create(&written_fields(&self.task), &body));
         };
+        if truth.broken.is_some() {
+            self.set_aside(engine, found)?;
+        }
         let changes: Vec<(&str, Option<Value>)> = differing_fields(&file, &self.task)
             .into_iter()
             .map(|field| (field.name(), Some(self.task.get(field))))
@@ -281,7 +292,7 @@ impl LockedTask {
             } else {
                 self.keep_aside(engine, &theirs)?;
             }
-            discard(theirs);
+            discard(Some(theirs));
         }
         Ok(())
     }
@@ -340,8 +351,9 @@ fn plain(value: &Value) -> String {
     }
 }
 
-fn discard(theirs: Theirs) {
-    if let Err(error) = theirs.discard() {
+/// Removes a swapped-out file whose text is safe elsewhere.
+fn discard(theirs: Option<Theirs>) {
+    if let Some(Err(error)) = theirs.map(Theirs::discard) {
         tracing::warn!(%error, "a swapped-out TASK.md could not be removed");
     }
 }

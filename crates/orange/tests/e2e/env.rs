@@ -1,13 +1,12 @@
 //! A throw-away machine: a home, repositories and a clean environment, with the real program in it.
 
+use crate::run::{Call, Run};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// What the snapshots must not depend on: a pattern, and what stands in its place.
@@ -16,19 +15,15 @@ const FILTERS: &[(&str, &str)] = &[
     (r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z", "[TIME]"),
     (r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}", "[TIME]"),
     (r"[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}", "[TIME]"),
-    (r"\b(now|just now|[0-9]+ ?s( ago)?)\b", "[AGE]"),
+    (r"(?m)  (?:now|[0-9]+[smhdwy])$", "  [AGE]"),
+    (r"\((?:now|[0-9]+[smhdwy] ago)\)", "([AGE])"),
+    (r"(updated +)(?:now|[0-9]+[smhdwy] ago),", "${1}[AGE],"),
     (r"@[0-9a-f]{7}\b", "@[HASH]"),
     (r"\b[0-9a-f]{40}\b", "[HASH]"),
-    (r"\b[0-9A-Za-z]{21}\b", "[ID]"),
-    (r"\borange-tasks/\[ID\]", "orange-tasks/[ID]"),
+    (r#""?\b[0-9A-Za-z]{21}\b"?"#, "[ID]"),
+    // An id that begins like a number is written in quotes.
+    (r#"(?m)^id: "\[ID\]"$"#, "id: [ID]"),
 ];
-
-/// The program under test.
-pub(crate) fn program() -> &'static Path {
-    static PROGRAM: LazyLock<PathBuf> =
-        LazyLock::new(|| assert_cmd::cargo::cargo_bin!("orange").to_path_buf());
-    &PROGRAM
-}
 
 /// One test's own world. The project `shop` is registered; commands run inside its repository.
 pub(crate) struct TestEnvironment {
@@ -238,16 +233,11 @@ impl TestEnvironment {
 
     pub(crate) fn call<A: AsRef<str>>(&self, arguments: impl IntoIterator<Item = A>) -> Call<'_> {
         let shop = self.shop();
-        Call {
-            env: self,
-            arguments: arguments
-                .into_iter()
-                .map(|argument| argument.as_ref().to_owned())
-                .collect(),
-            folder: if shop.is_dir() { shop } else { self.root() },
-            variables: Vec::new(),
-            input: None,
-        }
+        let folder = if shop.is_dir() { shop } else { self.root() };
+        let arguments = arguments
+            .into_iter()
+            .map(|argument| argument.as_ref().to_owned());
+        Call::new(&self.variables, folder, arguments.collect())
     }
 
     /// Creates a task with these arguments of `task create`.
@@ -345,135 +335,6 @@ impl TestEnvironment {
         self.bring_to(task, "reviewing");
         self.work_and_merge(task);
         self.move_to(task, "done").ok();
-    }
-}
-
-/// A command about to run.
-pub(crate) struct Call<'e> {
-    env: &'e TestEnvironment,
-    arguments: Vec<String>,
-    folder: PathBuf,
-    variables: Vec<(String, String)>,
-    input: Option<Vec<u8>>,
-}
-
-impl Call<'_> {
-    pub(crate) fn at(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.folder = folder.into();
-        self
-    }
-
-    pub(crate) fn var(mut self, name: &str, value: impl Into<String>) -> Self {
-        self.variables.push((name.to_owned(), value.into()));
-        self
-    }
-
-    /// As the agent of a task.
-    pub(crate) fn agent(self, task: &TestTask, role: &str) -> Self {
-        self.var("ORANGE_TASK_ID", &task.id)
-            .var("ORANGE_ROLE", role)
-    }
-
-    pub(crate) fn input(mut self, text: impl Into<Vec<u8>>) -> Self {
-        self.input = Some(text.into());
-        self
-    }
-
-    pub(crate) fn run(self) -> Run {
-        let mut command = assert_cmd::Command::from_std(Command::new(program()));
-        command
-            .args(&self.arguments)
-            .current_dir(&self.folder)
-            .env_clear()
-            .envs(&self.env.variables)
-            .envs(self.variables)
-            .timeout(std::time::Duration::from_secs(60));
-        // Never a terminal, and never the test runner's own.
-        command.write_stdin(self.input.unwrap_or_default());
-        let output = command.output().unwrap();
-        Run {
-            command: self.arguments.join(" "),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-            code: output.status.code().unwrap_or(-1),
-        }
-    }
-}
-
-/// What a command said.
-#[derive(Debug, Clone)]
-pub(crate) struct Run {
-    command: String,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-    pub(crate) code: i32,
-}
-
-impl fmt::Display for Run {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.stdout)?;
-        if !self.stderr.is_empty() {
-            write!(f, "------- stderr -------\n{}", self.stderr)?;
-        }
-        if self.code != 0 {
-            writeln!(f, "[exit status: {}]", self.code)?;
-        }
-        Ok(())
-    }
-}
-
-impl Run {
-    #[track_caller]
-    pub(crate) fn ok(self) -> Run {
-        self.fails_with(0)
-    }
-
-    #[track_caller]
-    pub(crate) fn fails_with(self, code: i32) -> Run {
-        assert_eq!(self.code, code, "orange {}\n{self}", self.command);
-        self
-    }
-
-    #[track_caller]
-    pub(crate) fn says(self, text: &str) -> Run {
-        let all = format!("{}{}", self.stdout, self.stderr);
-        assert!(all.contains(text), "no {text:?} in\n{self}");
-        self
-    }
-
-    #[track_caller]
-    pub(crate) fn silent_about(self, text: &str) -> Run {
-        let all = format!("{}{}", self.stdout, self.stderr);
-        assert!(!all.contains(text), "{text:?} in\n{self}");
-        self
-    }
-
-    /// The one JSON value on stdout.
-    #[track_caller]
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in\n{self}"))
-    }
-
-    /// The JSON error: exactly one value on stdout, nothing on stderr.
-    #[track_caller]
-    pub(crate) fn error(&self) -> Value {
-        let mut value = self.json();
-        let names: Vec<&String> = value.as_object().unwrap().keys().collect();
-        assert_eq!(names, ["error"], "{self}");
-        let error = value["error"].take();
-        let names: Vec<&String> = error.as_object().unwrap().keys().collect();
-        assert_eq!(names, ["code", "message", "hint"], "{self}");
-        assert!(error["message"].is_string(), "{self}");
-        error
-    }
-
-    /// Checks code, message and hint of a refusal, as text and as JSON.
-    #[track_caller]
-    pub(crate) fn refuses(&self, exit: i32, code: &str) -> Value {
-        assert_eq!(self.code, exit, "orange {}\n{self}", self.command);
-        let error = self.error();
-        assert_eq!(error["code"], code, "{self}");
-        error
     }
 }
 

@@ -7,9 +7,15 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod actors;
+mod bad_input;
 mod create_refused;
+mod damage;
 mod env;
+mod gates;
+mod lifecycle;
 mod project;
+mod run;
 mod task_create;
 mod task_list;
 mod whereabouts;

@@ -1,6 +1,7 @@
 //! `orange task list`: filters, order, width, colours, and text that wants to break the screen.
 
-use crate::env::{TestEnvironment, in_terminal, program};
+use crate::env::{TestEnvironment, in_terminal};
+use crate::run::program;
 use insta::assert_snapshot;
 use std::process::Stdio;
 
@@ -70,14 +71,14 @@ fn as_text() {
        KEY       STATUS    PRIORITY  SUMMARY                       BRANCH                            AGE
     ▶  TASK-001  working             Add a login form              orange/TASK-001-add-a-login-form  [AGE]
     ✎  TASK-003  planning  critical  Fix the crash                 crash-fix                         [AGE]
-    ·  TASK-002  pending             waits for TASK-001 · Log out  orange/TASK-002-log-out           [AGE]
+    ·  TASK-002  pending             Log out · waits for TASK-001  orange/TASK-002-log-out           [AGE]
     ·  TASK-004  pending   low       Some day                      orange/TASK-004-some-day          [AGE]
     ");
     assert_snapshot!(env.orange(["ls", "--all"]), @"
        KEY       STATUS     PRIORITY  SUMMARY                       BRANCH                            AGE
     ▶  TASK-001  working              Add a login form              orange/TASK-001-add-a-login-form  [AGE]
     ✎  TASK-003  planning   critical  Fix the crash                 crash-fix                         [AGE]
-    ·  TASK-002  pending              waits for TASK-001 · Log out  orange/TASK-002-log-out           [AGE]
+    ·  TASK-002  pending              Log out · waits for TASK-001  orange/TASK-002-log-out           [AGE]
     ·  TASK-004  pending    low       Some day                      orange/TASK-004-some-day          [AGE]
     –  TASK-005  cancelled            Given up on                   orange/TASK-005-given-up-on       [AGE]
     ");
@@ -135,7 +136,7 @@ fn unknown_words_are_refused() {
     let env = several();
     assert_snapshot!(env.orange(["ls", "--status", "sleeping"]), @r#"
     ------- stderr -------
-    error: invalid value 'sleeping' for '--status <STATUS>': "sleeping" is not a status; allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled, created, classifying, planned, running, paused, blocked, completed, finalizing, finished, failed
+    error: invalid value 'sleeping' for '--status <STATUS>': "sleeping" is not a status; allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
 
     For more information, try '--help'.
     [exit status: 2]
@@ -159,12 +160,12 @@ fn at_eighty_columns_every_line_fits() {
         assert!(width <= 80, "{width} columns in {line:?}");
     }
     assert_snapshot!(shown, @"
-       KEY       STATUS    PRIORITY  SUMMARY                   BRANCH            AGE
-    ▶  TASK-001  working             Add a login form          orange/TASK-001…  [AGE]
-    ✎  TASK-003  planning  critical  Fix the crash             crash-fix         [AGE]
-    ·  TASK-002  pending             waits for TASK-001 · Lo…  orange/TASK-002…  [AGE]
-    ·  TASK-006  pending             A summary that goes on …  a-very-long-bra…  [AGE]
-    ·  TASK-004  pending   low       Some day                  orange/TASK-004…  [AGE]
+       KEY       STATUS    PRIORITY  SUMMARY                                     AGE
+    ▶  TASK-001  working             Add a login form                            [AGE]
+    ✎  TASK-003  planning  critical  Fix the crash                               [AGE]
+    ·  TASK-002  pending             Log out · waits for TASK-001                [AGE]
+    ·  TASK-006  pending             A summary that goes on and on, far beyond…  [AGE]
+    ·  TASK-004  pending   low       Some day                                    [AGE]
     ");
     // A wide one shows the branch as well.
     let shown = in_terminal(&env, 200, &format!("NO_COLOR=1 {} ls", program().display()));

@@ -120,7 +120,7 @@ const COLUMNS: &[Column] = &[
     Column::new("PROJECT").max(16).min(6).priority(40),
     Column::new("STATUS"),
     Column::new("PRIORITY").priority(20),
-    Column::new("SUMMARY").min(24).flexible(),
+    Column::new("SUMMARY").min(40).flexible(),
     Column::new("BRANCH").max(56).min(16).priority(10),
     Column::new("AGE"),
 ];
