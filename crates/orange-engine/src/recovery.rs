@@ -2,31 +2,19 @@
 //! one look at an empty folder.
 
 use crate::engine::Engine;
-use crate::error::Code;
+use crate::error::{Code, Result};
+use crate::store::Place;
 
 impl Engine {
     /// Looks at the tasks that are listed as changing. Those of live processes are left alone.
     pub fn recover(&mut self) {
         for place in self.store.marked() {
-            if let Err(error) = self.finish_move(&place) {
-                tracing::warn!(%error, "a move to or from the trash was not finished");
-                continue;
-            }
-            if !place.path.is_dir() {
-                // Made or deleted by a process that died before or after; there is nothing to finish.
-                self.store.unmark(&place);
-                continue;
-            }
-            match self.try_lock_task(place.clone()) {
-                Ok(Some(locked)) => {
-                    tracing::info!(
-                        task = locked.task.id,
-                        "finished what an earlier process began"
-                    );
-                    self.store.unmark(&place);
-                }
-                Ok(None) => {}
-                Err(error) if error.code == Code::NotFound => self.store.unmark(&place),
+            match self.recover_one(&place) {
+                Ok(true) => tracing::info!(
+                    folder = place.folder(),
+                    "finished what an earlier process began"
+                ),
+                Ok(false) => {}
                 Err(error) => {
                     tracing::warn!(%error, folder = place.folder(), "could not be finished");
                     if error.code == Code::Damaged {
@@ -36,5 +24,24 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// False when a live process is at it. A task's own lock tells that, and the project's while the task
+    /// has no folder yet: taking a task off the list under a live process would hide it from everybody.
+    fn recover_one(&mut self, place: &Place) -> Result<bool> {
+        if place.path.is_dir() {
+            return self.finish_marked(place);
+        }
+        let Some(_project) = self.try_lock_project(&place.project)? else {
+            return Ok(false);
+        };
+        if !place.path.is_dir() {
+            self.finish_arrival(place)?;
+        }
+        if place.path.is_dir() {
+            return self.finish_marked(place);
+        }
+        self.store.unmark(place);
+        Ok(true)
     }
 }
