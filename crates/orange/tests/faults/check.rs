@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use orange_core::task::Field;
 use orange_core::task_file::TaskFile;
 use serde_json::{Map, Value, json};
 
-use crate::env::{Env, PROJECT};
+use crate::env::{Env, PROJECT, told};
 
 /// Field by field, as plain text; what is empty or not written is left out.
 pub(crate) type Fields = BTreeMap<String, String>;
@@ -70,9 +71,10 @@ pub(crate) fn fold(events: &[Value]) -> Fields {
 /// The frontmatter and the body of a TASK.md; half a file is an error.
 pub(crate) fn parse(bytes: &[u8]) -> Result<(Fields, String), String> {
     let file = TaskFile::parse(bytes).map_err(|damage| damage.to_string())?;
-    let fields = file
+    let known = file
         .entries()
-        .map(|(name, node, _)| (name.to_owned(), node.to_json()));
+        .filter(|(name, ..)| Field::from_name(name).is_some());
+    let fields = known.map(|(name, node, _)| (name.to_owned(), node.to_json()));
     Ok((plain_fields(&fields.collect()), file.body().to_owned()))
 }
 
@@ -132,9 +134,11 @@ pub(crate) fn task_folders(env: &Env) -> Vec<PathBuf> {
     found
 }
 
-/// Everything that must hold once no command is running; call it after any command has come by.
+/// Everything that must hold once an unrelated command, a list, has come by and no other is running.
 #[track_caller]
 pub(crate) fn at_rest(env: &Env, label: &str) {
+    let listed = env.run(&["task", "list", "--all", "--json"]);
+    assert!(listed.status.success(), "{label}: {}", told(&listed));
     let marks: Vec<_> = fs::read_dir(env.home().join("in-flight"))
         .map(|entries| entries.map(|entry| entry.unwrap().file_name()).collect())
         .unwrap_or_default();
@@ -148,7 +152,7 @@ pub(crate) fn at_rest(env: &Env, label: &str) {
         task_at_rest(&folder, label);
         no_leftovers(&folder, label);
     }
-    the_index_agrees(env, label);
+    the_index_agrees(env, &listed.stdout, label);
 }
 
 /// Files and journal of one task tell the same, and every transition is whole.
@@ -231,8 +235,8 @@ pub(crate) fn names(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String>
 
 /// A list, which comes from the index, shows every task as its file has it, and no other.
 #[track_caller]
-fn the_index_agrees(env: &Env, label: &str) {
-    let listed = env.ok(&["task", "list", "--all"]);
+fn the_index_agrees(env: &Env, listed: &[u8], label: &str) {
+    let listed: Value = serde_json::from_slice(listed).unwrap();
     let mut rows: BTreeMap<String, Fields> = listed["tasks"]
         .as_array()
         .unwrap()
