@@ -102,12 +102,18 @@ pub fn reconcile(
     merge(file, &found, &problems, own, latest, now, refuse)
 }
 
-/// Events are missing in the middle or at the start.
+/// Events are missing in the middle, and nothing has made up for them since.
 fn has_gap(own: &[Event]) -> bool {
-    own.iter()
-        .filter_map(|event| event.revision)
-        .zip(own.iter().filter_map(|event| event.revision).skip(1))
-        .any(|(before, after)| after != before + 1)
+    let mut last = None;
+    own.iter().any(|event| {
+        let Some(revision) = event.revision else {
+            return false;
+        };
+        let follows = last.is_none_or(|last: u64| revision == last + 1);
+        last = Some(revision);
+        // That one carries every field: the loss was noticed, and what it says counts from then on.
+        !follows && event.kind != EventType::JournalRecovered
+    })
 }
 
 fn adopt(file: &TaskFile, folder: Folder<'_>, now: Timestamp) -> Result<Reconciled, Broken> {
@@ -430,6 +436,10 @@ pub fn differing_fields(file: &TaskFile, task: &Task) -> Vec<Field> {
         .filter(|field| {
             let unreadable = problems.iter().any(|problem| problem.error.field == *field);
             match file.get(field.name()) {
+                // An older program's word for the same status is not what the journal says.
+                Some((node, _)) if *field == Field::Status => {
+                    node_value(node, field.shape()) != task.get(*field)
+                }
                 Some(_) => unreadable || !found.same(task, *field),
                 None => !task.same(&unset, *field),
             }

@@ -36,26 +36,46 @@ impl Engine {
     pub fn lock_task(&mut self, place: Place) -> Result<LockedTask> {
         let lock = TaskLock::acquire(&place.path, PATIENCE)
             .map_err(|error| explain_lock(&place, error))?;
-        self.opened(place, lock, false)
+        self.opened(place, lock, false, false)
     }
 
-    /// As [`Engine::lock_task`], but None when another process has it.
-    pub fn try_lock_task(&mut self, place: Place) -> Result<Option<LockedTask>> {
-        match TaskLock::try_acquire(&place.path) {
-            Ok(Some(lock)) => self.opened(place, lock, false).map(Some),
-            Ok(None) => Ok(None),
-            Err(error) => Err(explain_lock(&place, error)),
+    /// As [`Engine::lock_task`], for a task that this process has listed as changing.
+    pub(crate) fn lock_marked(&mut self, place: Place) -> Result<LockedTask> {
+        let lock = TaskLock::acquire(&place.path, PATIENCE)
+            .map_err(|error| explain_lock(&place, error))?;
+        self.opened(place, lock, false, true)
+    }
+
+    /// Finishes a task that somebody listed as changing; false when a live process has it.
+    pub(crate) fn finish_marked(&mut self, place: &Place) -> Result<bool> {
+        let lock = match TaskLock::try_acquire(&place.path) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => return Ok(false),
+            Err(error) => return Err(explain_lock(place, error)),
+        };
+        if self.history_at(&place.path).is_deleted() {
+            self.move_to_trash(place)?;
+            self.store.unmark(place);
+            return Ok(true);
         }
+        self.opened(place.clone(), lock, false, true)?;
+        Ok(true)
     }
 
     /// Locks a damaged task and rebuilds it from what is left.
     pub fn lock_for_repair(&mut self, place: Place) -> Result<LockedTask> {
         let lock = TaskLock::acquire(&place.path, PATIENCE)
             .map_err(|error| explain_lock(&place, error))?;
-        self.opened(place, lock, true)
+        self.opened(place, lock, true, false)
     }
 
-    fn opened(&mut self, place: Place, lock: TaskLock, repair: bool) -> Result<LockedTask> {
+    fn opened(
+        &mut self,
+        place: Place,
+        lock: TaskLock,
+        repair: bool,
+        marked: bool,
+    ) -> Result<LockedTask> {
         let snapshot = self.store.read(&place)?;
         let torn = snapshot.torn;
         let mut locked = LockedTask {
@@ -63,7 +83,7 @@ impl Engine {
             task: Task::default(),
             body: String::new(),
             snapshot,
-            marked: false,
+            marked,
             repair,
             place,
         };
@@ -77,7 +97,11 @@ impl Engine {
         locked.settle(self)?;
         locked.note_changed_context(self)?;
         locked.finish_hooks(self)?;
-        locked.unmark(self);
+        if marked {
+            // Of what an earlier step left undone the index may be all.
+            locked.index(self)?;
+        }
+        locked.conclude(self);
         Ok(locked)
     }
 }
@@ -128,6 +152,14 @@ impl LockedTask {
             self.index(engine)?;
         }
         Ok(())
+    }
+
+    /// The end of a change: what follows from it elsewhere is seen to while the task is still listed.
+    pub(crate) fn conclude(&mut self, engine: &mut Engine) {
+        if self.marked && self.task.status.is_terminal() {
+            engine.advance_parent(&self.task);
+        }
+        self.unmark(engine);
     }
 
     pub fn unmark(&mut self, engine: &Engine) {

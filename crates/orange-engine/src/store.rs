@@ -16,7 +16,7 @@ use orange_core::reconcile::{Broken, Folder, Reconciled, reconcile};
 use orange_core::task::Task;
 use orange_core::task_file::{MAX_BYTES, TaskFile};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -115,33 +115,32 @@ impl Store {
 
     /// A lock for things that are not one task; waits, but not for ever.
     pub fn lock_file(&self, name: &str) -> Result<File> {
-        let path = self.home.join(name);
-        let file = open_lock(&path)?;
         let deadline = Instant::now() + PATIENCE;
         loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(fs::TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(fs::TryLockError::WouldBlock) => {
-                    return Err(Error::new(
-                        Code::Busy,
-                        format!("{} is held by another orange process", path.display()),
-                    )
-                    .hint("try again when that process has finished"));
-                }
-                Err(fs::TryLockError::Error(error)) => {
-                    return Err(Error::io("lock", &path, &error));
-                }
+            if let Some(file) = self.try_lock_file(name)? {
+                return Ok(file);
             }
+            if Instant::now() >= deadline {
+                let path = self.home.join(name);
+                return Err(Error::new(
+                    Code::Busy,
+                    format!("{} is held by another orange process", path.display()),
+                )
+                .hint("try again when that process has finished"));
+            }
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 
     /// As [`Store::lock_file`], but None when another process has it.
     pub fn try_lock_file(&self, name: &str) -> Result<Option<File>> {
-        let file = open_lock(&self.home.join(name))?;
-        Ok(file.try_lock().is_ok().then_some(file))
+        let path = self.home.join(name);
+        let file = open_lock(&path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(Error::io("lock", &path, &error)),
+        }
     }
 
     /// Reads both files as they are now.
@@ -193,12 +192,17 @@ impl Store {
     /// Lists a task as changing, so that any later process finds it if this one dies.
     pub fn mark(&self, place: &Place) -> Result<()> {
         let folder = self.in_flight();
-        let path = folder.join(mark_name(place));
+        let name = mark_name(place);
+        let path = folder.join(&name);
         let write = || -> io::Result<()> {
             if !folder.is_dir() {
                 fs::create_dir_all(&folder)?;
             }
-            fs::write(&path, place.folder())?;
+            let mut file = File::create(&path)?;
+            if !tells_folder(&name) {
+                file.write_all(place.folder().as_bytes())?;
+                file.sync_all()?;
+            }
             File::open(&folder)?.sync_all()
         };
         write().map_err(|error| {
@@ -220,15 +224,19 @@ impl Store {
         entries
             .flatten()
             .filter_map(|entry| {
-                let folder = fs::read_to_string(entry.path()).ok()?;
+                let path = entry.path();
+                let name = entry.file_name().into_string().ok()?;
+                let folder = match tells_folder(&name) {
+                    true => name.replace("%2F", "/").replace("%25", "%"),
+                    false => fs::read_to_string(&path).ok()?,
+                };
+                // One with nothing in it may be in the making right now.
                 let place = self.place(folder.trim());
-                // A mark that was cut short names nothing; the journal still tells the task itself.
-                if mark_name(&place).as_str() == entry.file_name() {
-                    Some(place)
-                } else {
-                    let _ = fs::remove_file(entry.path());
-                    None
+                if folder.is_empty() || mark_name(&place) == name {
+                    return (!folder.is_empty()).then_some(place);
                 }
+                let _ = fs::remove_file(path);
+                None
             })
             .collect()
     }
@@ -380,14 +388,26 @@ fn mentions(task: &Task, body: &str) -> Vec<(String, Key)> {
     found
 }
 
+/// The name alone tells the folder: it comes into being, and is made durable, in one step. Only a name that
+/// is too long for a file is a hash, with the folder as the file's content.
 fn mark_name(place: &Place) -> String {
     use sha2::Digest;
+    const LONGEST: usize = 255;
+    let name = place.folder().replace('%', "%25").replace('/', "%2F");
+    if name.len() <= LONGEST {
+        return name;
+    }
     let digest = sha2::Sha256::digest(place.folder().as_bytes());
     digest
         .iter()
         .take(12)
         .map(|byte| format!("{byte:02x}"))
         .collect()
+}
+
+/// Whether a mark's own name is the folder.
+fn tells_folder(mark: &str) -> bool {
+    mark.contains("%2F")
 }
 
 pub fn nanoseconds(time: Timestamp) -> i64 {

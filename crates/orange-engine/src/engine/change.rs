@@ -75,9 +75,6 @@ impl Engine {
             events.push(self.decide(&after, &locked.body, wish)?);
         }
         self.commit(&mut locked, events)?;
-        if locked.task.status.is_terminal() {
-            self.advance_parent(&locked.task);
-        }
         Ok(Changed {
             task: locked.task,
             place: locked.place,
@@ -93,7 +90,7 @@ impl Engine {
         }
         locked.commit(self, events)?;
         locked.finish_hooks(self)?;
-        locked.unmark(self);
+        locked.conclude(self);
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use orange_core::task_file::TaskFile;
 use orange_core::workflow::{Creation, Workflow};
 use orange_core::{artifact, naming, testing};
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a person says of a new task.
 #[derive(Debug, Clone, Default)]
@@ -111,9 +111,7 @@ impl Engine {
         }
         let place = self.write_new(task, new.context.as_deref())?;
         // Puts it into the index and runs what its creation asks for.
-        let mut locked = self.lock_task(place.clone())?;
-        locked.index(self)?;
-        self.store.unmark(&place);
+        let locked = self.lock_marked(place.clone())?;
         tracing::info!(task = locked.task.id, key = %key, "task created");
         Ok(Created {
             task: locked.task,
@@ -252,7 +250,7 @@ impl Engine {
     fn write_new(&mut self, task: Task, context: Option<&str>) -> Result<Place> {
         let place = self.store.place(&format!("{}/{}", task.project, task.id));
         let parent = self.store.tasks().join(&task.project);
-        let hidden = parent.join(format!(".new-{}", task.id));
+        let hidden = hidden_folder(&place);
         let body = match context.map(str::trim) {
             Some(text) if !text.is_empty() => format!("\n{}", artifact::context_section(text)),
             Some(_) | None => String::new(),
@@ -279,8 +277,22 @@ impl Engine {
 
     /// Serialises what must be unique in a project: branches and new folders.
     pub(crate) fn lock_project(&self, project: &str) -> Result<File> {
-        self.store.lock_file(&format!("tasks/{project}/.lock"))
+        self.store.lock_file(&project_lock(project))
     }
+
+    /// None when another process has it.
+    pub(crate) fn try_lock_project(&self, project: &str) -> Result<Option<File>> {
+        self.store.try_lock_file(&project_lock(project))
+    }
+}
+
+fn project_lock(project: &str) -> String {
+    format!("tasks/{project}/.lock")
+}
+
+/// Where a task's folder is written before it gets its name.
+pub(crate) fn hidden_folder(place: &Place) -> PathBuf {
+    place.path.with_file_name(format!(".new-{}", place.name))
 }
 
 fn write_folder(

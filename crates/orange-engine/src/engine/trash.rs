@@ -2,10 +2,10 @@
 
 use super::Engine;
 use super::change::{Change, Changed};
+use super::create::hidden_folder;
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
-use crate::store::lock::TaskLock;
-use crate::store::{PATIENCE, Place, journal};
+use crate::store::{Place, journal};
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, Reference};
 use orange_core::machine;
@@ -135,13 +135,13 @@ impl Engine {
             fs::rename(&place.path, &target)
         })
         .map_err(|error| Error::io("move", &place.path, &error))?;
-        let _ = fs::File::open(self.store.trash()).and_then(|folder| folder.sync_all());
+        sync_parents(&place.path, &target);
         crash_point("delete.moved");
         self.index()?.store(&[], &[place.folder()]);
         Ok(())
     }
 
-    pub(crate) fn trash_place(&self, place: &Place) -> PathBuf {
+    fn trash_place(&self, place: &Place) -> PathBuf {
         self.store.trash().join(&place.project).join(&place.name)
     }
 
@@ -156,24 +156,23 @@ impl Engine {
             ));
         }
         let _project = self.lock_project(&place.project)?;
+        if !self.trash_place(&place).is_dir() {
+            return Err(Error::new(
+                Code::Conflict,
+                format!("{} was restored by another command", task.label()),
+            ));
+        }
         if !task.status.is_terminal() {
             self.branch_is_free(&place.project, &task.branch, Some(&task.id))?;
         }
-        let trashed = self.trash_place(&place);
-        let lock = TaskLock::acquire(&trashed, PATIENCE)
-            .map_err(|error| crate::locked::explain_lock(&place, error))?;
         self.store.mark(&place)?;
         let event = Event::new(EventType::TaskRestored, self.now()).by(&self.caller_name());
-        let journal = trashed.join("history.jsonl");
+        let journal = self.trash_place(&place).join("history.jsonl");
         journal::append(&journal, &[event.to_line()])
             .map_err(|error| Error::io("write", &journal, &error))?;
         crash_point("restore.journalled");
         self.move_from_trash(&place)?;
-        drop(lock);
-        let mut locked = self.lock_task(place.clone())?;
-        locked.index(self)?;
-        self.store.unmark(&place);
-        Ok(locked.task)
+        Ok(self.lock_marked(place)?.task)
     }
 
     pub(crate) fn move_from_trash(&mut self, place: &Place) -> Result<()> {
@@ -184,24 +183,26 @@ impl Engine {
             .map_or(Ok(()), fs::create_dir_all)
             .and_then(|()| fs::rename(&source, &place.path))
             .map_err(|error| Error::io("move", &source, &error))?;
+        sync_parents(&source, &place.path);
         crash_point("restore.moved");
         Ok(())
     }
 
-    /// Where a task is according to its journal, when a command died while moving it.
-    pub(crate) fn finish_move(&mut self, place: &Place) -> Result<()> {
+    /// Ends the making or restoring of a task that a dead process began. The caller holds the project's lock.
+    pub(crate) fn finish_arrival(&mut self, place: &Place) -> Result<()> {
         let trashed = self.trash_place(place);
-        if place.path.is_dir() {
-            if self.history_at(&place.path).is_deleted() {
-                self.move_to_trash(place)?;
-            }
-        } else if trashed.is_dir() && !self.history_at(&trashed).is_deleted() {
-            self.move_from_trash(place)?;
+        if trashed.is_dir() && !self.history_at(&trashed).is_deleted() {
+            return self.move_from_trash(place);
+        }
+        // Never reported as created, and in nobody's way: only its folder under the hidden name is left.
+        let hidden = hidden_folder(place);
+        if hidden.is_dir() {
+            fs::remove_dir_all(&hidden).map_err(|error| Error::io("remove", &hidden, &error))?;
         }
         Ok(())
     }
 
-    fn history_at(&self, folder: &Path) -> History {
+    pub(crate) fn history_at(&self, folder: &Path) -> History {
         journal::read(&folder.join("history.jsonl"))
             .map(|bytes| History::parse(&bytes.text))
             .unwrap_or_default()
@@ -306,6 +307,15 @@ impl Engine {
             {
                 tracing::warn!(%error, path = %path.display(), "old trash was not removed");
             }
+        }
+    }
+}
+
+/// Makes a move durable, the new name before the old one's end.
+fn sync_parents(from: &Path, to: &Path) {
+    for folder in [to.parent(), from.parent()].into_iter().flatten() {
+        if let Err(error) = fs::File::open(folder).and_then(|folder| folder.sync_all()) {
+            tracing::warn!(%error, folder = %folder.display(), "a move may not survive a power cut");
         }
     }
 }

@@ -1,0 +1,191 @@
+//! A throw-away home, a real repository, and the debug binary with nothing of the user's environment.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The name of the only project.
+pub(crate) const PROJECT: &str = "shop";
+
+/// One home. Copies share the repository, which no command writes to.
+pub(crate) struct Env {
+    folder: TempDir,
+    repository: Arc<TempDir>,
+}
+
+impl Env {
+    /// A home in memory with one project: a killed process leaves the same there as on a disk.
+    pub(crate) fn new() -> Env {
+        Env::within(&memory())
+    }
+
+    /// As [`Env::new`], below a folder of one's choice.
+    pub(crate) fn within(parent: &Path) -> Env {
+        let repository = temporary(parent);
+        let env = Env {
+            folder: temporary(parent),
+            repository: Arc::new(repository),
+        };
+        env.git(&["init", "--quiet", "--initial-branch=main"]);
+        env.git(&["commit", "--quiet", "--allow-empty", "--message=first"]);
+        let path = env.repository().to_str().unwrap().to_owned();
+        let add = ["project", "add", &path, "--name", PROJECT];
+        env.ok(&[&add[..], &["--pool-size", "1000"]].concat());
+        env
+    }
+
+    /// A copy of this home as it is now.
+    pub(crate) fn fork(&self) -> Env {
+        let folder = temporary(self.folder.path().parent().unwrap());
+        copy(self.folder.path(), folder.path());
+        Env {
+            folder,
+            repository: Arc::clone(&self.repository),
+        }
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    pub(crate) fn repository(&self) -> &Path {
+        self.repository.path()
+    }
+
+    pub(crate) fn tasks(&self) -> PathBuf {
+        self.home().join("tasks").join(PROJECT)
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("orange"));
+        command.args(arguments).current_dir(self.repository());
+        self.isolate(&mut command);
+        command
+    }
+
+    pub(crate) fn isolate(&self, command: &mut Command) {
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.folder.path())
+            .env("ORANGE_HOME", self.home())
+            .env("USER", "tester")
+            .stdin(Stdio::null());
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs a command that must succeed and gives its JSON.
+    #[track_caller]
+    pub(crate) fn ok(&self, arguments: &[&str]) -> Value {
+        let output = self.run(&[arguments, &["--json"]].concat());
+        assert!(output.status.success(), "{arguments:?}: {}", told(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Creates a task on a branch of its own and gives its key.
+    #[track_caller]
+    pub(crate) fn create(&self, arguments: &[&str]) -> String {
+        let made = self.ok(&[&["task", "create"], arguments].concat());
+        made["task"]["key"].as_str().unwrap().to_owned()
+    }
+
+    #[track_caller]
+    pub(crate) fn update(&self, key: &str, arguments: &[&str]) {
+        self.ok(&[&["task", "update", key], arguments].concat());
+    }
+
+    /// Where a task's files lie.
+    #[track_caller]
+    pub(crate) fn folder_of(&self, key: &str) -> PathBuf {
+        let shown = self.ok(&["task", "show", key]);
+        let id = shown["task"]["id"].as_str().unwrap();
+        let folder = self.tasks().join(id);
+        assert!(folder.is_dir(), "{}", folder.display());
+        folder
+    }
+
+    /// Adds to the body as a person would, while nobody else is at it.
+    pub(crate) fn append_to_body(&self, key: &str, text: &str) {
+        let file = self.folder_of(key).join("TASK.md");
+        fs::write(&file, fs::read_to_string(&file).unwrap() + text).unwrap();
+    }
+
+    pub(crate) fn git(&self, arguments: &[&str]) {
+        let output = Command::new("git")
+            .current_dir(self.repository())
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.invalid"])
+            .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+            .args(arguments)
+            .env("HOME", self.folder.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    }
+}
+
+/// What a process said, for messages.
+pub(crate) fn told(output: &Output) -> String {
+    format!(
+        "{} {}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+pub(crate) fn memory() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() {
+        memory
+    } else {
+        std::env::temp_dir()
+    }
+}
+
+fn temporary(parent: &Path) -> TempDir {
+    let builder = tempfile::Builder::new()
+        .prefix("orange-")
+        .tempdir_in(parent);
+    builder.unwrap()
+}
+
+/// Copies a folder with everything in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            copy(&entry.path(), &target);
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path()).unwrap(), target).unwrap();
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Does `work` for every item, a few at a time; a failure names its item.
+pub(crate) fn in_parallel<T: Sync>(items: &[T], work: impl Fn(&T) + Sync) {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while let Some(item) =
+                    items.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+                {
+                    work(item);
+                }
+            });
+        }
+    });
+}
