@@ -3,8 +3,8 @@
 use crate::database::{self, Database};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
-use crate::index::query::Filter;
-use crate::index::{Index, remove_database};
+use crate::index::Index;
+use crate::index::list::Filter;
 use crate::projects;
 use orange_core::config::Config;
 use orange_core::id::read_stored;
@@ -170,17 +170,14 @@ impl Engine {
     }
 
     fn check_index(&mut self, report: &mut Report, repair: bool) -> Result<()> {
-        let home = self.store.home().to_owned();
-        let index = Index::open(&home)?;
+        let index = Index::open(&self.store)?;
         let Err(problem) = index.check() else {
             return Ok(());
         };
-        drop(index);
         let finding = report.add("index.db", problem);
         finding.repair("rebuilds it from the task folders");
         if repair {
-            remove_database(&home.join("index.db"));
-            let rebuilt = Index::open(&home).and_then(|mut index| index.refresh(&self.store));
+            let rebuilt = index.rebuild();
             finding.done(rebuilt.map(|count| format!("rebuilt from {count} task folders")));
         }
         Ok(())

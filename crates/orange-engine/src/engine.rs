@@ -26,6 +26,7 @@ use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
 use orange_core::workflow::{Actor, Role};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Who runs the command, as the front end found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +62,8 @@ pub struct Engine {
     clock: fn() -> Timestamp,
     config: Option<Config>,
     index: Option<Index>,
+    /// When the index was last compared with the disk.
+    looked: Option<Instant>,
     database: Option<Database>,
     notices: Vec<String>,
     stamps: u32,
@@ -76,6 +79,7 @@ impl Engine {
             clock: settings.clock,
             config: None,
             index: None,
+            looked: None,
             database: None,
             notices: Vec::new(),
             stamps: 0,
@@ -139,30 +143,23 @@ impl Engine {
         Ok(self.config.get_or_insert_default())
     }
 
-    pub(crate) fn index(&mut self) -> Result<&mut Index> {
+    pub(crate) fn index(&mut self) -> Result<&Index> {
         if self.index.is_none() {
-            let mut index = Index::open(self.store.home())?;
-            if index.fresh || index.in_memory {
-                index.refresh(&self.store)?;
-            }
-            self.index = Some(index);
+            self.index = Some(Index::open(&self.store)?);
         }
         self.index
-            .as_mut()
+            .as_ref()
             .ok_or_else(|| Error::new(Code::Failed, "the index is not open"))
     }
 
-    /// The index after a look at every TASK.md.
-    pub(crate) fn fresh_index(&mut self) -> Result<&mut Index> {
-        self.index()?;
-        let Engine { index, store, .. } = self;
-        match index {
-            Some(index) => {
-                index.refresh(store)?;
-                Ok(index)
-            }
-            None => Err(Error::new(Code::Failed, "the index is not open")),
+    /// The index after a look at every TASK.md. One look serves all questions of a moment.
+    pub(crate) fn fresh_index(&mut self) -> Result<&Index> {
+        const MOMENT: Duration = Duration::from_millis(100);
+        if self.looked.is_none_or(|then| then.elapsed() > MOMENT) {
+            self.index()?.refresh()?;
+            self.looked = Some(Instant::now());
         }
+        self.index()
     }
 
     pub(crate) fn database(&mut self) -> Result<&mut Database> {

@@ -117,7 +117,7 @@ impl Engine {
         self.people_only("remove a project")?;
         let registry = self.projects()?;
         projects::named(&registry, name)?;
-        let filter = crate::index::query::Filter {
+        let filter = crate::index::list::Filter {
             projects: vec![name.to_owned()],
             ..Default::default()
         };

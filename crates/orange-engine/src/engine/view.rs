@@ -2,7 +2,8 @@
 
 use super::Engine;
 use crate::error::{Code, Error, Result};
-use crate::index::query::{Filter, Found, Listed};
+use crate::index::list::{Filter, Listed};
+use crate::index::query::Found;
 use crate::store::{Place, attention, lock};
 use orange_core::history::{EventType, History};
 use orange_core::id::{Key, read_stored, stored_reference};

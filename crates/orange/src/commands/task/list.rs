@@ -7,7 +7,7 @@ use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative};
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::task::{Category, Priority, Queue, Status};
-use orange_engine::index::query::{Filter, Listed};
+use orange_engine::index::list::{Filter, Listed};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
