@@ -165,7 +165,9 @@ impl Engine {
         finding.repair("sets the file aside and restores the last backup; task keys are counted anew from the folders");
         if repair {
             let stamp = self.file_stamp();
-            finding.done(database::repair(&home, &stamp));
+            let outcome = database::repair(&home, &stamp);
+            let outcome = outcome.and_then(|what| self.heal_counters().map(|()| what));
+            finding.done(outcome);
         }
     }
 

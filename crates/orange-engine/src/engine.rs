@@ -211,6 +211,11 @@ impl Engine {
         if self.database()?.last_key(project)?.is_some() {
             return Ok(());
         }
+        self.raise_counter(project)
+    }
+
+    /// Makes sure that the counter is beyond every key on disk, in the trash too.
+    fn raise_counter(&mut self, project: &str) -> Result<()> {
         let index = self.fresh_index()?;
         let highest = index.highest_key(project)?;
         let keyless: Vec<String> = index
@@ -222,17 +227,50 @@ impl Engine {
         self.database()?.heal_counter(project, highest, &keyless)
     }
 
+    /// After orange.db was put back from a backup, which may be behind.
+    pub(crate) fn heal_counters(&mut self) -> Result<()> {
+        self.database = None;
+        for project in self.fresh_index()?.project_names()? {
+            self.raise_counter(&project)?;
+        }
+        Ok(())
+    }
+
     /// Reasons outside the file for not taking over what somebody wrote into it.
     pub(crate) fn refuses(&mut self, place: &Place, field: Field, task: &Task) -> Option<String> {
-        if field != Field::BlockedBy {
-            return None;
+        match field {
+            Field::Summary => create::one_line(&task.summary)
+                .err()
+                .map(|error| error.message),
+            Field::TargetBranch => {
+                let target = task.target_branch.as_deref()?;
+                create::check_target(target)
+                    .err()
+                    .map(|error| error.message)
+            }
+            Field::BlockedBy => self.refuses_blockers(place, task),
+            _ => None,
         }
+    }
+
+    fn refuses_blockers(&mut self, place: &Place, task: &Task) -> Option<String> {
         let key = task.key?;
         for reference in &task.blocked_by {
-            let Some((project, blocker)) = read_stored(&place.project, reference) else {
+            let stored = read_stored(&place.project, reference);
+            let known = stored.as_ref().is_some_and(|(project, blocker)| {
+                let index = self.index();
+                index.is_ok_and(|index| {
+                    index
+                        .by_key(project, *blocker)
+                        .is_ok_and(|row| row.is_some())
+                })
+            });
+            if !known {
                 self.notice(format!(
-                    "{key}: blocked_by names {reference:?}, which is no task"
+                    "{key}: blocked_by names {reference}, which does not exist"
                 ));
+            }
+            let Some((project, blocker)) = stored else {
                 continue;
             };
             match self.cycle_through(&place.project, key, &project, blocker) {

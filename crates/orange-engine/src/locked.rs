@@ -27,6 +27,8 @@ pub struct LockedTask {
     /// The files as last read or written.
     snapshot: Snapshot,
     marked: bool,
+    /// Somebody still writes to a file that was swapped out: the next command has to look again.
+    writer_open: bool,
     /// Rebuild what a command alone would not touch (`doctor --repair`).
     repair: bool,
 }
@@ -53,7 +55,7 @@ impl Engine {
             Ok(None) => return Ok(false),
             Err(error) => return Err(explain_lock(place, error)),
         };
-        if self.history_at(&place.path).is_deleted() {
+        if self.history_at(&place.path)?.is_deleted() {
             self.move_to_trash(place)?;
             self.store.unmark(place);
             return Ok(true);
@@ -84,6 +86,7 @@ impl Engine {
             body: String::new(),
             snapshot,
             marked,
+            writer_open: false,
             repair,
             place,
         };
@@ -112,9 +115,22 @@ impl LockedTask {
         self.mark(engine)?;
         self.append(events)?;
         crash_point("commit.journalled");
-        self.settle(engine)?;
+        self.settle(engine).map_err(|error| self.happened(error))?;
         crash_point("commit.written");
         Ok(())
+    }
+
+    /// Once journalled, a change has happened, whatever goes wrong afterwards. It must not sound undone.
+    fn happened(&self, error: Error) -> Error {
+        Error::new(
+            error.code,
+            format!(
+                "{} is {} now, and that is journalled; but {error}",
+                self.task.label(),
+                self.task.status
+            ),
+        )
+        .hint("do not repeat the command: the next one, whichever it is, finishes this one")
     }
 
     /// Runs the hooks of the last transition that are still open, and closes it.
@@ -144,7 +160,7 @@ impl LockedTask {
         }
         events.push(machine::finish_transition(&self.task, &transition, now));
         let changes_fields = events.iter().any(|event| event.revision.is_some());
-        self.append(events)?;
+        self.append(events).map_err(|error| self.happened(error))?;
         crash_point("hooks.journalled");
         if changes_fields {
             self.settle(engine)?;
@@ -156,13 +172,24 @@ impl LockedTask {
 
     /// The end of a change: what follows from it elsewhere is seen to while the task is still listed.
     pub(crate) fn conclude(&mut self, engine: &mut Engine) {
-        if self.marked && self.task.status.is_terminal() {
-            engine.advance_parent(&self.task);
+        if self.marked
+            && self.task.status.is_terminal()
+            && let Err(error) = engine.advance_parent(&self.task)
+        {
+            engine.notice(format!("its parent could not be looked at: {error}"));
+            return;
         }
         self.unmark(engine);
     }
 
     pub fn unmark(&mut self, engine: &Engine) {
+        if self.writer_open {
+            // Listed on purpose, so that the next command looks for what they write.
+            if let Err(error) = self.mark(engine) {
+                tracing::warn!(%error, "a slow writer may be noticed late");
+            }
+            return;
+        }
         if self.marked {
             crash_point("unmark.before");
             engine.store.unmark(&self.place);
@@ -279,7 +306,11 @@ pub fn damaged(place: &Place, broken: &Broken) -> Error {
         Broken::Value { .. } => error.hint(
             "correct the line, or run `orange doctor --repair` to put back the last good value",
         ),
-        Broken::File(_) | Broken::Missing | Broken::NotAFile | Broken::Journal(_) => error.hint(
+        Broken::File(_)
+        | Broken::Missing
+        | Broken::NotAFile
+        | Broken::Unreadable(_)
+        | Broken::Journal(_) => error.hint(
             "run `orange doctor` to see what can be repaired, `orange doctor --repair` to do it",
         ),
     }

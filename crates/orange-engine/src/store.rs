@@ -99,7 +99,7 @@ impl Store {
     /// Makes the folders a first command needs.
     pub fn ensure_home(&self) -> Result<()> {
         for folder in [&self.home, &self.tasks, &self.in_flight()] {
-            fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, &error))?;
+            make_folder(folder).map_err(|error| Error::io("create", folder, &error))?;
         }
         Ok(())
     }
@@ -155,7 +155,12 @@ impl Store {
                     Timestamp::from_nanosecond(i128::from(stamp.mtime)).unwrap_or_default();
                 (Some(stamp), read_task_file(&path, &stat), modified)
             }
-            Err(_) => (None, Err(Broken::Missing), Timestamp::UNIX_EPOCH),
+            Err(rustix::io::Errno::NOENT) => (None, Err(Broken::Missing), Timestamp::UNIX_EPOCH),
+            Err(error) => (
+                None,
+                Err(Broken::Unreadable(error.to_string())),
+                Timestamp::UNIX_EPOCH,
+            ),
         };
         let bytes = journal::read(&place.journal())
             .map_err(|error| Error::io("read", &place.journal(), &error))?;
@@ -195,9 +200,7 @@ impl Store {
         let name = mark_name(place);
         let path = folder.join(&name);
         let write = || -> io::Result<()> {
-            if !folder.is_dir() {
-                fs::create_dir_all(&folder)?;
-            }
+            make_folder(&folder)?;
             let mut file = File::create(&path)?;
             if !tells_folder(&name) {
                 file.write_all(place.folder().as_bytes())?;
@@ -242,9 +245,32 @@ impl Store {
     }
 }
 
+/// Makes a folder and those above it, each durable in its parent.
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent {
+        make_folder(parent)?;
+    }
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !path.is_dir() => {
+            return Err(error);
+        }
+        Ok(()) | Err(_) => {}
+    }
+    match parent {
+        Some(parent) => File::open(parent)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
 fn open_lock(path: &Path) -> Result<File> {
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(|error| Error::io("create", parent, &error))?;
+        make_folder(parent).map_err(|error| Error::io("create", parent, &error))?;
     }
     File::options()
         .create(true)
@@ -266,15 +292,24 @@ impl Snapshot {
         now: Timestamp,
         refuse: &mut dyn FnMut(orange_core::task::Field, &Task) -> Option<String>,
     ) -> std::result::Result<Reconciled, Broken> {
-        let folder = Folder {
+        let file = self.file.as_ref().map_err(Clone::clone);
+        let folder = self.folder(place, witness);
+        reconcile(file, &self.history, folder, now, refuse)
+    }
+
+    /// What is known of the folder besides its two files.
+    pub(crate) fn folder<'a>(
+        &self,
+        place: &'a Place,
+        witness: Option<lock::Witness>,
+    ) -> Folder<'a> {
+        Folder {
             name: &place.name,
             project: &place.project,
             modified: self.modified,
             // Without a witness nothing speaks against a journal that lost its end.
             journal_shrunk: witness.is_none_or(|seen| self.journal_bytes < seen.journal_bytes),
-        };
-        let file = self.file.as_ref().map_err(Clone::clone);
-        reconcile(file, &self.history, folder, now, refuse)
+        }
     }
 
     pub fn body(&self) -> &str {
@@ -321,7 +356,8 @@ fn read_task_file(path: &Path, stat: &rustix::fs::Stat) -> std::result::Result<T
     }
     match fs::read(path) {
         Ok(bytes) => TaskFile::parse(&bytes).map_err(Broken::File),
-        Err(_) => Err(Broken::Missing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Broken::Missing),
+        Err(error) => Err(Broken::Unreadable(error.to_string())),
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Change {
     pub edits: Vec<Edit>,
     pub status: Option<Status>,
     pub force: bool,
+    /// Cancelling leaves open children as they are.
+    pub keep_children: bool,
 }
 
 /// What came of it.
@@ -45,17 +47,22 @@ pub struct Changed {
 
 impl Engine {
     pub fn change(&mut self, place: Place, change: &Change) -> Result<Changed> {
-        let mut locked = self.lock_task(place)?;
-        self.may_change(&locked.task, change)?;
-        // A branch belongs to one live task: nobody may take it between the look and the write.
-        let _project = match change
-            .edits
-            .iter()
-            .any(|edit| matches!(edit, Edit::Branch(_)))
-        {
-            true => Some(self.lock_project(&locked.place.project)?),
+        // Wider locks before the task's own, everywhere: two commands never wait for each other.
+        let edits_branch = |edit: &Edit| matches!(edit, Edit::Branch(_));
+        let adds_blocker = |edit: &Edit| matches!(edit, Edit::AddTo(Field::BlockedBy, _));
+        let _dependencies = match change.edits.iter().any(adds_blocker) {
+            true => Some(self.store.lock_file(".dependencies.lock")?),
             false => None,
         };
+        let _project = match change.edits.iter().any(edits_branch) {
+            true => Some(self.lock_project(&place.project)?),
+            false => None,
+        };
+        let mut locked = self.lock_task(place)?;
+        self.may_change(&locked.task, change)?;
+        if change.status == Some(Status::Cancelled) && !change.keep_children {
+            self.no_open_children(&locked.task)?;
+        }
         let from = locked.task.status;
         let mut events = Vec::new();
         let mut after = locked.task.clone();
@@ -338,25 +345,30 @@ impl Engine {
     }
 
     /// A parent that only waited for its children moves on by itself.
-    pub(crate) fn advance_parent(&mut self, child: &Task) {
-        let Some((project, key)) = child
+    pub(crate) fn advance_parent(&mut self, child: &Task) -> Result<()> {
+        let parent = child
             .parent
             .as_deref()
-            .and_then(|parent| read_stored(&child.project, parent))
-        else {
-            return;
-        };
-        if let Err(error) = self.try_advance_parent(&project, key) {
-            tracing::warn!(%error, "the parent of a finished task was not looked at");
+            .and_then(|parent| read_stored(&child.project, parent));
+        match parent {
+            Some((project, key)) => self.advance_delegated(&project, key),
+            None => Ok(()),
         }
     }
 
-    fn try_advance_parent(&mut self, project: &str, key: orange_core::id::Key) -> Result<()> {
+    /// Moves a delegated task on if all its children are over.
+    pub(crate) fn advance_delegated(
+        &mut self,
+        project: &str,
+        key: orange_core::id::Key,
+    ) -> Result<()> {
         let Some(found) = self.index()?.by_key(project, key)? else {
             return Ok(());
         };
         let place = self.store.place(&found.folder);
-        if self.store.survey(&found.folder).task.status != Status::Delegated {
+        let parent = self.store.survey(&found.folder).task;
+        let waits = |child: &machine::Linked| !child.status.is_some_and(Status::is_over);
+        if parent.status != Status::Delegated || self.children(&parent)?.iter().any(waits) {
             return Ok(());
         }
         let mut locked = self.lock_task(place)?;

@@ -10,7 +10,7 @@ use crate::store::{Place, journal, replace};
 use orange_core::history::Event;
 use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::machine;
-use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight};
+use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_core::task_file::TaskFile;
 use orange_core::workflow::{Creation, Workflow};
 use orange_core::{artifact, naming, testing};
@@ -25,6 +25,7 @@ pub struct NewTask {
     pub summary: String,
     pub context: Option<String>,
     pub status: Option<Status>,
+    pub workflow: Option<WorkflowName>,
     pub base: Option<String>,
     pub target_branch: Option<String>,
     pub harness: Option<String>,
@@ -69,6 +70,20 @@ impl Engine {
     pub fn create(&mut self, new: &NewTask) -> Result<Created> {
         let registry = self.projects()?;
         let project = projects::named(&registry, &new.project)?.clone();
+        if !project.path.is_dir() {
+            return Err(Error::new(
+                Code::NotFound,
+                format!(
+                    "the repository of project {} is not at {} any more",
+                    project.name,
+                    project.path.display()
+                ),
+            )
+            .hint(format!(
+                "say where it is: `orange project update {} --path PATH`",
+                project.name
+            )));
+        }
         let mut task = self.draft(new, &project)?;
         let workflow = Workflow::named(task.workflow);
         let row = workflow.creation(task.status).ok_or_else(|| {
@@ -127,6 +142,7 @@ impl Engine {
             project: project.name.clone(),
             summary: one_line(&new.summary)?,
             status: new.status.unwrap_or(Status::Pending),
+            workflow: new.workflow.unwrap_or(WorkflowName::Interactive),
             target_branch: new.target_branch.clone(),
             harness: new.harness.clone(),
             review_harness: new.review_harness.clone(),

@@ -3,6 +3,7 @@
 use super::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git;
+use crate::index::list::Filter;
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
 use serde_json::Map;
 use std::path::PathBuf;
@@ -76,8 +77,28 @@ impl Engine {
         })?;
         if added.new {
             tracing::info!(project = added.project.name, "project registered");
+            self.tell_of_earlier_tasks(&added.project.name)?;
         }
         Ok(added)
+    }
+
+    /// Tasks belong to a project by its name, also those that were there before it.
+    fn tell_of_earlier_tasks(&mut self, name: &str) -> Result<()> {
+        if !self.store.tasks().join(name).is_dir() {
+            return Ok(());
+        }
+        let filter = Filter {
+            projects: vec![name.to_owned()],
+            all: true,
+            ..Filter::default()
+        };
+        let count = self.fresh_index()?.list(&filter)?.len();
+        if count > 0 {
+            self.notice(format!(
+                "{count} tasks of an earlier project called {name} belong to it now; if that is another repository, remove it and add it again with --name"
+            ));
+        }
+        Ok(())
     }
 
     pub fn update_project(&mut self, name: &str, update: &UpdateProject) -> Result<Project> {
@@ -94,6 +115,20 @@ impl Engine {
             .transpose()?;
         projects::change(&self.store, |all| {
             projects::named(all, name)?;
+            if let Some(path) = &path
+                && let Some(other) = projects::at(all, path)
+                && other.name != name
+            {
+                return Err(Error::new(
+                    Code::Conflict,
+                    format!(
+                        "{} is registered already, as {}",
+                        path.display(),
+                        other.name
+                    ),
+                )
+                .hint("one repository is one project"));
+            }
             let mut changed = None;
             for project in all.iter_mut().filter(|project| project.name == name) {
                 if let Some(path) = &path {
@@ -117,9 +152,9 @@ impl Engine {
         self.people_only("remove a project")?;
         let registry = self.projects()?;
         projects::named(&registry, name)?;
-        let filter = crate::index::list::Filter {
+        let filter = Filter {
             projects: vec![name.to_owned()],
-            ..Default::default()
+            ..Filter::default()
         };
         let live = self.fresh_index()?.list(&filter)?;
         if !live.is_empty() && !force {

@@ -68,6 +68,13 @@ impl Engine {
                 .history
                 .last_transition()
                 .is_some_and(|transition| !transition.finished);
+        if let Ok(truth) = &truth
+            && truth.task.status == Status::Delegated
+            && let Some(key) = truth.task.key
+            && let Err(error) = self.advance_delegated(&place.project, key)
+        {
+            tracing::warn!(%error, "a delegated task was not looked at");
+        }
         if needs_order {
             match self.lock_task(place.clone()) {
                 Ok(locked) => {

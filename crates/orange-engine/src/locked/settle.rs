@@ -1,16 +1,15 @@
 //! TASK.md and its journal made to say the same, while people and agents may be writing TASK.md.
 
-use super::{LockedTask, damaged};
+use super::{LockedTask, context_mark, damaged};
 use crate::engine::{Engine, bad_value};
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
 use crate::store::nanoseconds;
 use crate::store::replace::{self, Content, Outcome, Theirs};
-use orange_core::Timestamp;
 use orange_core::artifact;
-use orange_core::history::{Event, EventType, History};
+use orange_core::history::{ArchiveSection, Event, EventType, History};
 use orange_core::machine;
-use orange_core::reconcile::{Broken, Reconciled, differing_fields, salvage_fields};
+use orange_core::reconcile::{Broken, Reconciled, differing_fields, last_resort};
 use orange_core::task::{Field, Task};
 use orange_core::task_file::{TaskFile, salvage_body};
 use serde_json::Value;
@@ -35,8 +34,8 @@ impl LockedTask {
             if let (Some(written), Err(_)) = (&theirs, &self.snapshot.file) {
                 // Cut off in the middle: no text to go on with, but none to throw away either.
                 self.keep_aside(engine, written)?;
+                discard(theirs.take());
                 found.clone_from(&in_place);
-                theirs = None;
                 continue;
             }
             let events = self.snapshot.history.events.len();
@@ -55,7 +54,12 @@ impl LockedTask {
             let outcome = replace::replace(&target, in_place.as_deref(), &new)
                 .map_err(|error| Error::io("write", &target, &error))?;
             match outcome {
-                Outcome::Done | Outcome::WriterOpen => {
+                Outcome::Done => {
+                    discard(theirs.take());
+                    break;
+                }
+                Outcome::WriterOpen => {
+                    self.writer_open = true;
                     discard(theirs.take());
                     break;
                 }
@@ -93,10 +97,11 @@ impl LockedTask {
                 return Ok(None);
             }
             Ok(_) => {}
-            Err(_) => {
+            Err(rustix::io::Errno::NOENT) => {
                 self.snapshot.file = Err(Broken::Missing);
                 return Ok(None);
             }
+            Err(error) => return Err(Error::io("read", &target, &error.into())),
         }
         let content = replace::read(&target).map_err(|error| Error::io("read", &target, &error))?;
         match content {
@@ -123,7 +128,7 @@ impl LockedTask {
         let verdict = self.snapshot.reconcile(&place, witness, now, &mut refuse);
         let mut truth = match verdict {
             Ok(truth) => truth,
-            Err(broken) if self.repair => self.last_resort(engine, found, &broken)?,
+            Err(broken) if self.repair => self.last_resort(engine, found, broken)?,
             Err(broken) => return Err(damaged(&self.place, &broken)),
         };
         if let Some(broken) = &truth.broken {
@@ -148,6 +153,14 @@ impl LockedTask {
                     .insert(Field::Key.name().into(), Value::from(key.to_string()));
             }
         }
+        if truth.unadopted {
+            let context = context_mark(self.snapshot.body());
+            for event in &mut truth.events {
+                event
+                    .details
+                    .insert("context".into(), Value::from(context.clone()));
+            }
+        }
         self.report(engine, &truth);
         self.task = truth.task.clone();
         if !truth.events.is_empty() {
@@ -158,45 +171,23 @@ impl LockedTask {
         Ok(truth)
     }
 
-    /// No usable journal, or no usable file either: what is left becomes the task.
+    /// For `doctor --repair`: no usable journal, or no usable file either.
     fn last_resort(
         &self,
         engine: &Engine,
         found: Option<&[u8]>,
-        broken: &Broken,
+        broken: Broken,
     ) -> Result<Reconciled> {
         let now = engine.now();
-        if let (Broken::Journal(_), Ok(_)) = (broken, &self.snapshot.file) {
+        let outcome = if let (Broken::Journal(_), Ok(_)) = (&broken, &self.snapshot.file) {
             let mut without_journal = self.snapshot.clone();
             without_journal.history = History::default();
-            return without_journal
-                .reconcile(&self.place, None, now, &mut |_, _| None)
-                .map_err(|broken| damaged(&self.place, &broken));
-        }
-        let mut task = found.map(salvage_fields).unwrap_or_default();
-        task.id = self.place.name.replace('/', "-");
-        task.project.clone_from(&self.place.project);
-        if task.branch.is_empty() {
-            task.branch = format!("orange-tasks/{}", task.id);
-        }
-        if task.created_at == Timestamp::UNIX_EPOCH {
-            task.created_at = now;
-        }
-        task.updated_at = now;
-        task.revision += 1;
-        let mut event = Event::new(EventType::TaskAdopted, now)
-            .by("engine")
-            .because(broken.to_string());
-        event.revision = Some(task.revision);
-        event.fields = task.to_fields();
-        Ok(Reconciled {
-            task,
-            events: vec![event],
-            archive: Vec::new(),
-            rewrite: true,
-            broken: Some(broken.clone()),
-            unadopted: true,
-        })
+            without_journal.reconcile(&self.place, None, now, &mut |_, _| None)
+        } else {
+            let folder = self.snapshot.folder(&self.place, None);
+            last_resort(found.unwrap_or_default(), broken, folder, now)
+        };
+        outcome.map_err(|broken| damaged(&self.place, &broken))
     }
 
     /// The new TASK.md: only what differs is changed, the body only by the headings events renamed.
@@ -213,7 +204,9 @@ impl LockedTask {
         let Some(mut file) = usable else {
             self.set_aside(engine, found)?;
             let body = found.map(salvage_body).unwrap_or_default();
-            return Ok(TaskFile::create(&written_fields(&self.task), &body));
+            let mut file = TaskFile::create(&written_fields(&self.task), &body);
+            archive(&mut file, &truth.archive);
+            return Ok(file);
         };
         if truth.broken.is_some() {
             self.set_aside(engine, found)?;
@@ -229,11 +222,7 @@ impl LockedTask {
             )
             .hint("run `orange doctor`")
         })?;
-        for step in &truth.archive {
-            if let Some(body) = artifact::archive(file.body(), &step.section, step.round) {
-                file.set_body(&body);
-            }
-        }
+        archive(&mut file, &truth.archive);
         Ok(file)
     }
 
@@ -280,14 +269,21 @@ impl LockedTask {
         }
         let left = replace::settle_leftovers(&target)
             .map_err(|error| Error::io("read", &target, &error))?;
+        self.writer_open = left.writer_open > 0;
         for theirs in left.written {
             let current = self.content(engine)?.unwrap_or_default();
             if theirs.was_replaced_by(&current) && TaskFile::parse(theirs.bytes()).is_ok() {
                 let outcome = replace::replace(&target, Some(&current), theirs.bytes())
                     .map_err(|error| Error::io("write", &target, &error))?;
-                if !matches!(outcome, Outcome::Done) {
-                    // Somebody is quicker again; the next command looks at both.
-                    continue;
+                match outcome {
+                    Outcome::Done => {}
+                    // In place as well; only the file that it replaced is still somebody's.
+                    Outcome::WriterOpen | Outcome::Overtaken(_) => self.writer_open = true,
+                    // Somebody was quicker; the next command looks at both.
+                    Outcome::Stale => {
+                        self.writer_open = true;
+                        continue;
+                    }
                 }
             } else {
                 self.keep_aside(engine, &theirs)?;
@@ -347,6 +343,18 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
             value.to_string()
+        }
+    }
+}
+
+/// Renames the headings that the journal says are of an earlier round, unless that was done before.
+fn archive(file: &mut TaskFile, steps: &[ArchiveSection]) {
+    for step in steps {
+        let renamed = format!("{} (round {})", step.section, step.round);
+        if artifact::section(file.body(), &renamed).is_none()
+            && let Some(body) = artifact::archive(file.body(), &step.section, step.round)
+        {
+            file.set_body(&body);
         }
     }
 }

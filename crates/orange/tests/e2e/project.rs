@@ -143,7 +143,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     assert_snapshot!(env.orange(["project", "list"]), @"
     ------- stderr -------
     error: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
-    hint: correct the file by hand, or run `orange doctor --repair`, which sets it aside and rebuilds the list
+    hint: correct the file by hand, or run `orange doctor --repair`, which sets it aside; then register the projects again
     [exit status: 1]
     ");
     let error = env.orange(["ls", "--json"]).refuses(1, "damaged");

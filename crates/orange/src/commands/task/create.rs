@@ -105,6 +105,7 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         summary,
         context,
         status: args.status,
+        workflow: Some(args.workflow),
         base: args.base,
         target_branch: args.target_branch,
         harness: args.harness,

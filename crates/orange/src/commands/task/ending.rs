@@ -30,18 +30,6 @@ pub(crate) struct CancelArgs {
     yes: bool,
 }
 
-impl CancelArgs {
-    /// What `task update --status cancelled` means.
-    pub(super) fn of(id: Option<String>) -> CancelArgs {
-        CancelArgs {
-            id,
-            with_children: false,
-            keep_children: false,
-            yes: true,
-        }
-    }
-}
-
 /// Move a task to the trash
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  orange task delete TASK-001")]

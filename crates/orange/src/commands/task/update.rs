@@ -1,6 +1,6 @@
 //! `orange task update`, `complete` and `stuck`: changing fields and moving through the workflow.
 
-use super::{as_json, ending, status};
+use super::{as_json, status};
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::clean;
@@ -155,16 +155,13 @@ pub(crate) fn run(session: &mut Session, args: UpdateArgs) -> Result<()> {
         edits: args.edits(),
         status: args.status,
         force: args.force,
+        keep_children: false,
     };
     if change.edits.is_empty() && change.status.is_none() {
         return Err(CommandError::usage(
             "nothing to change was given",
             "say what, for instance --status planning or --priority high; see `orange task update --help`",
         ));
-    }
-    if change.status == Some(Status::Cancelled) && change.edits.is_empty() {
-        // The same question about children as `task cancel` asks.
-        return ending::cancel(session, &ending::CancelArgs::of(args.id));
     }
     change_task(session, args.id.as_deref(), &change)
 }
