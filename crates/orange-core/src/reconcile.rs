@@ -102,11 +102,19 @@ pub fn reconcile(
     merge(file, &found, &problems, own, latest, now, refuse)
 }
 
-/// Events are missing in the middle or at the start.
+/// Events are missing in the middle or at the start, and no later one made up for it.
 fn has_gap(own: &[Event]) -> bool {
-    own.iter()
-        .filter_map(|event| event.revision)
-        .zip(own.iter().filter_map(|event| event.revision).skip(1))
+    let recovered = own
+        .iter()
+        .rposition(|event| event.kind == EventType::JournalRecovered)
+        .unwrap_or(0);
+    let revisions = || {
+        own.iter()
+            .skip(recovered)
+            .filter_map(|event| event.revision)
+    };
+    revisions()
+        .zip(revisions().skip(1))
         .any(|(before, after)| after != before + 1)
 }
 
