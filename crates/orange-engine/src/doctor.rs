@@ -165,8 +165,20 @@ impl Engine {
         finding.repair("sets the file aside and restores the last backup; task keys are counted anew from the folders");
         if repair {
             let stamp = self.file_stamp();
-            finding.done(database::repair(&home, &stamp));
+            let repaired = database::repair(&home, &stamp);
+            // The backup may be older than the newest tasks, and those may lie in the trash.
+            finding.done(repaired.and_then(|what| self.count_all_keys().map(|()| what)));
         }
+    }
+
+    fn count_all_keys(&mut self) -> Result<()> {
+        let mut projects = self.fresh_index()?.project_names()?;
+        projects.extend(self.trashed().into_iter().map(|(place, _)| place.project));
+        projects.sort();
+        projects.dedup();
+        projects
+            .iter()
+            .try_for_each(|project| self.count_keys(project))
     }
 
     fn check_index(&mut self, report: &mut Report, repair: bool) -> Result<()> {
@@ -191,7 +203,14 @@ impl Engine {
             all: true,
             ..Filter::default()
         };
-        let tasks = self.fresh_index()?.list(&all)?;
+        // Every folder is read: the index looks only at TASK.md, and a journal may be damaged too.
+        let folders = self.fresh_index()?.folders()?;
+        let entries: Vec<_> = folders
+            .iter()
+            .map(|folder| self.store.survey(folder))
+            .collect();
+        self.index()?.store(&entries, &[]);
+        let tasks = self.index()?.list(&all)?;
         report.tasks = tasks.len();
         for task in &tasks {
             let subject = task.key.map_or(task.folder.clone(), |key| {

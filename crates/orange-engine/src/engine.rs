@@ -17,7 +17,7 @@ pub use view::{DepsNode, TaskView};
 
 use crate::database::Database;
 use crate::error::{Code, Error, Result};
-use crate::index::Index;
+use crate::index::{Index, remove_database};
 use crate::projects::{self, Project};
 use crate::store::{Place, Store};
 use orange_core::Timestamp;
@@ -154,14 +154,27 @@ impl Engine {
 
     /// The index after a look at every TASK.md.
     pub(crate) fn fresh_index(&mut self) -> Result<&mut Index> {
-        self.index()?;
-        let Engine { index, store, .. } = self;
-        match index {
-            Some(index) => {
-                index.refresh(store)?;
-                Ok(index)
+        self.healing(|engine| {
+            engine.index()?;
+            let Engine { index, store, .. } = engine;
+            match index {
+                Some(index) => index.refresh(store).map(drop),
+                None => Ok(()),
             }
-            None => Err(Error::new(Code::Failed, "the index is not open")),
+        })?;
+        self.index()
+    }
+
+    /// Asks the index; damage that shows only now is mended by a rebuild, and the question asked again.
+    pub(crate) fn healing<T>(&mut self, ask: impl Fn(&mut Engine) -> Result<T>) -> Result<T> {
+        match ask(self) {
+            Err(error) if error.code == Code::Damaged && self.index.is_some() => {
+                tracing::warn!(%error, "index.db is rebuilt");
+                self.index = None;
+                remove_database(&self.store.home().join("index.db"));
+                ask(self)
+            }
+            outcome => outcome,
         }
     }
 
@@ -214,6 +227,11 @@ impl Engine {
         if self.database()?.last_key(project)?.is_some() {
             return Ok(());
         }
+        self.count_keys(project)
+    }
+
+    /// Raises a project's counter to what lies on disk, trash included.
+    pub(crate) fn count_keys(&mut self, project: &str) -> Result<()> {
         let index = self.fresh_index()?;
         let highest = index.highest_key(project)?;
         let keyless: Vec<String> = index

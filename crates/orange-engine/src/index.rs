@@ -345,5 +345,10 @@ pub(crate) fn remove_database(path: &Path) {
 }
 
 fn failed(error: &rusqlite::Error) -> Error {
+    if is_damage(error) {
+        // Found while reading: the engine rebuilds the file and asks again.
+        return Error::new(Code::Damaged, format!("index.db is damaged: {error}"))
+            .hint("run the command again: it is rebuilt");
+    }
     Error::new(Code::Storage, format!("SQLite does not work here: {error}"))
 }

@@ -36,6 +36,10 @@ impl Engine {
     }
 
     fn candidates(&mut self, text: &str, current: Option<&str>) -> Result<Vec<Found>> {
+        self.healing(|engine| engine.ask_for(text, current))
+    }
+
+    fn ask_for(&mut self, text: &str, current: Option<&str>) -> Result<Vec<Found>> {
         let index = self.index()?;
         match Reference::parse(text) {
             Reference::ProjectKey(project, key) => {
