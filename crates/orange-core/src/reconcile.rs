@@ -145,6 +145,16 @@ fn adopt(file: &TaskFile, folder: Folder<'_>, now: Timestamp) -> Result<Reconcil
     })
 }
 
+/// What a file without a journal still tells when some of its values cannot be used.
+pub fn readable(file: &TaskFile, folder: Folder<'_>) -> Task {
+    let (mut task, _) = read_fields(file, folder);
+    if !Workflow::named(task.workflow).has(task.status) {
+        task.status = Task::default().status;
+    }
+    fill_adopted(&mut task, file, folder);
+    task
+}
+
 /// What older programs left out.
 fn fill_adopted(task: &mut Task, file: &TaskFile, folder: Folder<'_>) {
     if file.get(Field::Summary.name()).is_none() {

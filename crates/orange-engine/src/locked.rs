@@ -237,14 +237,14 @@ impl LockedTask {
         };
         let mut truth = match verdict {
             Ok(truth) => truth,
-            Err(broken) if self.repair => self.last_resort(engine, &broken)?,
+            Err(broken) if self.repair => self.last_resort(engine, snapshot, &broken),
             Err(broken) => return Err(damaged(&self.place, &broken)),
         };
         if let Some(broken) = &truth.broken {
             if !self.repair && !broken.is_rebuilt_by_commands() {
                 return Err(damaged(&self.place, broken));
             }
-            if let Broken::Value { .. } = broken {
+            if matches!(broken, Broken::Value { .. }) && !truth.unadopted {
                 let event = Event::new(EventType::FrontmatterRebuilt, now)
                     .by("engine")
                     .because(broken.to_string());
@@ -277,34 +277,38 @@ impl LockedTask {
         Ok(truth)
     }
 
-    /// No journal of ours and no usable file: what the folder itself still tells.
-    fn last_resort(&self, engine: &Engine, broken: &Broken) -> Result<Reconciled> {
+    /// No journal of ours and no usable file: what the file and the folder itself still tell.
+    fn last_resort(&self, engine: &Engine, snapshot: &Snapshot, broken: &Broken) -> Reconciled {
         let now = engine.now();
-        let mut task = Task {
-            id: self.place.name.replace('/', "-"),
-            project: self.place.project.clone(),
-            branch: self.place.name.clone(),
-            created_at: now,
-            updated_at: now,
-            revision: 1,
-            ..Task::default()
-        };
-        if task.branch == task.id {
-            task.branch = format!("orange-tasks/{}", task.id);
-        }
+        let mut task = snapshot.readable(&self.place).unwrap_or_else(|| {
+            let id = self.place.name.replace('/', "-");
+            let branch = match self.place.name.contains('/') {
+                true => self.place.name.clone(),
+                false => format!("orange-tasks/{id}"),
+            };
+            Task {
+                id,
+                branch,
+                project: self.place.project.clone(),
+                created_at: now,
+                updated_at: now,
+                ..Task::default()
+            }
+        });
+        task.revision = 1;
         let mut event = Event::new(EventType::TaskAdopted, now)
             .by("engine")
             .because(broken.to_string());
         event.revision = Some(1);
         event.fields = task.to_fields();
-        Ok(Reconciled {
+        Reconciled {
             task,
             events: vec![event],
             archive: Vec::new(),
             rewrite: true,
             broken: Some(broken.clone()),
             unadopted: true,
-        })
+        }
     }
 
     /// The new TASK.md: only what differs is changed, the body only by the headings events renamed.

@@ -248,14 +248,27 @@ impl Snapshot {
         refuse: &mut dyn FnMut(orange_core::task::Field, &Task) -> Option<String>,
     ) -> std::result::Result<Reconciled, Broken> {
         let folder = Folder {
-            name: &place.name,
-            project: &place.project,
-            modified: self.modified,
             // Without a witness nothing speaks against a journal that lost its end.
             journal_shrunk: witness.is_none_or(|seen| self.journal_bytes < seen.journal_bytes),
+            ..self.folder(place)
         };
         let file = self.file.as_ref().map_err(Clone::clone);
         reconcile(file, &self.history, folder, now, refuse)
+    }
+
+    fn folder<'p>(&self, place: &'p Place) -> Folder<'p> {
+        Folder {
+            name: &place.name,
+            project: &place.project,
+            modified: self.modified,
+            journal_shrunk: false,
+        }
+    }
+
+    /// The fields of the file that can be used, whatever the others are.
+    pub fn readable(&self, place: &Place) -> Option<Task> {
+        let file = self.file.as_ref().ok()?;
+        Some(orange_core::reconcile::readable(file, self.folder(place)))
     }
 
     pub fn body(&self) -> &str {
