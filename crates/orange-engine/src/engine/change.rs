@@ -191,6 +191,13 @@ impl Engine {
 
     fn edited(&mut self, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
         match edit {
+            Edit::Set(Field::Summary, text) => {
+                Ok((Field::Summary, Value::from(super::create::one_line(text)?)))
+            }
+            Edit::Set(Field::TargetBranch, text) if !text.is_empty() => {
+                super::create::check_target(text)?;
+                Ok((Field::TargetBranch, Value::from(text.as_str())))
+            }
             Edit::Set(field, text) => Ok((*field, Value::from(text.as_str()))),
             Edit::SetFlag(field, flag) => Ok((*field, Value::from(*flag))),
             Edit::Branch(name) => {

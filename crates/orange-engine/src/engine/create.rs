@@ -112,6 +112,7 @@ impl Engine {
         let place = self.write_new(task, new.context.as_deref())?;
         // Puts it into the index and runs what its creation asks for.
         let locked = self.lock_task(place.clone())?;
+        self.store.unmark(&place);
         tracing::info!(task = locked.task.id, key = %key, "task created");
         Ok(Created {
             task: locked.task,
@@ -140,15 +141,7 @@ impl Engine {
             created_by: self.user.clone(),
             ..Task::default()
         };
-        if let Some(target) = &new.target_branch
-            && !git::valid_branch_name(target)?
-        {
-            return Err(Error::new(
-                Code::Usage,
-                format!("git does not accept {target:?} as a branch name"),
-            )
-            .hint("give --target-branch the name of a branch"));
-        }
+        new.target_branch.as_deref().map_or(Ok(()), check_target)?;
         self.set_parent(&mut task, new)?;
         for reference in &new.blocked_by {
             let stored = self.dependency(&project.name, None, Field::BlockedBy, reference)?;
@@ -304,7 +297,7 @@ fn write_folder(
 }
 
 /// Summaries stand in lists, branches and pull requests: one line, and not a book.
-fn one_line(summary: &str) -> Result<String> {
+pub(super) fn one_line(summary: &str) -> Result<String> {
     const LONGEST: usize = 2000;
     let line = summary.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() > LONGEST {
@@ -321,6 +314,17 @@ fn one_line(summary: &str) -> Result<String> {
         return Err(Error::new(Code::Usage, "the summary has a NUL character"));
     }
     Ok(line)
+}
+
+pub(super) fn check_target(target: &str) -> Result<()> {
+    if git::valid_branch_name(target)? {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::Usage,
+        format!("git does not accept {target:?} as a branch name"),
+    )
+    .hint("give --target-branch the name of a branch"))
 }
 
 fn check_existing(row: &Creation, project: &Project, branch: &str) -> Result<()> {

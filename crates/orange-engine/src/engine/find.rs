@@ -118,7 +118,10 @@ impl Engine {
         let Some((project, slot)) = self.slot_at(folder) else {
             return Ok(None);
         };
-        let found = self.index()?.by_workspace(&project, &slot)?;
+        let mut found = self.index()?.by_workspace(&project, &slot)?;
+        if found.is_none() {
+            found = self.fresh_index()?.by_workspace(&project, &slot)?;
+        }
         Ok(found.map(|found| self.store.place(&found.folder)))
     }
 

@@ -165,7 +165,9 @@ impl Engine {
             .map_err(|error| Error::io("write", &journal, &error))?;
         crash_point("restore.journalled");
         self.move_from_trash(&place)?;
-        Ok(self.lock_task(place)?.task)
+        let locked = self.lock_task(place)?;
+        self.store.unmark(&locked.place);
+        Ok(locked.task)
     }
 
     pub(crate) fn move_from_trash(&mut self, place: &Place) -> Result<()> {
