@@ -391,16 +391,16 @@ fn neither_file_nor_journal() {
 #[test]
 fn two_folders_that_claim_one_task_are_named() {
     let (env, task) = two();
-    let copy = task.folder.with_file_name("copy");
+    let copy = task.folder.with_file_name("zzzz-copy");
     fs::create_dir(&copy).unwrap();
     for name in ["TASK.md", "history.jsonl"] {
         fs::copy(task.folder.join(name), copy.join(name)).unwrap();
     }
     assert_eq!(env.list([""; 0]).len(), 3);
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ id [ID]: is claimed by shop/copy and shop/[ID]
+    ✗ id [ID]: is claimed by shop/[ID] and shop/zzzz-copy
         by hand: move one of the folders out of tasks/
-    ✗ key shop:TASK-001: is claimed by shop/copy and shop/[ID]
+    ✗ key shop:TASK-001: is claimed by shop/[ID] and shop/zzzz-copy
         by hand: move one of the folders out of tasks/
     checked 3 tasks and 1 projects: 2 found, 2 left
     ------- stderr -------
