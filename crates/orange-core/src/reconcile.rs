@@ -108,18 +108,12 @@ pub fn reconcile(
     merge(file, &found, &problems, own, latest, now, refuse)
 }
 
-/// Events are missing in the middle, and nothing has made up for them since.
+/// Events are missing: the part that counts begins with all fields, so every later one must follow on.
 fn has_gap(own: &[Event]) -> bool {
-    let mut last = None;
-    own.iter().any(|event| {
-        let Some(revision) = event.revision else {
-            return false;
-        };
-        let follows = last.is_none_or(|last: u64| revision == last + 1);
-        last = Some(revision);
-        // That one carries every field: the loss was noticed, and what it says counts from then on.
-        !follows && event.kind != EventType::JournalRecovered
-    })
+    let revisions = || own.iter().filter_map(|event| event.revision);
+    revisions()
+        .zip(revisions().skip(1))
+        .any(|(before, after)| after != before + 1)
 }
 
 fn adopt(file: &TaskFile, folder: Folder<'_>, now: Timestamp) -> Result<Reconciled, Broken> {
@@ -141,6 +135,16 @@ fn adoption(task: &Task, now: Timestamp) -> Event {
         .detail("format", crate::history::FORMAT);
     event.fields = task.to_fields();
     number(event, task)
+}
+
+/// What a file without a journal still tells when some of its values cannot be used.
+fn readable(file: &TaskFile, folder: Folder<'_>) -> Task {
+    let (mut task, _) = read_fields(file, folder);
+    if !Workflow::named(task.workflow).has(task.status) {
+        task.status = Task::default().status;
+    }
+    fill_adopted(&mut task, file, folder);
+    task
 }
 
 /// What older programs left out.
@@ -429,21 +433,31 @@ fn node_value(node: &Node, shape: Shape) -> Value {
 
 /// Neither a usable file nor a usable journal: what single lines and the folder still say becomes the task.
 pub fn last_resort(
+    file: Option<&TaskFile>,
     bytes: &[u8],
     broken: Broken,
     folder: Folder<'_>,
     now: Timestamp,
 ) -> Result<Reconciled, Broken> {
-    let mut task = salvage_fields(bytes);
-    task.id = folder.name.replace('/', "-");
-    task.project = folder.project.to_owned();
-    if task.branch.is_empty() {
-        task.branch = format!("orange-tasks/{}", task.id);
-    }
-    if task.created_at == Timestamp::UNIX_EPOCH {
-        task.created_at = now;
-    }
-    task.updated_at = now;
+    let task = match file {
+        Some(file) => readable(file, folder),
+        None => {
+            let mut task = salvage_fields(bytes);
+            task.id = folder.name.replace('/', "-");
+            task.project = folder.project.to_owned();
+            if task.branch.is_empty() {
+                task.branch = match folder.name.contains('/') {
+                    true => folder.name.to_owned(),
+                    false => format!("orange-tasks/{}", task.id),
+                };
+            }
+            if task.created_at == Timestamp::UNIX_EPOCH {
+                task.created_at = now;
+            }
+            task.updated_at = now;
+            task
+        }
+    };
     let event = adoption(&task, now).because(broken.to_string());
     Ok(Reconciled {
         broken: Some(broken),

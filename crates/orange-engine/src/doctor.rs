@@ -165,9 +165,9 @@ impl Engine {
         finding.repair("sets the file aside and restores the last backup; task keys are counted anew from the folders");
         if repair {
             let stamp = self.file_stamp();
-            let outcome = database::repair(&home, &stamp);
-            let outcome = outcome.and_then(|what| self.heal_counters().map(|()| what));
-            finding.done(outcome);
+            let repaired = database::repair(&home, &stamp);
+            // The backup may be older than the newest tasks, and those may lie in the trash.
+            finding.done(repaired.and_then(|what| self.raise_counters().map(|()| what)));
         }
     }
 
@@ -190,7 +190,9 @@ impl Engine {
             all: true,
             ..Filter::default()
         };
-        let tasks = self.fresh_index()?.list(&all)?;
+        // Every folder is read: the index looks only at TASK.md, and a journal may be damaged too.
+        self.fresh_index()?.reread()?;
+        let tasks = self.listed(&all)?;
         report.tasks = tasks.len();
         for task in &tasks {
             let subject = task.key.map_or(task.folder.clone(), |key| {
@@ -228,7 +230,7 @@ impl Engine {
             ..Filter::default()
         };
         let mut cycles_seen: Vec<Vec<String>> = Vec::new();
-        for row in self.index()?.list(&all)? {
+        for row in self.listed(&all)? {
             let task: Task = task_of(&row.fields);
             let Some(key) = row.key else { continue };
             for reference in &task.blocked_by {

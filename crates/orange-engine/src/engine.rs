@@ -227,13 +227,16 @@ impl Engine {
         self.database()?.heal_counter(project, highest, &keyless)
     }
 
-    /// After orange.db was put back from a backup, which may be behind.
-    pub(crate) fn heal_counters(&mut self) -> Result<()> {
+    /// Raises every counter: after orange.db was put back from a backup, which may be behind.
+    pub(crate) fn raise_counters(&mut self) -> Result<()> {
         self.database = None;
-        for project in self.fresh_index()?.project_names()? {
-            self.raise_counter(&project)?;
-        }
-        Ok(())
+        let mut projects = self.fresh_index()?.project_names()?;
+        projects.extend(self.trashed().into_iter().map(|(place, _)| place.project));
+        projects.sort();
+        projects.dedup();
+        projects
+            .iter()
+            .try_for_each(|project| self.raise_counter(project))
     }
 
     /// Reasons outside the file for not taking over what somebody wrote into it.

@@ -61,7 +61,10 @@ impl Engine {
         if found.is_none() {
             found = self.fresh_index()?.by_key(project, key)?;
         }
-        Ok(found.map(|found| self.store.survey(&found.folder).task.status))
+        Ok(match found {
+            Some(found) => Some(self.store.survey(&found.folder).task.status),
+            None => self.over_in_trash(project, key),
+        })
     }
 
     pub(crate) fn children(&mut self, task: &Task) -> Result<Vec<Linked>> {

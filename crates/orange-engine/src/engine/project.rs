@@ -92,7 +92,7 @@ impl Engine {
             all: true,
             ..Filter::default()
         };
-        let count = self.fresh_index()?.list(&filter)?.len();
+        let count = self.list(&filter)?.len();
         if count > 0 {
             self.notice(format!(
                 "{count} tasks of an earlier project called {name} belong to it now; if that is another repository, remove it and add it again with --name"
@@ -156,7 +156,7 @@ impl Engine {
             projects: vec![name.to_owned()],
             ..Filter::default()
         };
-        let live = self.fresh_index()?.list(&filter)?;
+        let live = self.list(&filter)?;
         if !live.is_empty() && !force {
             let keys: Vec<String> = live
                 .iter()

@@ -119,7 +119,7 @@ impl Engine {
                 task.label()
             )));
         }
-        self.nobody_waits_for(&task)?;
+        self.tell_who_waits_for(&task)?;
         let event = Event::new(EventType::TaskDeleted, self.now()).by(&self.caller_name());
         locked.commit(self, vec![event])?;
         crash_point("delete.journalled");
@@ -131,28 +131,27 @@ impl Engine {
         Ok(task)
     }
 
-    /// A dependency on a task that is not there can never be over.
-    fn nobody_waits_for(&mut self, task: &Task) -> Result<()> {
-        let Some(key) = task.key else {
+    /// What is over stays over in the trash; anything else would be waited for in vain.
+    fn tell_who_waits_for(&mut self, task: &Task) -> Result<()> {
+        let Some(key) = task.key.filter(|_| !task.status.is_over()) else {
             return Ok(());
         };
-        let waiting: Vec<String> = self
-            .index()?
-            .linked_to("blocked_by", &task.project, key)?
+        for waiting in self.index()?.linked_to("blocked_by", &task.project, key)? {
+            if !waiting.status.parse().is_ok_and(Status::is_terminal) {
+                let name = waiting.key.map_or(waiting.id, |key| key.to_string());
+                self.notice(format!("{name} waits for {key}, which is deleted now"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The status of a deleted task, if it is over: its dependents need not wait.
+    pub(crate) fn over_in_trash(&self, project: &str, key: Key) -> Option<Status> {
+        self.trashed()
             .into_iter()
-            .filter(|other| !other.status.parse().is_ok_and(Status::is_terminal))
-            .map(|other| other.key.map_or(other.id, |key| key.to_string()))
-            .collect();
-        let Some(first) = waiting.first() else {
-            return Ok(());
-        };
-        Err(Error::new(
-            Code::ConditionUnmet,
-            format!("{key} cannot be deleted: {} waits for it", waiting.join(", ")),
-        )
-        .hint(format!(
-            "`orange task update {first} --remove-blocker {key}` first, or delete {key} when that is over"
-        )))
+            .find(|(place, task)| place.project == project && task.key == Some(key))
+            .map(|(_, task)| task.status)
+            .filter(|status| status.is_over())
     }
 
     pub(crate) fn move_to_trash(&mut self, place: &Place) -> Result<()> {

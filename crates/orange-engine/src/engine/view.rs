@@ -53,7 +53,19 @@ impl Engine {
                     .unwrap_or_else(|| Error::new(Code::NotFound, "no such project")));
             }
         }
-        self.fresh_index()?.list(filter)
+        self.fresh_index()?;
+        self.listed(filter)
+    }
+
+    /// The rows of the index as it is.
+    pub(crate) fn listed(&mut self, filter: &Filter) -> Result<Vec<Listed>> {
+        self.index()?;
+        let engine = &*self;
+        let deleted = |project: &str, key: Key| engine.over_in_trash(project, key);
+        match &engine.index {
+            Some(index) => index.list(filter, &deleted),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// One task. Its files are put in order first, if need be and possible.

@@ -49,9 +49,14 @@ pub struct Filter {
 }
 
 impl Index {
-    /// The tasks a filter lets through, in the order a person wants to see them.
-    pub fn list(&self, filter: &Filter) -> Result<Vec<Listed>> {
-        let waiting = self.ask(open_blockers)?;
+    /// The tasks a filter lets through, in the order a person wants to see them. `deleted` knows the status
+    /// of tasks that are over and in the trash.
+    pub fn list(
+        &self,
+        filter: &Filter,
+        deleted: &dyn Fn(&str, Key) -> Option<Status>,
+    ) -> Result<Vec<Listed>> {
+        let waiting = self.ask(|connection| open_blockers(connection, deleted))?;
         let childless = self.ask(parents_of_cancelled)?;
         let mut rows = self.ask(|connection| selected(connection, filter))?;
         for row in &mut rows {
@@ -133,7 +138,10 @@ fn parents_of_cancelled(connection: &Connection) -> rusqlite::Result<HashSet<(St
 }
 
 /// For every pending task with blockers that are not over: those blockers.
-fn open_blockers(connection: &Connection) -> rusqlite::Result<HashMap<String, Vec<Linked>>> {
+fn open_blockers(
+    connection: &Connection,
+    deleted: &dyn Fn(&str, Key) -> Option<Status>,
+) -> rusqlite::Result<HashMap<String, Vec<Linked>>> {
     let mut waiting: HashMap<String, Vec<Linked>> = HashMap::new();
     let mut query = connection.prepare_cached(
         "SELECT links.folder, target_project, target_key, blocker.status, own.project
@@ -148,11 +156,14 @@ fn open_blockers(connection: &Connection) -> rusqlite::Result<HashMap<String, Ve
     while let Some(row) = rows.next()? {
         let (target, key): (String, u32) = (row.get(1)?, row.get(2)?);
         let own: String = row.get(4)?;
+        let status: Option<String> = row.get(3)?;
+        if status.is_none() && deleted(&target, Key(key)).is_some() {
+            continue;
+        }
         let reference = match key {
             0 => target,
             key => stored_reference(&own, &target, Key(key)),
         };
-        let status: Option<String> = row.get(3)?;
         waiting.entry(row.get(0)?).or_default().push(Linked {
             reference,
             status: status.and_then(|word| word.parse().ok()),

@@ -40,6 +40,14 @@ impl Index {
         self.store(&entries, &gone);
         Ok(entries.len())
     }
+
+    /// Reads every folder, changed or not; gives their number.
+    pub fn reread(&self) -> Result<usize> {
+        let seen = survey_disk(self.store.tasks())?;
+        let folders: Vec<String> = seen.into_iter().map(|entry| entry.folder).collect();
+        self.store(&read_all(&self.store, &folders), &[]);
+        Ok(folders.len())
+    }
 }
 
 fn stamps(connection: &Connection) -> rusqlite::Result<HashMap<String, Known>> {

@@ -135,7 +135,7 @@ impl LockedTask {
             if !self.repair && !broken.is_rebuilt_by_commands() {
                 return Err(damaged(&self.place, broken));
             }
-            if let Broken::Value { .. } = broken {
+            if matches!(broken, Broken::Value { .. }) && !truth.unadopted {
                 let event = Event::new(EventType::FrontmatterRebuilt, now)
                     .by("engine")
                     .because(broken.to_string());
@@ -185,7 +185,8 @@ impl LockedTask {
             without_journal.reconcile(&self.place, None, now, &mut |_, _| None)
         } else {
             let folder = self.snapshot.folder(&self.place, None);
-            last_resort(found.unwrap_or_default(), broken, folder, now)
+            let file = self.snapshot.file.as_ref().ok();
+            last_resort(file, found.unwrap_or_default(), broken, folder, now)
         };
         outcome.map_err(|broken| damaged(&self.place, &broken))
     }

@@ -17,6 +17,7 @@ pub(crate) enum ProjectCommand {
     )]
     Add(AddArgs),
     /// List the registered repositories
+    #[command(after_help = "Example:\n  orange project list --json")]
     List,
     /// Change a registered repository
     #[command(

@@ -359,6 +359,16 @@ pub(crate) fn fingerprint(folder: &Path) -> String {
 
 /// A terminal of this width that runs one line of shell; what it shows, as a person would see it.
 pub(crate) fn in_terminal(env: &TestEnvironment, columns: u32, line: &str) -> String {
+    with_answers(env, columns, line, "")
+}
+
+/// The same, with a person who types.
+pub(crate) fn with_answers(
+    env: &TestEnvironment,
+    columns: u32,
+    line: &str,
+    answers: &str,
+) -> String {
     // `script` gives the command a terminal of its own.
     let output = env
         .foreign("script")
@@ -367,8 +377,17 @@ pub(crate) fn in_terminal(env: &TestEnvironment, columns: u32, line: &str) -> St
         .env("TERM", "xterm-256color")
         .env("SHELL", "/bin/sh")
         .current_dir(env.shop())
-        .stdin(Stdio::null())
+        .stdin(typed(env, answers))
         .output()
         .unwrap();
     String::from_utf8(output.stdout).unwrap().replace('\r', "")
+}
+
+fn typed(env: &TestEnvironment, answers: &str) -> Stdio {
+    if answers.is_empty() {
+        return Stdio::null();
+    }
+    fs::File::open(env.write("answers", answers))
+        .unwrap()
+        .into()
 }

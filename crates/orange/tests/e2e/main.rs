@@ -8,14 +8,22 @@
 )]
 
 mod actors;
+mod adoption;
 mod bad_input;
 mod create_refused;
 mod damage;
+mod databases;
+mod doctor;
 mod env;
 mod gates;
+mod hand_edits;
 mod lifecycle;
+mod output;
 mod project;
 mod run;
 mod task_create;
+mod task_end;
 mod task_list;
+mod task_update;
+mod task_view;
 mod whereabouts;

@@ -7,7 +7,7 @@ use crate::ui::clean;
 use clap::Args;
 use orange_core::task::{Field, Status};
 use orange_engine::engine::{Change, Changed, Edit};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// Change a task
@@ -205,14 +205,9 @@ fn described(changed: &Changed, change: &Change) -> String {
             .iter()
             .filter_map(|name| Field::from_name(name))
             .map(|field| {
-                let value = changed.task.get(field);
-                let value = value
-                    .as_str()
-                    .map_or_else(|| value.to_string(), str::to_owned);
-                let shown = if value.is_empty() {
-                    "cleared".into()
-                } else {
-                    value
+                let shown = match shown(&changed.task.get(field)) {
+                    empty if empty.is_empty() => "cleared".into(),
+                    value => value,
                 };
                 format!("{} {}", field.name(), clean(&shown))
             })
@@ -228,4 +223,14 @@ fn described(changed: &Changed, change: &Change) -> String {
         text = format!("{label}: nothing changed, it was so already");
     }
     text
+}
+
+/// A value in a sentence: text as it is, a list with commas.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(" and "),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
+    }
 }
