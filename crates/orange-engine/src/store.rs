@@ -98,7 +98,7 @@ impl Store {
     /// Makes the folders a first command needs.
     pub fn ensure_home(&self) -> Result<()> {
         for folder in [&self.home, &self.tasks, &self.in_flight()] {
-            fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, &error))?;
+            make_folder(folder).map_err(|error| Error::io("create", folder, &error))?;
         }
         Ok(())
     }
@@ -135,7 +135,7 @@ impl Store {
     pub fn try_lock_file(&self, name: &str) -> Result<Option<File>> {
         let path = self.home.join(name);
         if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(|error| Error::io("create", parent, &error))?;
+            make_folder(parent).map_err(|error| Error::io("create", parent, &error))?;
         }
         let file = File::options()
             .create(true)
@@ -202,9 +202,7 @@ impl Store {
         let name = mark_name(place);
         let path = folder.join(&name);
         let write = || -> io::Result<()> {
-            if !folder.is_dir() {
-                fs::create_dir_all(&folder)?;
-            }
+            make_folder(&folder)?;
             let mut file = File::create(&path)?;
             if !tells_folder(&name) {
                 file.write_all(place.folder().as_bytes())?;
@@ -287,6 +285,22 @@ impl Snapshot {
             stamp: self.stamp,
             read_at: self.read_at,
         }
+    }
+}
+
+/// Makes a folder and those above it durably: a synced file in a folder that a power cut takes is lost too.
+pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let Some(parent) = folder.parent() else {
+        return fs::create_dir(folder);
+    };
+    make_folder(parent)?;
+    match fs::create_dir(folder) {
+        // Another process may have been quicker.
+        Err(error) if !folder.is_dir() => Err(error),
+        Ok(()) | Err(_) => File::open(parent)?.sync_all(),
     }
 }
 

@@ -5,7 +5,7 @@ use super::change::{Change, Changed};
 use super::create::hidden_folder;
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
-use crate::store::{Place, journal};
+use crate::store::{Place, journal, make_folder};
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, Reference};
 use orange_core::machine;
@@ -125,7 +125,7 @@ impl Engine {
 
     pub(crate) fn move_to_trash(&mut self, place: &Place) -> Result<()> {
         let target = self.trash_place(place);
-        let made = target.parent().map_or(Ok(()), fs::create_dir_all);
+        let made = target.parent().map_or(Ok(()), make_folder);
         made.and_then(|()| {
             if target.exists() {
                 // An older copy of the same folder; both are kept.
@@ -180,7 +180,7 @@ impl Engine {
         place
             .path
             .parent()
-            .map_or(Ok(()), fs::create_dir_all)
+            .map_or(Ok(()), make_folder)
             .and_then(|()| fs::rename(&source, &place.path))
             .map_err(|error| Error::io("move", &source, &error))?;
         sync_parents(&source, &place.path);
