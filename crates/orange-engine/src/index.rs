@@ -148,6 +148,15 @@ impl Index {
         Ok(index)
     }
 
+    /// Goes on without the file, which is removed if it is damaged.
+    fn go_to_memory(&mut self, error: &rusqlite::Error) -> Result<()> {
+        if is_damage(error) {
+            remove_database(&self.path);
+        }
+        *self = Self::in_memory(&self.path, error)?;
+        Ok(())
+    }
+
     /// One transaction: another process sees the old tables or the new ones, never none.
     fn create_tables(&mut self) -> rusqlite::Result<()> {
         if !self.in_memory {

@@ -38,7 +38,15 @@ impl Index {
             return Ok(0);
         }
         let entries = read_all(store, &stale);
-        self.store(&entries, &gone);
+        match self.try_store(&entries, &gone) {
+            // Old rows would be a lie: a file that cannot be written (disk full, read-only, locked) is left alone.
+            Err(error) if !self.in_memory => {
+                self.go_to_memory(&error)?;
+                return self.refresh(store);
+            }
+            Err(error) => return Err(failed(&error)),
+            Ok(()) => {}
+        }
         self.fresh = false;
         Ok(entries.len())
     }
