@@ -19,6 +19,9 @@ use serde_json::Value;
 /// Racing writers are merged one after the other; after so many the next command goes on.
 const MOST_MERGES: usize = 32;
 
+/// How often a command looks at a TASK.md that is half written; each look waits a tenth of a second.
+const HALF_WRITTEN_LOOKS: usize = 20;
+
 /// A task that no other Orange process can change right now.
 pub struct LockedTask {
     lock: TaskLock,
@@ -233,10 +236,18 @@ impl LockedTask {
                 }
             }
         }
-        discard(merged);
+        for theirs in merged {
+            // Another writer may have come after this one without having seen its text.
+            if covers(&self.body, &theirs) {
+                discard(theirs);
+            } else {
+                self.keep_conflict(engine, theirs)?;
+            }
+        }
         self.index(engine)
     }
 
+    /// What TASK.md holds. A file that somebody is in the middle of writing is not mistaken for a damaged one.
     fn content(&self) -> Result<Option<Vec<u8>>> {
         let target = self.place.task_file();
         if rustix::fs::lstat(&target)
@@ -244,9 +255,24 @@ impl LockedTask {
         {
             return Ok(None);
         }
-        Ok(replace::read(&target)
-            .map_err(|error| Error::io("read", &target, &error))?
-            .map(|content| content.bytes))
+        for _ in 0..HALF_WRITTEN_LOOKS {
+            let content =
+                replace::read(&target).map_err(|error| Error::io("read", &target, &error))?;
+            let Some(content) = content else {
+                return Ok(None);
+            };
+            let half = content.writer_open && TaskFile::parse(&content.bytes).is_err();
+            if !half || self.repair {
+                return Ok(Some(content.bytes));
+            }
+        }
+        Err(Error::new(
+            Code::Busy,
+            format!("{} is being written by another program", target.display()),
+        )
+        .hint(
+            "run the command again when it is saved; `orange doctor --repair` rebuilds it as it is",
+        ))
     }
 
     /// Reconciles file and journal, journals what comes out of it, and refuses what a person must mend.
@@ -393,23 +419,30 @@ impl LockedTask {
             .map_err(|error| Error::io("read", &target, &error))?;
         for theirs in left.written {
             let current = self.content()?.unwrap_or_default();
-            if theirs.was_replaced_by(&current) {
+            if theirs.was_replaced_by(&current) || continues(&current, &theirs) {
                 let outcome = replace::replace(&target, Some(&current), theirs.bytes())
                     .map_err(|error| Error::io("write", &target, &error))?;
                 if matches!(outcome, Outcome::Done) {
-                    discard(vec![theirs]);
+                    discard(theirs);
                 }
-                continue;
+            } else {
+                self.keep_conflict(engine, theirs)?;
             }
-            let name = format!("TASK.md.conflict-{}", engine.file_stamp());
-            replace::write_atomic(&self.place.path.join(&name), theirs.bytes())
-                .map_err(|error| Error::io("write", &target, &error))?;
-            engine.notice(format!(
-                "{}: two writers changed TASK.md at once; the older text is kept as {name}",
-                self.place.folder()
-            ));
-            discard(vec![theirs]);
         }
+        Ok(())
+    }
+
+    /// Keeps a text that TASK.md cannot hold as well, under a name that people see.
+    fn keep_conflict(&self, engine: &mut Engine, theirs: Theirs) -> Result<()> {
+        let name = format!("TASK.md.conflict-{}", engine.file_stamp());
+        let path = self.place.path.join(&name);
+        replace::write_atomic(&path, theirs.bytes())
+            .map_err(|error| Error::io("write", &path, &error))?;
+        engine.notice(format!(
+            "{}: two writers changed TASK.md at once; the other text is kept as {name}",
+            self.place.folder()
+        ));
+        discard(theirs);
         Ok(())
     }
 
@@ -501,11 +534,26 @@ fn plain(value: &Value) -> String {
     }
 }
 
-fn discard(merged: Vec<Theirs>) {
-    for theirs in merged {
-        if let Err(error) = theirs.discard() {
-            tracing::warn!(%error, "a swapped-out TASK.md could not be removed");
-        }
+fn discard(theirs: Theirs) {
+    if let Err(error) = theirs.discard() {
+        tracing::warn!(%error, "a swapped-out TASK.md could not be removed");
+    }
+}
+
+/// Whether a body has every line of their text, but for headings, which Orange may have renamed.
+fn covers(body: &str, theirs: &Theirs) -> bool {
+    let text = salvage_body(theirs.bytes());
+    let there: std::collections::HashSet<&str> = body.lines().collect();
+    text.lines()
+        .filter(|line| !line.starts_with("## "))
+        .all(|line| there.contains(line))
+}
+
+/// Whether the body in place is only the beginning of theirs: it was taken while they were writing.
+fn continues(in_place: &[u8], theirs: &Theirs) -> bool {
+    match (TaskFile::parse(in_place), TaskFile::parse(theirs.bytes())) {
+        (Ok(half), Ok(whole)) => whole.body().starts_with(half.body()),
+        _ => false,
     }
 }
 
@@ -573,3 +621,6 @@ pub fn damaged(place: &Place, broken: &Broken) -> Error {
         ),
     }
 }
+
+#[cfg(all(test, debug_assertions))]
+mod tests;
