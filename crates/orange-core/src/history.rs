@@ -246,7 +246,8 @@ impl History {
 
     /// The last status change and how far its hooks got.
     pub fn last_transition(&self) -> Option<TransitionState<'_>> {
-        let events = self.own();
+        // Not only what counts for the fields: a journal that lost its end may have lost outcomes of hooks.
+        let events = &self.events;
         let start = events
             .iter()
             .rposition(|event| event.transition.is_some() && !event.hooks.is_empty())?;

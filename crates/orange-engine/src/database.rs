@@ -279,14 +279,26 @@ fn explain(path: &Path, error: &rusqlite::Error) -> Error {
             Error::new(Code::Busy, format!("{name} is locked by another process"))
                 .hint("try again when that process has finished")
         }
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            Error::new(Code::Storage, format!("cannot write {name}: {error}"))
-                .hint("check that the folder exists and can be written to")
-        }
-        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {
-            Error::new(Code::Storage, format!("cannot write {name}: {error}"))
-                .hint("free some disk space and run the command again; nothing was lost")
-        }
+        Some(
+            ErrorCode::ReadOnly
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied
+            | ErrorCode::DiskFull
+            | ErrorCode::SystemIoFailure,
+        ) => match write_beside(path) {
+            Err(reason) => Error::io("write", path, &reason),
+            Ok(()) => Error::new(Code::Storage, format!("cannot write {name}: {error}"))
+                .hint("check who owns the file and whether the disk is full; nothing was lost"),
+        },
         _ => Error::new(Code::Storage, format!("{name}: {error}")),
     }
+}
+
+/// SQLite says "unable to open database file" and "disk I/O error"; the system knows why.
+fn write_beside(path: &Path) -> std::io::Result<()> {
+    const AS_MUCH_AS_SQLITE_NEEDS: usize = 64 * 1024;
+    let test = path.with_extension(format!("test-{}", std::process::id()));
+    let outcome = std::fs::write(&test, vec![0; AS_MUCH_AS_SQLITE_NEEDS]);
+    let _ = std::fs::remove_file(&test);
+    outcome
 }

@@ -131,6 +131,12 @@ impl Index {
         }
     }
 
+    /// Goes on without the file, which cannot be written: old rows would be a lie.
+    fn go_to_memory(&self, error: &rusqlite::Error) -> Result<()> {
+        *self.connection.borrow_mut() = open_in_memory(error)?.connection;
+        Ok(())
+    }
+
     /// Starts again from the task folders.
     pub fn rebuild(&self) -> Result<usize> {
         let path = path_in(&self.store);

@@ -130,7 +130,12 @@ impl LockedTask {
                 self.task.status
             ),
         )
-        .hint("do not repeat the command: the next one, whichever it is, finishes this one")
+        .hint(match error.code {
+            Code::Storage => {
+                "free some disk space, or see to what it says; then the next command, whichever it is, finishes this one: do not repeat it"
+            }
+            _ => "the next command, whichever it is, finishes this one: do not repeat it",
+        })
     }
 
     /// Runs the hooks of the last transition that are still open, and closes it.
@@ -315,3 +320,7 @@ pub fn damaged(place: &Place, broken: &Broken) -> Error {
         ),
     }
 }
+
+#[cfg(all(test, debug_assertions))]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests;

@@ -1,6 +1,6 @@
 //! Bringing the index up to date: look at every TASK.md's (mtime, size, inode), re-read what changed.
 
-use super::{Entry, Index, Stamp};
+use super::{Entry, Index, Stamp, is_damage, try_store};
 use crate::error::Result;
 use crate::store::Store;
 use rusqlite::{Connection, params};
@@ -37,8 +37,16 @@ impl Index {
             return Ok(0);
         }
         let entries = read_all(&self.store, &stale);
-        self.store(&entries, &gone);
-        Ok(entries.len())
+        let written = try_store(&mut self.connection.borrow_mut(), &entries, &gone);
+        match written {
+            Ok(()) => Ok(entries.len()),
+            Err(error) if is_damage(&error) => self.rebuild(),
+            // Disk full, read-only, locked: the file is left alone.
+            Err(error) => {
+                self.go_to_memory(&error)?;
+                self.reread()
+            }
+        }
     }
 
     /// Reads every folder, changed or not; gives their number.

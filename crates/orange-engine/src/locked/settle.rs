@@ -5,7 +5,7 @@ use crate::engine::{Engine, bad_value};
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
 use crate::store::nanoseconds;
-use crate::store::replace::{self, Content, Outcome, Theirs};
+use crate::store::replace::{self, Outcome, Theirs};
 use orange_core::artifact;
 use orange_core::history::{ArchiveSection, Event, EventType, History};
 use orange_core::machine;
@@ -17,6 +17,9 @@ use serde_json::Value;
 /// Racing writers are merged one after the other; after so many the next command goes on.
 const MOST_MERGES: usize = 32;
 
+/// How often a command looks at a TASK.md that is half written; each look waits a tenth of a second.
+const HALF_WRITTEN_LOOKS: usize = 20;
+
 impl LockedTask {
     /// Makes TASK.md say what the journal says, and the journal what people wrote into TASK.md.
     pub(super) fn settle(&mut self, engine: &mut Engine) -> Result<()> {
@@ -24,19 +27,11 @@ impl LockedTask {
         let mut wrote = false;
         let mut in_place = self.content(engine)?;
         let mut found = in_place.clone();
-        // What somebody wrote into a file that we had swapped out, until a write of ours holds it. Dropped
-        // without being discarded it stays on disk, for the next command.
-        let mut theirs: Option<Theirs> = None;
+        // What people wrote into files that we had swapped out.
+        let mut merged: Vec<Theirs> = Vec::new();
         for _ in 0..MOST_MERGES {
             if let Some(bytes) = &found {
                 self.snapshot.file = TaskFile::parse(bytes).map_err(Broken::File);
-            }
-            if let (Some(written), Err(_)) = (&theirs, &self.snapshot.file) {
-                // Cut off in the middle: no text to go on with, but none to throw away either.
-                self.keep_aside(engine, written)?;
-                discard(theirs.take());
-                found.clone_from(&in_place);
-                continue;
             }
             let events = self.snapshot.history.events.len();
             let truth = self.truth(engine, found.as_deref())?;
@@ -46,7 +41,6 @@ impl LockedTask {
             self.body = file.body().to_owned();
             self.snapshot.file = Ok(file);
             if in_place.as_deref() == Some(new.as_slice()) {
-                discard(theirs.take());
                 break;
             }
             self.mark(engine)?;
@@ -54,38 +48,40 @@ impl LockedTask {
             let outcome = replace::replace(&target, in_place.as_deref(), &new)
                 .map_err(|error| Error::io("write", &target, &error))?;
             match outcome {
-                Outcome::Done => {
-                    discard(theirs.take());
-                    break;
-                }
+                Outcome::Done => break,
                 Outcome::WriterOpen => {
                     self.writer_open = true;
-                    discard(theirs.take());
                     break;
                 }
                 Outcome::Stale => {
-                    if let Some(written) = &theirs {
-                        self.keep_aside(engine, written)?;
-                        discard(theirs.take());
-                    }
                     in_place = self.content(engine)?;
                     found = in_place.clone();
                 }
-                Outcome::Overtaken(newer) => {
-                    if let Some(written) = &theirs {
-                        self.keep_aside(engine, written)?;
-                        discard(theirs.take());
-                    }
-                    found = Some(newer.bytes().to_vec());
+                Outcome::Overtaken(theirs) => {
+                    // What was cut off in the middle is no text to go on with; it is looked at below.
+                    let usable = TaskFile::parse(theirs.bytes()).is_ok();
+                    found = Some(if usable {
+                        theirs.bytes().to_vec()
+                    } else {
+                        new.clone()
+                    });
                     in_place = Some(new);
-                    theirs = Some(newer);
+                    merged.push(theirs);
                 }
             }
+        }
+        for theirs in merged {
+            // Another writer may have come after this one without having seen its text.
+            if !covers(&self.body, &theirs) {
+                self.keep_aside(engine, &theirs)?;
+            }
+            discard(theirs);
         }
         if wrote { self.index(engine) } else { Ok(()) }
     }
 
-    /// TASK.md as it is now; None when there is none, or something that is no file.
+    /// TASK.md as it is now; None when there is none, or something that is no file. One that somebody is in the
+    /// middle of writing is not mistaken for a damaged one.
     fn content(&mut self, engine: &Engine) -> Result<Option<Vec<u8>>> {
         let target = self.place.task_file();
         self.snapshot.read_at = nanoseconds(engine.now());
@@ -103,20 +99,24 @@ impl LockedTask {
             }
             Err(error) => return Err(Error::io("read", &target, &error.into())),
         }
-        let content = replace::read(&target).map_err(|error| Error::io("read", &target, &error))?;
-        match content {
-            Some(Content { bytes, writer_open }) => {
-                if writer_open && TaskFile::parse(&bytes).is_err() {
-                    return Err(Error::new(
-                        Code::Busy,
-                        format!("{} is being written by another program", target.display()),
-                    )
-                    .hint("try again when it has finished"));
-                }
-                Ok(Some(bytes))
+        for _ in 0..HALF_WRITTEN_LOOKS {
+            let content =
+                replace::read(&target).map_err(|error| Error::io("read", &target, &error))?;
+            let Some(content) = content else {
+                return Ok(None);
+            };
+            let half = content.writer_open && TaskFile::parse(&content.bytes).is_err();
+            if !half || self.repair {
+                return Ok(Some(content.bytes));
             }
-            None => Ok(None),
         }
+        Err(Error::new(
+            Code::Busy,
+            format!("{} is being written by another program", target.display()),
+        )
+        .hint(
+            "run the command again when it is saved; `orange doctor --repair` rebuilds it as it is",
+        ))
     }
 
     /// Reconciles file and journal, journals what comes out of it, and refuses what a person must mend.
@@ -256,7 +256,7 @@ impl LockedTask {
         replace::write_atomic(&aside, theirs.bytes())
             .map_err(|error| Error::io("write", &aside, &error))?;
         engine.notice(format!(
-            "{}: two writers changed TASK.md at once; the older text is kept as {name}",
+            "{}: two writers changed TASK.md at once; the other text is kept as {name}",
             self.place.folder()
         ));
         Ok(())
@@ -273,7 +273,10 @@ impl LockedTask {
         self.writer_open = left.writer_open > 0;
         for theirs in left.written {
             let current = self.content(engine)?.unwrap_or_default();
-            if theirs.was_replaced_by(&current) && TaskFile::parse(theirs.bytes()).is_ok() {
+            let taken_halfway = continues(&current, &theirs);
+            if taken_halfway
+                || theirs.was_replaced_by(&current) && TaskFile::parse(theirs.bytes()).is_ok()
+            {
                 let outcome = replace::replace(&target, Some(&current), theirs.bytes())
                     .map_err(|error| Error::io("write", &target, &error))?;
                 match outcome {
@@ -289,7 +292,7 @@ impl LockedTask {
             } else {
                 self.keep_aside(engine, &theirs)?;
             }
-            discard(Some(theirs));
+            discard(theirs);
         }
         Ok(())
     }
@@ -361,9 +364,26 @@ fn archive(file: &mut TaskFile, steps: &[ArchiveSection]) {
 }
 
 /// Removes a swapped-out file whose text is safe elsewhere.
-fn discard(theirs: Option<Theirs>) {
-    if let Some(Err(error)) = theirs.map(Theirs::discard) {
+fn discard(theirs: Theirs) {
+    if let Err(error) = theirs.discard() {
         tracing::warn!(%error, "a swapped-out TASK.md could not be removed");
+    }
+}
+
+/// Whether a body has every line of their text, but for headings, which Orange may have renamed.
+fn covers(body: &str, theirs: &Theirs) -> bool {
+    let text = salvage_body(theirs.bytes());
+    let there: std::collections::HashSet<&str> = body.lines().collect();
+    text.lines()
+        .filter(|line| !line.starts_with("## "))
+        .all(|line| there.contains(line))
+}
+
+/// Whether the body in place is only the beginning of theirs: it was taken while they were writing.
+fn continues(in_place: &[u8], theirs: &Theirs) -> bool {
+    match (TaskFile::parse(in_place), TaskFile::parse(theirs.bytes())) {
+        (Ok(half), Ok(whole)) => whole.body().starts_with(half.body()),
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
     }
 }
 

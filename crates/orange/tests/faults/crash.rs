@@ -333,10 +333,41 @@ impl Dice {
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 % limit as u64).unwrap()
     }
+}
 
-    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[self.below(words.len())]
-    }
+/// Status and file of a task that is not in the trash, read without any command.
+fn living(env: &Env, key: &str) -> Option<(String, std::path::PathBuf)> {
+    let folders = task_folders(env);
+    let mut alive = folders
+        .iter()
+        .filter(|folder| folder.starts_with(env.tasks()));
+    alive.find_map(|folder| {
+        let file = folder.join("TASK.md");
+        let (fields, _) = crate::check::parse(&fs::read(&file).ok()?).ok()?;
+        (fields["key"] == key).then(|| (fields["status"].clone(), file))
+    })
+}
+
+/// Where a task may go from here, and the section that lets it.
+fn next_move(status: &str, dice: &mut Dice) -> (&'static str, &'static str) {
+    const PLAN: &str = "Plan\n\nAPPROACH: x";
+    const HANDOFF: &str = "Handoff\n\nDONE: x";
+    const PASS: &str = "Review\n\nVerdict: PASS\n";
+    const FAIL: &str = "Review\n\nVerdict: FAIL\n";
+    let ways: &[(&str, &str)] = match status {
+        "pending" => &[("planning", "")],
+        "planning" => &[("working", PLAN), ("clarification", "")],
+        "clarification" => &[("working", PLAN), ("planning", "")],
+        "working" => &[
+            ("agent-review", HANDOFF),
+            ("stuck", ""),
+            ("clarification", ""),
+        ],
+        "agent-review" => &[("reviewing", PASS), ("working", FAIL)],
+        "reviewing" | "stuck" => &[("working", "")],
+        other => panic!("{other}"),
+    };
+    ways[dice.below(ways.len())]
 }
 
 const SOAK_COMMANDS: usize = 200;
@@ -358,42 +389,22 @@ fn two_hundred_random_commands_with_random_kills_lose_nothing() {
     for step in 0..SOAK_COMMANDS {
         let key = keys[dice.below(keys.len())].clone();
         let tag = format!("t{step}");
-        let status = dice.pick(&[
-            "planning",
-            "clarification",
-            "working",
-            "agent-review",
-            "reviewing",
-            "stuck",
-        ]);
-        let sections = [
-            "\n## Plan\n\nAPPROACH: x\n",
-            "\n## Handoff\n\nDONE: x\n",
-            "\n## Review\n\nVerdict: FAIL\n",
-            "\n## Review\n\nVerdict: PASS\n",
-        ];
+        let mut next = "planning";
+        if let Some((status, file)) = living(&env, &key) {
+            let section;
+            (next, section) = next_move(&status, &mut dice);
+            if !section.is_empty() {
+                let line = format!("line {step};");
+                let text = fs::read_to_string(&file).unwrap();
+                fs::write(&file, format!("{text}\n## {section}\n{line}\n")).unwrap();
+                lines.push((key.clone(), line));
+            }
+        }
         let arguments: Vec<&str> = match dice.below(10) {
             0 => vec!["task", "delete", &key, "--yes"],
-            1 | 2 => vec!["task", "restore", &key],
-            3 | 4 => vec!["task", "update", &key, "--add-tag", &tag],
-            5 => {
-                let text = format!("{}line {step};\n", dice.pick(&sections));
-                let shown = env.run(&["task", "show", &key, "--json"]);
-                if shown.status.success() {
-                    env.append_to_body(&key, &text);
-                    lines.push((key.clone(), format!("line {step};")));
-                }
-                continue;
-            }
-            _ => vec![
-                "task",
-                "update",
-                &key,
-                "--status",
-                status,
-                "--add-tag",
-                &tag,
-            ],
+            1 => vec!["task", "restore", &key],
+            2 | 3 => vec!["task", "update", &key, "--add-tag", &tag],
+            _ => vec!["task", "update", &key, "--status", next, "--add-tag", &tag],
         };
         let mut command = env.command(&arguments);
         if dice.below(2) == 0 {
@@ -405,8 +416,9 @@ fn two_hundred_random_commands_with_random_kills_lose_nothing() {
         } else if killed_at(&output).is_some() {
             kills += 1;
         } else if !output.status.success() {
+            let code = output.status.code();
             assert!(
-                matches!(output.status.code(), Some(3 | 4)),
+                matches!(code, Some(3 | 4)),
                 "seed {seed}, {arguments:?}: {}",
                 told(&output)
             );

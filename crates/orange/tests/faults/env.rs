@@ -40,7 +40,12 @@ impl Env {
 
     /// A copy of this home as it is now.
     pub(crate) fn fork(&self) -> Env {
-        let folder = temporary(self.folder.path().parent().unwrap());
+        self.moved_to(self.folder.path().parent().unwrap())
+    }
+
+    /// A copy of this home below another folder.
+    pub(crate) fn moved_to(&self, parent: &Path) -> Env {
+        let folder = temporary(parent);
         copy(self.folder.path(), folder.path());
         Env {
             folder,

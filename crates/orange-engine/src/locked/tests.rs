@@ -1,0 +1,103 @@
+//! Writers that come one after the other in the middle of a command's own write.
+
+use super::*;
+use crate::engine::{Change, Edit};
+use crate::store::faults::hook;
+use crate::{Caller, Settings};
+use orange_core::Timestamp;
+use orange_core::task::Field;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const BODY: &str = "\n## Notes\n\nbefore\n";
+
+struct Home {
+    _folder: tempfile::TempDir,
+    engine: Engine,
+    place: Place,
+}
+
+impl Home {
+    /// One task of an older program, adopted.
+    fn new() -> Home {
+        let folder = tempfile::tempdir().unwrap();
+        let mut engine = Engine::new(Settings {
+            home: folder.path().to_owned(),
+            caller: Caller::Human,
+            user: None,
+            clock: Timestamp::now,
+        });
+        engine.store.ensure_home().unwrap();
+        let place = engine.store.place("shop/one");
+        fs::create_dir_all(&place.path).unwrap();
+        let text = format!("---\nid: one\nstatus: pending\nbranch: b\nsummary: s\n---\n{BODY}");
+        fs::write(place.task_file(), text).unwrap();
+        drop(engine.lock_task(place.clone()).unwrap());
+        Home {
+            _folder: folder,
+            engine,
+            place,
+        }
+    }
+
+    fn update(&mut self, effort: &str) {
+        let change = Change {
+            edits: vec![Edit::Set(Field::Effort, effort.into())],
+            ..Change::default()
+        };
+        self.engine.change(self.place.clone(), &change).unwrap();
+    }
+
+    /// All texts a person can find in the task's folder.
+    fn texts(&self) -> String {
+        let entries = fs::read_dir(&self.place.path).unwrap();
+        let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        let seen = |path: &&PathBuf| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            name.starts_with("TASK.md")
+        };
+        let texts = paths.iter().filter(seen);
+        texts
+            .map(|path| fs::read_to_string(path).unwrap())
+            .collect()
+    }
+}
+
+fn append_in_place(file: &Path, line: &str) {
+    let text = fs::read_to_string(file).unwrap();
+    fs::write(file, text + line).unwrap();
+}
+
+fn rename_over(file: &Path, line: &str) {
+    let text = fs::read_to_string(file).unwrap();
+    let other = file.with_file_name("other");
+    fs::write(&other, text + line).unwrap();
+    fs::rename(&other, file).unwrap();
+}
+
+/// The first writer's text is swapped out; before it is back, a second one writes who has not seen it.
+#[test]
+fn a_second_writer_does_not_undo_the_first() {
+    for point in ["replace.temp_written", "replace.exchanged", "replace.done"] {
+        for second in [append_in_place, rename_over] {
+            let mut home = Home::new();
+            let file = home.place.task_file();
+            let again = file.clone();
+            hook::at("replace.temp_written", move || {
+                append_in_place(&file, "first\n");
+                // The next replacement is the one that is to bring the first text back.
+                hook::at("replace.done", move || {
+                    hook::at(point, move || second(&again, "second\n"));
+                });
+            });
+            home.update("high");
+            home.update("low");
+            let texts = home.texts();
+            for line in ["before", "first", "second"] {
+                assert!(texts.contains(line), "{point}: {line} is lost: {texts}");
+            }
+            let task = home.engine.lock_task(home.place.clone()).unwrap().task;
+            assert_eq!(task.effort.as_deref(), Some("low"));
+        }
+    }
+}
