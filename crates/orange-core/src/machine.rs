@@ -231,7 +231,7 @@ pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), Strin
             let limit = Workflow::named(task.workflow).crash_limit;
             demand(
                 task.crash_count >= limit,
-                format!("{} of {limit} crashes so far", task.crash_count),
+                format!("it has crashed {} of {limit} times", task.crash_count),
             )
         }
         Condition::ChildrenOpen => demand(

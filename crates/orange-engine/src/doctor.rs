@@ -8,8 +8,12 @@ use crate::index::list::Filter;
 use crate::projects;
 use orange_core::config::Config;
 use orange_core::id::read_stored;
+use orange_core::naming::counted;
 use orange_core::task::Task;
 use std::path::Path;
+
+/// How the advice begins where no repair can decide.
+pub const BY_HAND: &str = "by hand";
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +44,14 @@ impl Report {
         });
         let last = self.findings.len() - 1;
         &mut self.findings[last]
+    }
+
+    /// Is there anything left that `--repair` would see to?
+    pub fn repairable(&self) -> bool {
+        self.findings.iter().any(|finding| {
+            let how = finding.repair.as_deref();
+            !finding.repaired && how.is_some_and(|how| !how.starts_with(BY_HAND))
+        })
     }
 
     pub fn open(&self) -> usize {
@@ -92,7 +104,10 @@ impl Engine {
         };
         match Config::parse(&text) {
             Err(error) => {
-                report.add("config.yaml", error.to_string());
+                let line = error
+                    .line
+                    .map_or_else(String::new, |line| format!("line {line}: "));
+                report.add("config.yaml", format!("{line}{}", error.reason));
             }
             Ok((_, unknown)) => {
                 for key in unknown {
@@ -305,7 +320,10 @@ impl Engine {
         if !old.is_empty() {
             let finding = report.add(
                 "trash",
-                format!("{} deleted tasks are older than 30 days", old.len()),
+                format!(
+                    "{} lay there for more than 30 days",
+                    counted(old.len(), "deleted task")
+                ),
             );
             finding.repair("removes them for good");
             if repair {

@@ -1,6 +1,6 @@
 //! The only file that starts git. Every call pins locale, prompts and the repository it speaks of.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, plain};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -32,7 +32,7 @@ fn run(folder: Option<&Path>, arguments: &[&str]) -> Result<Output> {
         .env("GIT_OPTIONAL_LOCKS", "0")
         .stdin(Stdio::null());
     command.output().map_err(|error| {
-        Error::new(Code::Failed, format!("cannot start git: {error}"))
+        Error::new(Code::Failed, format!("cannot start git: {}", plain(&error)))
             .hint("install git 2.39 or newer and make sure it is on PATH")
     })
 }

@@ -196,7 +196,8 @@ fn open_file(path: &Path) -> rusqlite::Result<Opened> {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
-    connection.busy_timeout(Duration::from_secs(5))?;
+    // Not long: without it a command only gets slower.
+    connection.busy_timeout(Duration::from_secs(1))?;
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     // A cache: losing its last rows in a power cut costs a re-read, not data.
     connection.pragma_update(None, "synchronous", "OFF")?;

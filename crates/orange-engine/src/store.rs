@@ -394,8 +394,8 @@ pub fn attention(history: &History) -> Option<String> {
     failed.or_else(|| {
         let first = history.bad_lines.first()?;
         Some(format!(
-            "history.jsonl: {} unreadable lines, the first is line {}",
-            history.bad_lines.len(),
+            "history.jsonl: {}, the first is line {}",
+            orange_core::naming::counted(history.bad_lines.len(), "unreadable line"),
             first.line
         ))
     })

@@ -1,10 +1,11 @@
 //! Registering repositories.
 
 use super::Engine;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, plain};
 use crate::git;
 use crate::index::list::Filter;
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
+use orange_core::naming::counted;
 use serde_json::Map;
 use std::path::PathBuf;
 
@@ -95,7 +96,8 @@ impl Engine {
         let count = self.list(&filter)?.len();
         if count > 0 {
             self.notice(format!(
-                "{count} tasks of an earlier project called {name} belong to it now; if that is another repository, remove it and add it again with --name"
+                "{} of an earlier project called {name} belong to it now; if that is another repository, remove it and add it again with --name",
+                counted(count, "task")
             ));
         }
         Ok(())
@@ -165,7 +167,7 @@ impl Engine {
                 .collect();
             return Err(Error::new(
                 Code::ConditionUnmet,
-                format!("project {name} has {} open tasks: {}", live.len(), keys.join(", ")),
+                format!("project {name} has {}: {}", counted(live.len(), "open task"), keys.join(", ")),
             )
             .hint("end them first, or add --force: the tasks stay on disk and come back when the project is added again"));
         }
@@ -181,7 +183,7 @@ fn repository_at(path: &std::path::Path) -> Result<PathBuf> {
     let real = path.canonicalize().map_err(|error| {
         Error::new(
             Code::NotFound,
-            format!("there is no folder {}: {error}", path.display()),
+            format!("there is no folder {}: {}", path.display(), plain(&error)),
         )
         .hint("give the path of a git repository")
     })?;

@@ -4,6 +4,7 @@ use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table};
 use clap::{Args, Subcommand};
+use orange_core::naming::counted;
 use orange_engine::engine::{AddProject, UpdateProject};
 use orange_engine::projects::Project;
 use serde_json::{Value, json};
@@ -127,11 +128,11 @@ fn one(session: &mut Session, project: &Project, verb: &str) {
 
 pub(crate) fn described(project: &Project, verb: &str) -> String {
     format!(
-        "{verb} project {} at {} (default branch {}, {} workspaces)\n",
+        "{verb} project {} at {} (default branch {}, {})\n",
         project.name,
         project.path.display(),
         project.default_branch,
-        project.pool_size
+        counted(project.pool_size as usize, "workspace")
     )
 }
 

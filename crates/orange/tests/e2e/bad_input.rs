@@ -308,10 +308,10 @@ fn settings_that_cannot_be_used() {
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ config.yaml: config.yaml, line 2: review.max_rounds must be a whole number above 0
-    checked 1 tasks and 1 projects: 1 found, 1 left
+    ✗ config.yaml: line 2: review.max_rounds must be a whole number above 0
+    checked 1 task and 1 project: 1 found, 1 left
     ------- stderr -------
-    error: 1 of 1 problems are left
+    error: 1 problem left
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");
@@ -331,9 +331,9 @@ fn settings_that_cannot_be_used() {
     env.orange(["new", "Another task"]).ok();
     assert_snapshot!(env.orange(["doctor"]), @"
     ✗ config.yaml: review.colour means nothing here; known settings: review.max_rounds, git.branch_template
-    checked 2 tasks and 1 projects: 1 found, 1 left
+    checked 2 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
-    error: 1 of 1 problems are left
+    error: 1 problem left
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");
@@ -367,7 +367,7 @@ fn surroundings_that_cannot_be_used() {
     // No git at all.
     assert_snapshot!(env.call(["new", "Without git"]).var("PATH", "/nonexistent").run(), @"
     ------- stderr -------
-    error: cannot start git: No such file or directory (os error 2)
+    error: cannot start git: no such file or directory
     hint: install git 2.39 or newer and make sure it is on PATH
     [exit status: 1]
     ");

@@ -300,16 +300,16 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
     assert_snapshot!(env.orange(["doctor"]), @r#"
     ✗ shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low
         --repair: keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read
-    checked 2 tasks and 1 projects: 1 found, 1 left
+    checked 2 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
-    error: 1 of 1 problems are left
+    error: 1 problem left
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     "#);
     assert_snapshot!(env.orange(["doctor", "--repair"]), @r#"
     ✓ shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low
         rebuilt; TASK-001 is working
-    checked 2 tasks and 1 projects: 1 found, 0 left
+    checked 2 tasks and 1 project: 1 found, 0 left
     ------- stderr -------
     note: TASK-001: TASK.md was rebuilt from its journal; the damaged file is kept as TASK.md.damaged-[STAMP]
     "#);
@@ -402,9 +402,9 @@ fn two_folders_that_claim_one_task_are_named() {
         by hand: move one of the folders out of tasks/
     ✗ key shop:TASK-001: is claimed by shop/[ID] and shop/~copy
         by hand: move one of the folders out of tasks/
-    checked 3 tasks and 1 projects: 2 found, 2 left
+    checked 3 tasks and 1 project: 2 found, 2 left
     ------- stderr -------
-    error: 2 of 2 problems are left
+    error: 2 problems left
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");

@@ -144,9 +144,9 @@ fn garbage_instead_of_orange_db() {
     assert_snapshot!(env.orange(["doctor"]), @"
     ✗ orange.db: [HOME]/orange.db is damaged: file is not a database
         --repair: sets the file aside and restores the last backup; task keys are counted anew from the folders
-    checked 3 tasks and 1 projects: 1 found, 1 left
+    checked 3 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
-    error: 1 of 1 problems are left
+    error: 1 problem left
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");
@@ -158,7 +158,7 @@ fn garbage_instead_of_orange_db() {
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
     ✓ orange.db: [HOME]/orange.db is damaged: file is not a database
         set aside as orange.db.damaged-[STAMP]; restored from the last backup
-    checked 3 tasks and 1 projects: 1 found, 0 left
+    checked 3 tasks and 1 project: 1 found, 0 left
     ");
     let aside: Vec<String> = names_in(&env.home())
         .into_iter()
@@ -234,9 +234,9 @@ fn an_orange_db_of_a_newer_version_is_left_alone() {
     assert_eq!(env.keys([""; 0]).len(), 3);
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
     ✗ orange.db: [HOME]/orange.db was written by a newer version of orange (schema 999, this one knows 1)
-    checked 3 tasks and 1 projects: 1 found, 1 left
+    checked 3 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
-    error: 1 of 1 problems are left
+    error: 1 problem left
     hint: the list says what to do by hand
     [exit status: 1]
     ");

@@ -14,8 +14,8 @@ fn nothing_to_do() {
     assert!(!env.home().join("orange.db").exists() && !env.tasks().exists());
     let env = TestEnvironment::new();
     env.create(["A task"]);
-    assert_snapshot!(env.orange(["doctor"]), @"checked 1 tasks and 1 projects: all is well");
-    assert_snapshot!(env.orange(["doctor", "--repair"]), @"checked 1 tasks and 1 projects: all is well");
+    assert_snapshot!(env.orange(["doctor"]), @"checked 1 task and 1 project: all is well");
+    assert_snapshot!(env.orange(["doctor", "--repair"]), @"checked 1 task and 1 project: all is well");
     assert_snapshot!(env.orange(["doctor", "--json"]), @r#"{"doctor":{"tasks":1,"projects":1,"findings":[]}}"#);
 }
 
@@ -70,9 +70,9 @@ fn a_task_whose_making_was_interrupted() {
     assert_snapshot!(env.orange(["doctor"]), @"
     ✗ [HOME]/tasks/shop/.new-half: a task whose making was interrupted
         --repair: removes it; nothing was reported as created
-    checked 1 tasks and 1 projects: 1 found, 1 left
+    checked 1 task and 1 project: 1 found, 1 left
     ------- stderr -------
-    error: 1 of 1 problems are left
+    error: 1 problem left
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");
@@ -112,11 +112,11 @@ fn trash_past_its_time() {
         .set_modified(then)
         .unwrap();
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ trash: 1 deleted tasks are older than 30 days
+    ✗ trash: 1 deleted task lay there for more than 30 days
         --repair: removes them for good
-    checked 0 tasks and 1 projects: 1 found, 1 left
+    checked 0 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
-    error: 1 of 1 problems are left
+    error: 1 problem left
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");
@@ -137,9 +137,9 @@ fn a_repository_that_moved() {
     assert_snapshot!(env.call(["doctor"]).at(env.root()).run(), @"
     ✗ project shop: its repository [TMP]/shop is not there
         by hand: `orange project update shop --path NEW`
-    checked 1 tasks and 1 projects: 1 found, 1 left
+    checked 1 task and 1 project: 1 found, 1 left
     ------- stderr -------
-    error: 1 of 1 problems are left
+    error: 1 problem left
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");
@@ -197,9 +197,9 @@ fn two_folders_that_claim_one_task_are_named() {
         by hand: move one of the folders out of tasks/
     ✗ key shop:TASK-001: is claimed by shop/[ID] and shop/zzzz-copy
         by hand: move one of the folders out of tasks/
-    checked 2 tasks and 1 projects: 2 found, 2 left
+    checked 2 tasks and 1 project: 2 found, 2 left
     ------- stderr -------
-    error: 2 of 2 problems are left
+    error: 2 problems left
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");

@@ -177,9 +177,9 @@ fn a_blocker_that_does_not_exist_is_taken_over_and_named() {
         by hand: `orange task update TASK-001 --remove-blocker TASK-404`
     ✗ shop:TASK-001: waits for nonsense, which does not exist
         by hand: `orange task update TASK-001 --remove-blocker nonsense`
-    checked 1 tasks and 1 projects: 2 found, 2 left
+    checked 1 task and 1 project: 2 found, 2 left
     ------- stderr -------
-    error: 2 of 2 problems are left
+    error: 2 problems left
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");
@@ -296,12 +296,10 @@ fn a_line_of_the_journal_that_is_no_event_is_stepped_over_and_shown() {
         shown["attention"]
             .as_str()
             .unwrap()
-            .contains("1 unreadable lines"),
+            .contains("1 unreadable line"),
         "{shown}"
     );
-    env.orange(["doctor"])
-        .fails_with(1)
-        .says("unreadable lines");
+    env.orange(["doctor"]).fails_with(1).says("unreadable line");
     env.orange(["task", "stuck", "TASK-001"]).ok();
 }
 

@@ -32,7 +32,7 @@ fn what_cannot_be_a_project_is_refused_with_a_hint() {
     ");
     assert_snapshot!(env.orange(["project", "add", "../nowhere"]), @"
     ------- stderr -------
-    error: there is no folder [TMP]/shop/../nowhere: No such file or directory (os error 2)
+    error: there is no folder [TMP]/shop/../nowhere: no such file or directory
     hint: give the path of a git repository
     [exit status: 4]
     ");
@@ -105,7 +105,7 @@ fn a_project_with_open_tasks_is_not_removed_by_accident() {
     let task = env.create(["Stays on disk"]);
     assert_snapshot!(env.orange(["project", "remove", "shop"]), @"
     ------- stderr -------
-    error: project shop has 1 open tasks: TASK-001
+    error: project shop has 1 open task: TASK-001
     hint: end them first, or add --force: the tasks stay on disk and come back when the project is added again
     [exit status: 3]
     ");
@@ -146,7 +146,11 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     hint: correct the file by hand, or run `orange doctor --repair`, which sets it aside; then register the projects again
     [exit status: 1]
     ");
-    let error = env.orange(["ls", "--json"]).refuses(1, "damaged");
+    // A list goes on without it, and says so.
+    let list = env.orange(["ls", "--json"]).ok();
+    assert_eq!(list.json()["tasks"][0]["key"], task.key);
+    list.says("cannot be read");
+    let error = env.orange(["new", "More", "--json"]).refuses(1, "damaged");
     assert!(error["hint"].as_str().unwrap().contains("doctor --repair"));
     assert_eq!(
         std::fs::read_to_string(&path).unwrap(),

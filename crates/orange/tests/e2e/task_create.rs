@@ -137,7 +137,7 @@ fn context_comes_from_a_file_or_from_standard_input() {
     ");
     assert_snapshot!(env.orange(["new", "No file", "--context", "nothing.md"]), @"
     ------- stderr -------
-    error: --context: cannot read nothing.md: No such file or directory (os error 2)
+    error: --context: cannot read nothing.md: no such file or directory
     hint: give a text file, or - for standard input
     [exit status: 2]
     ");
@@ -157,7 +157,7 @@ fn context_comes_from_a_file_or_from_standard_input() {
     ");
     assert_snapshot!(env.orange(["new", "A folder", "--context", "."]), @"
     ------- stderr -------
-    error: --context: cannot read .: Is a directory (os error 21)
+    error: --context: cannot read .: is a directory
     hint: give a text file, or - for standard input
     [exit status: 2]
     ");

@@ -115,9 +115,9 @@ fn delete_and_restore() {
     assert_snapshot!(env.orange(["doctor"]), @"
     ✗ shop:TASK-002: waits for TASK-001, which does not exist
         by hand: `orange task update TASK-002 --remove-blocker TASK-001`
-    checked 1 tasks and 1 projects: 1 found, 1 left
+    checked 1 task and 1 project: 1 found, 1 left
     ------- stderr -------
-    error: 1 of 1 problems are left
+    error: 1 problem left
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");

@@ -230,8 +230,16 @@ fn nothing(filter: &Filter) -> String {
         [] => String::new(),
         projects => format!(" in {}", projects.join(", ")),
     };
+    let narrowed = !filter.statuses.is_empty()
+        || !filter.queues.is_empty()
+        || !filter.categories.is_empty()
+        || !filter.priorities.is_empty()
+        || !filter.tags.is_empty()
+        || filter.search.is_some();
     if filter.ready {
         format!("no task{place} is ready to start\n")
+    } else if narrowed {
+        format!("no task{place} matches\n")
     } else if filter.all {
         format!("no tasks{place}; create one with `orange new \"what is to be done\"`\n")
     } else {
