@@ -159,9 +159,9 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     assert_snapshot!(env.orange(["doctor"]), @"
     ✗ projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
         --repair: sets the file aside; projects are registered again with `orange project add`
-    checked 1 tasks and 0 projects: 1 found, 1 left
+    checked 1 task and 0 projects: 1 found, 1 left
     ------- stderr -------
-    error: 1 of 1 problems are left
+    error: 1 problem left
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");
