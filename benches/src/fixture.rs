@@ -259,7 +259,7 @@ fn draft(number: usize) -> Task {
         } else {
             Vec::new()
         },
-        requires_ui_testing: number % 2 == 0,
+        requires_ui_testing: number.is_multiple_of(2),
         ..Task::default()
     }
 }

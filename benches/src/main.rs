@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.first().map(String::as_str) {
         // Started by this very program, so that a floor is a process like the one it is compared with.
         Some("floor") => floor::run(&arguments[1..]),
+        Some("fixture") => keep_home(&arguments[1..]),
         _ => bench(&arguments),
     };
     match outcome {
@@ -78,6 +79,15 @@ fn bench(arguments: &[String]) -> Result<()> {
         std::fs::write(&path, report.document())?;
     }
     Ok(())
+}
+
+/// A home to look at or to profile; nothing removes it.
+fn keep_home(arguments: &[String]) -> Result<()> {
+    let [folder, tasks] = arguments else {
+        return Err("usage: orange-bench fixture FOLDER TASKS".into());
+    };
+    let folder = std::path::absolute(folder)?;
+    fixture::Home::create(&folder, tasks.parse()?).map(drop)
 }
 
 /// Says what goes on, apart from the table.

@@ -17,6 +17,7 @@ pub use view::{DepsNode, TaskView};
 use crate::database::Database;
 use crate::error::{Code, Error, Result};
 use crate::index::Index;
+use crate::index::query::{Filter, Listed};
 use crate::projects::{self, Project};
 use crate::store::{Place, Store};
 use orange_core::Timestamp;
@@ -139,29 +140,34 @@ impl Engine {
     }
 
     pub(crate) fn index(&mut self) -> Result<&mut Index> {
-        if self.index.is_none() {
-            let mut index = Index::open(self.store.home())?;
-            if index.fresh || index.in_memory {
-                index.refresh(&self.store)?;
-            }
-            self.index = Some(index);
+        let (index, store) = self.opened_index()?;
+        if index.fresh {
+            index.refresh(store)?;
         }
-        self.index
-            .as_mut()
-            .ok_or_else(|| Error::new(Code::Failed, "the index is not open"))
+        Ok(index)
+    }
+
+    /// The index as it is; one that is `fresh` has nothing in it yet.
+    fn opened_index(&mut self) -> Result<(&mut Index, &Store)> {
+        let Engine { index, store, .. } = self;
+        let index = match index {
+            Some(index) => index,
+            None => index.insert(Index::open(store.home())?),
+        };
+        Ok((index, store))
     }
 
     /// The index after a look at every TASK.md.
     pub(crate) fn fresh_index(&mut self) -> Result<&mut Index> {
-        self.index()?;
-        let Engine { index, store, .. } = self;
-        match index {
-            Some(index) => {
-                index.refresh(store)?;
-                Ok(index)
-            }
-            None => Err(Error::new(Code::Failed, "the index is not open")),
-        }
+        let (index, store) = self.opened_index()?;
+        index.refresh(store)?;
+        Ok(index)
+    }
+
+    /// A list after a look at every TASK.md.
+    pub(crate) fn fresh_list(&mut self, filter: &Filter) -> Result<Vec<Listed>> {
+        let (index, store) = self.opened_index()?;
+        index.fresh_list(store, filter)
     }
 
     pub(crate) fn database(&mut self) -> Result<&mut Database> {

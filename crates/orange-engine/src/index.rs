@@ -8,15 +8,23 @@ use crate::error::{Code, Error, Result};
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, params};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Raised whenever the tables below change; another number means: rebuild.
-const VERSION: i64 = 1;
+/// Raised whenever the tables below change; another number means: rebuild. The fields are part of it,
+/// because [`packed`] knows them by their order only.
+const VERSION: i64 = 2 * 1000 + Field::ALL.len() as i64;
 
-const SCHEMA: &str = "
+/// What lists and refreshes read comes first: SQLite finds a column by stepping over those before it.
+const TABLES: &str = "
 CREATE TABLE tasks (
-    folder       TEXT PRIMARY KEY,
+    number       INTEGER PRIMARY KEY,
+    folder       TEXT NOT NULL,
+    mtime        INTEGER,
+    size         INTEGER,
+    inode        INTEGER,
+    indexed_at   INTEGER NOT NULL,
     id           TEXT NOT NULL,
     key_number   INTEGER,
     project      TEXT NOT NULL,
@@ -24,43 +32,56 @@ CREATE TABLE tasks (
     status       TEXT NOT NULL,
     summary      TEXT NOT NULL,
     priority     INTEGER NOT NULL,
+    updated_second INTEGER NOT NULL,
+    damaged      TEXT,
+    attention    TEXT,
     queue        TEXT NOT NULL,
     category     TEXT NOT NULL,
+    tags         TEXT NOT NULL,
     workspace    TEXT,
     tmux_session TEXT,
     parent_project TEXT,
     parent_key   INTEGER,
-    tags         TEXT NOT NULL,
     created_at   TEXT NOT NULL,
     updated_at   TEXT NOT NULL,
-    updated_second INTEGER NOT NULL,
-    damaged      TEXT,
-    attention    TEXT,
-    unadopted    INTEGER NOT NULL,
     fields       TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX idx_tasks_status ON tasks(status);
-CREATE INDEX idx_tasks_project ON tasks(project, key_number);
-CREATE INDEX idx_tasks_id ON tasks(id);
-CREATE INDEX idx_tasks_branch ON tasks(project, branch);
-CREATE INDEX idx_tasks_parent ON tasks(parent_project, parent_key) WHERE parent_key IS NOT NULL;
-CREATE INDEX idx_tasks_workspace ON tasks(project, workspace) WHERE workspace IS NOT NULL;
-CREATE TABLE stamps (
-    folder     TEXT PRIMARY KEY,
-    mtime      INTEGER NOT NULL,
-    size       INTEGER NOT NULL,
-    inode      INTEGER NOT NULL,
-    indexed_at INTEGER NOT NULL
-) WITHOUT ROWID;
+);
 CREATE TABLE links (
-    folder         TEXT NOT NULL,
+    task           INTEGER NOT NULL,
     kind           TEXT NOT NULL,
     target_project TEXT NOT NULL,
-    target_key     INTEGER NOT NULL,
-    PRIMARY KEY (folder, kind, target_project, target_key)
-) WITHOUT ROWID;
-CREATE INDEX idx_links_target ON links(target_project, target_key, kind);
+    target_key     INTEGER NOT NULL
+);
 ";
+
+/// Apart from the tables, because filling them first and sorting afterwards is much faster.
+const INDEXES: &[(&str, &str)] = &[
+    ("idx_tasks_folder", "tasks(folder)"),
+    ("idx_tasks_status", "tasks(status)"),
+    ("idx_tasks_project", "tasks(project, key_number)"),
+    ("idx_tasks_id", "tasks(id)"),
+    ("idx_tasks_branch", "tasks(project, branch)"),
+    (
+        "idx_tasks_parent",
+        "tasks(parent_project, parent_key) WHERE parent_key IS NOT NULL",
+    ),
+    (
+        "idx_tasks_workspace",
+        "tasks(project, workspace) WHERE workspace IS NOT NULL",
+    ),
+    ("idx_links_task", "links(task)"),
+    (
+        "idx_links_target",
+        "links(target_project, target_key, kind)",
+    ),
+    (
+        "idx_links_blockers",
+        "links(task, target_project, target_key) WHERE kind = 'blocked_by'",
+    ),
+];
+
+/// From so many tasks on an empty index is filled without its indexes.
+const WORTH_SORTING: usize = 1000;
 
 /// How a file looked when it was read. Equal stamps, old enough, mean: nothing to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +172,8 @@ impl Index {
     /// One transaction: another process sees the old tables or the new ones, never none.
     fn create_tables(&mut self) -> rusqlite::Result<()> {
         if !self.in_memory {
+            // Lists read most of it: larger pages mean fewer calls.
+            self.connection.pragma_update(None, "page_size", 16384)?;
             self.connection.pragma_update(None, "journal_mode", "WAL")?;
         }
         let transaction = self
@@ -169,7 +192,8 @@ impl Index {
         for table in old {
             transaction.execute_batch(&format!("DROP TABLE \"{}\"", table.replace('"', "\"\"")))?;
         }
-        transaction.execute_batch(SCHEMA)?;
+        transaction.execute_batch(TABLES)?;
+        create_indexes(&transaction)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
         transaction.commit()?;
         self.fresh = true;
@@ -191,9 +215,25 @@ impl Index {
         let transaction = self
             .connection
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        forget(&transaction, gone)?;
+        let empty: bool =
+            transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM tasks)", [], |row| {
+                row.get(0)
+            })?;
+        let sorts_later = empty && entries.len() >= WORTH_SORTING;
+        if sorts_later {
+            for (name, _) in INDEXES {
+                transaction.execute_batch(&format!("DROP INDEX {name}"))?;
+            }
+        }
+        if !empty {
+            let known = entries.iter().map(|entry| &entry.folder);
+            forget(&transaction, gone.iter().chain(known))?;
+        }
         for entry in entries {
             put(&transaction, entry)?;
+        }
+        if sorts_later {
+            create_indexes(&transaction)?;
         }
         transaction.commit()
     }
@@ -211,30 +251,46 @@ impl Index {
     }
 }
 
-fn forget(transaction: &Transaction<'_>, folders: &[String]) -> rusqlite::Result<()> {
-    for table in ["tasks", "stamps", "links"] {
-        let mut delete =
-            transaction.prepare_cached(&format!("DELETE FROM {table} WHERE folder = ?1"))?;
-        for folder in folders {
-            delete.execute([folder])?;
-        }
+fn create_indexes(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    for (name, columns) in INDEXES {
+        transaction.execute_batch(&format!("CREATE INDEX {name} ON {columns}"))?;
     }
     Ok(())
 }
 
+fn forget<'f>(
+    transaction: &Transaction<'_>,
+    folders: impl Iterator<Item = &'f String>,
+) -> rusqlite::Result<()> {
+    let mut links = transaction.prepare_cached(
+        "DELETE FROM links WHERE task IN (SELECT number FROM tasks WHERE folder = ?1)",
+    )?;
+    let mut task = transaction.prepare_cached("DELETE FROM tasks WHERE folder = ?1")?;
+    for folder in folders {
+        links.execute([folder])?;
+        task.execute([folder])?;
+    }
+    Ok(())
+}
+
+/// Adds an entry that is not there yet.
 fn put(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
     let task = &entry.task;
     let parent = task
         .parent
         .as_deref()
         .and_then(|parent| read_stored(&task.project, parent));
-    transaction
+    let number = transaction
         .prepare_cached(
-            "INSERT OR REPLACE INTO tasks VALUES
-             (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22)",
+            "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,
+                                       ?17,?18,?19,?20,?21,?22,?23,?24,?25)",
         )?
-        .execute(params![
+        .insert(params![
             entry.folder,
+            entry.stamp.map(|stamp| stamp.mtime),
+            entry.stamp.map(|stamp| stamp.size),
+            entry.stamp.map(|stamp| stamp.inode),
+            entry.read_at,
             task.id,
             task.key.map(|key| key.0),
             task.project,
@@ -242,47 +298,28 @@ fn put(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
             task.status.as_str(),
             task.summary,
             task.priority as i64,
+            task.updated_at.as_second(),
+            entry.damaged,
+            entry.attention,
             task.queue.as_str(),
             task.category.as_str(),
+            task.tags.join("\n"),
             task.workspace,
             task.tmux_session,
             parent.as_ref().map(|(project, _)| project),
             parent.as_ref().map(|(_, key)| key.0),
-            task.tags.join("\n"),
             task.created_at.to_string(),
             task.updated_at.to_string(),
-            task.updated_at.as_second(),
-            entry.damaged,
-            entry.attention,
-            entry.unadopted,
-            fields_json(task),
+            packed(task),
         ])?;
-    put_links(transaction, entry)?;
-    match entry.stamp {
-        Some(stamp) => {
-            transaction
-                .prepare_cached("INSERT OR REPLACE INTO stamps VALUES (?1,?2,?3,?4,?5)")?
-                .execute(params![
-                    entry.folder,
-                    stamp.mtime,
-                    stamp.size,
-                    stamp.inode,
-                    entry.read_at
-                ])?;
-        }
-        None => {
-            transaction
-                .prepare_cached("DELETE FROM stamps WHERE folder = ?1")?
-                .execute([&entry.folder])?;
-        }
+    let mut insert = transaction.prepare_cached("INSERT INTO links VALUES (?1,?2,?3,?4)")?;
+    for (kind, project, key) in links_of(entry) {
+        insert.execute(params![number, kind, project, key.0])?;
     }
     Ok(())
 }
 
-fn put_links(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached("DELETE FROM links WHERE folder = ?1")?
-        .execute([&entry.folder])?;
+fn links_of(entry: &Entry) -> Vec<(&'static str, String, Key)> {
     let task = &entry.task;
     let stored = |kind: &'static str, references: &[String]| {
         references
@@ -303,26 +340,41 @@ fn put_links(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<(
             .iter()
             .map(|(project, key)| ("mentions", project.clone(), *key)),
     );
-    let mut insert =
-        transaction.prepare_cached("INSERT OR IGNORE INTO links VALUES (?1,?2,?3,?4)")?;
-    for (kind, project, key) in links {
-        insert.execute(params![entry.folder, kind, project, key.0])?;
+    links.sort();
+    links.dedup();
+    links
+}
+
+/// The values of all fields as JSON, a line each, in the frontmatter's order; what is null is empty.
+fn packed(task: &Task) -> String {
+    let mut text = String::with_capacity(512);
+    for field in Field::ALL {
+        match task.get(*field) {
+            Value::Null => {}
+            // JSON has no line end outside of strings, and escapes it inside.
+            value => text.push_str(&value.to_string()),
+        }
+        text.push('\n');
     }
-    Ok(())
+    text
 }
 
 /// All fields in the frontmatter's order, as one JSON object.
 pub fn fields_json(task: &Task) -> String {
-    let mut text = String::with_capacity(1024);
+    unpacked(&packed(task))
+}
+
+fn unpacked(values: &str) -> String {
+    let mut text = String::with_capacity(values.len() + 640);
     text.push('{');
-    for (position, field) in Field::ALL.iter().enumerate() {
+    for (position, (field, value)) in Field::ALL.iter().zip(values.split('\n')).enumerate() {
         if position > 0 {
             text.push(',');
         }
         text.push('"');
         text.push_str(field.name());
         text.push_str("\":");
-        text.push_str(&task.get(*field).to_string());
+        text.push_str(if value.is_empty() { "null" } else { value });
     }
     text.push('}');
     text

@@ -52,7 +52,7 @@ impl Engine {
                     .unwrap_or_else(|| Error::new(Code::NotFound, "no such project")));
             }
         }
-        self.fresh_index()?.list(filter)
+        self.fresh_list(filter)
     }
 
     /// One task. Its files are put in order first, if need be and possible.

@@ -1,11 +1,14 @@
 //! Questions to the index: one task by any of its names, lists, links, who holds a slot.
 
-use super::{Index, failed};
+use super::refresh::Known;
+use super::{Index, failed, unpacked};
 use crate::error::Result;
-use orange_core::id::Key;
+use crate::store::Store;
+use orange_core::id::{ID_LENGTH, Key};
 use orange_core::machine::Linked;
 use orange_core::task::{Priority, Status, is_active};
 use rusqlite::{OptionalExtension, Row, params};
+use std::collections::HashMap;
 
 /// Enough of a task to name it and find its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +39,8 @@ fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
 /// A line of `task list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
+    /// The index's own number of the task.
+    pub(super) number: i64,
     pub folder: String,
     pub id: String,
     pub key: Option<Key>,
@@ -141,10 +146,9 @@ impl Index {
 
     /// Tasks that name this one: `blocked_by`, `related_to` or `mentions`.
     pub fn linked_to(&self, kind: &str, project: &str, key: Key) -> Result<Vec<Found>> {
-        let columns = FOUND.replace("folder", "tasks.folder");
         self.many(
             &format!(
-                "SELECT {columns} FROM links JOIN tasks ON tasks.folder = links.folder
+                "SELECT {FOUND} FROM links JOIN tasks ON tasks.number = links.task
                  WHERE kind = ?1 AND target_project = ?2 AND target_key = ?3 ORDER BY key_number"
             ),
             params![kind, project, key.0],
@@ -155,7 +159,7 @@ impl Index {
     pub fn blockers_of(&self, project: &str, key: Key) -> Result<Vec<(String, Key)>> {
         self.connection
             .prepare_cached(
-                "SELECT target_project, target_key FROM links JOIN tasks USING (folder)
+                "SELECT target_project, target_key FROM tasks JOIN links ON links.task = tasks.number
                  WHERE tasks.project = ?1 AND tasks.key_number = ?2 AND kind = 'blocked_by'",
             )
             .and_then(|mut query| {
@@ -239,29 +243,40 @@ impl Index {
 
     /// The tasks a filter lets through, in the order a person wants to see them.
     pub fn list(&self, filter: &Filter) -> Result<Vec<Listed>> {
-        let waiting = self.open_blockers().map_err(|error| failed(&error))?;
+        let (_, rows) = self.scan(filter).map_err(|error| failed(&error))?;
+        self.arranged(rows, filter)
+    }
+
+    /// The same after a look at every TASK.md.
+    pub fn fresh_list(&mut self, store: &Store, filter: &Filter) -> Result<Vec<Listed>> {
+        let (_, rows) = self.refreshed(store, |index| index.scan(filter))?;
+        self.arranged(rows, filter)
+    }
+
+    /// One pass over all tasks: what a refresh has to know of each, and those the filter lets through.
+    fn scan(&self, filter: &Filter) -> rusqlite::Result<(Known, Vec<Listed>)> {
         let fields = if filter.with_fields { "fields" } else { "''" };
-        let mut rows = self
-            .connection
-            .prepare_cached(&format!(
-                "SELECT folder, id, key_number, project, branch, status, summary, priority,
-                        updated_second, damaged, attention, queue, category, tags, {fields}
-                 FROM tasks"
-            ))
-            .and_then(|mut query| {
-                let mut rows = query.query([])?;
-                let mut kept = Vec::new();
-                while let Some(row) = rows.next()? {
-                    if keeps(filter, row)? {
-                        kept.push(listed(row)?);
-                    }
-                }
-                Ok(kept)
-            })
-            .map_err(|error| failed(&error))?;
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT folder, mtime, size, inode, indexed_at, id, key_number, project, branch, status, summary,
+                    priority, updated_second, damaged, attention, queue, category, tags, number, {fields}
+             FROM tasks"
+        ))?;
+        let mut rows = query.query([])?;
+        let (mut known, mut kept) = (Known::default(), Vec::new());
+        while let Some(row) = rows.next()? {
+            known.push(row)?;
+            if keeps(filter, row)? {
+                kept.push(listed(row)?);
+            }
+        }
+        Ok((known, kept))
+    }
+
+    fn arranged(&self, mut rows: Vec<Listed>, filter: &Filter) -> Result<Vec<Listed>> {
+        let waiting = self.open_blockers().map_err(|error| failed(&error))?;
         for row in &mut rows {
             if row.status == Status::Pending.as_str()
-                && let Some(open) = waiting.get(&row.folder)
+                && let Some(open) = waiting.get(&row.number)
             {
                 row.waits_for = open
                     .iter()
@@ -286,14 +301,22 @@ impl Index {
                     && row.damaged.is_none()
             });
         }
+        let mut projects: Vec<String> = Vec::new();
+        for row in &rows {
+            if !projects.contains(&row.project) {
+                projects.push(row.project.clone());
+            }
+        }
+        projects.sort();
         rows.sort_by_cached_key(|row| {
-            (
-                row.project.clone(),
-                attention_order(&row.status),
-                row.priority,
-                row.key.map_or(u32::MAX, |key| key.0),
-                row.id.clone(),
-            )
+            let mut id = [0; ID_LENGTH];
+            let shared = row.id.len().min(ID_LENGTH);
+            id[..shared].copy_from_slice(&row.id.as_bytes()[..shared]);
+            let project = projects.partition_point(|name| *name < row.project) as u64;
+            let key = row.key.map_or(u32::MAX, |key| key.0);
+            // One number, because thousands of comparisons are made with it.
+            let rank = project << 16 | attention_order(&row.status) << 8 | row.priority as u64;
+            (rank << 32 | u64::from(key), id)
         });
         if let Some(limit) = filter.limit {
             rows.truncate(limit);
@@ -301,13 +324,13 @@ impl Index {
         Ok(rows)
     }
 
-    /// For every folder with blockers that are not over: those blockers.
-    fn open_blockers(&self) -> rusqlite::Result<std::collections::HashMap<String, Vec<Linked>>> {
-        let mut waiting: std::collections::HashMap<String, Vec<Linked>> = Default::default();
+    /// For every pending task with blockers that are not over: those blockers.
+    fn open_blockers(&self) -> rusqlite::Result<HashMap<i64, Vec<Linked>>> {
+        let mut waiting: HashMap<i64, Vec<Linked>> = HashMap::new();
         let mut query = self.connection.prepare_cached(
-            "SELECT links.folder, target_project, target_key, blocker.status, own.project
-             FROM links
-             JOIN tasks AS own ON own.folder = links.folder AND own.status = 'pending'
+            "SELECT links.task, target_project, target_key, blocker.status, own.project
+             FROM links INDEXED BY idx_links_blockers
+             CROSS JOIN tasks AS own ON own.number = links.task AND own.status = 'pending'
              LEFT JOIN tasks AS blocker
                ON blocker.project = target_project AND blocker.key_number = target_key
              WHERE kind = 'blocked_by'
@@ -336,7 +359,7 @@ fn is_over(status: &str) -> bool {
 }
 
 /// What needs a person comes first, what is over last.
-fn attention_order(status: &str) -> usize {
+fn attention_order(status: &str) -> u64 {
     const ORDER: &[Status] = &[
         Status::Stuck,
         Status::Clarification,
@@ -352,10 +375,10 @@ fn attention_order(status: &str) -> usize {
     ORDER
         .iter()
         .position(|known| known.as_str() == status)
-        .unwrap_or(ORDER.len())
+        .unwrap_or(ORDER.len()) as u64
 }
 
-fn text<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r str> {
+pub(super) fn text<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r str> {
     row.get_ref(column)?.as_str().map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(
             column,
@@ -367,25 +390,28 @@ fn text<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r str> {
 
 fn keeps(filter: &Filter, row: &Row<'_>) -> rusqlite::Result<bool> {
     let among = |column: usize, wanted: &[String]| -> rusqlite::Result<bool> {
+        if wanted.is_empty() {
+            return Ok(true);
+        }
         let value = text(row, column)?;
-        Ok(wanted.is_empty() || wanted.iter().any(|word| word == value))
+        Ok(wanted.iter().any(|word| word == value))
     };
-    if !among(3, &filter.projects)?
-        || !among(5, &filter.statuses)?
-        || !among(11, &filter.queues)?
-        || !among(12, &filter.categories)?
+    if !among(7, &filter.projects)?
+        || !among(9, &filter.statuses)?
+        || !among(15, &filter.queues)?
+        || !among(16, &filter.categories)?
     {
         return Ok(false);
     }
     let damaged = row
-        .get_ref(9)?
+        .get_ref(13)?
         .as_str_or_null()
         .is_ok_and(|damage| damage.is_some());
-    if !filter.all && filter.statuses.is_empty() && !damaged && is_over(text(row, 5)?) {
+    if !filter.all && filter.statuses.is_empty() && !damaged && is_over(text(row, 9)?) {
         return Ok(false);
     }
     if !filter.priorities.is_empty() {
-        let priority: i64 = row.get(7)?;
+        let priority: i64 = row.get(11)?;
         if !filter
             .priorities
             .iter()
@@ -395,7 +421,7 @@ fn keeps(filter: &Filter, row: &Row<'_>) -> rusqlite::Result<bool> {
         }
     }
     if !filter.tags.is_empty() {
-        let tags = text(row, 13)?;
+        let tags = text(row, 17)?;
         if !filter
             .tags
             .iter()
@@ -412,9 +438,9 @@ fn keeps(filter: &Filter, row: &Row<'_>) -> rusqlite::Result<bool> {
 
 fn matches_search(row: &Row<'_>, wanted: &str) -> rusqlite::Result<bool> {
     let key = row
-        .get::<_, Option<u32>>(2)?
+        .get::<_, Option<u32>>(6)?
         .map(|number| Key(number).to_string());
-    let mut texts = vec![text(row, 6)?, text(row, 4)?, text(row, 1)?, text(row, 13)?];
+    let mut texts = vec![text(row, 10)?, text(row, 8)?, text(row, 5)?, text(row, 17)?];
     texts.extend(key.as_deref());
     Ok(texts
         .iter()
@@ -423,18 +449,22 @@ fn matches_search(row: &Row<'_>, wanted: &str) -> rusqlite::Result<bool> {
 
 fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
     Ok(Listed {
+        number: row.get(18)?,
         folder: row.get(0)?,
-        id: row.get(1)?,
-        key: row.get::<_, Option<u32>>(2)?.map(Key),
-        project: row.get(3)?,
-        branch: row.get(4)?,
-        status: row.get(5)?,
-        summary: row.get(6)?,
-        priority: row.get(7)?,
-        updated_second: row.get(8)?,
-        damaged: row.get(9)?,
-        attention: row.get(10)?,
+        id: row.get(5)?,
+        key: row.get::<_, Option<u32>>(6)?.map(Key),
+        project: row.get(7)?,
+        branch: row.get(8)?,
+        status: row.get(9)?,
+        summary: row.get(10)?,
+        priority: row.get(11)?,
+        updated_second: row.get(12)?,
+        damaged: row.get(13)?,
+        attention: row.get(14)?,
         waits_for: Vec::new(),
-        fields: row.get(14)?,
+        fields: match text(row, 19)? {
+            "" => String::new(),
+            values => unpacked(values),
+        },
     })
 }

@@ -1,11 +1,13 @@
 //! Bringing the index up to date: look at every TASK.md's (mtime, size, inode), re-read what changed.
 
+use super::query::text;
 use super::{Entry, Index, Stamp, failed};
 use crate::error::Result;
 use crate::store::Store;
-use rusqlite::params;
+use rusqlite::Row;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::path::Path;
 
 /// File times come from a coarse clock: a second write within one of its ticks leaves the same mtime.
@@ -22,82 +24,124 @@ struct Seen {
     stamp: Option<Stamp>,
 }
 
-struct Known {
-    stamp: Stamp,
+/// What the index says of all folders. Their names stand end to end: thousands of them need no memory of their own.
+#[derive(Default)]
+pub(super) struct Known {
+    names: String,
+    rows: Vec<KnownRow>,
+}
+
+struct KnownRow {
+    /// Where the folder's name ends.
+    end: usize,
+    /// None: there was nothing to read.
+    stamp: Option<Stamp>,
     indexed_at: i64,
+}
+
+impl Known {
+    /// Takes up a row whose first columns are folder, mtime, size, inode, indexed_at.
+    pub(super) fn push(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
+        self.names.push_str(text(row, 0)?);
+        let stamp = match row.get(1)? {
+            Some(mtime) => Some(Stamp {
+                mtime,
+                size: row.get(2)?,
+                inode: row.get(3)?,
+            }),
+            None => None,
+        };
+        self.rows.push(KnownRow {
+            end: self.names.len(),
+            stamp,
+            indexed_at: row.get(4)?,
+        });
+        Ok(())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &KnownRow)> {
+        let mut start = 0;
+        self.rows.iter().map(move |row| {
+            let name = &self.names[start..row.end];
+            start = row.end;
+            (name, row)
+        })
+    }
+}
+
+impl KnownRow {
+    fn says(&self, stamp: Option<Stamp>) -> bool {
+        let old_enough = |stamp: Stamp| stamp.mtime < self.indexed_at - CLOCK_TICK;
+        self.stamp == stamp && stamp.is_some_and(old_enough)
+    }
 }
 
 impl Index {
     /// Compares the index with the disk and re-reads what differs. Gives the number of folders read.
     pub fn refresh(&mut self, store: &Store) -> Result<usize> {
-        let known = self.stamps().map_err(|error| failed(&error))?;
-        let seen = survey_disk(store.tasks())?;
+        self.refreshed(store, |index| {
+            let mut known = Known::default();
+            let mut query = index
+                .connection
+                .prepare_cached("SELECT folder, mtime, size, inode, indexed_at FROM tasks")?;
+            let mut rows = query.query([])?;
+            while let Some(row) = rows.next()? {
+                known.push(row)?;
+            }
+            Ok((known, ()))
+        })
+        .map(|(count, ())| count)
+    }
+
+    /// Reads the index while another thread looks at the disk. Should they differ, the index is brought up to
+    /// date and read again. Gives the number of folders read, and what `read` gave besides their stamps.
+    pub(super) fn refreshed<T>(
+        &mut self,
+        store: &Store,
+        read: impl Fn(&Index) -> rusqlite::Result<(Known, T)>,
+    ) -> Result<(usize, T)> {
+        let (seen, found) = std::thread::scope(|scope| {
+            let disk = scope.spawn(|| survey_disk(store.tasks()));
+            // Spawned before: SQLite's part takes about as long.
+            let found = read(self);
+            match disk.join() {
+                Ok(seen) => (seen, found),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        });
+        let (known, found) = found.map_err(|error| failed(&error))?;
         let (stale, gone) = difference(&known, &seen);
+        self.fresh = false;
         if stale.is_empty() && gone.is_empty() {
-            self.fresh = false;
-            return Ok(0);
+            return Ok((0, found));
         }
         let entries = read_all(store, &stale);
         self.store(&entries, &gone);
-        self.fresh = false;
-        Ok(entries.len())
-    }
-
-    fn stamps(&self) -> rusqlite::Result<HashMap<String, Known>> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT folder, mtime, size, inode, indexed_at FROM stamps")?;
-        let rows = query.query_map(params![], |row| {
-            Ok((
-                row.get(0)?,
-                Known {
-                    stamp: Stamp {
-                        mtime: row.get(1)?,
-                        size: row.get(2)?,
-                        inode: row.get(3)?,
-                    },
-                    indexed_at: row.get(4)?,
-                },
-            ))
-        })?;
-        let mut known = HashMap::with_capacity(1024);
-        for row in rows {
-            let (folder, stamp) = row?;
-            known.insert(folder, stamp);
-        }
-        Ok(known)
-    }
-
-    /// Folders the index has rows for, stamped or not.
-    pub fn folders(&self) -> Result<Vec<String>> {
-        self.connection
-            .prepare_cached("SELECT folder FROM tasks")
-            .and_then(|mut query| query.query_map([], |row| row.get(0))?.collect())
-            .map_err(|error| failed(&error))
+        let (_, found) = read(self).map_err(|error| failed(&error))?;
+        Ok((entries.len(), found))
     }
 }
 
-fn difference(known: &HashMap<String, Known>, seen: &[Seen]) -> (Vec<String>, Vec<String>) {
-    let mut stale = Vec::new();
-    let mut matched = 0;
-    for entry in seen {
-        let unchanged = known.get(&entry.folder).is_some_and(|row| {
-            matched += 1;
-            entry.stamp == Some(row.stamp) && row.stamp.mtime < row.indexed_at - CLOCK_TICK
-        });
-        if !unchanged {
-            stale.push(entry.folder.clone());
+/// What has to be read again, and what is not there any more.
+fn difference(known: &Known, seen: &[Seen]) -> (Vec<String>, Vec<String>) {
+    let places: HashMap<&str, usize> = seen
+        .iter()
+        .enumerate()
+        .map(|(place, entry)| (entry.folder.as_str(), place))
+        .collect();
+    let mut unchanged = vec![false; seen.len()];
+    let mut gone = Vec::new();
+    for (folder, row) in known.iter() {
+        match places.get(folder) {
+            Some(&place) => unchanged[place] = row.says(seen[place].stamp),
+            None => gone.push(folder.to_owned()),
         }
     }
-    if matched == known.len() {
-        return (stale, Vec::new());
-    }
-    let present: std::collections::HashSet<&str> =
-        seen.iter().map(|entry| entry.folder.as_str()).collect();
-    let gone = known
-        .keys()
-        .filter(|folder| !present.contains(folder.as_str()))
-        .cloned()
+    let stale = seen
+        .iter()
+        .zip(unchanged)
+        .filter(|(_, unchanged)| !unchanged)
+        .map(|(entry, _)| entry.folder.clone())
         .collect();
     (stale, gone)
 }
@@ -126,41 +170,40 @@ fn in_two<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> Vec<R> + Sync) -
 }
 
 /// Finds every task folder below `tasks/`, with the stamp of its TASK.md.
-fn survey_disk(tasks: &Path) -> Result<Vec<Seen>> {
-    let mut all = Vec::new();
-    for project in folder_names(tasks) {
-        let names = folder_names(&tasks.join(&project));
-        let folders: Vec<String> = names
-            .iter()
-            .map(|name| format!("{project}/{name}"))
-            .collect();
-        all.extend(in_two(&folders, |part| stat_part(tasks, part)));
-    }
-    Ok(all)
-}
-
-fn stat_part(tasks: &Path, folders: &[String]) -> Vec<Seen> {
-    let Ok(root) = rustix::fs::openat(
-        CWD,
-        tasks,
-        OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    ) else {
-        return Vec::new();
+fn survey_disk(tasks: &Path) -> Vec<Seen> {
+    let open = |path: &Path| {
+        rustix::fs::openat(
+            CWD,
+            path,
+            OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
     };
-    let mut seen = Vec::with_capacity(folders.len());
-    for folder in folders {
-        let stamp = stamp_at(&root, &format!("{folder}/TASK.md"));
-        if stamp.is_some() {
-            seen.push(Seen {
-                folder: folder.clone(),
-                stamp,
-            });
-        } else {
-            look_deeper(tasks, &root, folder, 0, &mut seen);
+    let mut all = Vec::new();
+    let Ok(root) = open(tasks) else {
+        return all;
+    };
+    let mut path = Vec::new();
+    for project in folder_names(tasks) {
+        let folder = tasks.join(&project);
+        let Ok(below) = open(&folder) else { continue };
+        for name in folder_names(&folder) {
+            // Written in place and relative to its project: this is done for every task at every list.
+            path.clear();
+            path.extend_from_slice(name.as_bytes());
+            path.extend_from_slice(b"/TASK.md\0");
+            let stamp = CStr::from_bytes_with_nul(&path)
+                .ok()
+                .and_then(|path| stamp_at(&below, path));
+            let folder = format!("{project}/{name}");
+            if stamp.is_some() {
+                all.push(Seen { folder, stamp });
+            } else {
+                look_deeper(tasks, &root, &folder, 0, &mut all);
+            }
         }
     }
-    seen
+    all
 }
 
 /// Folders named after a branch nest where the branch has slashes; a journal alone is a damaged task.
@@ -172,12 +215,12 @@ fn look_deeper(
     seen: &mut Vec<Seen>,
 ) {
     const DEEPEST_BRANCH: usize = 8;
-    if stamp_at(root, &format!("{folder}/TASK.md")).is_some()
-        || stamp_at(root, &format!("{folder}/history.jsonl")).is_some()
+    if stamp_at(root, format!("{folder}/TASK.md")).is_some()
+        || stamp_at(root, format!("{folder}/history.jsonl")).is_some()
     {
         seen.push(Seen {
             folder: folder.to_owned(),
-            stamp: stamp_at(root, &format!("{folder}/TASK.md")),
+            stamp: stamp_at(root, format!("{folder}/TASK.md")),
         });
         return;
     }
@@ -188,7 +231,7 @@ fn look_deeper(
     }
 }
 
-fn stamp_at(root: &rustix::fd::OwnedFd, path: &str) -> Option<Stamp> {
+fn stamp_at(root: &rustix::fd::OwnedFd, path: impl rustix::path::Arg) -> Option<Stamp> {
     let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some(stamp_of(&stat))
 }
