@@ -265,7 +265,11 @@ fn draft(number: usize) -> Task {
 }
 
 fn body(number: usize) -> String {
-    let other = key(number.saturating_sub(1).max(1));
+    // One in five names another task, which is a link to it.
+    let other = match number % 5 {
+        0 => key(number - 1),
+        _ => "the pull request of last spring".into(),
+    };
     format!(
         "\n## Context\n\nTenant {number} reports that what worked last week now fails in about one of a hundred \
          requests. The logs show a timeout between the gateway and the service, always after a deployment, \

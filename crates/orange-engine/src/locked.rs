@@ -233,7 +233,7 @@ impl LockedTask {
                 turned_down.extend(reason.clone());
                 reason
             };
-            snapshot.reconcile(&place, witness, now, &mut refuse)
+            snapshot.reconcile(&place, &|| witness, now, &mut refuse)
         };
         let mut truth = match verdict {
             Ok(truth) => truth,

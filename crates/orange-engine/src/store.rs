@@ -179,8 +179,8 @@ impl Store {
             Ok(snapshot) => snapshot,
             Err(error) => return damaged_entry(&place, error.message),
         };
-        let witness = lock::read_witness(&place.path);
-        let verdict = snapshot.reconcile(&place, witness, Timestamp::now(), &mut |_, _| None);
+        let witness = || lock::read_witness(&place.path);
+        let verdict = snapshot.reconcile(&place, &witness, Timestamp::now(), &mut |_, _| None);
         match verdict {
             Ok(truth) => snapshot.entry(&place, truth),
             Err(broken) => Entry {
@@ -243,7 +243,7 @@ impl Snapshot {
     pub fn reconcile(
         &self,
         place: &Place,
-        witness: Option<lock::Witness>,
+        witness: &dyn Fn() -> Option<lock::Witness>,
         now: Timestamp,
         refuse: &mut dyn FnMut(orange_core::task::Field, &Task) -> Option<String>,
     ) -> std::result::Result<Reconciled, Broken> {
@@ -252,7 +252,9 @@ impl Snapshot {
             project: &place.project,
             modified: self.modified,
             // Without a witness nothing speaks against a journal that lost its end.
-            journal_shrunk: witness.is_none_or(|seen| self.journal_bytes < seen.journal_bytes),
+            journal_shrunk: &|| {
+                witness().is_none_or(|seen| self.journal_bytes < seen.journal_bytes)
+            },
         };
         let file = self.file.as_ref().map_err(Clone::clone);
         reconcile(file, &self.history, folder, now, refuse)
@@ -268,7 +270,6 @@ impl Snapshot {
             attention: attention(&self.history),
             mentions: mentions(&truth.task, self.body()),
             damaged: truth.broken.map(|broken| broken.to_string()),
-            unadopted: truth.unadopted,
             task: truth.task,
             stamp: self.stamp,
             read_at: self.read_at,
@@ -304,7 +305,6 @@ fn damaged_entry(place: &Place, reason: String) -> Entry {
         task,
         damaged: Some(reason),
         attention: None,
-        unadopted: true,
         mentions: Vec::new(),
         stamp: None,
         read_at: 0,
@@ -334,7 +334,14 @@ pub fn attention(history: &History) -> Option<String> {
 
 /// Keys that the Context names, for `referenced_by`.
 fn mentions(task: &Task, body: &str) -> Vec<(String, Key)> {
-    if !body.contains("TASK-") {
+    // Reading Markdown costs far more than looking for the letters; a task that names only itself needs neither.
+    let own = task.key.map(|key| key.to_string()).unwrap_or_default();
+    let is_own = |at: usize| {
+        let rest = body[at..].strip_prefix(&own);
+        !body[..at].ends_with(':')
+            && rest.is_some_and(|rest| !own.is_empty() && !rest.starts_with(char::is_alphanumeric))
+    };
+    if body.match_indices("TASK-").all(|(at, _)| is_own(at)) {
         return Vec::new();
     }
     let Some(section) = orange_core::artifact::section(body, "Context") else {

@@ -58,8 +58,8 @@ impl Engine {
     /// One task. Its files are put in order first, if need be and possible.
     pub fn view(&mut self, place: Place) -> Result<TaskView> {
         let snapshot = self.store.read(&place)?;
-        let witness = lock::read_witness(&place.path);
-        let truth = snapshot.reconcile(&place, witness, self.now(), &mut |_, _| None);
+        let witness = || lock::read_witness(&place.path);
+        let truth = snapshot.reconcile(&place, &witness, self.now(), &mut |_, _| None);
         let needs_order = truth
             .as_ref()
             .is_ok_and(|truth| truth.rewrite && truth.broken.is_none())
@@ -84,9 +84,9 @@ impl Engine {
 
     fn view_as_is(&mut self, place: Place) -> Result<TaskView> {
         let snapshot = self.store.read(&place)?;
-        let witness = lock::read_witness(&place.path);
+        let witness = || lock::read_witness(&place.path);
         let truth = snapshot
-            .reconcile(&place, witness, self.now(), &mut |_, _| None)
+            .reconcile(&place, &witness, self.now(), &mut |_, _| None)
             .map_err(|broken| crate::locked::damaged(&place, &broken))?;
         let task = truth.task;
         let references = |list: &[String]| list.to_vec();
