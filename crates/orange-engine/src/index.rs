@@ -1,6 +1,7 @@
 //! index.db: a cache of every frontmatter, for fast lists and look-ups. It may be deleted at any time:
 //! whatever is missing, corrupt, locked or of another version is rebuilt from the task folders.
 
+mod line;
 pub mod query;
 pub mod refresh;
 
@@ -14,30 +15,19 @@ use std::time::Duration;
 
 /// Raised whenever the tables below change; another number means: rebuild. The fields are part of it,
 /// because [`packed`] knows them by their order only.
-const VERSION: i64 = 2 * 1000 + Field::ALL.len() as i64;
+const VERSION: i64 = 3 * 1000 + Field::ALL.len() as i64;
 
-/// What lists and refreshes read comes first: SQLite finds a column by stepping over those before it.
 const TABLES: &str = "
 CREATE TABLE tasks (
     number       INTEGER PRIMARY KEY,
+    line         BLOB NOT NULL,
     folder       TEXT NOT NULL,
-    mtime        INTEGER,
-    size         INTEGER,
-    inode        INTEGER,
-    indexed_at   INTEGER NOT NULL,
     id           TEXT NOT NULL,
     key_number   INTEGER,
     project      TEXT NOT NULL,
     branch       TEXT NOT NULL,
     status       TEXT NOT NULL,
     summary      TEXT NOT NULL,
-    priority     INTEGER NOT NULL,
-    updated_second INTEGER NOT NULL,
-    damaged      TEXT,
-    attention    TEXT,
-    queue        TEXT NOT NULL,
-    category     TEXT NOT NULL,
-    tags         TEXT NOT NULL,
     workspace    TEXT,
     tmux_session TEXT,
     parent_project TEXT,
@@ -100,7 +90,6 @@ pub struct Entry {
     pub task: Task,
     pub damaged: Option<String>,
     pub attention: Option<String>,
-    pub unadopted: bool,
     /// Keys that the task's Context mentions.
     pub mentions: Vec<(String, Key)>,
     pub stamp: Option<Stamp>,
@@ -282,28 +271,17 @@ fn put(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
         .and_then(|parent| read_stored(&task.project, parent));
     let number = transaction
         .prepare_cached(
-            "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,
-                                       ?17,?18,?19,?20,?21,?22,?23,?24,?25)",
+            "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
         )?
         .insert(params![
+            line::write(entry),
             entry.folder,
-            entry.stamp.map(|stamp| stamp.mtime),
-            entry.stamp.map(|stamp| stamp.size),
-            entry.stamp.map(|stamp| stamp.inode),
-            entry.read_at,
             task.id,
             task.key.map(|key| key.0),
             task.project,
             task.branch,
             task.status.as_str(),
             task.summary,
-            task.priority as i64,
-            task.updated_at.as_second(),
-            entry.damaged,
-            entry.attention,
-            task.queue.as_str(),
-            task.category.as_str(),
-            task.tags.join("\n"),
             task.workspace,
             task.tmux_session,
             parent.as_ref().map(|(project, _)| project),
@@ -347,16 +325,16 @@ fn links_of(entry: &Entry) -> Vec<(&'static str, String, Key)> {
 
 /// The values of all fields as JSON, a line each, in the frontmatter's order; what is null is empty.
 fn packed(task: &Task) -> String {
-    let mut text = String::with_capacity(512);
+    let mut text = Vec::with_capacity(512);
     for field in Field::ALL {
         match task.get(*field) {
             Value::Null => {}
-            // JSON has no line end outside of strings, and escapes it inside.
-            value => text.push_str(&value.to_string()),
+            // JSON has no line end outside of strings, and escapes it inside. Writing to memory cannot fail.
+            value => drop(serde_json::to_writer(&mut text, &value)),
         }
-        text.push('\n');
+        text.push(b'\n');
     }
-    text
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// All fields in the frontmatter's order, as one JSON object.

@@ -1,5 +1,6 @@
 //! Questions to the index: one task by any of its names, lists, links, who holds a slot.
 
+use super::line::Line;
 use super::refresh::Known;
 use super::{Index, failed, unpacked};
 use crate::error::Result;
@@ -39,8 +40,6 @@ fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
 /// A line of `task list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// The index's own number of the task.
-    pub(super) number: i64,
     pub folder: String,
     pub id: String,
     pub key: Option<Key>,
@@ -255,18 +254,23 @@ impl Index {
 
     /// One pass over all tasks: what a refresh has to know of each, and those the filter lets through.
     fn scan(&self, filter: &Filter) -> rusqlite::Result<(Known, Vec<Listed>)> {
-        let fields = if filter.with_fields { "fields" } else { "''" };
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT folder, mtime, size, inode, indexed_at, id, key_number, project, branch, status, summary,
-                    priority, updated_second, damaged, attention, queue, category, tags, number, {fields}
-             FROM tasks"
-        ))?;
-        let mut rows = query.query([])?;
         let (mut known, mut kept) = (Known::default(), Vec::new());
-        while let Some(row) = rows.next()? {
-            known.push(row)?;
-            if keeps(filter, row)? {
-                kept.push(listed(row)?);
+        let filter = Filter {
+            search: filter.search.as_ref().map(|text| text.to_lowercase()),
+            ..filter.clone()
+        };
+        self.each_line(|line| {
+            known.push(&line);
+            if keeps(&filter, &line) {
+                kept.push(listed(&line));
+            }
+        })?;
+        if filter.with_fields {
+            let mut query = self
+                .connection
+                .prepare_cached("SELECT fields FROM tasks WHERE folder = ?1")?;
+            for task in &mut kept {
+                task.fields = query.query_row([&task.folder], |row| Ok(unpacked(text(row)?)))?;
             }
         }
         Ok((known, kept))
@@ -276,7 +280,7 @@ impl Index {
         let waiting = self.open_blockers().map_err(|error| failed(&error))?;
         for row in &mut rows {
             if row.status == Status::Pending.as_str()
-                && let Some(open) = waiting.get(&row.number)
+                && let Some(open) = waiting.get(&row.folder)
             {
                 row.waits_for = open
                     .iter()
@@ -325,10 +329,10 @@ impl Index {
     }
 
     /// For every pending task with blockers that are not over: those blockers.
-    fn open_blockers(&self) -> rusqlite::Result<HashMap<i64, Vec<Linked>>> {
-        let mut waiting: HashMap<i64, Vec<Linked>> = HashMap::new();
+    fn open_blockers(&self) -> rusqlite::Result<HashMap<String, Vec<Linked>>> {
+        let mut waiting: HashMap<String, Vec<Linked>> = HashMap::new();
         let mut query = self.connection.prepare_cached(
-            "SELECT links.task, target_project, target_key, blocker.status, own.project
+            "SELECT own.folder, target_project, target_key, blocker.status, own.project
              FROM links INDEXED BY idx_links_blockers
              CROSS JOIN tasks AS own ON own.number = links.task AND own.status = 'pending'
              LEFT JOIN tasks AS blocker
@@ -378,93 +382,53 @@ fn attention_order(status: &str) -> u64 {
         .unwrap_or(ORDER.len()) as u64
 }
 
-pub(super) fn text<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r str> {
-    row.get_ref(column)?.as_str().map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(
-            column,
-            rusqlite::types::Type::Text,
-            Box::new(error),
-        )
+fn text<'r>(row: &'r Row<'_>) -> rusqlite::Result<&'r str> {
+    row.get_ref(0)?.as_str().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
     })
 }
 
-fn keeps(filter: &Filter, row: &Row<'_>) -> rusqlite::Result<bool> {
-    let among = |column: usize, wanted: &[String]| -> rusqlite::Result<bool> {
-        if wanted.is_empty() {
-            return Ok(true);
-        }
-        let value = text(row, column)?;
-        Ok(wanted.iter().any(|word| word == value))
+/// The filter's search is in lower case.
+fn keeps(filter: &Filter, line: &Line<'_>) -> bool {
+    let among = |wanted: &[String], value: &str| {
+        wanted.is_empty() || wanted.iter().any(|word| word == value)
     };
-    if !among(7, &filter.projects)?
-        || !among(9, &filter.statuses)?
-        || !among(15, &filter.queues)?
-        || !among(16, &filter.categories)?
-    {
-        return Ok(false);
-    }
-    let damaged = row
-        .get_ref(13)?
-        .as_str_or_null()
-        .is_ok_and(|damage| damage.is_some());
-    if !filter.all && filter.statuses.is_empty() && !damaged && is_over(text(row, 9)?) {
-        return Ok(false);
-    }
-    if !filter.priorities.is_empty() {
-        let priority: i64 = row.get(11)?;
-        if !filter
-            .priorities
-            .iter()
-            .any(|wanted| *wanted as i64 == priority)
-        {
-            return Ok(false);
-        }
-    }
-    if !filter.tags.is_empty() {
-        let tags = text(row, 17)?;
-        if !filter
-            .tags
-            .iter()
-            .all(|wanted| tags.lines().any(|tag| tag == wanted))
-        {
-            return Ok(false);
-        }
-    }
-    match &filter.search {
-        None => Ok(true),
-        Some(wanted) => matches_search(row, &wanted.to_lowercase()),
-    }
+    let hidden =
+        !filter.all && filter.statuses.is_empty() && line.damaged.is_none() && is_over(line.status);
+    let urgent_enough = filter.priorities.is_empty()
+        || (filter.priorities.iter()).any(|wanted| *wanted as i64 == line.priority);
+    let tagged = (filter.tags.iter()).all(|wanted| line.tags.lines().any(|tag| tag == wanted));
+    among(&filter.projects, line.project)
+        && among(&filter.statuses, line.status)
+        && among(&filter.queues, line.queue)
+        && among(&filter.categories, line.category)
+        && !hidden
+        && urgent_enough
+        && tagged
+        && (filter.search.as_ref()).is_none_or(|wanted| matches_search(line, wanted))
 }
 
-fn matches_search(row: &Row<'_>, wanted: &str) -> rusqlite::Result<bool> {
-    let key = row
-        .get::<_, Option<u32>>(6)?
-        .map(|number| Key(number).to_string());
-    let mut texts = vec![text(row, 10)?, text(row, 8)?, text(row, 5)?, text(row, 17)?];
-    texts.extend(key.as_deref());
-    Ok(texts
+fn matches_search(line: &Line<'_>, wanted: &str) -> bool {
+    let key = line.key.map(|key| key.to_string()).unwrap_or_default();
+    [line.summary, line.branch, line.id, line.tags, &key]
         .iter()
-        .any(|text| text.to_lowercase().contains(wanted)))
+        .any(|text| text.to_lowercase().contains(wanted))
 }
 
-fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
-    Ok(Listed {
-        number: row.get(18)?,
-        folder: row.get(0)?,
-        id: row.get(5)?,
-        key: row.get::<_, Option<u32>>(6)?.map(Key),
-        project: row.get(7)?,
-        branch: row.get(8)?,
-        status: row.get(9)?,
-        summary: row.get(10)?,
-        priority: row.get(11)?,
-        updated_second: row.get(12)?,
-        damaged: row.get(13)?,
-        attention: row.get(14)?,
+fn listed(line: &Line<'_>) -> Listed {
+    Listed {
+        folder: line.folder.to_owned(),
+        id: line.id.to_owned(),
+        key: line.key,
+        project: line.project.to_owned(),
+        branch: line.branch.to_owned(),
+        status: line.status.to_owned(),
+        summary: line.summary.to_owned(),
+        priority: line.priority,
+        updated_second: line.updated_second,
+        damaged: line.damaged.map(str::to_owned),
+        attention: line.attention.map(str::to_owned),
         waits_for: Vec::new(),
-        fields: match text(row, 19)? {
-            "" => String::new(),
-            values => unpacked(values),
-        },
-    })
+        fields: String::new(),
+    }
 }

@@ -1,10 +1,9 @@
 //! Bringing the index up to date: look at every TASK.md's (mtime, size, inode), re-read what changed.
 
-use super::query::text;
+use super::line::{self, Line};
 use super::{Entry, Index, Stamp, failed};
 use crate::error::Result;
 use crate::store::Store;
-use rusqlite::Row;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -40,23 +39,13 @@ struct KnownRow {
 }
 
 impl Known {
-    /// Takes up a row whose first columns are folder, mtime, size, inode, indexed_at.
-    pub(super) fn push(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
-        self.names.push_str(text(row, 0)?);
-        let stamp = match row.get(1)? {
-            Some(mtime) => Some(Stamp {
-                mtime,
-                size: row.get(2)?,
-                inode: row.get(3)?,
-            }),
-            None => None,
-        };
+    pub(super) fn push(&mut self, line: &Line<'_>) {
+        self.names.push_str(line.folder);
         self.rows.push(KnownRow {
             end: self.names.len(),
-            stamp,
-            indexed_at: row.get(4)?,
+            stamp: line.stamp,
+            indexed_at: line.indexed_at,
         });
-        Ok(())
     }
 
     fn iter(&self) -> impl Iterator<Item = (&str, &KnownRow)> {
@@ -81,16 +70,23 @@ impl Index {
     pub fn refresh(&mut self, store: &Store) -> Result<usize> {
         self.refreshed(store, |index| {
             let mut known = Known::default();
-            let mut query = index
-                .connection
-                .prepare_cached("SELECT folder, mtime, size, inode, indexed_at FROM tasks")?;
-            let mut rows = query.query([])?;
-            while let Some(row) = rows.next()? {
-                known.push(row)?;
-            }
+            index.each_line(|line| known.push(&line))?;
             Ok((known, ()))
         })
         .map(|(count, ())| count)
+    }
+
+    /// Goes through all tasks.
+    pub(super) fn each_line(&self, mut look: impl FnMut(Line<'_>)) -> rusqlite::Result<()> {
+        let mut query = self.connection.prepare_cached("SELECT line FROM tasks")?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            // A line that makes no sense is as good as none: its folder is read again.
+            if let Some(line) = row.get_ref(0)?.as_blob().ok().and_then(line::read) {
+                look(line);
+            }
+        }
+        Ok(())
     }
 
     /// Reads the index while another thread looks at the disk. Should they differ, the index is brought up to
