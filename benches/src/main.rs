@@ -76,6 +76,9 @@ fn bench(arguments: &[String]) -> Result<()> {
     let report = Report::new(rows, &scratch);
     std::io::stdout().write_all(report.table().as_bytes())?;
     if let Some(path) = write {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
         std::fs::write(&path, report.document())?;
     }
     Ok(())

@@ -122,8 +122,8 @@ impl Index {
     pub fn slot_holders(&self, project: &str) -> Result<Vec<Found>> {
         let rows = self.many(
             &format!(
-                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND workspace IS NOT NULL
-                 ORDER BY key_number"
+                "SELECT {FOUND} FROM tasks INDEXED BY idx_tasks_workspace
+                 WHERE project = ?1 AND workspace IS NOT NULL ORDER BY key_number"
             ),
             params![project],
         )?;
