@@ -79,13 +79,15 @@ impl Engine {
         locked.settle(self)?;
         locked.note_changed_context(self)?;
         locked.finish_hooks(self)?;
+        locked.index(self)?;
         locked.unmark(self);
         Ok(locked)
     }
 }
 
 impl LockedTask {
-    /// Journals events and writes TASK.md accordingly. The mark stays until [`LockedTask::unmark`].
+    /// Journals events and writes TASK.md accordingly. The index does not know of it yet, and the mark stays
+    /// until [`LockedTask::unmark`].
     pub fn commit(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
         self.mark(engine)?;
         self.append(events)?;
@@ -126,8 +128,6 @@ impl LockedTask {
         crash_point("hooks.journalled");
         if changes_fields {
             self.settle(engine)?;
-        } else {
-            self.index(engine)?;
         }
         Ok(())
     }
@@ -206,7 +206,7 @@ impl LockedTask {
             }
         }
         discard(merged);
-        self.index(engine)
+        Ok(())
     }
 
     fn content(&self) -> Result<Option<Vec<u8>>> {
@@ -445,8 +445,8 @@ impl LockedTask {
         }
     }
 
-    /// The index and the witness follow what was written.
-    fn index(&mut self, engine: &mut Engine) -> Result<()> {
+    /// The index and the witness follow what was written, once all of it is.
+    pub(crate) fn index(&mut self, engine: &mut Engine) -> Result<()> {
         let witness = Witness {
             revision: self.task.revision,
             journal_bytes: self.journal_bytes,

@@ -93,6 +93,7 @@ impl Engine {
         }
         locked.commit(self, events)?;
         locked.finish_hooks(self)?;
+        locked.index(self)?;
         locked.unmark(self);
         Ok(())
     }
