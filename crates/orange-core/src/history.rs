@@ -88,38 +88,103 @@ pub struct ArchiveSection {
 }
 
 /// One line of the journal. A flat record, because that is what stands in the file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
     #[serde(rename = "type")]
     pub kind: EventType,
-    #[serde(alias = "at")]
     pub timestamp: Timestamp,
     /// Present on every event that changes a field; counts them from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// Ties a status change to what is journalled of its hooks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub transition: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hook: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The hooks that have to be carried out after a status change, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub archive: Vec<ArchiveSection>,
     /// The new value of every field this event changes.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[serde(skip_serializing_if = "Map::is_empty")]
     pub fields: FieldMap,
     #[serde(flatten)]
     pub details: Map<String, Value>,
+}
+
+/// The names of an event's members; what we do not know is a detail.
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum Member {
+    Type,
+    #[serde(alias = "at")]
+    Timestamp,
+    Revision,
+    By,
+    Transition,
+    From,
+    To,
+    Hook,
+    Reason,
+    Hooks,
+    Archive,
+    Fields,
+    Other(String),
+}
+
+/// By hand: a derived reader of a flattened struct copies every line once more, and all journals are read when
+/// the index is lost.
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EventVisitor)
+    }
+}
+
+struct EventVisitor;
+
+impl<'de> serde::de::Visitor<'de> for EventVisitor {
+    type Value = Event;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an event")
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Event, A::Error> {
+        use serde::de::Error;
+        let (mut kind, mut timestamp) = (None, None);
+        let mut event = Event::new(EventType::Other(String::new()), Timestamp::UNIX_EPOCH);
+        while let Some(member) = map.next_key()? {
+            match member {
+                Member::Type => kind = Some(map.next_value()?),
+                Member::Timestamp => timestamp = Some(map.next_value()?),
+                Member::Revision => event.revision = map.next_value()?,
+                Member::By => event.by = map.next_value()?,
+                Member::Transition => event.transition = map.next_value()?,
+                Member::From => event.from = map.next_value()?,
+                Member::To => event.to = map.next_value()?,
+                Member::Hook => event.hook = map.next_value()?,
+                Member::Reason => event.reason = map.next_value()?,
+                Member::Hooks => event.hooks = map.next_value()?,
+                Member::Archive => event.archive = map.next_value()?,
+                Member::Fields => event.fields = map.next_value()?,
+                Member::Other(name) => {
+                    event.details.insert(name, map.next_value()?);
+                }
+            }
+        }
+        event.kind = kind.ok_or_else(|| A::Error::missing_field("type"))?;
+        event.timestamp = timestamp.ok_or_else(|| A::Error::missing_field("timestamp"))?;
+        Ok(event)
+    }
 }
 
 impl Event {

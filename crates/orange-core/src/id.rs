@@ -20,6 +20,9 @@ pub struct Key(pub u32);
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.width().is_none() && f.precision().is_none() {
+            return write!(f, "TASK-{:03}", self.0);
+        }
         f.pad(&format!("TASK-{:03}", self.0))
     }
 }

@@ -11,14 +11,14 @@ use crate::yaml::Node;
 use serde_json::Value;
 
 /// What is known of a task's folder besides its two files.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Folder<'a> {
     /// Relative to the project's folder; older homes nest by branch.
     pub name: &'a str,
     pub project: &'a str,
     pub modified: Timestamp,
-    /// The journal is shorter than it once was.
-    pub journal_shrunk: bool,
+    /// Is the journal shorter than it once was? Only asked when TASK.md is ahead of it.
+    pub journal_shrunk: &'a dyn Fn() -> bool,
 }
 
 /// Why a TASK.md cannot be used as it is.
@@ -101,7 +101,7 @@ pub fn reconcile(
         Err(broken) => return rebuilt(own, latest, broken, now),
     };
     let (found, problems) = read_fields(file, folder);
-    let lost = has_gap(own) || (found.revision > latest.revision && folder.journal_shrunk);
+    let lost = has_gap(own) || (found.revision > latest.revision && (folder.journal_shrunk)());
     if lost && problems.is_empty() {
         return journal_lost(found, &latest, now);
     }
@@ -491,7 +491,7 @@ pub fn differing_fields(file: &TaskFile, task: &Task) -> Vec<Field> {
         name: "",
         project: &task.project,
         modified: Timestamp::UNIX_EPOCH,
-        journal_shrunk: false,
+        journal_shrunk: &|| false,
     };
     let (found, problems) = read_fields(file, folder);
     let unset = Task::default();

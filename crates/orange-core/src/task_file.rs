@@ -338,6 +338,9 @@ fn is_fence(line: &str) -> bool {
 }
 
 fn is_conflict_marker(line: &str) -> bool {
+    if !line.starts_with(['<', '|', '=', '>']) {
+        return false;
+    }
     let markers = ["<<<<<<<", "|||||||", "=======", ">>>>>>>"];
     let rest = markers.iter().find_map(|marker| line.strip_prefix(marker));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))

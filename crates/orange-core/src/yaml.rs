@@ -4,6 +4,8 @@ mod emit;
 
 pub use emit::{emit_block, emit_entry, to_yaml_inline};
 
+mod simple;
+
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use serde_json::{Number, Value};
 use std::collections::{HashMap, HashSet};
@@ -175,6 +177,13 @@ pub fn skip_properties(text: &str, from: usize) -> usize {
 /// Reads the one document in `text[part]`; `None` if there is nothing but blanks and comments.
 /// Spans and line numbers count in the whole `text`.
 pub fn read(text: &str, part: Range<usize>) -> Result<Option<Node>, YamlError> {
+    match simple::read(text, part.clone()) {
+        Some(node) => Ok(Some(node)),
+        None => read_fully(text, part),
+    }
+}
+
+fn read_fully(text: &str, part: Range<usize>) -> Result<Option<Node>, YamlError> {
     let source = text.get(part.clone()).unwrap_or_default();
     // Identity for ASCII, which is nearly every file, as the parser counts characters.
     let offsets = (!source.is_ascii()).then(|| source.char_indices().map(|(at, _)| at).collect());

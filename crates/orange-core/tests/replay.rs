@@ -86,7 +86,7 @@ impl Files {
             name: "abc",
             project: "shop",
             modified: at(0),
-            journal_shrunk: shrunk,
+            journal_shrunk: &|| shrunk,
         };
         reconcile(
             Ok(&self.file),

@@ -26,7 +26,6 @@ use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
 use orange_core::workflow::{Actor, Role};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 /// Who runs the command, as the front end found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,8 +61,6 @@ pub struct Engine {
     clock: fn() -> Timestamp,
     config: Option<Config>,
     index: Option<Index>,
-    /// When the index was last compared with the disk.
-    looked: Option<Instant>,
     database: Option<Database>,
     notices: Vec<String>,
     stamps: u32,
@@ -79,7 +76,6 @@ impl Engine {
             clock: settings.clock,
             config: None,
             index: None,
-            looked: None,
             database: None,
             notices: Vec::new(),
             stamps: 0,
@@ -152,14 +148,11 @@ impl Engine {
             .ok_or_else(|| Error::new(Code::Failed, "the index is not open"))
     }
 
-    /// The index after a look at every TASK.md. One look serves all questions of a moment.
+    /// The index after a look at every TASK.md.
     pub(crate) fn fresh_index(&mut self) -> Result<&Index> {
-        const MOMENT: Duration = Duration::from_millis(100);
-        if self.looked.is_none_or(|then| then.elapsed() > MOMENT) {
-            self.index()?.refresh()?;
-            self.looked = Some(Instant::now());
-        }
-        self.index()
+        let index = self.index()?;
+        index.freshen()?;
+        Ok(index)
     }
 
     pub(crate) fn database(&mut self) -> Result<&mut Database> {

@@ -1,69 +1,23 @@
 //! index.db: a cache of every frontmatter, for fast lists and look-ups. It may be deleted at any time:
 //! whatever is missing, corrupt, locked or of another version is rebuilt from the task folders.
 
+mod line;
 pub mod list;
 pub mod query;
 pub mod refresh;
+mod rows;
+
+pub use rows::fields_json;
 
 use crate::error::{Code, Error, Result};
 use crate::store::Store;
-use orange_core::id::{Key, read_stored};
-use orange_core::task::{Field, Task};
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, params};
-use std::cell::RefCell;
+use orange_core::id::Key;
+use orange_core::task::Task;
+use rows::{VERSION, create_tables, try_store};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// Raised whenever the tables below change; another number means: rebuild.
-const VERSION: i64 = 1;
-
-const SCHEMA: &str = "
-CREATE TABLE tasks (
-    folder       TEXT PRIMARY KEY,
-    id           TEXT NOT NULL,
-    key_number   INTEGER,
-    project      TEXT NOT NULL,
-    branch       TEXT NOT NULL,
-    status       TEXT NOT NULL,
-    summary      TEXT NOT NULL,
-    priority     INTEGER NOT NULL,
-    queue        TEXT NOT NULL,
-    category     TEXT NOT NULL,
-    workspace    TEXT,
-    tmux_session TEXT,
-    parent_project TEXT,
-    parent_key   INTEGER,
-    tags         TEXT NOT NULL,
-    created_at   TEXT NOT NULL,
-    updated_at   TEXT NOT NULL,
-    updated_second INTEGER NOT NULL,
-    damaged      TEXT,
-    attention    TEXT,
-    unadopted    INTEGER NOT NULL,
-    fields       TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX idx_tasks_status ON tasks(status);
-CREATE INDEX idx_tasks_project ON tasks(project, key_number);
-CREATE INDEX idx_tasks_id ON tasks(id);
-CREATE INDEX idx_tasks_branch ON tasks(project, branch);
-CREATE INDEX idx_tasks_parent ON tasks(parent_project, parent_key) WHERE parent_key IS NOT NULL;
-CREATE INDEX idx_tasks_workspace ON tasks(project, workspace) WHERE workspace IS NOT NULL;
-CREATE TABLE stamps (
-    folder     TEXT PRIMARY KEY,
-    mtime      INTEGER NOT NULL,
-    size       INTEGER NOT NULL,
-    inode      INTEGER NOT NULL,
-    indexed_at INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE links (
-    folder         TEXT NOT NULL,
-    kind           TEXT NOT NULL,
-    target_project TEXT NOT NULL,
-    target_key     INTEGER NOT NULL,
-    PRIMARY KEY (folder, kind, target_project, target_key)
-) WITHOUT ROWID;
-CREATE INDEX idx_links_target ON links(target_project, target_key, kind);
-";
+use std::time::{Duration, Instant};
 
 /// How a file looked when it was read. Equal stamps, old enough, mean: nothing to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +36,6 @@ pub struct Entry {
     pub task: Task,
     pub damaged: Option<String>,
     pub attention: Option<String>,
-    pub unadopted: bool,
     /// Keys that the task's Context mentions.
     pub mentions: Vec<(String, Key)>,
     pub stamp: Option<Stamp>,
@@ -94,6 +47,8 @@ pub struct Entry {
 pub struct Index {
     connection: RefCell<Connection>,
     store: Store,
+    /// When it was last compared with the disk.
+    looked: Cell<Option<Instant>>,
 }
 
 /// A connection, and whether its tables are still empty.
@@ -110,6 +65,7 @@ impl Index {
         let index = Index {
             connection: RefCell::new(opened.connection),
             store: store.clone(),
+            looked: Cell::new(None),
         };
         if opened.empty {
             index.refresh()?;
@@ -203,6 +159,8 @@ fn open_file(path: &Path) -> rusqlite::Result<Opened> {
     connection.pragma_update(None, "synchronous", "OFF")?;
     let mut empty = false;
     if version != VERSION {
+        // Lists read most of it: larger pages mean fewer calls.
+        connection.pragma_update(None, "page_size", 16384)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         empty = create_tables(&mut connection)?;
     }
@@ -218,158 +176,6 @@ fn open_in_memory(error: &rusqlite::Error) -> Result<Opened> {
         connection,
         empty: true,
     })
-}
-
-/// One transaction: another process sees the old tables or the new ones, never none. False when another
-/// process was quicker.
-fn create_tables(connection: &mut Connection) -> rusqlite::Result<bool> {
-    let transaction =
-        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if version == VERSION {
-        return Ok(false);
-    }
-    let old: Vec<String> = transaction
-        .prepare(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-        )?
-        .query_map([], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    for table in old {
-        transaction.execute_batch(&format!("DROP TABLE \"{}\"", table.replace('"', "\"\"")))?;
-    }
-    transaction.execute_batch(SCHEMA)?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
-    transaction.commit()?;
-    Ok(true)
-}
-
-fn try_store(
-    connection: &mut Connection,
-    entries: &[Entry],
-    gone: &[String],
-) -> rusqlite::Result<()> {
-    let transaction =
-        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    forget(&transaction, gone)?;
-    for entry in entries {
-        put(&transaction, entry)?;
-    }
-    transaction.commit()
-}
-
-fn forget(transaction: &Transaction<'_>, folders: &[String]) -> rusqlite::Result<()> {
-    for table in ["tasks", "stamps", "links"] {
-        let mut delete =
-            transaction.prepare_cached(&format!("DELETE FROM {table} WHERE folder = ?1"))?;
-        for folder in folders {
-            delete.execute([folder])?;
-        }
-    }
-    Ok(())
-}
-
-fn put(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
-    let task = &entry.task;
-    let parent = task
-        .parent
-        .as_deref()
-        .and_then(|parent| read_stored(&task.project, parent));
-    transaction
-        .prepare_cached(
-            "INSERT OR REPLACE INTO tasks VALUES
-             (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22)",
-        )?
-        .execute(params![
-            entry.folder,
-            task.id,
-            task.key.map(|key| key.0),
-            task.project,
-            task.branch,
-            task.status.as_str(),
-            task.summary,
-            task.priority as i64,
-            task.queue.as_str(),
-            task.category.as_str(),
-            task.workspace,
-            task.tmux_session,
-            parent.as_ref().map(|(project, _)| project),
-            parent.as_ref().map(|(_, key)| key.0),
-            task.tags.join("\n"),
-            task.created_at.to_string(),
-            task.updated_at.to_string(),
-            task.updated_at.as_second(),
-            entry.damaged,
-            entry.attention,
-            entry.unadopted,
-            fields_json(task),
-        ])?;
-    put_links(transaction, entry)?;
-    // A row without a file to look at never matches, and is read again each time.
-    let stamp = entry.stamp.unwrap_or(Stamp {
-        mtime: -1,
-        size: -1,
-        inode: -1,
-    });
-    transaction
-        .prepare_cached("INSERT OR REPLACE INTO stamps VALUES (?1,?2,?3,?4,?5)")?
-        .execute(params![
-            entry.folder,
-            stamp.mtime,
-            stamp.size,
-            stamp.inode,
-            entry.read_at
-        ])?;
-    Ok(())
-}
-
-fn put_links(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached("DELETE FROM links WHERE folder = ?1")?
-        .execute([&entry.folder])?;
-    let task = &entry.task;
-    let stored = |kind: &'static str, references: &[String]| {
-        references
-            .iter()
-            // A reference that is no key at all still counts as open: key 0 never exists.
-            .map(|text| {
-                let (project, key) =
-                    read_stored(&task.project, text).unwrap_or((text.clone(), Key(0)));
-                (kind, project, key)
-            })
-            .collect::<Vec<_>>()
-    };
-    let mut links = stored("blocked_by", &task.blocked_by);
-    links.extend(stored("related_to", &task.related_to));
-    links.extend(
-        entry
-            .mentions
-            .iter()
-            .map(|(project, key)| ("mentions", project.clone(), *key)),
-    );
-    let mut insert =
-        transaction.prepare_cached("INSERT OR IGNORE INTO links VALUES (?1,?2,?3,?4)")?;
-    for (kind, project, key) in links {
-        insert.execute(params![entry.folder, kind, project, key.0])?;
-    }
-    Ok(())
-}
-
-/// All fields in the frontmatter's order, as one JSON object.
-pub fn fields_json(task: &Task) -> String {
-    let mut text = String::with_capacity(1024);
-    text.push('{');
-    for (position, field) in Field::ALL.iter().enumerate() {
-        if position > 0 {
-            text.push(',');
-        }
-        text.push('"');
-        text.push_str(field.name());
-        text.push_str("\":");
-        text.push_str(&task.get(*field).to_string());
-    }
-    text.push('}');
-    text
 }
 
 pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {

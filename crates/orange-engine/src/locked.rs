@@ -3,14 +3,14 @@
 
 mod settle;
 
-pub(crate) use settle::written_fields;
+pub use settle::written_fields;
 
 use crate::effects;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
 use crate::store::lock::{LockError, TaskLock, Witness};
-use crate::store::{PATIENCE, Place, Snapshot, journal, stamp_at};
+use crate::store::{PATIENCE, Place, Snapshot, journal};
 use orange_core::artifact;
 use orange_core::history::{Event, EventType};
 use orange_core::machine;
@@ -27,6 +27,8 @@ pub struct LockedTask {
     /// The files as last read or written.
     snapshot: Snapshot,
     marked: bool,
+    /// Something was written that the index does not know yet.
+    unindexed: bool,
     /// Somebody still writes to a file that was swapped out: the next command has to look again.
     writer_open: bool,
     /// Rebuild what a command alone would not touch (`doctor --repair`).
@@ -86,6 +88,8 @@ impl Engine {
             body: String::new(),
             snapshot,
             marked,
+            // Of what an earlier step left undone the index may be all.
+            unindexed: marked,
             writer_open: false,
             repair,
             place,
@@ -100,17 +104,15 @@ impl Engine {
         locked.settle(self)?;
         locked.note_changed_context(self)?;
         locked.finish_hooks(self)?;
-        if marked {
-            // Of what an earlier step left undone the index may be all.
-            locked.index(self)?;
-        }
+        locked.index(self)?;
         locked.conclude(self);
         Ok(locked)
     }
 }
 
 impl LockedTask {
-    /// Journals events and writes TASK.md accordingly. The mark stays until [`LockedTask::unmark`].
+    /// Journals events and writes TASK.md accordingly. The index does not know of it yet, and the mark stays
+    /// until [`LockedTask::unmark`].
     pub fn commit(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
         self.mark(engine)?;
         self.append(events)?;
@@ -167,12 +169,11 @@ impl LockedTask {
         let changes_fields = events.iter().any(|event| event.revision.is_some());
         self.append(events).map_err(|error| self.happened(error))?;
         crash_point("hooks.journalled");
-        if changes_fields {
-            self.settle(engine)?;
-        } else {
-            self.index(engine)?;
+        self.unindexed = true;
+        match changes_fields {
+            true => self.settle(engine),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// The end of a change: what follows from it elsewhere is seen to while the task is still listed.
@@ -254,8 +255,12 @@ impl LockedTask {
         }
     }
 
-    /// The index and the witness follow what was written.
+    /// The index and the witness follow what was written, once all of it is: the mark leads here whoever
+    /// comes after a process that died before.
     pub(crate) fn index(&mut self, engine: &mut Engine) -> Result<()> {
+        if !self.unindexed {
+            return Ok(());
+        }
         let witness = Witness {
             revision: self.task.revision,
             journal_bytes: self.snapshot.journal_bytes,
@@ -263,10 +268,9 @@ impl LockedTask {
         if let Err(error) = self.lock.set_witness(witness) {
             tracing::warn!(%error, "the lock file could not be written");
         }
-        // Somebody who writes between our reading and this look is newer than `read_at`: read again then.
-        self.snapshot.stamp = stamp_at(&self.place.task_file());
         let entry = self.snapshot.entry_of(&self.place, self.task.clone());
         engine.index()?.store(&[entry], &[]);
+        self.unindexed = false;
         Ok(())
     }
 }

@@ -182,8 +182,8 @@ impl Store {
             Ok(snapshot) => snapshot,
             Err(error) => return damaged_entry(&place, error.message),
         };
-        let witness = lock::read_witness(&place.path);
-        let verdict = snapshot.reconcile(&place, witness, Timestamp::now(), &mut |_, _| None);
+        let witness = || lock::read_witness(&place.path);
+        let verdict = snapshot.reconcile(&place, &witness, Timestamp::now(), &mut |_, _| None);
         match verdict {
             Ok(truth) => snapshot.entry(&place, truth),
             Err(broken) => Entry {
@@ -288,12 +288,14 @@ impl Snapshot {
     pub fn reconcile(
         &self,
         place: &Place,
-        witness: Option<lock::Witness>,
+        witness: &dyn Fn() -> Option<lock::Witness>,
         now: Timestamp,
         refuse: &mut dyn FnMut(orange_core::task::Field, &Task) -> Option<String>,
     ) -> std::result::Result<Reconciled, Broken> {
         let file = self.file.as_ref().map_err(Clone::clone);
-        let folder = self.folder(place, witness);
+        // Without a witness nothing speaks against a journal that lost its end.
+        let shrunk = || witness().is_none_or(|seen| self.journal_bytes < seen.journal_bytes);
+        let folder = self.folder(place, &shrunk);
         reconcile(file, &self.history, folder, now, refuse)
     }
 
@@ -301,14 +303,13 @@ impl Snapshot {
     pub(crate) fn folder<'a>(
         &self,
         place: &'a Place,
-        witness: Option<lock::Witness>,
+        journal_shrunk: &'a dyn Fn() -> bool,
     ) -> Folder<'a> {
         Folder {
             name: &place.name,
             project: &place.project,
             modified: self.modified,
-            // Without a witness nothing speaks against a journal that lost its end.
-            journal_shrunk: witness.is_none_or(|seen| self.journal_bytes < seen.journal_bytes),
+            journal_shrunk,
         }
     }
 
@@ -319,7 +320,6 @@ impl Snapshot {
     fn entry(&self, place: &Place, truth: Reconciled) -> Entry {
         Entry {
             damaged: truth.broken.map(|broken| broken.to_string()),
-            unadopted: truth.unadopted,
             ..self.entry_of(place, truth.task)
         }
     }
@@ -331,7 +331,6 @@ impl Snapshot {
             attention: attention(&self.history),
             mentions: mentions(&task, self.body()),
             damaged: None,
-            unadopted: false,
             task,
             stamp: self.stamp,
             read_at: self.read_at,
@@ -373,7 +372,6 @@ fn damaged_entry(place: &Place, reason: String) -> Entry {
         task,
         damaged: Some(reason),
         attention: None,
-        unadopted: true,
         mentions: Vec::new(),
         stamp: None,
         read_at: 0,
@@ -403,7 +401,14 @@ pub fn attention(history: &History) -> Option<String> {
 
 /// Keys that the Context names, for `referenced_by`.
 fn mentions(task: &Task, body: &str) -> Vec<(String, Key)> {
-    if !body.contains("TASK-") {
+    // Reading Markdown costs far more than looking for the letters; a task that names only itself needs neither.
+    let own = task.key.map(|key| key.to_string()).unwrap_or_default();
+    let is_own = |at: usize| {
+        let rest = body[at..].strip_prefix(&own);
+        !body[..at].ends_with(':')
+            && rest.is_some_and(|rest| !own.is_empty() && !rest.starts_with(char::is_alphanumeric))
+    };
+    if body.match_indices("TASK-").all(|(at, _)| is_own(at)) {
         return Vec::new();
     }
     let Some(section) = orange_core::artifact::section(body, "Context") else {

@@ -96,7 +96,9 @@ impl Engine {
             return Ok(());
         }
         locked.commit(self, events)?;
-        locked.finish_hooks(self)?;
+        let finished = locked.finish_hooks(self);
+        locked.index(self)?;
+        finished?;
         locked.conclude(self);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use crate::error::{Code, Error, Result};
+use crate::index::Index;
 use crate::index::list::{Filter, Listed};
 use crate::index::query::Found;
 use crate::store::{Place, attention, lock};
@@ -53,17 +54,24 @@ impl Engine {
                     .unwrap_or_else(|| Error::new(Code::NotFound, "no such project")));
             }
         }
-        self.fresh_index()?;
-        self.listed(filter)
+        self.ask_index(|index, deleted| index.fresh_list(filter, deleted))
     }
 
     /// The rows of the index as it is.
     pub(crate) fn listed(&mut self, filter: &Filter) -> Result<Vec<Listed>> {
+        self.ask_index(|index, deleted| index.list(filter, deleted))
+    }
+
+    /// Asks the index something for which it has to know what became of deleted tasks.
+    fn ask_index(
+        &mut self,
+        question: impl Fn(&Index, &dyn Fn(&str, Key) -> Option<Status>) -> Result<Vec<Listed>>,
+    ) -> Result<Vec<Listed>> {
         self.index()?;
         let engine = &*self;
         let deleted = |project: &str, key: Key| engine.over_in_trash(project, key);
         match &engine.index {
-            Some(index) => index.list(filter, &deleted),
+            Some(index) => question(index, &deleted),
             None => Ok(Vec::new()),
         }
     }
@@ -71,8 +79,8 @@ impl Engine {
     /// One task. Its files are put in order first, if need be and possible.
     pub fn view(&mut self, place: Place) -> Result<TaskView> {
         let snapshot = self.store.read(&place)?;
-        let witness = lock::read_witness(&place.path);
-        let truth = snapshot.reconcile(&place, witness, self.now(), &mut |_, _| None);
+        let witness = || lock::read_witness(&place.path);
+        let truth = snapshot.reconcile(&place, &witness, self.now(), &mut |_, _| None);
         let needs_order = truth
             .as_ref()
             .is_ok_and(|truth| truth.rewrite && truth.broken.is_none())
@@ -104,9 +112,9 @@ impl Engine {
 
     fn view_as_is(&mut self, place: Place) -> Result<TaskView> {
         let snapshot = self.store.read(&place)?;
-        let witness = lock::read_witness(&place.path);
+        let witness = || lock::read_witness(&place.path);
         let truth = snapshot
-            .reconcile(&place, witness, self.now(), &mut |_, _| None)
+            .reconcile(&place, &witness, self.now(), &mut |_, _| None)
             .map_err(|broken| crate::locked::damaged(&place, &broken))?;
         let task = truth.task;
         let references = |list: &[String]| list.to_vec();

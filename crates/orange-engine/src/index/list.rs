@@ -1,13 +1,16 @@
 //! `task list`: which rows, in which order, and what there is to say about each.
 
 use super::Index;
+use super::line::Line;
 use super::query::is_over;
+use super::refresh::{Known, each_line};
+use super::rows::unpacked;
 use crate::error::Result;
 use orange_core::id::{Key, stored_reference};
 use orange_core::machine::Linked;
 use orange_core::task::{Priority, Status};
-use rusqlite::{Connection, Row};
-use std::collections::{HashMap, HashSet};
+use rusqlite::Connection;
+use std::collections::HashMap;
 
 /// A line of `task list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +51,14 @@ pub struct Filter {
     pub with_fields: bool,
 }
 
+/// What is said of tasks because of others.
+struct Links {
+    /// For every pending task, by its folder, with blockers that are not over: those blockers.
+    waiting: HashMap<String, Vec<Linked>>,
+    /// Keys of parents of which a child was cancelled, with their projects.
+    bereft: HashMap<u32, Vec<String>>,
+}
+
 impl Index {
     /// The tasks a filter lets through, in the order a person wants to see them. `deleted` knows the status
     /// of tasks that are over and in the trash.
@@ -56,18 +67,35 @@ impl Index {
         filter: &Filter,
         deleted: &dyn Fn(&str, Key) -> Option<Status>,
     ) -> Result<Vec<Listed>> {
-        let waiting = self.ask(|connection| open_blockers(connection, deleted))?;
-        let childless = self.ask(parents_of_cancelled)?;
-        let mut rows = self.ask(|connection| selected(connection, filter))?;
+        let (_, rows) = self.ask(|connection| scan(connection, filter))?;
+        self.arranged(rows, filter, deleted)
+    }
+
+    /// The same after a look at every TASK.md, unless that was done a moment ago.
+    pub fn fresh_list(
+        &self,
+        filter: &Filter,
+        deleted: &dyn Fn(&str, Key) -> Option<Status>,
+    ) -> Result<Vec<Listed>> {
+        if self.is_fresh() {
+            return self.list(filter, deleted);
+        }
+        let rows = self.refreshed(|connection| scan(connection, filter))?;
+        self.arranged(rows, filter, deleted)
+    }
+
+    fn arranged(
+        &self,
+        mut rows: Vec<Listed>,
+        filter: &Filter,
+        deleted: &dyn Fn(&str, Key) -> Option<Status>,
+    ) -> Result<Vec<Listed>> {
+        let links = Links {
+            waiting: self.ask(|connection| open_blockers(connection, deleted))?,
+            bereft: self.ask(parents_of_cancelled)?,
+        };
         for row in &mut rows {
-            if let Some(open) = waiting.get(&row.folder) {
-                note_blockers(row, open);
-            }
-            let parent = row.key.map(|key| (row.project.clone(), key.0));
-            if !is_over(&row.status) && parent.is_some_and(|parent| childless.contains(&parent)) {
-                row.attention
-                    .get_or_insert_with(|| "a child was cancelled".to_owned());
-            }
+            links.note(row);
         }
         if filter.ready {
             rows.retain(|row| {
@@ -76,15 +104,7 @@ impl Index {
                     && row.damaged.is_none()
             });
         }
-        rows.sort_by_cached_key(|row| {
-            (
-                row.project.clone(),
-                attention_order(&row.status),
-                row.priority,
-                row.key.map_or(u32::MAX, |key| key.0),
-                row.id.clone(),
-            )
-        });
+        sort(&mut rows);
         if let Some(limit) = filter.limit {
             rows.truncate(limit);
         }
@@ -92,21 +112,66 @@ impl Index {
     }
 }
 
-fn selected(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Listed>> {
-    let fields = if filter.with_fields { "fields" } else { "''" };
-    let mut query = connection.prepare_cached(&format!(
-        "SELECT folder, id, key_number, project, branch, status, summary, priority,
-                updated_second, damaged, attention, queue, category, tags, {fields}
-         FROM tasks"
-    ))?;
-    let mut rows = query.query([])?;
-    let mut kept = Vec::new();
-    while let Some(row) = rows.next()? {
-        if keeps(filter, row)? {
-            kept.push(listed(row)?);
+/// One pass over all tasks: what a refresh has to know of each, and those the filter lets through.
+fn scan(connection: &Connection, filter: &Filter) -> rusqlite::Result<(Known, Vec<Listed>)> {
+    let (mut known, mut kept) = (Known::default(), Vec::new());
+    let filter = Filter {
+        search: filter.search.as_ref().map(|text| text.to_lowercase()),
+        ..filter.clone()
+    };
+    each_line(connection, filter.with_fields, |line, fields| {
+        known.push(&line);
+        if keeps(&filter, &line) {
+            kept.push(Listed {
+                fields: fields.map(unpacked).unwrap_or_default(),
+                ..listed(&line)
+            });
+        }
+    })?;
+    Ok((known, kept))
+}
+
+fn sort(rows: &mut [Listed]) {
+    let mut projects: Vec<String> = Vec::new();
+    for row in rows.iter() {
+        if !projects.contains(&row.project) {
+            projects.push(row.project.clone());
         }
     }
-    Ok(kept)
+    projects.sort();
+    // One number, because thousands of comparisons are made with it.
+    let rank = |row: &Listed| {
+        let project = projects.partition_point(|name| *name < row.project) as u64;
+        let key = row.key.map_or(u32::MAX, |key| key.0);
+        project << 48
+            | attention_order(&row.status) << 40
+            | (row.priority as u64) << 32
+            | u64::from(key)
+    };
+    rows.sort_by_cached_key(rank);
+    // Without a key, or with that of another: copied folders.
+    let alike = |one: &Listed, next: &Listed| one.key == next.key && rank(one) == rank(next);
+    for run in rows.chunk_by_mut(alike) {
+        run.sort_by(|one, other| (&one.id, &one.folder).cmp(&(&other.id, &other.folder)));
+    }
+}
+
+impl Links {
+    fn note(&self, row: &mut Listed) {
+        if row.status == Status::Pending.as_str()
+            && let Some(open) = self.waiting.get(&row.folder)
+        {
+            note_blockers(row, open);
+        }
+        let is_bereft = row
+            .key
+            .and_then(|key| self.bereft.get(&key.0))
+            .is_some_and(|projects| projects.contains(&row.project));
+        if is_bereft && !is_over(&row.status) {
+            row.attention
+                .get_or_insert_with(|| "a child was cancelled".to_owned());
+        }
+    }
 }
 
 fn note_blockers(row: &mut Listed, open: &[Linked]) {
@@ -126,27 +191,28 @@ fn note_blockers(row: &mut Listed, open: &[Linked]) {
     }
 }
 
-/// Parents, as (project, key), of which a child was cancelled.
-fn parents_of_cancelled(connection: &Connection) -> rusqlite::Result<HashSet<(String, u32)>> {
-    connection
-        .prepare_cached(
-            "SELECT parent_project, parent_key FROM tasks
-             WHERE parent_key IS NOT NULL AND status = 'cancelled'",
-        )?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect()
+fn parents_of_cancelled(connection: &Connection) -> rusqlite::Result<HashMap<u32, Vec<String>>> {
+    let mut bereft: HashMap<u32, Vec<String>> = HashMap::new();
+    let mut query = connection.prepare_cached(
+        "SELECT DISTINCT parent_project, parent_key FROM tasks INDEXED BY idx_tasks_cancelled
+         WHERE parent_key IS NOT NULL AND status = 'cancelled'",
+    )?;
+    let mut rows = query.query([])?;
+    while let Some(row) = rows.next()? {
+        bereft.entry(row.get(1)?).or_default().push(row.get(0)?);
+    }
+    Ok(bereft)
 }
 
-/// For every pending task with blockers that are not over: those blockers.
 fn open_blockers(
     connection: &Connection,
     deleted: &dyn Fn(&str, Key) -> Option<Status>,
 ) -> rusqlite::Result<HashMap<String, Vec<Linked>>> {
     let mut waiting: HashMap<String, Vec<Linked>> = HashMap::new();
     let mut query = connection.prepare_cached(
-        "SELECT links.folder, target_project, target_key, blocker.status, own.project
-         FROM links
-         JOIN tasks AS own ON own.folder = links.folder AND own.status = 'pending'
+        "SELECT own.folder, target_project, target_key, blocker.status, own.project
+         FROM links INDEXED BY idx_links_blockers
+         CROSS JOIN tasks AS own ON own.number = links.task AND own.status = 'pending'
          LEFT JOIN tasks AS blocker
            ON blocker.project = target_project AND blocker.key_number = target_key
          WHERE kind = 'blocked_by'
@@ -173,7 +239,7 @@ fn open_blockers(
 }
 
 /// What needs a person comes first, what is over last.
-fn attention_order(status: &str) -> usize {
+fn attention_order(status: &str) -> u64 {
     const ORDER: &[Status] = &[
         Status::Stuck,
         Status::Clarification,
@@ -189,89 +255,50 @@ fn attention_order(status: &str) -> usize {
     ORDER
         .iter()
         .position(|known| known.as_str() == status)
-        .unwrap_or(ORDER.len())
+        .unwrap_or(ORDER.len()) as u64
 }
 
-fn text<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r str> {
-    row.get_ref(column)?.as_str().map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(
-            column,
-            rusqlite::types::Type::Text,
-            Box::new(error),
-        )
-    })
-}
-
-fn keeps(filter: &Filter, row: &Row<'_>) -> rusqlite::Result<bool> {
-    let among = |column: usize, wanted: &[String]| -> rusqlite::Result<bool> {
-        let value = text(row, column)?;
-        Ok(wanted.is_empty() || wanted.iter().any(|word| word == value))
+/// The filter's search is in lower case.
+fn keeps(filter: &Filter, line: &Line<'_>) -> bool {
+    let among = |wanted: &[String], value: &str| {
+        wanted.is_empty() || wanted.iter().any(|word| word == value)
     };
-    if !among(3, &filter.projects)?
-        || !among(5, &filter.statuses)?
-        || !among(11, &filter.queues)?
-        || !among(12, &filter.categories)?
-    {
-        return Ok(false);
-    }
-    let damaged = row
-        .get_ref(9)?
-        .as_str_or_null()
-        .is_ok_and(|damage| damage.is_some());
-    if !filter.all && filter.statuses.is_empty() && !damaged && is_over(text(row, 5)?) {
-        return Ok(false);
-    }
-    if !filter.priorities.is_empty() {
-        let priority: i64 = row.get(7)?;
-        if !filter
-            .priorities
-            .iter()
-            .any(|wanted| *wanted as i64 == priority)
-        {
-            return Ok(false);
-        }
-    }
-    if !filter.tags.is_empty() {
-        let tags = text(row, 13)?;
-        if !filter
-            .tags
-            .iter()
-            .all(|wanted| tags.lines().any(|tag| tag == wanted))
-        {
-            return Ok(false);
-        }
-    }
-    match &filter.search {
-        None => Ok(true),
-        Some(wanted) => matches_search(row, &wanted.to_lowercase()),
-    }
+    let hidden =
+        !filter.all && filter.statuses.is_empty() && line.damaged.is_none() && is_over(line.status);
+    let urgent_enough = filter.priorities.is_empty()
+        || (filter.priorities.iter()).any(|wanted| *wanted as i64 == line.priority);
+    let tagged = (filter.tags.iter()).all(|wanted| line.tags.lines().any(|tag| tag == wanted));
+    among(&filter.projects, line.project)
+        && among(&filter.statuses, line.status)
+        && among(&filter.queues, line.queue)
+        && among(&filter.categories, line.category)
+        && !hidden
+        && urgent_enough
+        && tagged
+        && (filter.search.as_ref()).is_none_or(|wanted| matches_search(line, wanted))
 }
 
-fn matches_search(row: &Row<'_>, wanted: &str) -> rusqlite::Result<bool> {
-    let key = row
-        .get::<_, Option<u32>>(2)?
-        .map(|number| Key(number).to_string());
-    let mut texts = vec![text(row, 6)?, text(row, 4)?, text(row, 1)?, text(row, 13)?];
-    texts.extend(key.as_deref());
-    Ok(texts
+fn matches_search(line: &Line<'_>, wanted: &str) -> bool {
+    let key = line.key.map(|key| key.to_string()).unwrap_or_default();
+    [line.summary, line.branch, line.id, line.tags, &key]
         .iter()
-        .any(|text| text.to_lowercase().contains(wanted)))
+        .any(|text| text.to_lowercase().contains(wanted))
 }
 
-fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
-    Ok(Listed {
-        folder: row.get(0)?,
-        id: row.get(1)?,
-        key: row.get::<_, Option<u32>>(2)?.map(Key),
-        project: row.get(3)?,
-        branch: row.get(4)?,
-        status: row.get(5)?,
-        summary: row.get(6)?,
-        priority: row.get(7)?,
-        updated_second: row.get(8)?,
-        damaged: row.get(9)?,
-        attention: row.get(10)?,
+fn listed(line: &Line<'_>) -> Listed {
+    Listed {
+        folder: line.folder.to_owned(),
+        id: line.id.to_owned(),
+        key: line.key,
+        project: line.project.to_owned(),
+        branch: line.branch.to_owned(),
+        status: line.status.to_owned(),
+        summary: line.summary.to_owned(),
+        priority: line.priority,
+        updated_second: line.updated_second,
+        damaged: line.damaged.map(str::to_owned),
+        attention: line.attention.map(str::to_owned),
         waits_for: Vec::new(),
-        fields: row.get(14)?,
-    })
+        fields: String::new(),
+    }
 }

@@ -90,8 +90,8 @@ impl Index {
     pub fn slot_holders(&self, project: &str) -> Result<Vec<Found>> {
         let rows = self.many(
             &format!(
-                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND workspace IS NOT NULL
-                 ORDER BY key_number"
+                "SELECT {FOUND} FROM tasks INDEXED BY idx_tasks_workspace
+                 WHERE project = ?1 AND workspace IS NOT NULL ORDER BY key_number"
             ),
             params![project],
         )?;
@@ -113,10 +113,9 @@ impl Index {
 
     /// Tasks that name this one: `blocked_by`, `related_to` or `mentions`.
     pub fn linked_to(&self, kind: &str, project: &str, key: Key) -> Result<Vec<Found>> {
-        let columns = FOUND.replace("folder", "tasks.folder");
         self.many(
             &format!(
-                "SELECT {columns} FROM links JOIN tasks ON tasks.folder = links.folder
+                "SELECT {FOUND} FROM links JOIN tasks ON tasks.number = links.task
                  WHERE kind = ?1 AND target_project = ?2 AND target_key = ?3 ORDER BY key_number"
             ),
             params![kind, project, key.0],
@@ -128,7 +127,8 @@ impl Index {
         self.ask(|connection| {
             connection
                 .prepare_cached(
-                    "SELECT target_project, target_key FROM links JOIN tasks USING (folder)
+                    "SELECT target_project, target_key FROM tasks
+                     JOIN links ON links.task = tasks.number
                      WHERE tasks.project = ?1 AND tasks.key_number = ?2 AND kind = 'blocked_by'",
                 )?
                 .query_map(params![project, key.0], |row| {

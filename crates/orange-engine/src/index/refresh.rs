@@ -1,12 +1,16 @@
 //! Bringing the index up to date: look at every TASK.md's (mtime, size, inode), re-read what changed.
 
-use super::{Entry, Index, Stamp, is_damage, try_store};
+use super::line::{self, Line};
+use super::rows::try_store;
+use super::{Entry, Index, Stamp, is_damage};
 use crate::error::Result;
 use crate::store::Store;
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// File times come from a coarse clock: a second write within one of its ticks leaves the same mtime.
 /// A file that was not clearly older than its reading is read again.
@@ -22,87 +26,185 @@ struct Seen {
     stamp: Option<Stamp>,
 }
 
-struct Known {
-    stamp: Stamp,
+/// What the index says of all folders. Their names stand end to end: thousands of them need no memory of their own.
+#[derive(Default)]
+pub(super) struct Known {
+    names: String,
+    rows: Vec<KnownRow>,
+}
+
+struct KnownRow {
+    /// Where the folder's name ends.
+    end: usize,
+    /// None: there was nothing to read.
+    stamp: Option<Stamp>,
     indexed_at: i64,
 }
 
-impl Index {
-    /// Compares the index with the disk and re-reads what differs. Gives the number of folders read.
-    pub fn refresh(&self) -> Result<usize> {
-        let known = self.ask(stamps)?;
-        let seen = survey_disk(self.store.tasks())?;
-        let (stale, gone) = difference(&known, &seen);
-        if stale.is_empty() && gone.is_empty() {
-            return Ok(0);
+impl Known {
+    pub(super) fn push(&mut self, line: &Line<'_>) {
+        self.names.push_str(line.folder);
+        self.rows.push(KnownRow {
+            end: self.names.len(),
+            stamp: line.stamp,
+            indexed_at: line.indexed_at,
+        });
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &KnownRow)> {
+        let mut start = 0;
+        self.rows.iter().map(move |row| {
+            let name = &self.names[start..row.end];
+            start = row.end;
+            (name, row)
+        })
+    }
+}
+
+impl KnownRow {
+    fn says(&self, stamp: Option<Stamp>) -> bool {
+        let old_enough = |stamp: Stamp| stamp.mtime < self.indexed_at - CLOCK_TICK;
+        self.stamp == stamp && stamp.is_some_and(old_enough)
+    }
+}
+
+/// Goes through all tasks: their lines, and their packed fields if asked for.
+pub(super) fn each_line(
+    connection: &Connection,
+    with_fields: bool,
+    mut look: impl FnMut(Line<'_>, Option<&str>),
+) -> rusqlite::Result<()> {
+    let mut query = connection.prepare_cached(match with_fields {
+        true => "SELECT line, fields FROM tasks",
+        false => "SELECT line FROM tasks",
+    })?;
+    let mut rows = query.query([])?;
+    while let Some(row) = rows.next()? {
+        let line = row.get_ref(0)?.as_blob().ok().and_then(line::read);
+        let fields = match with_fields {
+            true => row.get_ref(1)?.as_str().ok().map(Some),
+            false => Some(None),
+        };
+        // What makes no sense is as good as not there: its folder is read again.
+        if let (Some(line), Some(fields)) = (line, fields) {
+            look(line, fields);
         }
-        let entries = read_all(&self.store, &stale);
-        let written = try_store(&mut self.connection.borrow_mut(), &entries, &gone);
+    }
+    Ok(())
+}
+
+impl Index {
+    /// Compares the index with the disk and re-reads what differs. Gives the number of rows that did.
+    pub fn refresh(&self) -> Result<usize> {
+        let (read, ()) = self.compared(&|connection: &Connection| {
+            let mut known = Known::default();
+            each_line(connection, false, |line, _| known.push(&line))?;
+            Ok((known, ()))
+        })?;
+        Ok(read)
+    }
+
+    /// As [`Index::refresh`], unless that was done a moment ago: one look serves all questions of a moment.
+    pub fn freshen(&self) -> Result<()> {
+        if !self.is_fresh() {
+            self.refresh()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_fresh(&self) -> bool {
+        const MOMENT: Duration = Duration::from_millis(100);
+        let looked = self.looked.get();
+        looked.is_some_and(|then| then.elapsed() <= MOMENT)
+    }
+
+    /// Reads the index while the disk is looked at. Should they differ, the index is brought up to date and
+    /// read again. Gives what `read` gave besides the stamps.
+    pub(super) fn refreshed<T>(
+        &self,
+        read: impl Fn(&Connection) -> rusqlite::Result<(Known, T)>,
+    ) -> Result<T> {
+        let (changed, found) = self.compared(&read)?;
+        match changed {
+            0 => Ok(found),
+            _ => self.ask(read).map(|(_, found)| found),
+        }
+    }
+
+    /// Gives the number of rows that were wrong, and what `read` gave before they were put right.
+    fn compared<T>(
+        &self,
+        read: &impl Fn(&Connection) -> rusqlite::Result<(Known, T)>,
+    ) -> Result<(usize, T)> {
+        let tasks = self.store.tasks();
+        let (mut seen, found) = std::thread::scope(|scope| {
+            let disk = scope.spawn(|| survey_disk(tasks));
+            // SQLite's part takes about as long.
+            let found = self.ask(read);
+            match disk.join() {
+                Ok(seen) => (seen, found),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        });
+        let (known, found) = found?;
+        let (mut stale, mut gone) = difference(&known, &seen);
+        if !gone.is_empty() {
+            // The folder may have been made after that look and indexed before ours: only what is looked for
+            // after its row was read, and not found, is gone.
+            seen = survey_disk(tasks);
+            (stale, gone) = difference(&known, &seen);
+        }
+        let wrong = stale.len() + gone.len();
+        if wrong > 0 {
+            self.put_right(&stale, &gone)?;
+        }
+        self.looked.set(Some(Instant::now()));
+        Ok((wrong, found))
+    }
+
+    fn put_right(&self, stale: &[String], gone: &[String]) -> Result<()> {
+        let entries = read_all(&self.store, stale);
+        let written = try_store(&mut self.connection.borrow_mut(), &entries, gone);
         match written {
-            Ok(()) => Ok(entries.len()),
-            Err(error) if is_damage(&error) => self.rebuild(),
+            Ok(()) => Ok(()),
+            Err(error) if is_damage(&error) => self.rebuild().map(drop),
             // Disk full, read-only, locked: the file is left alone.
             Err(error) => {
                 self.go_to_memory(&error)?;
-                self.reread()
+                self.reread().map(drop)
             }
         }
     }
 
     /// Reads every folder, changed or not; gives their number.
     pub fn reread(&self) -> Result<usize> {
-        let seen = survey_disk(self.store.tasks())?;
+        let seen = survey_disk(self.store.tasks());
         let folders: Vec<String> = seen.into_iter().map(|entry| entry.folder).collect();
         self.store(&read_all(&self.store, &folders), &[]);
         Ok(folders.len())
     }
 }
 
-fn stamps(connection: &Connection) -> rusqlite::Result<HashMap<String, Known>> {
-    let mut query =
-        connection.prepare_cached("SELECT folder, mtime, size, inode, indexed_at FROM stamps")?;
-    let rows = query.query_map(params![], |row| {
-        Ok((
-            row.get(0)?,
-            Known {
-                stamp: Stamp {
-                    mtime: row.get(1)?,
-                    size: row.get(2)?,
-                    inode: row.get(3)?,
-                },
-                indexed_at: row.get(4)?,
-            },
-        ))
-    })?;
-    let mut known = HashMap::with_capacity(1024);
-    for row in rows {
-        let (folder, stamp) = row?;
-        known.insert(folder, stamp);
-    }
-    Ok(known)
-}
-
-fn difference(known: &HashMap<String, Known>, seen: &[Seen]) -> (Vec<String>, Vec<String>) {
-    let mut stale = Vec::new();
-    let mut matched = 0;
-    for entry in seen {
-        let unchanged = known.get(&entry.folder).is_some_and(|row| {
-            matched += 1;
-            entry.stamp == Some(row.stamp) && row.stamp.mtime < row.indexed_at - CLOCK_TICK
-        });
-        if !unchanged {
-            stale.push(entry.folder.clone());
+/// What has to be read again, and what is not there any more.
+fn difference(known: &Known, seen: &[Seen]) -> (Vec<String>, Vec<String>) {
+    let places: HashMap<&str, usize> = seen
+        .iter()
+        .enumerate()
+        .map(|(place, entry)| (entry.folder.as_str(), place))
+        .collect();
+    let mut unchanged = vec![false; seen.len()];
+    let mut gone = Vec::new();
+    for (folder, row) in known.iter() {
+        match places.get(folder) {
+            Some(&place) => unchanged[place] = row.says(seen[place].stamp),
+            None => gone.push(folder.to_owned()),
         }
     }
-    if matched == known.len() {
-        return (stale, Vec::new());
-    }
-    let present: std::collections::HashSet<&str> =
-        seen.iter().map(|entry| entry.folder.as_str()).collect();
-    let gone = known
-        .keys()
-        .filter(|folder| !present.contains(folder.as_str()))
-        .cloned()
+    let stale = seen
+        .iter()
+        .zip(unchanged)
+        .filter(|(_, unchanged)| !unchanged)
+        .map(|(entry, _)| entry.folder.clone())
         .collect();
     (stale, gone)
 }
@@ -131,41 +233,40 @@ fn in_two<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> Vec<R> + Sync) -
 }
 
 /// Finds every task folder below `tasks/`, with the stamp of its TASK.md.
-fn survey_disk(tasks: &Path) -> Result<Vec<Seen>> {
-    let mut all = Vec::new();
-    for project in folder_names(tasks) {
-        let names = folder_names(&tasks.join(&project));
-        let folders: Vec<String> = names
-            .iter()
-            .map(|name| format!("{project}/{name}"))
-            .collect();
-        all.extend(in_two(&folders, |part| stat_part(tasks, part)));
-    }
-    Ok(all)
-}
-
-fn stat_part(tasks: &Path, folders: &[String]) -> Vec<Seen> {
-    let Ok(root) = rustix::fs::openat(
-        CWD,
-        tasks,
-        OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    ) else {
-        return Vec::new();
+fn survey_disk(tasks: &Path) -> Vec<Seen> {
+    let open = |path: &Path| {
+        rustix::fs::openat(
+            CWD,
+            path,
+            OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
     };
-    let mut seen = Vec::with_capacity(folders.len());
-    for folder in folders {
-        let stamp = stamp_at(&root, &format!("{folder}/TASK.md"));
-        if stamp.is_some() {
-            seen.push(Seen {
-                folder: folder.clone(),
-                stamp,
-            });
-        } else {
-            look_deeper(tasks, &root, folder, 0, &mut seen);
+    let mut all = Vec::new();
+    let Ok(root) = open(tasks) else {
+        return all;
+    };
+    let mut path = Vec::new();
+    for project in folder_names(tasks) {
+        let folder = tasks.join(&project);
+        let Ok(below) = open(&folder) else { continue };
+        for name in folder_names(&folder) {
+            // Written in place and relative to its project: this is done for every task at every list.
+            path.clear();
+            path.extend_from_slice(name.as_bytes());
+            path.extend_from_slice(b"/TASK.md\0");
+            let stamp = CStr::from_bytes_with_nul(&path)
+                .ok()
+                .and_then(|path| stamp_at(&below, path));
+            let folder = format!("{project}/{name}");
+            if stamp.is_some() {
+                all.push(Seen { folder, stamp });
+            } else {
+                look_deeper(tasks, &root, &folder, 0, &mut all);
+            }
         }
     }
-    seen
+    all
 }
 
 /// Folders named after a branch nest where the branch has slashes; a journal alone is a damaged task.
@@ -177,12 +278,12 @@ fn look_deeper(
     seen: &mut Vec<Seen>,
 ) {
     const DEEPEST_BRANCH: usize = 8;
-    if stamp_at(root, &format!("{folder}/TASK.md")).is_some()
-        || stamp_at(root, &format!("{folder}/history.jsonl")).is_some()
+    if stamp_at(root, format!("{folder}/TASK.md")).is_some()
+        || stamp_at(root, format!("{folder}/history.jsonl")).is_some()
     {
         seen.push(Seen {
             folder: folder.to_owned(),
-            stamp: stamp_at(root, &format!("{folder}/TASK.md")),
+            stamp: stamp_at(root, format!("{folder}/TASK.md")),
         });
         return;
     }
@@ -193,7 +294,7 @@ fn look_deeper(
     }
 }
 
-fn stamp_at(root: &rustix::fd::OwnedFd, path: &str) -> Option<Stamp> {
+fn stamp_at(root: &rustix::fd::OwnedFd, path: impl rustix::path::Arg) -> Option<Stamp> {
     let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some(stamp_of(&stat))
 }

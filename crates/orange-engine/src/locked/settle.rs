@@ -4,8 +4,8 @@ use super::{LockedTask, context_mark, damaged};
 use crate::engine::{Engine, bad_value};
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
-use crate::store::nanoseconds;
 use crate::store::replace::{self, Outcome, Theirs};
+use crate::store::{nanoseconds, stamp_at};
 use orange_core::artifact;
 use orange_core::history::{ArchiveSection, Event, EventType, History};
 use orange_core::machine;
@@ -77,7 +77,12 @@ impl LockedTask {
             }
             discard(theirs);
         }
-        if wrote { self.index(engine) } else { Ok(()) }
+        if wrote {
+            // Somebody who writes between our reading and this look is newer than `read_at`: read again then.
+            self.snapshot.stamp = stamp_at(&target);
+            self.unindexed = true;
+        }
+        Ok(())
     }
 
     /// TASK.md as it is now; None when there is none, or something that is no file. One that somebody is in the
@@ -125,7 +130,9 @@ impl LockedTask {
         let witness = self.lock.witness();
         let place = self.place.clone();
         let mut refuse = |field: Field, task: &Task| engine.refuses(&place, field, task);
-        let verdict = self.snapshot.reconcile(&place, witness, now, &mut refuse);
+        let verdict = self
+            .snapshot
+            .reconcile(&place, &|| witness, now, &mut refuse);
         let mut truth = match verdict {
             Ok(truth) => truth,
             Err(broken) if self.repair => self.last_resort(engine, found, broken)?,
@@ -182,9 +189,9 @@ impl LockedTask {
         let outcome = if let (Broken::Journal(_), Ok(_)) = (&broken, &self.snapshot.file) {
             let mut without_journal = self.snapshot.clone();
             without_journal.history = History::default();
-            without_journal.reconcile(&self.place, None, now, &mut |_, _| None)
+            without_journal.reconcile(&self.place, &|| None, now, &mut |_, _| None)
         } else {
-            let folder = self.snapshot.folder(&self.place, None);
+            let folder = self.snapshot.folder(&self.place, &|| true);
             let file = self.snapshot.file.as_ref().ok();
             last_resort(file, found.unwrap_or_default(), broken, folder, now)
         };
@@ -388,7 +395,7 @@ fn continues(in_place: &[u8], theirs: &Theirs) -> bool {
 }
 
 /// Fields as a new TASK.md shows them: what is empty is left out.
-pub(crate) fn written_fields(task: &Task) -> Vec<(&'static str, Value)> {
+pub fn written_fields(task: &Task) -> Vec<(&'static str, Value)> {
     Field::ALL
         .iter()
         .map(|field| (field.name(), task.get(*field)))

@@ -372,14 +372,14 @@ fn a_status_change_is_written_in_the_promised_order() {
                 &|did| matches!(did, Did::Exchanged(_, to) if *to == task),
             ),
             ("folder synced", &synced(&folder)),
-            ("index", &is_index_write),
             ("hooks", &wrote(&journal, "hook.skipped")),
             ("hooks synced", &synced(&journal)),
+            ("index", &is_index_write),
             ("mark removed", &is_mark_removal),
             ("told", &printed),
         ],
     );
-    let (mark, settled, unmark) = (at[0], at[7], at[11]);
+    let (mark, settled, unmark) = (at[0], at[9], at[11]);
     let early = done[mark..settled]
         .iter()
         .find(|did| is_index_write(did) || is_mark_removal(did));

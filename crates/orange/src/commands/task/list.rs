@@ -8,7 +8,6 @@ use clap::Args;
 use orange_core::Timestamp;
 use orange_core::task::{Category, Priority, Queue, Status};
 use orange_engine::index::list::{Filter, Listed};
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// List tasks
@@ -90,6 +89,8 @@ pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
         return Ok(());
     }
     session.finish(|| serde_json::Value::Null, || as_text(&rows, &filter));
+    // The process ends here: giving back thousands of small pieces of memory one by one only takes time.
+    std::mem::forget(rows);
     Ok(())
 }
 
@@ -130,8 +131,9 @@ fn as_text(rows: &[Listed], filter: &Filter) -> String {
         return nothing(filter);
     }
     let now = Timestamp::now();
-    let projects: BTreeSet<&str> = rows.iter().map(|row| row.project.as_str()).collect();
-    let several = projects.len() > 1;
+    let several = rows
+        .windows(2)
+        .any(|pair| pair[0].project != pair[1].project);
     let urgent = rows
         .iter()
         .any(|row| row.priority != Priority::Normal as i64);

@@ -1,0 +1,201 @@
+//! The table, for the terminal and for docs/benchmarks.md.
+
+use crate::scratch::{Scratch, file_system};
+use jiff::Timestamp;
+use std::fmt::Write;
+use std::process::Command;
+use std::time::Duration;
+
+/// One comparison.
+pub(crate) struct Row {
+    pub(crate) what: String,
+    pub(crate) against: String,
+    pub(crate) measured: String,
+    pub(crate) floor: String,
+    pub(crate) ratio: String,
+    pub(crate) goal: String,
+    /// None: there is no goal, or nothing to measure here.
+    pub(crate) met: Option<bool>,
+}
+
+impl Row {
+    /// At most so many times the floor; without a goal, for information.
+    pub(crate) fn at_most(
+        what: &str,
+        against: &str,
+        measured: Duration,
+        floor: Duration,
+        times: Option<f64>,
+    ) -> Row {
+        let ratio = measured.as_secs_f64() / floor.as_secs_f64();
+        Row {
+            what: what.into(),
+            against: against.into(),
+            measured: milliseconds(measured),
+            floor: milliseconds(floor),
+            ratio: format!("{ratio:.2} ×"),
+            goal: times.map_or("–".into(), |times| format!("≤ {times} ×")),
+            met: times.map(|times| ratio <= times),
+        }
+    }
+
+    /// So many times faster than the peer, or more.
+    pub(crate) fn faster(
+        what: &str,
+        peer: &str,
+        measured: Duration,
+        theirs: Duration,
+        times: f64,
+    ) -> Row {
+        let ratio = theirs.as_secs_f64() / measured.as_secs_f64();
+        Row {
+            what: what.into(),
+            against: peer.into(),
+            measured: milliseconds(measured),
+            floor: milliseconds(theirs),
+            ratio: format!("{ratio:.1} × faster"),
+            goal: format!("≥ {times} × faster"),
+            met: Some(ratio >= times),
+        }
+    }
+
+    pub(crate) fn not_measured(what: &str, peer: &str, why: &str) -> Row {
+        Row {
+            what: what.into(),
+            against: format!("{peer} ({why})"),
+            measured: "–".into(),
+            floor: "–".into(),
+            ratio: "–".into(),
+            goal: "–".into(),
+            met: None,
+        }
+    }
+
+    fn cells(&self) -> [&str; 7] {
+        let met = match self.met {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "–",
+        };
+        [
+            &self.what,
+            &self.against,
+            &self.measured,
+            &self.floor,
+            &self.ratio,
+            &self.goal,
+            met,
+        ]
+    }
+}
+
+pub(crate) fn milliseconds(time: Duration) -> String {
+    let value = time.as_secs_f64() * 1000.0;
+    match value {
+        value if value >= 100.0 => format!("{value:.0} ms"),
+        value if value >= 10.0 => format!("{value:.1} ms"),
+        value => format!("{value:.2} ms"),
+    }
+}
+
+pub(crate) struct Report {
+    rows: Vec<Row>,
+    facts: Vec<String>,
+}
+
+impl Report {
+    pub(crate) fn new(rows: Vec<Row>, scratch: &Scratch) -> Report {
+        let cores = std::thread::available_parallelism().map_or(0, usize::from);
+        let kernel = Command::new("uname").arg("-srm").output();
+        let kernel = kernel.map_or_else(
+            |_| "unknown".into(),
+            |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        );
+        let facts = vec![
+            format!("date: {}", Timestamp::now().strftime("%Y-%m-%d")),
+            format!("cores: {cores}"),
+            format!("kernel: {kernel}"),
+            format!(
+                "file systems: {} for homes, {} for what waits for fsync",
+                file_system(&scratch.memory),
+                file_system(&scratch.disk)
+            ),
+        ];
+        Report { rows, facts }
+    }
+
+    /// Markdown, with columns that also line up on a terminal.
+    pub(crate) fn table(&self) -> String {
+        let header = [
+            "what",
+            "compared with",
+            "measured",
+            "floor or peer",
+            "ratio",
+            "goal",
+            "met",
+        ];
+        let mut widths = header.map(|cell| cell.chars().count());
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row.cells()) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let mut text = String::new();
+        let mut line = |cells: [&str; 7]| {
+            for (width, cell) in widths.iter().zip(cells) {
+                let _ = write!(text, "| {cell:<width$} ");
+            }
+            text.push_str("|\n");
+        };
+        line(header);
+        let rules = widths.map(|width| "-".repeat(width));
+        line(rules.each_ref().map(String::as_str));
+        for row in &self.rows {
+            line(row.cells());
+        }
+        text
+    }
+
+    pub(crate) fn document(&self) -> String {
+        let missed = self
+            .rows
+            .iter()
+            .filter(|row| row.met == Some(false))
+            .count();
+        let measured = self.rows.iter().filter(|row| row.met.is_some()).count();
+        format!(
+            "# Benchmarks\n\n\
+             Written by `make bench`, which runs `cargo build --release --locked` and then\n\
+             `cargo run --release --locked -p orange-bench -- --write docs/benchmarks.md`. The goals are ratios,\n\
+             because machines differ: each row was measured in the same run as what it is compared with, in turns.\n\
+             {met} of {measured} goals are met.\n\n{facts}\n\n{table}\n{notes}",
+            met = measured - missed,
+            facts = self
+                .facts
+                .iter()
+                .map(|fact| format!("- {fact}"))
+                .collect::<Vec<_>>()
+                .join("\n"),
+            table = self.table(),
+            notes = NOTES,
+        )
+    }
+}
+
+const NOTES: &str = "\
+## How it is measured
+
+- Times are the fastest of all rounds; those of status changes, which wait for a disk, are medians. One round
+  before them warms the caches and does not count. A command's output goes to a file.
+- A task has a frontmatter of 25 lines, a body of 1 kB with Context and Plan, and a journal of about five events.
+  The index is up to date, except where its rebuild is measured.
+- *stat*: a process that reads the folders' names and stats each TASK.md, in one thread.
+- *reading the files*: a process that reads each TASK.md and history.jsonl into memory, in two threads.
+- *the same writes*: mark and fsync of its folder, journal line and fdatasync, new TASK.md and fsync, both renames,
+  fsync of the task's folder, and a second journal write and fdatasync for hooks. Nothing is read or checked.
+  A change is the mean of planning → clarification (one journal write) and back (two).
+- *growth* of a list or a rebuild is the time per task; of a command on one task, the time.
+- `orange` and the floors are processes, started and waited for by the benchmark, except for the status change *in
+  process*, where both sides are loops.
+";

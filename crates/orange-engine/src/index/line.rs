@@ -1,0 +1,157 @@
+//! A task as one value of the index: what lists show and filter by, and what a refresh compares. SQLite takes
+//! its time for every column of every row, and a list reads them all.
+
+use super::{Entry, Stamp};
+use orange_core::id::Key;
+
+/// What a list reads of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    /// None: there was nothing to read.
+    pub(super) stamp: Option<Stamp>,
+    pub(super) indexed_at: i64,
+    pub(super) key: Option<Key>,
+    pub(super) priority: i64,
+    pub(super) updated_second: i64,
+    pub(super) folder: &'a str,
+    pub(super) id: &'a str,
+    pub(super) project: &'a str,
+    pub(super) branch: &'a str,
+    pub(super) status: &'a str,
+    pub(super) summary: &'a str,
+    pub(super) damaged: Option<&'a str>,
+    pub(super) attention: Option<&'a str>,
+    pub(super) queue: &'a str,
+    pub(super) category: &'a str,
+    /// One tag a line.
+    pub(super) tags: &'a str,
+}
+
+/// Stands for a number or the length of a text that is not there.
+const NONE: i64 = -1;
+
+/// Numbers first, then texts after their lengths.
+pub(super) fn write(entry: &Entry) -> Vec<u8> {
+    let task = &entry.task;
+    let mut bytes = Vec::with_capacity(384);
+    let mut number = |value: i64| bytes.extend_from_slice(&value.to_le_bytes());
+    number(entry.stamp.map_or(NONE, |stamp| stamp.mtime));
+    number(entry.stamp.map_or(NONE, |stamp| stamp.size));
+    number(entry.stamp.map_or(NONE, |stamp| stamp.inode));
+    number(entry.read_at);
+    number(task.key.map_or(NONE, |key| i64::from(key.0)));
+    number(task.priority as i64);
+    number(task.updated_at.as_second());
+    let tags = task.tags.join("\n");
+    for text in [
+        Some(entry.folder.as_str()),
+        Some(task.id.as_str()),
+        Some(task.project.as_str()),
+        Some(task.branch.as_str()),
+        Some(task.status.as_str()),
+        Some(task.summary.as_str()),
+        entry.damaged.as_deref(),
+        entry.attention.as_deref(),
+        Some(task.queue.as_str()),
+        Some(task.category.as_str()),
+        Some(tags.as_str()),
+    ] {
+        let length = text.map_or(NONE, |text| text.len() as i64);
+        bytes.extend_from_slice(&(length as i32).to_le_bytes());
+        bytes.extend_from_slice(text.unwrap_or_default().as_bytes());
+    }
+    bytes
+}
+
+/// None: this program did not write it.
+pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
+    let mut rest = bytes;
+    let mut number = || {
+        let (value, after) = rest.split_first_chunk()?;
+        rest = after;
+        Some(i64::from_le_bytes(*value))
+    };
+    let (mtime, size, inode) = (number()?, number()?, number()?);
+    let (indexed_at, key) = (number()?, number()?);
+    let (priority, updated_second) = (number()?, number()?);
+    let mut optional = || -> Option<Option<&str>> {
+        let (length, after) = rest.split_first_chunk()?;
+        let length = i32::from_le_bytes(*length);
+        let (text, after) = after.split_at_checked(usize::try_from(length).unwrap_or(0))?;
+        rest = after;
+        let text = std::str::from_utf8(text).ok()?;
+        Some((i64::from(length) != NONE).then_some(text))
+    };
+    let mut text = || optional()?;
+    let (folder, id, project, branch) = (text()?, text()?, text()?, text()?);
+    let (status, summary) = (text()?, text()?);
+    let (damaged, attention) = (optional()?, optional()?);
+    let mut text = || optional()?;
+    Some(Line {
+        stamp: (size != NONE).then_some(Stamp { mtime, size, inode }),
+        indexed_at,
+        key: u32::try_from(key).ok().map(Key),
+        priority,
+        updated_second,
+        folder,
+        id,
+        project,
+        branch,
+        status,
+        summary,
+        damaged,
+        attention,
+        queue: text()?,
+        category: text()?,
+        tags: text()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orange_core::task::Task;
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_shorter() {
+        let mut entry = Entry {
+            folder: "shop/abc".into(),
+            task: Task {
+                id: "abc".into(),
+                summary: "Grüße\n\u{0}\u{1f}".into(),
+                tags: vec!["a".into(), "b".into()],
+                ..Task::default()
+            },
+            damaged: None,
+            attention: Some(String::new()),
+            mentions: Vec::new(),
+            stamp: Some(Stamp {
+                mtime: -5,
+                size: 7,
+                inode: i64::MAX,
+            }),
+            read_at: 9,
+        };
+        let bytes = write(&entry);
+        let line = read(&bytes).unwrap();
+        assert_eq!(
+            (line.folder, line.id, line.tags),
+            ("shop/abc", "abc", "a\nb")
+        );
+        assert_eq!(
+            (line.summary, line.status),
+            ("Grüße\n\u{0}\u{1f}", "pending")
+        );
+        assert_eq!((line.damaged, line.attention), (None, Some("")));
+        assert_eq!((line.stamp, line.indexed_at), (entry.stamp, 9));
+        assert_eq!((line.key, line.priority), (None, 2));
+        for end in 0..bytes.len() {
+            assert_eq!(read(&bytes[..end]), None);
+        }
+        entry.stamp = None;
+        entry.task.key = Some(Key(4));
+        let bytes = write(&entry);
+        let line = read(&bytes).unwrap();
+        assert_eq!((line.stamp, line.key), (None, Some(Key(4))));
+    }
+}

@@ -1,0 +1,243 @@
+//! The tables of index.db, and a task as their rows.
+
+use super::{Entry, line};
+use orange_core::id::{Key, read_stored};
+use orange_core::task::{Field, Task};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use serde_json::Value;
+
+/// Raised whenever the tables below change; another number means: rebuild. The fields are part of it,
+/// because [`packed`] knows them by their order only.
+pub(super) const VERSION: i64 = 4 * 1000 + Field::ALL.len() as i64;
+
+const TABLES: &str = "
+CREATE TABLE tasks (
+    number       INTEGER PRIMARY KEY,
+    line         BLOB NOT NULL,
+    folder       TEXT NOT NULL,
+    id           TEXT NOT NULL,
+    key_number   INTEGER,
+    project      TEXT NOT NULL,
+    branch       TEXT NOT NULL,
+    status       TEXT NOT NULL,
+    summary      TEXT NOT NULL,
+    workspace    TEXT,
+    tmux_session TEXT,
+    parent_project TEXT,
+    parent_key   INTEGER,
+    created_at   TEXT NOT NULL,
+    updated_at   TEXT NOT NULL,
+    fields       TEXT NOT NULL
+);
+CREATE TABLE links (
+    task           INTEGER NOT NULL,
+    kind           TEXT NOT NULL,
+    target_project TEXT NOT NULL,
+    target_key     INTEGER NOT NULL
+);
+";
+
+/// Apart from the tables, because filling them first and sorting afterwards is much faster.
+const INDEXES: &[(&str, &str)] = &[
+    ("idx_tasks_folder", "tasks(folder)"),
+    ("idx_tasks_status", "tasks(status)"),
+    ("idx_tasks_project", "tasks(project, key_number)"),
+    ("idx_tasks_id", "tasks(id)"),
+    ("idx_tasks_branch", "tasks(project, branch)"),
+    (
+        "idx_tasks_parent",
+        "tasks(parent_project, parent_key) WHERE parent_key IS NOT NULL",
+    ),
+    (
+        "idx_tasks_cancelled",
+        "tasks(parent_project, parent_key) WHERE parent_key IS NOT NULL AND status = 'cancelled'",
+    ),
+    (
+        "idx_tasks_workspace",
+        "tasks(project, workspace) WHERE workspace IS NOT NULL",
+    ),
+    ("idx_links_task", "links(task)"),
+    (
+        "idx_links_target",
+        "links(target_project, target_key, kind)",
+    ),
+    (
+        "idx_links_blockers",
+        "links(task, target_project, target_key) WHERE kind = 'blocked_by'",
+    ),
+];
+
+/// From so many tasks on an empty index is filled without its indexes.
+const WORTH_SORTING: usize = 1000;
+
+/// One transaction: another process sees the old tables or the new ones, never none. False when another
+/// process was quicker.
+pub(super) fn create_tables(connection: &mut Connection) -> rusqlite::Result<bool> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version == VERSION {
+        return Ok(false);
+    }
+    let old: Vec<String> = transaction
+        .prepare(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+        )?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for table in old {
+        transaction.execute_batch(&format!("DROP TABLE \"{}\"", table.replace('"', "\"\"")))?;
+    }
+    transaction.execute_batch(TABLES)?;
+    create_indexes(&transaction)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
+    Ok(true)
+}
+
+fn create_indexes(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    for (name, columns) in INDEXES {
+        transaction.execute_batch(&format!("CREATE INDEX {name} ON {columns}"))?;
+    }
+    Ok(())
+}
+
+/// Writes entries and forgets folders, in one transaction.
+pub(super) fn try_store(
+    connection: &mut Connection,
+    entries: &[Entry],
+    gone: &[String],
+) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let empty: bool =
+        transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM tasks)", [], |row| {
+            row.get(0)
+        })?;
+    let sorts_later = empty && entries.len() >= WORTH_SORTING;
+    if sorts_later {
+        for (name, _) in INDEXES {
+            transaction.execute_batch(&format!("DROP INDEX {name}"))?;
+        }
+    }
+    if !empty {
+        let known = entries.iter().map(|entry| &entry.folder);
+        forget(&transaction, gone.iter().chain(known))?;
+    }
+    for entry in entries {
+        put(&transaction, entry)?;
+    }
+    if sorts_later {
+        create_indexes(&transaction)?;
+    }
+    transaction.commit()
+}
+
+fn forget<'f>(
+    transaction: &Transaction<'_>,
+    folders: impl Iterator<Item = &'f String>,
+) -> rusqlite::Result<()> {
+    let mut links = transaction.prepare_cached(
+        "DELETE FROM links WHERE task IN (SELECT number FROM tasks WHERE folder = ?1)",
+    )?;
+    let mut task = transaction.prepare_cached("DELETE FROM tasks WHERE folder = ?1")?;
+    for folder in folders {
+        links.execute([folder])?;
+        task.execute([folder])?;
+    }
+    Ok(())
+}
+
+/// Adds an entry that is not there yet.
+fn put(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
+    let task = &entry.task;
+    let parent = task
+        .parent
+        .as_deref()
+        .and_then(|parent| read_stored(&task.project, parent));
+    let number = transaction
+        .prepare_cached(
+            "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+        )?
+        .insert(params![
+            line::write(entry),
+            entry.folder,
+            task.id,
+            task.key.map(|key| key.0),
+            task.project,
+            task.branch,
+            task.status.as_str(),
+            task.summary,
+            task.workspace,
+            task.tmux_session,
+            parent.as_ref().map(|(project, _)| project),
+            parent.as_ref().map(|(_, key)| key.0),
+            task.created_at.to_string(),
+            task.updated_at.to_string(),
+            packed(task),
+        ])?;
+    let mut insert = transaction.prepare_cached("INSERT INTO links VALUES (?1,?2,?3,?4)")?;
+    for (kind, project, key) in links_of(entry) {
+        insert.execute(params![number, kind, project, key.0])?;
+    }
+    Ok(())
+}
+
+fn links_of(entry: &Entry) -> Vec<(&'static str, String, Key)> {
+    let task = &entry.task;
+    let stored = |kind: &'static str, references: &[String]| {
+        references
+            .iter()
+            // A reference that is no key at all still counts as open: key 0 never exists.
+            .map(|text| {
+                let (project, key) =
+                    read_stored(&task.project, text).unwrap_or((text.clone(), Key(0)));
+                (kind, project, key)
+            })
+            .collect::<Vec<_>>()
+    };
+    let mut links = stored("blocked_by", &task.blocked_by);
+    links.extend(stored("related_to", &task.related_to));
+    links.extend(
+        entry
+            .mentions
+            .iter()
+            .map(|(project, key)| ("mentions", project.clone(), *key)),
+    );
+    links.sort();
+    links.dedup();
+    links
+}
+
+/// The values of all fields as JSON, a line each, in the frontmatter's order; what is null is empty.
+fn packed(task: &Task) -> String {
+    let mut text = Vec::with_capacity(512);
+    for field in Field::ALL {
+        match task.get(*field) {
+            Value::Null => {}
+            // JSON has no line end outside of strings, and escapes it inside. Writing to memory cannot fail.
+            value => drop(serde_json::to_writer(&mut text, &value)),
+        }
+        text.push(b'\n');
+    }
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// All fields in the frontmatter's order, as one JSON object.
+pub fn fields_json(task: &Task) -> String {
+    unpacked(&packed(task))
+}
+
+pub(super) fn unpacked(values: &str) -> String {
+    let mut text = String::with_capacity(values.len() + 640);
+    text.push('{');
+    for (position, (field, value)) in Field::ALL.iter().zip(values.split('\n')).enumerate() {
+        if position > 0 {
+            text.push(',');
+        }
+        text.push('"');
+        text.push_str(field.name());
+        text.push_str("\":");
+        text.push_str(if value.is_empty() { "null" } else { value });
+    }
+    text.push('}');
+    text
+}
