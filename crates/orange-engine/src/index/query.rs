@@ -40,6 +40,8 @@ fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
 /// A line of `task list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
+    /// The index's own number of the task.
+    number: i64,
     pub folder: String,
     pub id: String,
     pub key: Option<Key>,
@@ -259,10 +261,10 @@ impl Index {
             search: filter.search.as_ref().map(|text| text.to_lowercase()),
             ..filter.clone()
         };
-        self.each_line(|line| {
+        self.each_line(|number, line| {
             known.push(&line);
             if keeps(&filter, &line) {
-                kept.push(listed(&line));
+                kept.push(listed(number, &line));
             }
         })?;
         if filter.with_fields {
@@ -280,8 +282,12 @@ impl Index {
         let waiting = self.open_blockers().map_err(|error| failed(&error))?;
         for row in &mut rows {
             if row.status == Status::Pending.as_str()
-                && let Some(open) = waiting.get(&row.folder)
+                && let Some(open) = waiting.get(&row.number)
             {
+                let open: Vec<Linked> = open
+                    .iter()
+                    .map(|link| link.seen_from(&row.project))
+                    .collect();
                 row.waits_for = open
                     .iter()
                     .map(|link| match link.status {
@@ -328,33 +334,46 @@ impl Index {
         Ok(rows)
     }
 
-    /// For every pending task with blockers that are not over: those blockers.
-    fn open_blockers(&self) -> rusqlite::Result<HashMap<String, Vec<Linked>>> {
-        let mut waiting: HashMap<String, Vec<Linked>> = HashMap::new();
+    /// For every task with blockers that are not over: those blockers. No task's row is read for it.
+    fn open_blockers(&self) -> rusqlite::Result<HashMap<i64, Vec<Blocker>>> {
+        let mut waiting: HashMap<i64, Vec<Blocker>> = HashMap::new();
         let mut query = self.connection.prepare_cached(
-            "SELECT own.folder, target_project, target_key, blocker.status, own.project
+            "SELECT task, target_project, target_key, status
              FROM links INDEXED BY idx_links_blockers
-             CROSS JOIN tasks AS own ON own.number = links.task AND own.status = 'pending'
-             LEFT JOIN tasks AS blocker
-               ON blocker.project = target_project AND blocker.key_number = target_key
+             LEFT JOIN tasks INDEXED BY idx_tasks_project
+               ON project = target_project AND key_number = target_key
              WHERE kind = 'blocked_by'
-               AND (blocker.status IS NULL OR blocker.status NOT IN ('done', 'finished'))",
+               AND (status IS NULL OR status NOT IN ('done', 'finished'))",
         )?;
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
-            let (target, key): (String, u32) = (row.get(1)?, row.get(2)?);
-            let own: String = row.get(4)?;
-            let reference = match key {
-                0 => target,
-                key => orange_core::id::stored_reference(&own, &target, Key(key)),
-            };
             let status: Option<String> = row.get(3)?;
-            waiting.entry(row.get(0)?).or_default().push(Linked {
-                reference,
+            waiting.entry(row.get(0)?).or_default().push(Blocker {
+                project: row.get(1)?,
+                key: Key(row.get(2)?),
                 status: status.and_then(|word| word.parse().ok()),
             });
         }
         Ok(waiting)
+    }
+}
+
+/// A task that another one waits for; key 0 stands for a reference that is no key.
+struct Blocker {
+    project: String,
+    key: Key,
+    status: Option<Status>,
+}
+
+impl Blocker {
+    fn seen_from(&self, project: &str) -> Linked {
+        Linked {
+            reference: match self.key {
+                Key(0) => self.project.clone(),
+                key => orange_core::id::stored_reference(project, &self.project, key),
+            },
+            status: self.status,
+        }
     }
 }
 
@@ -415,8 +434,9 @@ fn matches_search(line: &Line<'_>, wanted: &str) -> bool {
         .any(|text| text.to_lowercase().contains(wanted))
 }
 
-fn listed(line: &Line<'_>) -> Listed {
+fn listed(number: i64, line: &Line<'_>) -> Listed {
     Listed {
+        number,
         folder: line.folder.to_owned(),
         id: line.id.to_owned(),
         key: line.key,

@@ -70,20 +70,22 @@ impl Index {
     pub fn refresh(&mut self, store: &Store) -> Result<usize> {
         self.refreshed(store, |index| {
             let mut known = Known::default();
-            index.each_line(|line| known.push(&line))?;
+            index.each_line(|_, line| known.push(&line))?;
             Ok((known, ()))
         })
         .map(|(count, ())| count)
     }
 
-    /// Goes through all tasks.
-    pub(super) fn each_line(&self, mut look: impl FnMut(Line<'_>)) -> rusqlite::Result<()> {
-        let mut query = self.connection.prepare_cached("SELECT line FROM tasks")?;
+    /// Goes through all tasks, by number.
+    pub(super) fn each_line(&self, mut look: impl FnMut(i64, Line<'_>)) -> rusqlite::Result<()> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT task, line FROM lines")?;
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
             // A line that makes no sense is as good as none: its folder is read again.
-            if let Some(line) = row.get_ref(0)?.as_blob().ok().and_then(line::read) {
-                look(line);
+            if let Some(line) = row.get_ref(1)?.as_blob().ok().and_then(line::read) {
+                look(row.get(0)?, line);
             }
         }
         Ok(())
@@ -191,7 +193,7 @@ fn survey_disk(tasks: &Path) -> Vec<Seen> {
             let stamp = CStr::from_bytes_with_nul(&path)
                 .ok()
                 .and_then(|path| stamp_at(&below, path));
-            let folder = format!("{project}/{name}");
+            let folder = [project.as_str(), "/", &name].concat();
             if stamp.is_some() {
                 all.push(Seen { folder, stamp });
             } else {
