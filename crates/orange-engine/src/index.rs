@@ -159,8 +159,8 @@ fn open_file(path: &Path) -> rusqlite::Result<Opened> {
     connection.pragma_update(None, "synchronous", "OFF")?;
     let mut empty = false;
     if version != VERSION {
-        // Lists read most of it: larger pages mean fewer calls.
-        connection.pragma_update(None, "page_size", 16384)?;
+        // Lists read all lines: larger pages mean fewer calls.
+        connection.pragma_update(None, "page_size", 8192)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         empty = create_tables(&mut connection)?;
     }

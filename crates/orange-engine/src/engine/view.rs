@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::error::{Code, Error, Result};
 use crate::index::Index;
-use crate::index::list::{Filter, Listed};
+use crate::index::list::{Deleted, Filter, Listed};
 use crate::index::query::Found;
 use crate::store::{Place, attention, lock};
 use orange_core::history::{EventType, History};
@@ -65,7 +65,7 @@ impl Engine {
     /// Asks the index something for which it has to know what became of deleted tasks.
     fn ask_index(
         &mut self,
-        question: impl Fn(&Index, &dyn Fn(&str, Key) -> Option<Status>) -> Result<Vec<Listed>>,
+        question: impl Fn(&Index, &Deleted<'_>) -> Result<Vec<Listed>>,
     ) -> Result<Vec<Listed>> {
         self.index()?;
         let engine = &*self;

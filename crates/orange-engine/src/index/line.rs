@@ -1,5 +1,5 @@
 //! A task as one value of the index: what lists show and filter by, and what a refresh compares. SQLite takes
-//! its time for every column of every row, and a list reads them all.
+//! its time for every column of every row and reads whole pages, and a list needs this of every task.
 
 use super::{Entry, Stamp};
 use orange_core::id::Key;
@@ -30,57 +30,68 @@ pub(super) struct Line<'a> {
 /// Stands for a number or the length of a text that is not there.
 const NONE: i64 = -1;
 
-/// Numbers first, then texts after their lengths.
+const NUMBERS: usize = 7;
+const TEXTS: usize = 11;
+
+/// Numbers, the lengths of the texts, and the texts end to end.
 pub(super) fn write(entry: &Entry) -> Vec<u8> {
     let task = &entry.task;
-    let mut bytes = Vec::with_capacity(384);
-    let mut number = |value: i64| bytes.extend_from_slice(&value.to_le_bytes());
-    number(entry.stamp.map_or(NONE, |stamp| stamp.mtime));
-    number(entry.stamp.map_or(NONE, |stamp| stamp.size));
-    number(entry.stamp.map_or(NONE, |stamp| stamp.inode));
-    number(entry.read_at);
-    number(task.key.map_or(NONE, |key| i64::from(key.0)));
-    number(task.priority as i64);
-    number(task.updated_at.as_second());
+    let numbers: [i64; NUMBERS] = [
+        entry.stamp.map_or(NONE, |stamp| stamp.mtime),
+        entry.stamp.map_or(NONE, |stamp| stamp.size),
+        entry.stamp.map_or(NONE, |stamp| stamp.inode),
+        entry.read_at,
+        task.key.map_or(NONE, |key| i64::from(key.0)),
+        task.priority as i64,
+        task.updated_at.as_second(),
+    ];
     let tags = task.tags.join("\n");
-    for text in [
-        Some(entry.folder.as_str()),
-        Some(task.id.as_str()),
-        Some(task.project.as_str()),
-        Some(task.branch.as_str()),
+    let texts: [Option<&str>; TEXTS] = [
+        Some(&entry.folder),
+        Some(&task.id),
+        Some(&task.project),
+        Some(&task.branch),
         Some(task.status.as_str()),
-        Some(task.summary.as_str()),
+        Some(&task.summary),
         entry.damaged.as_deref(),
         entry.attention.as_deref(),
         Some(task.queue.as_str()),
         Some(task.category.as_str()),
-        Some(tags.as_str()),
-    ] {
-        let length = text.map_or(NONE, |text| text.len() as i64);
-        bytes.extend_from_slice(&(length as i32).to_le_bytes());
-        bytes.extend_from_slice(text.unwrap_or_default().as_bytes());
+        Some(&tags),
+    ];
+    let mut bytes = Vec::with_capacity(512);
+    let lengths = texts.map(|text| text.map_or(NONE, |text| text.len() as i64));
+    for number in numbers.into_iter().chain(lengths) {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    for text in texts.into_iter().flatten() {
+        bytes.extend_from_slice(text.as_bytes());
     }
     bytes
 }
 
 /// None: this program did not write it.
 pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
-    let mut rest = bytes;
-    let mut number = || {
-        let (value, after) = rest.split_first_chunk()?;
-        rest = after;
-        Some(i64::from_le_bytes(*value))
-    };
+    let (head, texts) = bytes.split_at_checked((NUMBERS + TEXTS) * 8)?;
+    let texts = std::str::from_utf8(texts).ok()?;
+    let mut numbers = head
+        .as_chunks()
+        .0
+        .iter()
+        .map(|bytes| i64::from_le_bytes(*bytes));
+    let mut number = || numbers.next();
     let (mtime, size, inode) = (number()?, number()?, number()?);
     let (indexed_at, key) = (number()?, number()?);
     let (priority, updated_second) = (number()?, number()?);
+    let mut at = 0_usize;
     let mut optional = || -> Option<Option<&str>> {
-        let (length, after) = rest.split_first_chunk()?;
-        let length = i32::from_le_bytes(*length);
-        let (text, after) = after.split_at_checked(usize::try_from(length).unwrap_or(0))?;
-        rest = after;
-        let text = std::str::from_utf8(text).ok()?;
-        Some((i64::from(length) != NONE).then_some(text))
+        let length = number()?;
+        if length == NONE {
+            return Some(None);
+        }
+        let start = at;
+        at = start.checked_add(usize::try_from(length).ok()?)?;
+        texts.get(start..at).map(Some)
     };
     let mut text = || optional()?;
     let (folder, id, project, branch) = (text()?, text()?, text()?, text()?);

@@ -9,12 +9,14 @@ use crate::error::Result;
 use orange_core::id::{Key, stored_reference};
 use orange_core::machine::Linked;
 use orange_core::task::{Priority, Status};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 
 /// A line of `task list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
+    /// The index's own number of the task.
+    number: i64,
     pub folder: String,
     pub id: String,
     pub key: Option<Key>,
@@ -51,51 +53,84 @@ pub struct Filter {
     pub with_fields: bool,
 }
 
-/// What is said of tasks because of others.
-struct Links {
-    /// For every pending task, by its folder, with blockers that are not over: those blockers.
-    waiting: HashMap<String, Vec<Linked>>,
+/// What a list is made of, read in one transaction: the numbers of tasks change when they are written.
+struct Selected {
+    rows: Vec<Listed>,
+    /// For every task with blockers that are not over, by its number: those blockers.
+    waiting: HashMap<i64, Vec<Blocker>>,
     /// Keys of parents of which a child was cancelled, with their projects.
     bereft: HashMap<u32, Vec<String>>,
 }
 
+/// A task that another one waits for; key 0 stands for a reference that is no key.
+struct Blocker {
+    project: String,
+    key: Key,
+    status: Option<Status>,
+}
+
+/// Knows the status of tasks that are over and in the trash.
+pub type Deleted<'a> = dyn Fn(&str, Key) -> Option<Status> + 'a;
+
 impl Index {
-    /// The tasks a filter lets through, in the order a person wants to see them. `deleted` knows the status
-    /// of tasks that are over and in the trash.
-    pub fn list(
-        &self,
-        filter: &Filter,
-        deleted: &dyn Fn(&str, Key) -> Option<Status>,
-    ) -> Result<Vec<Listed>> {
-        let (_, rows) = self.ask(|connection| scan(connection, filter))?;
-        self.arranged(rows, filter, deleted)
+    /// The tasks a filter lets through, in the order a person wants to see them.
+    pub fn list(&self, filter: &Filter, deleted: &Deleted<'_>) -> Result<Vec<Listed>> {
+        let (_, selected) = self.ask(|connection| select(connection, filter))?;
+        Ok(selected.arranged(filter, deleted))
     }
 
     /// The same after a look at every TASK.md, unless that was done a moment ago.
-    pub fn fresh_list(
-        &self,
-        filter: &Filter,
-        deleted: &dyn Fn(&str, Key) -> Option<Status>,
-    ) -> Result<Vec<Listed>> {
+    pub fn fresh_list(&self, filter: &Filter, deleted: &Deleted<'_>) -> Result<Vec<Listed>> {
         if self.is_fresh() {
             return self.list(filter, deleted);
         }
-        let rows = self.refreshed(|connection| scan(connection, filter))?;
-        self.arranged(rows, filter, deleted)
+        let selected = self.refreshed(|connection| select(connection, filter))?;
+        Ok(selected.arranged(filter, deleted))
     }
+}
 
-    fn arranged(
-        &self,
-        mut rows: Vec<Listed>,
-        filter: &Filter,
-        deleted: &dyn Fn(&str, Key) -> Option<Status>,
-    ) -> Result<Vec<Listed>> {
-        let links = Links {
-            waiting: self.ask(|connection| open_blockers(connection, deleted))?,
-            bereft: self.ask(parents_of_cancelled)?,
-        };
+/// One pass over all tasks: what a refresh has to know of each, and those the filter lets through.
+fn select(connection: &Connection, filter: &Filter) -> rusqlite::Result<(Known, Selected)> {
+    let transaction = connection.unchecked_transaction()?;
+    let (mut known, mut rows) = (Known::default(), Vec::new());
+    let filter = Filter {
+        search: filter.search.as_ref().map(|text| text.to_lowercase()),
+        ..filter.clone()
+    };
+    each_line(&transaction, |number, line| {
+        known.push(&line);
+        if keeps(&filter, &line) {
+            rows.push(listed(number, &line));
+        }
+    })?;
+    if filter.with_fields {
+        let mut query = transaction.prepare_cached("SELECT fields FROM tasks WHERE number = ?1")?;
         for row in &mut rows {
-            links.note(row);
+            let fields =
+                query.query_row([row.number], |row| Ok(unpacked(row.get_ref(0)?.as_str()?)));
+            row.fields = fields.optional()?.ok_or_else(torn)?;
+        }
+    }
+    let selected = Selected {
+        rows,
+        waiting: open_blockers(&transaction)?,
+        bereft: parents_of_cancelled(&transaction)?,
+    };
+    transaction.commit()?;
+    Ok((known, selected))
+}
+
+/// Two tables that do not fit together: the index has to be rebuilt.
+fn torn() -> rusqlite::Error {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    rusqlite::Error::SqliteFailure(code, Some("a line without its task".into()))
+}
+
+impl Selected {
+    fn arranged(mut self, filter: &Filter, deleted: &Deleted<'_>) -> Vec<Listed> {
+        let mut rows = std::mem::take(&mut self.rows);
+        for row in &mut rows {
+            self.note(row, deleted);
         }
         if filter.ready {
             rows.retain(|row| {
@@ -108,27 +143,45 @@ impl Index {
         if let Some(limit) = filter.limit {
             rows.truncate(limit);
         }
-        Ok(rows)
+        rows
+    }
+
+    /// What is to be said of a task because of others.
+    fn note(&self, row: &mut Listed, deleted: &Deleted<'_>) {
+        if row.status == Status::Pending.as_str()
+            && let Some(open) = self.waiting.get(&row.number)
+        {
+            let over = |link: &&Blocker| {
+                link.status.is_none() && deleted(&link.project, link.key).is_some()
+            };
+            let open: Vec<Linked> = open
+                .iter()
+                .filter(|link| !over(link))
+                .map(|link| link.seen_from(&row.project))
+                .collect();
+            note_blockers(row, &open);
+        }
+        let is_bereft = row
+            .key
+            .and_then(|key| self.bereft.get(&key.0))
+            .is_some_and(|projects| projects.contains(&row.project));
+        if is_bereft && !is_over(&row.status) {
+            row.attention
+                .get_or_insert_with(|| "a child was cancelled".to_owned());
+        }
     }
 }
 
-/// One pass over all tasks: what a refresh has to know of each, and those the filter lets through.
-fn scan(connection: &Connection, filter: &Filter) -> rusqlite::Result<(Known, Vec<Listed>)> {
-    let (mut known, mut kept) = (Known::default(), Vec::new());
-    let filter = Filter {
-        search: filter.search.as_ref().map(|text| text.to_lowercase()),
-        ..filter.clone()
-    };
-    each_line(connection, filter.with_fields, |line, fields| {
-        known.push(&line);
-        if keeps(&filter, &line) {
-            kept.push(Listed {
-                fields: fields.map(unpacked).unwrap_or_default(),
-                ..listed(&line)
-            });
+impl Blocker {
+    fn seen_from(&self, project: &str) -> Linked {
+        Linked {
+            reference: match self.key {
+                Key(0) => self.project.clone(),
+                key => stored_reference(project, &self.project, key),
+            },
+            status: self.status,
         }
-    })?;
-    Ok((known, kept))
+    }
 }
 
 fn sort(rows: &mut [Listed]) {
@@ -153,24 +206,6 @@ fn sort(rows: &mut [Listed]) {
     let alike = |one: &Listed, next: &Listed| one.key == next.key && rank(one) == rank(next);
     for run in rows.chunk_by_mut(alike) {
         run.sort_by(|one, other| (&one.id, &one.folder).cmp(&(&other.id, &other.folder)));
-    }
-}
-
-impl Links {
-    fn note(&self, row: &mut Listed) {
-        if row.status == Status::Pending.as_str()
-            && let Some(open) = self.waiting.get(&row.folder)
-        {
-            note_blockers(row, open);
-        }
-        let is_bereft = row
-            .key
-            .and_then(|key| self.bereft.get(&key.0))
-            .is_some_and(|projects| projects.contains(&row.project));
-        if is_bereft && !is_over(&row.status) {
-            row.attention
-                .get_or_insert_with(|| "a child was cancelled".to_owned());
-        }
     }
 }
 
@@ -204,34 +239,23 @@ fn parents_of_cancelled(connection: &Connection) -> rusqlite::Result<HashMap<u32
     Ok(bereft)
 }
 
-fn open_blockers(
-    connection: &Connection,
-    deleted: &dyn Fn(&str, Key) -> Option<Status>,
-) -> rusqlite::Result<HashMap<String, Vec<Linked>>> {
-    let mut waiting: HashMap<String, Vec<Linked>> = HashMap::new();
+/// No task's row is read for it.
+fn open_blockers(connection: &Connection) -> rusqlite::Result<HashMap<i64, Vec<Blocker>>> {
+    let mut waiting: HashMap<i64, Vec<Blocker>> = HashMap::new();
     let mut query = connection.prepare_cached(
-        "SELECT own.folder, target_project, target_key, blocker.status, own.project
+        "SELECT task, target_project, target_key, status
          FROM links INDEXED BY idx_links_blockers
-         CROSS JOIN tasks AS own ON own.number = links.task AND own.status = 'pending'
-         LEFT JOIN tasks AS blocker
-           ON blocker.project = target_project AND blocker.key_number = target_key
+         LEFT JOIN tasks INDEXED BY idx_tasks_project
+           ON project = target_project AND key_number = target_key
          WHERE kind = 'blocked_by'
-           AND (blocker.status IS NULL OR blocker.status NOT IN ('done', 'finished'))",
+           AND (status IS NULL OR status NOT IN ('done', 'finished'))",
     )?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
-        let (target, key): (String, u32) = (row.get(1)?, row.get(2)?);
-        let own: String = row.get(4)?;
         let status: Option<String> = row.get(3)?;
-        if status.is_none() && deleted(&target, Key(key)).is_some() {
-            continue;
-        }
-        let reference = match key {
-            0 => target,
-            key => stored_reference(&own, &target, Key(key)),
-        };
-        waiting.entry(row.get(0)?).or_default().push(Linked {
-            reference,
+        waiting.entry(row.get(0)?).or_default().push(Blocker {
+            project: row.get(1)?,
+            key: Key(row.get(2)?),
             status: status.and_then(|word| word.parse().ok()),
         });
     }
@@ -285,8 +309,9 @@ fn matches_search(line: &Line<'_>, wanted: &str) -> bool {
         .any(|text| text.to_lowercase().contains(wanted))
 }
 
-fn listed(line: &Line<'_>) -> Listed {
+fn listed(number: i64, line: &Line<'_>) -> Listed {
     Listed {
+        number,
         folder: line.folder.to_owned(),
         id: line.id.to_owned(),
         key: line.key,

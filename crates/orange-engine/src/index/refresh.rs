@@ -68,26 +68,17 @@ impl KnownRow {
     }
 }
 
-/// Goes through all tasks: their lines, and their packed fields if asked for.
+/// Goes through all tasks, by number.
 pub(super) fn each_line(
     connection: &Connection,
-    with_fields: bool,
-    mut look: impl FnMut(Line<'_>, Option<&str>),
+    mut look: impl FnMut(i64, Line<'_>),
 ) -> rusqlite::Result<()> {
-    let mut query = connection.prepare_cached(match with_fields {
-        true => "SELECT line, fields FROM tasks",
-        false => "SELECT line FROM tasks",
-    })?;
+    let mut query = connection.prepare_cached("SELECT task, line FROM lines")?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
-        let line = row.get_ref(0)?.as_blob().ok().and_then(line::read);
-        let fields = match with_fields {
-            true => row.get_ref(1)?.as_str().ok().map(Some),
-            false => Some(None),
-        };
-        // What makes no sense is as good as not there: its folder is read again.
-        if let (Some(line), Some(fields)) = (line, fields) {
-            look(line, fields);
+        // A line that makes no sense is as good as none: its folder is read again.
+        if let Some(line) = row.get_ref(1)?.as_blob().ok().and_then(line::read) {
+            look(row.get(0)?, line);
         }
     }
     Ok(())
@@ -98,7 +89,7 @@ impl Index {
     pub fn refresh(&self) -> Result<usize> {
         let (read, ()) = self.compared(&|connection: &Connection| {
             let mut known = Known::default();
-            each_line(connection, false, |line, _| known.push(&line))?;
+            each_line(connection, |_, line| known.push(&line))?;
             Ok((known, ()))
         })?;
         Ok(read)
@@ -258,7 +249,7 @@ fn survey_disk(tasks: &Path) -> Vec<Seen> {
             let stamp = CStr::from_bytes_with_nul(&path)
                 .ok()
                 .and_then(|path| stamp_at(&below, path));
-            let folder = format!("{project}/{name}");
+            let folder = [project.as_str(), "/", &name].concat();
             if stamp.is_some() {
                 all.push(Seen { folder, stamp });
             } else {

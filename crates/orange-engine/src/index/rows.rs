@@ -8,12 +8,11 @@ use serde_json::Value;
 
 /// Raised whenever the tables below change; another number means: rebuild. The fields are part of it,
 /// because [`packed`] knows them by their order only.
-pub(super) const VERSION: i64 = 4 * 1000 + Field::ALL.len() as i64;
+pub(super) const VERSION: i64 = 5 * 1000 + Field::ALL.len() as i64;
 
 const TABLES: &str = "
 CREATE TABLE tasks (
     number       INTEGER PRIMARY KEY,
-    line         BLOB NOT NULL,
     folder       TEXT NOT NULL,
     id           TEXT NOT NULL,
     key_number   INTEGER,
@@ -29,6 +28,10 @@ CREATE TABLE tasks (
     updated_at   TEXT NOT NULL,
     fields       TEXT NOT NULL
 );
+CREATE TABLE lines (
+    task           INTEGER PRIMARY KEY,
+    line           BLOB NOT NULL
+);
 CREATE TABLE links (
     task           INTEGER NOT NULL,
     kind           TEXT NOT NULL,
@@ -41,7 +44,7 @@ CREATE TABLE links (
 const INDEXES: &[(&str, &str)] = &[
     ("idx_tasks_folder", "tasks(folder)"),
     ("idx_tasks_status", "tasks(status)"),
-    ("idx_tasks_project", "tasks(project, key_number)"),
+    ("idx_tasks_project", "tasks(project, key_number, status)"),
     ("idx_tasks_id", "tasks(id)"),
     ("idx_tasks_branch", "tasks(project, branch)"),
     (
@@ -135,13 +138,20 @@ fn forget<'f>(
     transaction: &Transaction<'_>,
     folders: impl Iterator<Item = &'f String>,
 ) -> rusqlite::Result<()> {
-    let mut links = transaction.prepare_cached(
-        "DELETE FROM links WHERE task IN (SELECT number FROM tasks WHERE folder = ?1)",
-    )?;
-    let mut task = transaction.prepare_cached("DELETE FROM tasks WHERE folder = ?1")?;
+    let mut find = transaction.prepare_cached("SELECT number FROM tasks WHERE folder = ?1")?;
     for folder in folders {
-        links.execute([folder])?;
-        task.execute([folder])?;
+        let numbers: Vec<i64> = find
+            .query_map([folder], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        for number in numbers {
+            for sql in [
+                "DELETE FROM tasks WHERE number = ?1",
+                "DELETE FROM lines WHERE task = ?1",
+                "DELETE FROM links WHERE task = ?1",
+            ] {
+                transaction.prepare_cached(sql)?.execute([number])?;
+            }
+        }
     }
     Ok(())
 }
@@ -155,10 +165,9 @@ fn put(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
         .and_then(|parent| read_stored(&task.project, parent));
     let number = transaction
         .prepare_cached(
-            "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+            "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
         )?
         .insert(params![
-            line::write(entry),
             entry.folder,
             task.id,
             task.key.map(|key| key.0),
@@ -174,6 +183,9 @@ fn put(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
             task.updated_at.to_string(),
             packed(task),
         ])?;
+    transaction
+        .prepare_cached("INSERT INTO lines VALUES (?1,?2)")?
+        .execute(params![number, line::write(entry)])?;
     let mut insert = transaction.prepare_cached("INSERT INTO links VALUES (?1,?2,?3,?4)")?;
     for (kind, project, key) in links_of(entry) {
         insert.execute(params![number, kind, project, key.0])?;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::Extent;
 use super::palette::{Palette, Style};
-use super::text::{blanks, clean, clean_width, fit_into};
+use super::text::{blanks, clean, clean_width, fit_into, is_printable_ascii};
 
 const GAP: usize = 2;
 /// What a flexible column keeps before other columns are dropped for it.
@@ -77,7 +77,12 @@ pub(crate) struct Cell<'a> {
 
 impl<'a> Cell<'a> {
     pub(crate) fn new(text: impl Into<Cow<'a, str>>, style: Style) -> Cell<'a> {
-        let text = clean_cell(text.into());
+        let text = text.into();
+        if is_printable_ascii(&text) && !text.ends_with(' ') {
+            let width = u32::try_from(text.len()).unwrap_or(u32::MAX);
+            return Cell { text, width, style };
+        }
+        let text = clean_cell(text);
         let width = u32::try_from(clean_width(&text)).unwrap_or(u32::MAX);
         Cell { text, width, style }
     }

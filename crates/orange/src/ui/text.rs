@@ -37,7 +37,7 @@ pub(crate) fn clean_block(text: &str) -> Cow<'_, str> {
 /// Whether every byte is a visible ASCII character or a blank.
 ///
 /// Written as a fold without early exit, so that it compiles to vector instructions.
-fn is_printable_ascii(text: &str) -> bool {
+pub(super) fn is_printable_ascii(text: &str) -> bool {
     text.bytes()
         .fold(true, |ok, byte| ok & (byte.wrapping_sub(b' ') < 0x5F))
 }
