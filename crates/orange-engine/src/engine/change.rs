@@ -23,6 +23,8 @@ pub enum Edit {
     Branch(Option<String>),
     AddTo(Field, String),
     RemoveFrom(Field, String),
+    /// An entry of `metadata`.
+    Note(&'static str, String),
 }
 
 /// Everything one command wants of a task.
@@ -33,6 +35,10 @@ pub struct Change {
     pub force: bool,
     /// Cancelling leaves open children as they are.
     pub keep_children: bool,
+    /// A person's word that the work is in, whatever git says.
+    pub resolution: Option<String>,
+    /// Why, for the journal.
+    pub reason: Option<String>,
 }
 
 /// What came of it.
@@ -79,7 +85,10 @@ impl Engine {
                 force: change.force,
                 ..Move::to(to)
             };
-            events.push(self.decide(&after, &locked.body, wish)?);
+            let mut event =
+                self.decide(&after, &locked.body, wish, change.resolution.as_deref())?;
+            event.reason.clone_from(&change.reason);
+            events.push(event);
         }
         self.commit(&mut locked, events)?;
         Ok(Changed {
@@ -88,6 +97,32 @@ impl Engine {
             from,
             fields,
         })
+    }
+
+    /// Ends a task on a person's word: its work is in, by a squash, by hand or not needed.
+    pub fn resolve(&mut self, place: Place, message: &str) -> Result<Changed> {
+        self.people_only("resolve a task")?;
+        let message = super::create::one_line(message)?;
+        if message.is_empty() {
+            return Err(Error::new(Code::Usage, "a resolution needs a message")
+                .hint("say how the work got in: --message \"squashed into main\""));
+        }
+        let noted = [
+            ("resolved", "true".to_owned()),
+            ("resolved_at", self.now().to_string()),
+            ("resolution_message", message.clone()),
+        ];
+        self.change(
+            place,
+            &Change {
+                edits: noted.map(|(name, value)| Edit::Note(name, value)).to_vec(),
+                status: Some(Status::Done),
+                force: true,
+                reason: Some(message.clone()),
+                resolution: Some(message),
+                ..Change::default()
+            },
+        )
     }
 
     /// Journals, writes, runs hooks, and takes the task off the list of those in flight.
@@ -102,11 +137,20 @@ impl Engine {
     }
 
     /// Checks a move against the table, with the facts its rows ask for.
-    pub(crate) fn decide(&mut self, task: &Task, body: &str, wish: Move) -> Result<Event> {
+    pub(crate) fn decide(
+        &mut self,
+        task: &Task,
+        body: &str,
+        wish: Move,
+        resolution: Option<&str>,
+    ) -> Result<Event> {
         let workflow = Workflow::named(task.workflow);
         let actor = self.caller.actor();
         let rows = machine::candidates(workflow, task, actor, wish);
-        let facts = self.facts(task, &conditions_of(&rows))?;
+        let mut facts = self.facts(task, &conditions_of(&rows))?;
+        if let Some(message) = resolution {
+            facts.merged = Some(Ok(message.to_owned()));
+        }
         let max_rounds = self.config()?.review.max_rounds;
         let situation = Situation {
             task,
@@ -144,6 +188,7 @@ impl Engine {
                 | Edit::SetFlag(field, _)
                 | Edit::AddTo(field, _)
                 | Edit::RemoveFrom(field, _) => field,
+                Edit::Note(..) => &Field::Metadata,
             };
             return Err(Error::new(
                 Code::NotAllowed,
@@ -213,6 +258,11 @@ impl Engine {
                 };
                 self.branch_is_free(&task.project, &name, Some(&task.id))?;
                 Ok((Field::Branch, Value::from(name)))
+            }
+            Edit::Note(name, value) => {
+                let mut metadata = task.metadata.clone();
+                metadata.insert((*name).to_owned(), Value::from(value.as_str()));
+                Ok((Field::Metadata, Value::Object(metadata)))
             }
             Edit::AddTo(field, text) => {
                 let mut list = list_of(task, *field);
@@ -399,6 +449,21 @@ impl Engine {
         Ok(())
     }
 
+    /// Where a person finds the task's text.
+    fn file_of(&self, task: &Task) -> String {
+        let found = self
+            .index
+            .as_ref()
+            .and_then(|index| index.by_id_prefix(&task.id).ok());
+        match found.as_deref() {
+            Some([found]) => {
+                let place = self.store.place(&found.folder);
+                place.task_file().display().to_string()
+            }
+            Some(_) | None => "its TASK.md".to_owned(),
+        }
+    }
+
     /// A refusal in words: where the task stands, what this caller may do, what is missing.
     fn explain(&self, task: &Task, wish: Move, refusal: Refusal) -> Error {
         let workflow = Workflow::named(task.workflow);
@@ -463,7 +528,7 @@ impl Engine {
                 Code::GateUnmet,
                 format!("cannot move {label} to {to}: {}", problem.message()),
             )
-            .hint(problem.hint()),
+            .hint(format!("{}, in {}", problem.hint(), self.file_of(task))),
         }
     }
 }
@@ -479,7 +544,7 @@ fn with_article(name: &str) -> String {
 
 fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
     match condition {
-        Condition::DependenciesOver => "finish them first, or add --force".into(),
+        Condition::DependenciesOver => "wait until that is over, or add --force".into(),
         Condition::SlotFree => format!(
             "end one of them, or raise the limit: `orange project update {} --pool-size N`",
             task.project
@@ -489,7 +554,16 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
                 .into()
         }
         Condition::SummaryMissing => "start it with --status planning".into(),
-        Condition::Merged => "merge it first; then this command marks it done".into(),
+        Condition::Merged => format!(
+            "merge it first; if it was squashed or rebased, say so: `orange task resolve {} --message TEXT`",
+            task.label()
+        ),
+        Condition::RoundBelowMax => {
+            format!("`orange task update {} --status stuck`", task.label())
+        }
+        Condition::RoundAtMax => {
+            format!("`orange task update {} --status working`", task.label())
+        }
         Condition::WorktreeClean => "commit the changes first".into(),
         Condition::ChildrenOpen => {
             "create the children first: `orange task create --parent`".into()
@@ -497,8 +571,6 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
         Condition::DependenciesOpen
         | Condition::CrashLimit
         | Condition::ChildrenOver
-        | Condition::RoundBelowMax
-        | Condition::RoundAtMax
         | Condition::OwnCommits
         | Condition::NoOwnCommits
         | Condition::WeightKnown

@@ -293,9 +293,9 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
         "{error}"
     );
     assert_snapshot!(env.orange(["ls"]), @r#"
-       KEY       STATUS   SUMMARY                                                                              BRANCH  AGE
-    ✗  TASK-001  damaged  line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low  hurt    [AGE]
-    ·  TASK-002  pending  Stays well                                                                           well    [AGE]
+       KEY       STATUS   SUMMARY                                                                                          BRANCH  AGE
+    ✗  TASK-001  damaged  line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low · Gets hurt  hurt    [AGE]
+    ·  TASK-002  pending  Stays well                                                                                       well    [AGE]
     "#);
     assert_snapshot!(env.orange(["doctor"]), @r#"
     ✗ shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low
