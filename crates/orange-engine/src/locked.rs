@@ -622,5 +622,6 @@ pub fn damaged(place: &Place, broken: &Broken) -> Error {
     }
 }
 
-#[cfg(all(test, debug_assertions))]
+#[cfg(test)]
+#[cfg(debug_assertions)]
 mod tests;
