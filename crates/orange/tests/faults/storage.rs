@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::check::{at_rest, events, names, task_folders};
+use crate::check::{at_rest, events, names, no_leftovers, task_folders};
 use crate::env::{Env, copy, told};
 
 /// Set inside the namespace: the folder to mount things on.
@@ -189,6 +189,14 @@ fn every_shortage(
             .collect();
         limit(room);
         let output = home.run(command);
+        if !output.status.success() {
+            // A command that fails, other than one that is killed, cleans up after itself.
+            for folder in task_folders(home) {
+                let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+                assert!(!name.starts_with('.'), "{label}: half a task is left");
+                no_leftovers(&folder, &label);
+            }
+        }
         free();
         at_rest(home, &label);
         let after = task_folders(home);
