@@ -299,7 +299,7 @@ fn a_read_only_home_can_be_read() {
     let file = env.folder_of(&second).join("TASK.md");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("status: pending", "status: done")).unwrap();
-    mount(&["-o", "remount,ro", small.folder.to_str().unwrap()]);
+    mount(&["-o", "remount,bind,ro", small.folder.to_str().unwrap()]);
     let readers: [&[&str]; 7] = [
         &["task", "list"],
         &["task", "list", "--json"],
@@ -341,7 +341,7 @@ fn a_read_only_home_can_be_read() {
         );
         assert!(text.contains("hint: "), "{command:?}: {text}");
     }
-    mount(&["-o", "remount,rw", small.folder.to_str().unwrap()]);
+    mount(&["-o", "remount,bind,rw", small.folder.to_str().unwrap()]);
     env.ok(&["task", "show", &second]);
     at_rest(&env, "writable again");
 }
