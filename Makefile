@@ -32,7 +32,6 @@ bench: ## measure Orange and its peers, and write docs/benchmarks.md
 lint: ## check format and lints only
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	@if [ -e scripts/lint ]; then set -x; bash scripts/lint; fi
 
 build: ## build Orange for release (target/release/orange)
 	cargo build --release --locked

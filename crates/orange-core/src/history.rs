@@ -167,10 +167,12 @@ impl Event {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The events that this program begins a history with.
-    pub fn is_our_first(&self) -> bool {
-        matches!(self.kind, EventType::TaskCreated | EventType::TaskAdopted)
-            && self.revision.is_some()
+    /// Carries every field, so that nothing before it is needed to know the task.
+    pub fn is_whole(&self) -> bool {
+        matches!(
+            self.kind,
+            EventType::TaskCreated | EventType::TaskAdopted | EventType::JournalRecovered
+        ) && self.revision.is_some()
             && !self.fields.is_empty()
     }
 }
@@ -208,15 +210,11 @@ impl History {
         history
     }
 
-    /// The part of the journal that is ours: an older program's events before an adoption do not count.
+    /// The part of the journal that counts: from the last event that carries every field. What an older
+    /// program wrote before an adoption, or what is left of a damaged journal, does not.
     pub fn own(&self) -> &[Event] {
-        match self
-            .events
-            .iter()
-            .rposition(|event| event.kind == EventType::TaskAdopted && event.is_our_first())
-        {
+        match self.events.iter().rposition(Event::is_whole) {
             Some(start) => self.events.get(start..).unwrap_or_default(),
-            None if self.events.first().is_some_and(Event::is_our_first) => &self.events,
             None => &[],
         }
     }
@@ -248,7 +246,8 @@ impl History {
 
     /// The last status change and how far its hooks got.
     pub fn last_transition(&self) -> Option<TransitionState<'_>> {
-        let events = self.own();
+        // Not only what counts for the fields: a journal that lost its end may have lost outcomes of hooks.
+        let events = &self.events;
         let start = events
             .iter()
             .rposition(|event| event.transition.is_some() && !event.hooks.is_empty())?;

@@ -5,7 +5,7 @@
 
 use crate::Timestamp;
 use crate::artifact;
-use crate::gate::{Gate, GateProblem};
+use crate::gate::GateProblem;
 use crate::history::{ArchiveSection, Event, EventType};
 use crate::task::{BadValue, Field, FieldMap, Status, Task};
 use crate::workflow::{Actor, By, Condition, Hook, Transition, Trigger, Workflow, hooks_for};
@@ -231,7 +231,7 @@ pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), Strin
             let limit = Workflow::named(task.workflow).crash_limit;
             demand(
                 task.crash_count >= limit,
-                format!("{} of {limit} crashes so far", task.crash_count),
+                format!("it has crashed {} of {limit} times", task.crash_count),
             )
         }
         Condition::ChildrenOpen => demand(
@@ -466,12 +466,4 @@ pub fn fold(events: &[Event], until: u64) -> Result<Task, BadValue> {
         apply(&mut task, event)?;
     }
     Ok(task)
-}
-
-/// The gate a move would have to pass, if any row of it has one.
-pub fn gate_of(workflow: &Workflow, task: &Task, to: Status) -> Option<Gate> {
-    workflow
-        .rows_from(task.status, task.blocked_reason)
-        .find(|row| row.to == to)
-        .and_then(|row| row.gate)
 }

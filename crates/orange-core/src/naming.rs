@@ -205,6 +205,14 @@ pub fn is_sentence(arg: &str) -> bool {
     arg.contains(char::is_whitespace)
 }
 
+/// `1 task`, `2 tasks`: for messages.
+pub fn counted(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        number => format!("{number} {noun}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,6 +30,8 @@ pub enum Broken {
     Missing,
     #[error("TASK.md is not a regular file")]
     NotAFile,
+    #[error("TASK.md cannot be read: {0}")]
+    Unreadable(String),
     #[error("line {line}: {problem}")]
     Value { line: usize, problem: BadValue },
     #[error("history.jsonl: {0}")]
@@ -49,7 +51,11 @@ impl Broken {
                 | Damage::Yaml { .. } => true,
                 Damage::NotUtf8 { .. } | Damage::TooLarge { .. } => false,
             },
-            Broken::Missing | Broken::NotAFile | Broken::Value { .. } | Broken::Journal(_) => false,
+            Broken::Missing
+            | Broken::NotAFile
+            | Broken::Unreadable(_)
+            | Broken::Value { .. }
+            | Broken::Journal(_) => false,
         }
     }
 }
@@ -92,28 +98,22 @@ pub fn reconcile(
     let latest = machine::fold(own, u64::MAX).map_err(Broken::Journal)?;
     let file = match file {
         Ok(file) => file,
-        Err(broken) => return Ok(rebuilt(latest, broken, now)),
+        Err(broken) => return rebuilt(own, latest, broken, now),
     };
     let (found, problems) = read_fields(file, folder);
     let lost = has_gap(own) || (found.revision > latest.revision && folder.journal_shrunk);
     if lost && problems.is_empty() {
-        return Ok(journal_lost(found, &latest, now));
+        return journal_lost(found, &latest, now);
     }
     merge(file, &found, &problems, own, latest, now, refuse)
 }
 
-/// Events are missing in the middle, and nothing has made up for them since.
+/// Events are missing: the part that counts begins with all fields, so every later one must follow on.
 fn has_gap(own: &[Event]) -> bool {
-    let mut last = None;
-    own.iter().any(|event| {
-        let Some(revision) = event.revision else {
-            return false;
-        };
-        let follows = last.is_none_or(|last: u64| revision == last + 1);
-        last = Some(revision);
-        // That one carries every field: the loss was noticed, and what it says counts from then on.
-        !follows && event.kind != EventType::JournalRecovered
-    })
+    let revisions = || own.iter().filter_map(|event| event.revision);
+    revisions()
+        .zip(revisions().skip(1))
+        .any(|(before, after)| after != before + 1)
 }
 
 fn adopt(file: &TaskFile, folder: Folder<'_>, now: Timestamp) -> Result<Reconciled, Broken> {
@@ -125,22 +125,26 @@ fn adopt(file: &TaskFile, folder: Folder<'_>, now: Timestamp) -> Result<Reconcil
         });
     }
     fill_adopted(&mut task, file, folder);
-    let mut event = number(
-        Event::new(EventType::TaskAdopted, now)
-            .by("engine")
-            .detail("format", crate::history::FORMAT),
-        &task,
-    );
-    task.revision += 1;
+    whole(adoption(&task, now), true)
+}
+
+/// The event that makes a task ours, with all it has.
+fn adoption(task: &Task, now: Timestamp) -> Event {
+    let mut event = Event::new(EventType::TaskAdopted, now)
+        .by("engine")
+        .detail("format", crate::history::FORMAT);
     event.fields = task.to_fields();
-    Ok(Reconciled {
-        task,
-        events: vec![event],
-        archive: Vec::new(),
-        rewrite: true,
-        broken: None,
-        unadopted: true,
-    })
+    number(event, task)
+}
+
+/// What a file without a journal still tells when some of its values cannot be used.
+fn readable(file: &TaskFile, folder: Folder<'_>) -> Task {
+    let (mut task, _) = read_fields(file, folder);
+    if !Workflow::named(task.workflow).has(task.status) {
+        task.status = Task::default().status;
+    }
+    fill_adopted(&mut task, file, folder);
+    task
 }
 
 /// What older programs left out.
@@ -173,45 +177,58 @@ fn fill_adopted(task: &mut Task, file: &TaskFile, folder: Folder<'_>) {
     task.align_pr();
 }
 
-fn rebuilt(latest: Task, broken: Broken, now: Timestamp) -> Reconciled {
-    let mut event = Event::new(EventType::FrontmatterRebuilt, now)
-        .by("engine")
-        .because(broken.to_string());
-    event = number(event, &latest);
+fn rebuilt(
+    own: &[Event],
+    latest: Task,
+    broken: Broken,
+    now: Timestamp,
+) -> Result<Reconciled, Broken> {
     let mut task = latest;
-    task.revision += 1;
-    task.updated_at = now;
-    Reconciled {
+    let mut events = Vec::new();
+    // Said once: a process may have died between journalling this and writing the file.
+    if own.last().map(|event| &event.kind) != Some(&EventType::FrontmatterRebuilt) {
+        let event = Event::new(EventType::FrontmatterRebuilt, now)
+            .by("engine")
+            .because(broken.to_string());
+        let event = number(event, &task);
+        machine::apply(&mut task, &event).map_err(Broken::Journal)?;
+        events.push(event);
+    }
+    Ok(Reconciled {
         task,
-        events: vec![event],
-        archive: Vec::new(),
+        events,
+        archive: archived_since(own, 0),
         rewrite: true,
         broken: Some(broken),
         unadopted: false,
-    }
+    })
 }
 
 /// The journal is behind the file: the file is right, and the journal is told everything.
-fn journal_lost(found: Task, latest: &Task, now: Timestamp) -> Reconciled {
-    let mut task = found;
-    task.revision = task.revision.max(latest.revision) + 1;
+fn journal_lost(found: Task, latest: &Task, now: Timestamp) -> Result<Reconciled, Broken> {
     let mut event = Event::new(EventType::JournalRecovered, now)
         .by("engine")
         .because(format!(
             "the journal ends at revision {}, TASK.md was at {}",
-            latest.revision,
-            task.revision - 1
+            latest.revision, found.revision
         ));
-    event.revision = Some(task.revision);
-    event.fields = task.to_fields();
-    Reconciled {
+    event.revision = Some(found.revision.max(latest.revision) + 1);
+    event.fields = found.to_fields();
+    whole(event, false)
+}
+
+/// The task that an event with every field describes.
+fn whole(event: Event, unadopted: bool) -> Result<Reconciled, Broken> {
+    let mut task = Task::default();
+    machine::apply(&mut task, &event).map_err(Broken::Journal)?;
+    Ok(Reconciled {
         task,
         events: vec![event],
         archive: Vec::new(),
         rewrite: true,
         broken: None,
-        unadopted: false,
-    }
+        unadopted,
+    })
 }
 
 fn merge(
@@ -248,7 +265,10 @@ fn merge(
     for field in Field::ALL.iter().copied() {
         let changed =
             bad(field).is_some() || (!found.same(&base, field) && !found.same(&latest, field));
-        if !changed || (field == Field::Revision && found.revision < latest.revision) {
+        // A file without our revision was never written by us: what it lacks, it never had.
+        let never_had = found.revision == 0 && file.get(field.name()).is_none();
+        let behind = field == Field::Revision && found.revision < latest.revision;
+        if !changed || never_had || behind || restored_before(own, found.revision, file, field) {
             continue;
         }
         let turned_down = match field.guard() {
@@ -273,15 +293,7 @@ fn merge(
         }
     }
 
-    let archive: Vec<ArchiveSection> = own
-        .iter()
-        .filter(|event| {
-            event
-                .revision
-                .is_some_and(|revision| revision > found.revision)
-        })
-        .flat_map(|event| event.archive.iter().cloned())
-        .collect();
+    let archive = archived_since(own, found.revision);
     let mut task = latest;
     let mut events = Vec::new();
     if !was.is_empty() {
@@ -300,14 +312,33 @@ fn merge(
         rewrite: behind || !events.is_empty(),
         task,
         events,
-        archive: if found.revision == 0 {
-            Vec::new()
-        } else {
-            archive
-        },
+        archive,
         broken: None,
         unadopted: false,
     })
+}
+
+/// A process may die between journalling that a field was put back and writing the file.
+fn restored_before(own: &[Event], revision: u64, file: &TaskFile, field: Field) -> bool {
+    let found = as_written(file, field);
+    own.iter()
+        .filter(|event| event.revision.is_some_and(|later| later > revision))
+        .filter(|event| event.kind == EventType::FieldsRestored)
+        .any(|event| {
+            let before = event
+                .details
+                .get("found")
+                .and_then(|all| all.get(field.name()));
+            before == Some(&found)
+        })
+}
+
+/// The headings that events after a revision renamed. Whoever applies them skips those already renamed.
+fn archived_since(own: &[Event], revision: u64) -> Vec<ArchiveSection> {
+    own.iter()
+        .filter(|event| event.revision.is_some_and(|later| later > revision))
+        .flat_map(|event| event.archive.iter().cloned())
+        .collect()
 }
 
 fn unusable_value(latest: Task, broken: Broken) -> Reconciled {
@@ -398,6 +429,60 @@ fn node_value(node: &Node, shape: Shape) -> Value {
         | (Shape::TextList, Node::Mapping { .. })
         | (Shape::Number | Shape::Flag | Shape::Object, _) => node.to_json(),
     }
+}
+
+/// Neither a usable file nor a usable journal: what single lines and the folder still say becomes the task.
+pub fn last_resort(
+    file: Option<&TaskFile>,
+    bytes: &[u8],
+    broken: Broken,
+    folder: Folder<'_>,
+    now: Timestamp,
+) -> Result<Reconciled, Broken> {
+    let task = match file {
+        Some(file) => readable(file, folder),
+        None => {
+            let mut task = salvage_fields(bytes);
+            task.id = folder.name.replace('/', "-");
+            task.project = folder.project.to_owned();
+            if task.branch.is_empty() {
+                task.branch = match folder.name.contains('/') {
+                    true => folder.name.to_owned(),
+                    false => format!("orange-tasks/{}", task.id),
+                };
+            }
+            if task.created_at == Timestamp::UNIX_EPOCH {
+                task.created_at = now;
+            }
+            task.updated_at = now;
+            task
+        }
+    };
+    let event = adoption(&task, now).because(broken.to_string());
+    Ok(Reconciled {
+        broken: Some(broken),
+        ..whole(event, true)?
+    })
+}
+
+/// What single lines of a broken frontmatter still say.
+fn salvage_fields(bytes: &[u8]) -> Task {
+    let text = String::from_utf8_lossy(bytes);
+    let mut task = Task::default();
+    let front = text
+        .lines()
+        .skip(1)
+        .take_while(|line| line.trim_end() != "---");
+    for line in front {
+        if let Ok(Some(Node::Mapping { entries, .. })) = crate::yaml::read(line, 0..line.len())
+            && let Some(entry) = entries.first()
+            && let Some(field) = Field::from_name(&entry.key)
+        {
+            // A value that cannot be used is what made the file unreadable; the default stands.
+            let _ = task.set(field, node_value(&entry.value, field.shape()));
+        }
+    }
+    task
 }
 
 /// The fields that a file would have to change to say what the task says.

@@ -108,21 +108,23 @@ fn pending(situation: Situation<'_>) -> Why {
         Status::Planning
     };
     let start = format!("orange task update {label} --status {to}");
-    let cancelled: Vec<&str> = situation
-        .facts
-        .blockers
-        .iter()
-        .filter(|link| link.status == Some(Status::Cancelled))
-        .map(|link| link.reference.as_str())
-        .collect();
-    if let Some(first) = cancelled.first() {
-        return Why::needs_you(
-            format!(
-                "{} was cancelled, so it would wait for ever",
-                cancelled.join(", ")
-            ),
-            format!("orange task update {label} --remove-blocker {first}"),
-        );
+    let blocker = |wanted: Option<Status>| {
+        let mut links = situation.facts.blockers.iter();
+        links
+            .find(|link| link.status == wanted)
+            .map(|link| link.reference.as_str())
+    };
+    let hopeless = [
+        (blocker(Some(Status::Cancelled)), "was cancelled"),
+        (blocker(None), "does not exist"),
+    ];
+    for (reference, what) in hopeless {
+        if let Some(reference) = reference {
+            return Why::needs_you(
+                format!("it waits for {reference}, which {what}, so it would wait for ever"),
+                format!("orange task update {label} --remove-blocker {reference}"),
+            );
+        }
     }
     if let Err(detail) = meets(Condition::DependenciesOver, situation) {
         return Why::waits(detail, format!("{start} --force"));

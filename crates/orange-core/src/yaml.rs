@@ -1,5 +1,8 @@
-//! Reads YAML into a small tree that remembers where every value stood, and writes JSON values as
-//! YAML that any reader understands alike.
+//! Reads YAML into a small tree that remembers where every value stood.
+
+mod emit;
+
+pub use emit::{emit_block, emit_entry, to_yaml_inline};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use serde_json::{Number, Value};
@@ -12,8 +15,6 @@ use thiserror::Error;
 const MAX_COST: usize = 50_000;
 /// How deep values may nest; everything that walks the tree recurses, so this bounds the stack.
 const MAX_DEPTH: usize = 64;
-/// YAML lets a key written as `key: value` be at most 1024 characters long, quotes included.
-const MAX_SIMPLE_KEY: usize = 1000;
 /// What YAML takes for white space.
 const BLANK: [char; 4] = [' ', '\t', '\r', '\n'];
 
@@ -417,7 +418,8 @@ impl<'a> Reader<'a> {
             ScalarStyle::Plain => trimmed,
             ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
                 let open = skip_properties(self.text, span.start);
-                closing_quote(&self.text[open..span.end]).map_or(trimmed, |length| open + length)
+                let quoted = self.text.get(open..span.end).and_then(closing_quote);
+                quoted.map_or(trimmed, |length| open + length)
             }
             // Blank lines belong to the text only where `+` keeps them, which no other way of
             // writing it can end in.
@@ -475,7 +477,9 @@ fn makes_string(tag: &Tag) -> bool {
 /// The length of the quoted scalar at the start of `text`, quotes included.
 fn closing_quote(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    let quote = *bytes.first()?;
+    let quote = *bytes
+        .first()
+        .filter(|first| matches!(first, b'"' | b'\''))?;
     let mut at = 1;
     while at < bytes.len() {
         match bytes[at] {
@@ -486,121 +490,4 @@ fn closing_quote(text: &str) -> Option<usize> {
         }
     }
     None
-}
-
-/// Writes a value on one line, if it has no key of its own to put on a line.
-pub fn to_yaml_inline(value: &Value) -> Option<String> {
-    inline(value, false)
-}
-
-fn inline(value: &Value, in_flow: bool) -> Option<String> {
-    match value {
-        Value::Null => Some("null".to_owned()),
-        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
-        Value::String(text) => Some(string(text, in_flow)),
-        Value::Array(items) => {
-            let items: Option<Vec<String>> = items.iter().map(|item| inline(item, true)).collect();
-            Some(format!("[{}]", items?.join(", ")))
-        }
-        Value::Object(fields) => fields.is_empty().then(|| "{}".to_owned()),
-    }
-}
-
-/// Writes `key: value` at the indentation, on as many lines as it takes.
-pub fn emit_entry(out: &mut String, indent: &str, key: &str, value: &Value) {
-    let key = string(key, false);
-    let long = key.len() > MAX_SIMPLE_KEY;
-    out.push_str(indent);
-    if long {
-        out.push_str(&format!("? {key}\n{indent}:"));
-    } else {
-        out.push_str(&format!("{key}:"));
-    }
-    match to_yaml_inline(value) {
-        Some(text) => out.push_str(&format!(" {text}\n")),
-        None => {
-            out.push('\n');
-            emit_block(out, &format!("{indent}  "), value);
-        }
-    }
-}
-
-/// Writes the lines of an object, or of an array that holds objects.
-pub fn emit_block(out: &mut String, indent: &str, value: &Value) {
-    match value {
-        Value::Object(fields) => fields
-            .iter()
-            .for_each(|(key, value)| emit_entry(out, indent, key, value)),
-        Value::Array(items) => items.iter().for_each(|item| emit_item(out, indent, item)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-fn emit_item(out: &mut String, indent: &str, item: &Value) {
-    match to_yaml_inline(item) {
-        Some(text) => out.push_str(&format!("{indent}- {text}\n")),
-        None => {
-            let start = out.len() + indent.len();
-            emit_block(out, &format!("{indent}  "), item);
-            out.replace_range(start..start + 2, "- ");
-        }
-    }
-}
-
-fn string(text: &str, in_flow: bool) -> String {
-    if is_plain(text, in_flow) {
-        text.to_owned()
-    } else {
-        quoted(text)
-    }
-}
-
-/// Whether every YAML reader, of 1.1 as of 1.2, takes the bare text for this very string.
-/// Rather too strict than clever: needless quotes harm nobody.
-fn is_plain(text: &str, in_flow: bool) -> bool {
-    const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
-    let starts = |c: char| {
-        c.is_alphabetic()
-            || matches!(c, '_' | '/' | '$' | '(')
-            || (!c.is_ascii() && !c.is_numeric())
-    };
-    let forbidden = |c: char| {
-        must_escape(c)
-            || c == '\t'
-            || (in_flow && matches!(c, ',' | '[' | ']' | '{' | '}' | ':' | '?'))
-    };
-    text.starts_with(starts)
-        && text.trim() == text
-        && !text.ends_with(':')
-        && !text.contains(": ")
-        && !text.contains(" #")
-        && !text.contains(forbidden)
-        && !WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
-}
-
-/// Characters YAML does not allow as they are, or that some readers take for a line end.
-fn must_escape(c: char) -> bool {
-    (c.is_control() && c != '\t')
-        || matches!(
-            c,
-            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
-        )
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if must_escape(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }

@@ -2,7 +2,8 @@
 //! Versioned migrations, a copy before each, a backup once a day.
 
 use crate::error::{Code, Error, Result};
-use crate::index::{is_damage, remove_database};
+use crate::index::is_damage;
+use crate::store::replace::write_atomic;
 use orange_core::id::Key;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
@@ -46,11 +47,17 @@ impl Database {
         let path = Self::path_in(home);
         let connection = Connection::open(&path).map_err(|error| explain(&path, &error))?;
         let mut database = Database { connection, path };
-        database
+        let version = database
             .prepare()
-            .and_then(|()| database.migrate())
+            .and_then(|()| database.version())
+            .map_err(|error| explain(&database.path, &error))?;
+        database
+            .migrate()
             .map_err(|error| explain(&database.path, &error))??;
-        if let Err(error) = database.back_up_daily() {
+        // A database that was only just made has nothing worth keeping, and must not replace what has.
+        if version > 0
+            && let Err(error) = database.back_up_daily()
+        {
             tracing::warn!(%error, "orange.db was not backed up");
         }
         Ok(database)
@@ -220,30 +227,44 @@ impl Database {
     }
 }
 
-/// Sets a damaged database aside and puts the last backup in its place, if there is one.
+/// Sets a damaged database aside, side files and all, and puts the last backup in its place, if there is one.
 pub fn repair(home: &Path, stamp: &str) -> Result<String> {
     let path = Database::path_in(home);
-    let aside = home.join(format!("orange.db.damaged-{stamp}"));
-    std::fs::rename(&path, &aside).map_err(|error| Error::io("set aside", &path, &error))?;
-    remove_database(&path);
+    let aside = format!("orange.db.damaged-{stamp}");
+    for suffix in ["-wal", "-shm", ""] {
+        let from = home.join(format!("orange.db{suffix}"));
+        let to = home.join(format!("{aside}{suffix}"));
+        match std::fs::rename(&from, &to) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io("set aside", &from, &error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
     let backup = Database::backup_in(home);
-    let restored = backup.exists()
-        && Connection::open(&backup)
-            .and_then(|copy| {
-                copy.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
-            })
-            .is_ok_and(|word| word == "ok")
-        && std::fs::copy(&backup, &path).is_ok();
+    let restored = match sound_copy(&backup) {
+        Some(bytes) => {
+            write_atomic(&path, &bytes).map_err(|error| Error::io("write", &path, &error))?;
+            true
+        }
+        None => false,
+    };
     Database::open(home)?;
     let source = if restored {
         "the last backup"
     } else {
         "what is on disk"
     };
-    Ok(format!(
-        "set aside as {}; restored from {source}",
-        aside.display()
-    ))
+    Ok(format!("set aside as {aside}; restored from {source}"))
+}
+
+/// The bytes of a database that passes its own check.
+fn sound_copy(path: &Path) -> Option<Vec<u8>> {
+    let bytes = std::fs::read(path).ok()?;
+    let verdict: String = Connection::open(path)
+        .and_then(|copy| copy.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))
+        .ok()?;
+    (verdict == "ok").then_some(bytes)
 }
 
 fn explain(path: &Path, error: &rusqlite::Error) -> Error {

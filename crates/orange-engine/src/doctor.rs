@@ -3,13 +3,17 @@
 use crate::database::{self, Database};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
-use crate::index::query::Filter;
-use crate::index::{Index, remove_database};
+use crate::index::Index;
+use crate::index::list::Filter;
 use crate::projects;
 use orange_core::config::Config;
 use orange_core::id::read_stored;
+use orange_core::naming::counted;
 use orange_core::task::Task;
 use std::path::Path;
+
+/// How the advice begins where no repair can decide.
+pub const BY_HAND: &str = "by hand";
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +44,14 @@ impl Report {
         });
         let last = self.findings.len() - 1;
         &mut self.findings[last]
+    }
+
+    /// Is there anything left that `--repair` would see to?
+    pub fn repairable(&self) -> bool {
+        self.findings.iter().any(|finding| {
+            let how = finding.repair.as_deref();
+            !finding.repaired && how.is_some_and(|how| !how.starts_with(BY_HAND))
+        })
     }
 
     pub fn open(&self) -> usize {
@@ -92,7 +104,10 @@ impl Engine {
         };
         match Config::parse(&text) {
             Err(error) => {
-                report.add("config.yaml", error.to_string());
+                let line = error
+                    .line
+                    .map_or_else(String::new, |line| format!("line {line}: "));
+                report.add("config.yaml", format!("{line}{}", error.reason));
             }
             Ok((_, unknown)) => {
                 for key in unknown {
@@ -165,22 +180,21 @@ impl Engine {
         finding.repair("sets the file aside and restores the last backup; task keys are counted anew from the folders");
         if repair {
             let stamp = self.file_stamp();
-            finding.done(database::repair(&home, &stamp));
+            let repaired = database::repair(&home, &stamp);
+            // The backup may be older than the newest tasks, and those may lie in the trash.
+            finding.done(repaired.and_then(|what| self.raise_counters().map(|()| what)));
         }
     }
 
     fn check_index(&mut self, report: &mut Report, repair: bool) -> Result<()> {
-        let home = self.store.home().to_owned();
-        let index = Index::open(&home)?;
+        let index = Index::open(&self.store)?;
         let Err(problem) = index.check() else {
             return Ok(());
         };
-        drop(index);
         let finding = report.add("index.db", problem);
         finding.repair("rebuilds it from the task folders");
         if repair {
-            remove_database(&home.join("index.db"));
-            let rebuilt = Index::open(&home).and_then(|mut index| index.refresh(&self.store));
+            let rebuilt = index.rebuild();
             finding.done(rebuilt.map(|count| format!("rebuilt from {count} task folders")));
         }
         Ok(())
@@ -191,7 +205,9 @@ impl Engine {
             all: true,
             ..Filter::default()
         };
-        let tasks = self.fresh_index()?.list(&all)?;
+        // Every folder is read: the index looks only at TASK.md, and a journal may be damaged too.
+        self.fresh_index()?.reread()?;
+        let tasks = self.listed(&all)?;
         report.tasks = tasks.len();
         for task in &tasks {
             let subject = task.key.map_or(task.folder.clone(), |key| {
@@ -229,7 +245,7 @@ impl Engine {
             ..Filter::default()
         };
         let mut cycles_seen: Vec<Vec<String>> = Vec::new();
-        for row in self.index()?.list(&all)? {
+        for row in self.listed(&all)? {
             let task: Task = task_of(&row.fields);
             let Some(key) = row.key else { continue };
             for reference in &task.blocked_by {
@@ -304,7 +320,10 @@ impl Engine {
         if !old.is_empty() {
             let finding = report.add(
                 "trash",
-                format!("{} deleted tasks are older than 30 days", old.len()),
+                format!(
+                    "{} lay there for more than 30 days",
+                    counted(old.len(), "deleted task")
+                ),
             );
             finding.repair("removes them for good");
             if repair {

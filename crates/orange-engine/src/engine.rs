@@ -8,6 +8,7 @@ mod project;
 mod trash;
 mod view;
 
+pub(crate) use change::bad_value;
 pub use change::{Change, Changed, Edit};
 pub use create::{Created, NewTask, Start};
 pub use project::{AddProject, Added, UpdateProject};
@@ -25,6 +26,7 @@ use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
 use orange_core::workflow::{Actor, Role};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Who runs the command, as the front end found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub struct Engine {
     clock: fn() -> Timestamp,
     config: Option<Config>,
     index: Option<Index>,
+    /// When the index was last compared with the disk.
+    looked: Option<Instant>,
     database: Option<Database>,
     notices: Vec<String>,
     stamps: u32,
@@ -75,6 +79,7 @@ impl Engine {
             clock: settings.clock,
             config: None,
             index: None,
+            looked: None,
             database: None,
             notices: Vec::new(),
             stamps: 0,
@@ -138,30 +143,23 @@ impl Engine {
         Ok(self.config.get_or_insert_default())
     }
 
-    pub(crate) fn index(&mut self) -> Result<&mut Index> {
+    pub(crate) fn index(&mut self) -> Result<&Index> {
         if self.index.is_none() {
-            let mut index = Index::open(self.store.home())?;
-            if index.fresh || index.in_memory {
-                index.refresh(&self.store)?;
-            }
-            self.index = Some(index);
+            self.index = Some(Index::open(&self.store)?);
         }
         self.index
-            .as_mut()
+            .as_ref()
             .ok_or_else(|| Error::new(Code::Failed, "the index is not open"))
     }
 
-    /// The index after a look at every TASK.md.
-    pub(crate) fn fresh_index(&mut self) -> Result<&mut Index> {
-        self.index()?;
-        let Engine { index, store, .. } = self;
-        match index {
-            Some(index) => {
-                index.refresh(store)?;
-                Ok(index)
-            }
-            None => Err(Error::new(Code::Failed, "the index is not open")),
+    /// The index after a look at every TASK.md. One look serves all questions of a moment.
+    pub(crate) fn fresh_index(&mut self) -> Result<&Index> {
+        const MOMENT: Duration = Duration::from_millis(100);
+        if self.looked.is_none_or(|then| then.elapsed() > MOMENT) {
+            self.index()?.refresh()?;
+            self.looked = Some(Instant::now());
         }
+        self.index()
     }
 
     pub(crate) fn database(&mut self) -> Result<&mut Database> {
@@ -213,6 +211,11 @@ impl Engine {
         if self.database()?.last_key(project)?.is_some() {
             return Ok(());
         }
+        self.raise_counter(project)
+    }
+
+    /// Makes sure that the counter is beyond every key on disk, in the trash too.
+    fn raise_counter(&mut self, project: &str) -> Result<()> {
         let index = self.fresh_index()?;
         let highest = index.highest_key(project)?;
         let keyless: Vec<String> = index
@@ -224,17 +227,53 @@ impl Engine {
         self.database()?.heal_counter(project, highest, &keyless)
     }
 
+    /// Raises every counter: after orange.db was put back from a backup, which may be behind.
+    pub(crate) fn raise_counters(&mut self) -> Result<()> {
+        self.database = None;
+        let mut projects = self.fresh_index()?.project_names()?;
+        projects.extend(self.trashed().into_iter().map(|(place, _)| place.project));
+        projects.sort();
+        projects.dedup();
+        projects
+            .iter()
+            .try_for_each(|project| self.raise_counter(project))
+    }
+
     /// Reasons outside the file for not taking over what somebody wrote into it.
     pub(crate) fn refuses(&mut self, place: &Place, field: Field, task: &Task) -> Option<String> {
-        if field != Field::BlockedBy {
-            return None;
+        match field {
+            Field::Summary => create::one_line(&task.summary)
+                .err()
+                .map(|error| error.message),
+            Field::TargetBranch => {
+                let target = task.target_branch.as_deref()?;
+                create::check_target(target)
+                    .err()
+                    .map(|error| error.message)
+            }
+            Field::BlockedBy => self.refuses_blockers(place, task),
+            _ => None,
         }
+    }
+
+    fn refuses_blockers(&mut self, place: &Place, task: &Task) -> Option<String> {
         let key = task.key?;
         for reference in &task.blocked_by {
-            let Some((project, blocker)) = read_stored(&place.project, reference) else {
+            let stored = read_stored(&place.project, reference);
+            let known = stored.as_ref().is_some_and(|(project, blocker)| {
+                let index = self.index();
+                index.is_ok_and(|index| {
+                    index
+                        .by_key(project, *blocker)
+                        .is_ok_and(|row| row.is_some())
+                })
+            });
+            if !known {
                 self.notice(format!(
-                    "{key}: blocked_by names {reference:?}, which is no task"
+                    "{key}: blocked_by names {reference}, which does not exist"
                 ));
+            }
+            let Some((project, blocker)) = stored else {
                 continue;
             };
             match self.cycle_through(&place.project, key, &project, blocker) {

@@ -68,7 +68,7 @@ impl Error {
 }
 
 /// The system's words without the trailing "(os error 28)".
-fn plain(error: &io::Error) -> String {
+pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text.get(..end).unwrap_or(&text).to_lowercase(),

@@ -1,6 +1,6 @@
 //! The only file that starts git. Every call pins locale, prompts and the repository it speaks of.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, plain};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -32,7 +32,7 @@ fn run(folder: Option<&Path>, arguments: &[&str]) -> Result<Output> {
         .env("GIT_OPTIONAL_LOCKS", "0")
         .stdin(Stdio::null());
     command.output().map_err(|error| {
-        Error::new(Code::Failed, format!("cannot start git: {error}"))
+        Error::new(Code::Failed, format!("cannot start git: {}", plain(&error)))
             .hint("install git 2.39 or newer and make sure it is on PATH")
     })
 }
@@ -94,13 +94,13 @@ pub fn default_branch(repository: &Path) -> Result<String> {
 
 /// Asks git itself whether a name can be a branch.
 pub fn valid_branch_name(name: &str) -> Result<bool> {
-    if name.starts_with('-') || name == "HEAD" {
+    if name.starts_with('-') || matches!(name, "HEAD" | "@") {
         return Ok(false);
     }
-    Ok(run(None, &["check-ref-format", "--branch", name])?
-        .status
-        .success()
-        && !name.starts_with('@'))
+    let output = run(None, &["check-ref-format", "--branch", name])?;
+    // Git also accepts shorthands such as `@{-1}` here, and prints the branch they stand for.
+    let meant = String::from_utf8_lossy(&output.stdout);
+    Ok(output.status.success() && meant.trim_end_matches('\n') == name)
 }
 
 pub fn branch_exists(repository: &Path, branch: &str) -> Result<bool> {

@@ -1,13 +1,16 @@
 //! index.db: a cache of every frontmatter, for fast lists and look-ups. It may be deleted at any time:
 //! whatever is missing, corrupt, locked or of another version is rebuilt from the task folders.
 
+pub mod list;
 pub mod query;
 pub mod refresh;
 
 use crate::error::{Code, Error, Result};
+use crate::store::Store;
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, params};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -89,128 +92,78 @@ pub struct Entry {
 
 /// The open cache.
 pub struct Index {
+    connection: RefCell<Connection>,
+    store: Store,
+}
+
+/// A connection, and whether its tables are still empty.
+struct Opened {
     connection: Connection,
-    path: PathBuf,
-    /// Rebuilt from nothing and not yet filled.
-    pub fresh: bool,
-    /// Only in memory, because the home cannot be written to or the file is locked.
-    pub in_memory: bool,
+    empty: bool,
 }
 
 impl Index {
-    /// Opens the cache, whatever state it is in. Only a broken SQLite library makes this fail.
-    pub fn open(home: &Path) -> Result<Index> {
-        let path = home.join("index.db");
-        match Self::open_file(&path) {
-            Ok(index) => Ok(index),
+    /// Opens the cache, whatever state it is in, and fills it if it is new. Only a broken SQLite library
+    /// makes this fail.
+    pub fn open(store: &Store) -> Result<Index> {
+        let opened = open_anyhow(&path_in(store))?;
+        let index = Index {
+            connection: RefCell::new(opened.connection),
+            store: store.clone(),
+        };
+        if opened.empty {
+            index.refresh()?;
+        }
+        Ok(index)
+    }
+
+    /// Asks the database. Damage that shows only now is healed, and the question asked once more.
+    fn ask<T>(&self, question: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let first = question(&self.connection.borrow());
+        match first {
+            Ok(answer) => Ok(answer),
             Err(error) if is_damage(&error) => {
                 tracing::warn!(%error, "index.db is damaged and is rebuilt");
-                remove_database(&path);
-                Self::open_file(&path).or_else(|error| Self::in_memory(&path, &error))
+                self.rebuild()?;
+                question(&self.connection.borrow()).map_err(|error| failed(&error))
             }
-            Err(error) => Self::in_memory(&path, &error),
+            Err(error) => Err(failed(&error)),
         }
     }
 
-    fn open_file(path: &Path) -> rusqlite::Result<Index> {
-        let connection = Connection::open_with_flags(
-            path,
-            OpenFlags::SQLITE_OPEN_READ_WRITE
-                | OpenFlags::SQLITE_OPEN_CREATE
-                | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-        )?;
-        connection.busy_timeout(Duration::from_secs(5))?;
-        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        let mut index = Index {
-            connection,
-            path: path.to_owned(),
-            fresh: false,
-            in_memory: false,
-        };
-        // A cache: losing its last rows in a power cut costs a re-read, not data.
-        index.connection.pragma_update(None, "synchronous", "OFF")?;
-        if version != VERSION {
-            index.create_tables()?;
-        }
-        Ok(index)
-    }
-
-    fn in_memory(path: &Path, error: &rusqlite::Error) -> Result<Index> {
-        tracing::warn!(%error, "index.db cannot be used; this command works without it");
-        let connection = Connection::open_in_memory().map_err(|error| failed(&error))?;
-        let mut index = Index {
-            connection,
-            path: path.to_owned(),
-            fresh: false,
-            in_memory: true,
-        };
-        index.create_tables().map_err(|error| failed(&error))?;
-        Ok(index)
-    }
-
-    /// Goes on without the file, which is removed if it is damaged.
-    fn go_to_memory(&mut self, error: &rusqlite::Error) -> Result<()> {
-        if is_damage(error) {
-            remove_database(&self.path);
-        }
-        *self = Self::in_memory(&self.path, error)?;
+    /// Goes on without the file, which cannot be written: old rows would be a lie.
+    fn go_to_memory(&self, error: &rusqlite::Error) -> Result<()> {
+        *self.connection.borrow_mut() = open_in_memory(error)?.connection;
         Ok(())
     }
 
-    /// One transaction: another process sees the old tables or the new ones, never none.
-    fn create_tables(&mut self) -> rusqlite::Result<()> {
-        if !self.in_memory {
-            self.connection.pragma_update(None, "journal_mode", "WAL")?;
-        }
-        let transaction = self
-            .connection
-            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        if version == VERSION {
-            return Ok(());
-        }
-        let old: Vec<String> = transaction
-            .prepare(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-            )?
-            .query_map([], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        for table in old {
-            transaction.execute_batch(&format!("DROP TABLE \"{}\"", table.replace('"', "\"\"")))?;
-        }
-        transaction.execute_batch(SCHEMA)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
-        transaction.commit()?;
-        self.fresh = true;
-        Ok(())
+    /// Starts again from the task folders.
+    pub fn rebuild(&self) -> Result<usize> {
+        let path = path_in(&self.store);
+        remove_database(&path);
+        *self.connection.borrow_mut() = open_anyhow(&path)?.connection;
+        self.refresh()
     }
 
     /// Writes entries and forgets folders, in one transaction. Trouble here is logged, never fatal:
     /// the next refresh repairs it.
-    pub fn store(&mut self, entries: &[Entry], gone: &[String]) {
-        if let Err(error) = self.try_store(entries, gone) {
+    pub fn store(&self, entries: &[Entry], gone: &[String]) {
+        let outcome = try_store(&mut self.connection.borrow_mut(), entries, gone);
+        if let Err(error) = outcome {
             tracing::warn!(%error, "index.db was not updated");
-            if is_damage(&error) {
-                remove_database(&self.path);
+            if is_damage(&error)
+                && let Err(error) = self.rebuild()
+            {
+                tracing::warn!(%error, "index.db was not rebuilt");
             }
         }
-    }
-
-    fn try_store(&mut self, entries: &[Entry], gone: &[String]) -> rusqlite::Result<()> {
-        let transaction = self
-            .connection
-            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        forget(&transaction, gone)?;
-        for entry in entries {
-            put(&transaction, entry)?;
-        }
-        transaction.commit()
     }
 
     /// Are the tables sound? For `doctor`.
     pub fn check(&self) -> std::result::Result<(), String> {
         let verdict: rusqlite::Result<String> =
             self.connection
+                .borrow()
                 .query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
         match verdict {
             Ok(word) if word == "ok" => Ok(()),
@@ -218,6 +171,91 @@ impl Index {
             Err(error) => Err(error.to_string()),
         }
     }
+}
+
+fn path_in(store: &Store) -> PathBuf {
+    store.home().join("index.db")
+}
+
+fn open_anyhow(path: &Path) -> Result<Opened> {
+    match open_file(path) {
+        Ok(opened) => Ok(opened),
+        Err(error) if is_damage(&error) => {
+            tracing::warn!(%error, "index.db is damaged and is rebuilt");
+            remove_database(path);
+            open_file(path).or_else(|error| open_in_memory(&error))
+        }
+        Err(error) => open_in_memory(&error),
+    }
+}
+
+fn open_file(path: &Path) -> rusqlite::Result<Opened> {
+    let mut connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    // Not long: without it a command only gets slower.
+    connection.busy_timeout(Duration::from_secs(1))?;
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    // A cache: losing its last rows in a power cut costs a re-read, not data.
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    let mut empty = false;
+    if version != VERSION {
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        empty = create_tables(&mut connection)?;
+    }
+    Ok(Opened { connection, empty })
+}
+
+/// For a home that cannot be written to, or a file that another process keeps locked.
+fn open_in_memory(error: &rusqlite::Error) -> Result<Opened> {
+    tracing::warn!(%error, "index.db cannot be used; this command works without it");
+    let mut connection = Connection::open_in_memory().map_err(|error| failed(&error))?;
+    create_tables(&mut connection).map_err(|error| failed(&error))?;
+    Ok(Opened {
+        connection,
+        empty: true,
+    })
+}
+
+/// One transaction: another process sees the old tables or the new ones, never none. False when another
+/// process was quicker.
+fn create_tables(connection: &mut Connection) -> rusqlite::Result<bool> {
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version == VERSION {
+        return Ok(false);
+    }
+    let old: Vec<String> = transaction
+        .prepare(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+        )?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for table in old {
+        transaction.execute_batch(&format!("DROP TABLE \"{}\"", table.replace('"', "\"\"")))?;
+    }
+    transaction.execute_batch(SCHEMA)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
+    Ok(true)
+}
+
+fn try_store(
+    connection: &mut Connection,
+    entries: &[Entry],
+    gone: &[String],
+) -> rusqlite::Result<()> {
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    forget(&transaction, gone)?;
+    for entry in entries {
+        put(&transaction, entry)?;
+    }
+    transaction.commit()
 }
 
 fn forget(transaction: &Transaction<'_>, folders: &[String]) -> rusqlite::Result<()> {
@@ -267,24 +305,21 @@ fn put(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
             fields_json(task),
         ])?;
     put_links(transaction, entry)?;
-    match entry.stamp {
-        Some(stamp) => {
-            transaction
-                .prepare_cached("INSERT OR REPLACE INTO stamps VALUES (?1,?2,?3,?4,?5)")?
-                .execute(params![
-                    entry.folder,
-                    stamp.mtime,
-                    stamp.size,
-                    stamp.inode,
-                    entry.read_at
-                ])?;
-        }
-        None => {
-            transaction
-                .prepare_cached("DELETE FROM stamps WHERE folder = ?1")?
-                .execute([&entry.folder])?;
-        }
-    }
+    // A row without a file to look at never matches, and is read again each time.
+    let stamp = entry.stamp.unwrap_or(Stamp {
+        mtime: -1,
+        size: -1,
+        inode: -1,
+    });
+    transaction
+        .prepare_cached("INSERT OR REPLACE INTO stamps VALUES (?1,?2,?3,?4,?5)")?
+        .execute(params![
+            entry.folder,
+            stamp.mtime,
+            stamp.size,
+            stamp.inode,
+            entry.read_at
+        ])?;
     Ok(())
 }
 

@@ -1,37 +1,34 @@
 //! One task under its lock: brought into order first, then changed by events. Journal, TASK.md, witness and
 //! index are written in that order; a process killed in between leaves a mark that the next one follows.
 
+mod settle;
+
+pub(crate) use settle::written_fields;
+
 use crate::effects;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
 use crate::store::lock::{LockError, TaskLock, Witness};
-use crate::store::replace::{self, Outcome, Theirs};
-use crate::store::{PATIENCE, Place, Snapshot, journal};
+use crate::store::{PATIENCE, Place, Snapshot, journal, stamp_at};
 use orange_core::artifact;
-use orange_core::history::{Event, EventType, History};
+use orange_core::history::{Event, EventType};
 use orange_core::machine;
-use orange_core::reconcile::{Broken, Reconciled, differing_fields};
-use orange_core::task::{Field, Task};
-use orange_core::task_file::{TaskFile, salvage_body};
-use serde_json::Value;
-
-/// Racing writers are merged one after the other; after so many the next command goes on.
-const MOST_MERGES: usize = 32;
-
-/// How often a command looks at a TASK.md that is half written; each look waits a tenth of a second.
-const HALF_WRITTEN_LOOKS: usize = 20;
+use orange_core::reconcile::Broken;
+use orange_core::task::Task;
 
 /// A task that no other Orange process can change right now.
 pub struct LockedTask {
     lock: TaskLock,
     pub place: Place,
     pub task: Task,
-    pub history: History,
     /// The body as last read. Never written back: every write takes the body from the file anew.
     pub body: String,
-    journal_bytes: u64,
+    /// The files as last read or written.
+    snapshot: Snapshot,
     marked: bool,
+    /// Somebody still writes to a file that was swapped out: the next command has to look again.
+    writer_open: bool,
     /// Rebuild what a command alone would not touch (`doctor --repair`).
     repair: bool,
 }
@@ -58,7 +55,7 @@ impl Engine {
             Ok(None) => return Ok(false),
             Err(error) => return Err(explain_lock(place, error)),
         };
-        if self.history_at(&place.path).is_deleted() {
+        if self.history_at(&place.path)?.is_deleted() {
             self.move_to_trash(place)?;
             self.store.unmark(place);
             return Ok(true);
@@ -82,17 +79,18 @@ impl Engine {
         marked: bool,
     ) -> Result<LockedTask> {
         let snapshot = self.store.read(&place)?;
+        let torn = snapshot.torn;
         let mut locked = LockedTask {
             lock,
             task: Task::default(),
-            history: snapshot.history.clone(),
-            body: snapshot.body().to_owned(),
-            journal_bytes: snapshot.journal_bytes,
+            body: String::new(),
+            snapshot,
             marked,
+            writer_open: false,
             repair,
             place,
         };
-        if snapshot.torn {
+        if torn {
             self.notice(format!(
                 "{}: the last line of history.jsonl was cut short; it is set aside",
                 locked.place.folder()
@@ -102,6 +100,10 @@ impl Engine {
         locked.settle(self)?;
         locked.note_changed_context(self)?;
         locked.finish_hooks(self)?;
+        if marked {
+            // Of what an earlier step left undone the index may be all.
+            locked.index(self)?;
+        }
         locked.conclude(self);
         Ok(locked)
     }
@@ -113,14 +115,32 @@ impl LockedTask {
         self.mark(engine)?;
         self.append(events)?;
         crash_point("commit.journalled");
-        self.settle(engine)?;
+        self.settle(engine).map_err(|error| self.happened(error))?;
         crash_point("commit.written");
         Ok(())
     }
 
+    /// Once journalled, a change has happened, whatever goes wrong afterwards. It must not sound undone.
+    fn happened(&self, error: Error) -> Error {
+        Error::new(
+            error.code,
+            format!(
+                "{} is {} now, and that is journalled; but {error}",
+                self.task.label(),
+                self.task.status
+            ),
+        )
+        .hint(match error.code {
+            Code::Storage => {
+                "free some disk space, or see to what it says; then the next command, whichever it is, finishes this one: do not repeat it"
+            }
+            _ => "the next command, whichever it is, finishes this one: do not repeat it",
+        })
+    }
+
     /// Runs the hooks of the last transition that are still open, and closes it.
     pub fn finish_hooks(&mut self, engine: &mut Engine) -> Result<()> {
-        let Some(state) = self.history.last_transition() else {
+        let Some(state) = self.snapshot.history.last_transition() else {
             return Ok(());
         };
         if state.finished {
@@ -145,7 +165,7 @@ impl LockedTask {
         }
         events.push(machine::finish_transition(&self.task, &transition, now));
         let changes_fields = events.iter().any(|event| event.revision.is_some());
-        self.append(events)?;
+        self.append(events).map_err(|error| self.happened(error))?;
         crash_point("hooks.journalled");
         if changes_fields {
             self.settle(engine)?;
@@ -157,13 +177,24 @@ impl LockedTask {
 
     /// The end of a change: what follows from it elsewhere is seen to while the task is still listed.
     pub(crate) fn conclude(&mut self, engine: &mut Engine) {
-        if self.marked && self.task.status.is_terminal() {
-            engine.advance_parent(&self.task);
+        if self.marked
+            && self.task.status.is_terminal()
+            && let Err(error) = engine.advance_parent(&self.task)
+        {
+            engine.notice(format!("its parent could not be looked at: {error}"));
+            return;
         }
         self.unmark(engine);
     }
 
     pub fn unmark(&mut self, engine: &Engine) {
+        if self.writer_open {
+            // Listed on purpose, so that the next command looks for what they write.
+            if let Err(error) = self.mark(engine) {
+                tracing::warn!(%error, "a slow writer may be noticed late");
+            }
+            return;
+        }
         if self.marked {
             crash_point("unmark.before");
             engine.store.unmark(&self.place);
@@ -184,271 +215,27 @@ impl LockedTask {
         if events.is_empty() {
             return Ok(());
         }
+        for event in &events {
+            machine::apply(&mut self.task, event)
+                .map_err(|error| Error::new(Code::Failed, error.to_string()))?;
+        }
+        self.journal(events)
+    }
+
+    /// Writes events to the journal, durably; `task` already knows what they say.
+    fn journal(&mut self, events: Vec<Event>) -> Result<()> {
         let path = self.place.journal();
         let lines: Vec<String> = events.iter().map(Event::to_line).collect();
-        self.journal_bytes =
+        self.snapshot.journal_bytes =
             journal::append(&path, &lines).map_err(|error| Error::io("write", &path, &error))?;
-        for event in events {
-            machine::apply(&mut self.task, &event)
-                .map_err(|error| Error::new(Code::Failed, error.to_string()))?;
-            self.history.events.push(event);
-        }
-        Ok(())
-    }
-
-    /// Makes TASK.md say what the journal says, and the journal what people wrote into TASK.md.
-    fn settle(&mut self, engine: &mut Engine) -> Result<()> {
-        let target = self.place.task_file();
-        let mut snapshot = engine.store.read(&self.place)?;
-        let mut in_place = self.content()?;
-        let mut found = in_place.clone();
-        let mut merged: Vec<Theirs> = Vec::new();
-        for _ in 0..MOST_MERGES {
-            if let Some(bytes) = &found {
-                snapshot.file = TaskFile::parse(bytes).map_err(Broken::File);
-            }
-            snapshot.history.clone_from(&self.history);
-            snapshot.journal_bytes = self.journal_bytes;
-            let truth = self.truth(engine, &snapshot)?;
-            if !truth.events.is_empty() {
-                self.mark(engine)?;
-            }
-            let rewrite = truth.rewrite;
-            let file = self.rendered(engine, &snapshot, found.as_deref(), truth)?;
-            self.body = file.body().to_owned();
-            if !rewrite && in_place.as_deref() == Some(file.text().as_bytes()) {
-                break;
-            }
-            self.mark(engine)?;
-            let new = file.text().as_bytes().to_vec();
-            let outcome = replace::replace(&target, in_place.as_deref(), &new)
-                .map_err(|error| Error::io("write", &target, &error))?;
-            match outcome {
-                Outcome::Done | Outcome::WriterOpen => break,
-                Outcome::Stale => {
-                    in_place = self.content()?;
-                    found = in_place.clone();
-                }
-                Outcome::Overtaken(theirs) => {
-                    found = Some(theirs.bytes().to_vec());
-                    in_place = Some(new);
-                    merged.push(theirs);
-                }
-            }
-        }
-        for theirs in merged {
-            // Another writer may have come after this one without having seen its text.
-            if covers(&self.body, &theirs) {
-                discard(theirs);
-            } else {
-                self.keep_conflict(engine, theirs)?;
-            }
-        }
-        self.index(engine)
-    }
-
-    /// What TASK.md holds. A file that somebody is in the middle of writing is not mistaken for a damaged one.
-    fn content(&self) -> Result<Option<Vec<u8>>> {
-        let target = self.place.task_file();
-        if rustix::fs::lstat(&target)
-            .is_ok_and(|stat| !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file())
-        {
-            return Ok(None);
-        }
-        for _ in 0..HALF_WRITTEN_LOOKS {
-            let content =
-                replace::read(&target).map_err(|error| Error::io("read", &target, &error))?;
-            let Some(content) = content else {
-                return Ok(None);
-            };
-            let half = content.writer_open && TaskFile::parse(&content.bytes).is_err();
-            if !half || self.repair {
-                return Ok(Some(content.bytes));
-            }
-        }
-        Err(Error::new(
-            Code::Busy,
-            format!("{} is being written by another program", target.display()),
-        )
-        .hint(
-            "run the command again when it is saved; `orange doctor --repair` rebuilds it as it is",
-        ))
-    }
-
-    /// Reconciles file and journal, journals what comes out of it, and refuses what a person must mend.
-    fn truth(&mut self, engine: &mut Engine, snapshot: &Snapshot) -> Result<Reconciled> {
-        let now = engine.now();
-        let witness = self.lock.witness();
-        let place = self.place.clone();
-        let mut turned_down = Vec::new();
-        let verdict = {
-            let mut refuse = |field: Field, task: &Task| {
-                let reason = engine.refuses(&place, field, task);
-                turned_down.extend(reason.clone());
-                reason
-            };
-            snapshot.reconcile(&place, witness, now, &mut refuse)
-        };
-        let mut truth = match verdict {
-            Ok(truth) => truth,
-            Err(broken) if self.repair => self.last_resort(engine, &broken)?,
-            Err(broken) => return Err(damaged(&self.place, &broken)),
-        };
-        if let Some(broken) = &truth.broken {
-            if self.repair {
-                if let Broken::Value { .. } = broken {
-                    truth.rewrite = true;
-                }
-            } else if !broken.is_rebuilt_by_commands() {
-                return Err(damaged(&self.place, broken));
-            }
-        }
-        if truth.unadopted && truth.task.key.is_none() {
-            let key = engine.key_for_adopted(&truth.task)?;
-            truth.task.key = Some(key);
-            for event in &mut truth.events {
-                event
-                    .fields
-                    .insert(Field::Key.name().into(), Value::from(key.to_string()));
-            }
-        }
-        self.report(engine, &truth);
-        if !truth.events.is_empty() {
-            self.mark(engine)?;
-            let path = self.place.journal();
-            let lines: Vec<String> = truth.events.iter().map(Event::to_line).collect();
-            self.journal_bytes = journal::append(&path, &lines)
-                .map_err(|error| Error::io("write", &path, &error))?;
-            self.history.events.append(&mut truth.events.clone());
-            crash_point("reconciled.journalled");
-        }
-        self.task = truth.task.clone();
-        Ok(truth)
-    }
-
-    /// No journal of ours and no usable file: what the folder itself still tells.
-    fn last_resort(&self, engine: &Engine, broken: &Broken) -> Result<Reconciled> {
-        let now = engine.now();
-        let mut task = Task {
-            id: self.place.name.replace('/', "-"),
-            project: self.place.project.clone(),
-            branch: self.place.name.clone(),
-            created_at: now,
-            updated_at: now,
-            revision: 1,
-            ..Task::default()
-        };
-        if task.branch == task.id {
-            task.branch = format!("orange-tasks/{}", task.id);
-        }
-        let mut event = Event::new(EventType::TaskAdopted, now)
-            .by("engine")
-            .because(broken.to_string());
-        event.revision = Some(1);
-        event.fields = task.to_fields();
-        Ok(Reconciled {
-            task,
-            events: vec![event],
-            archive: Vec::new(),
-            rewrite: true,
-            broken: Some(broken.clone()),
-            unadopted: true,
-        })
-    }
-
-    /// The new TASK.md: only what differs is changed, the body only by the headings events renamed.
-    fn rendered(
-        &self,
-        engine: &mut Engine,
-        snapshot: &Snapshot,
-        found: Option<&[u8]>,
-        truth: Reconciled,
-    ) -> Result<TaskFile> {
-        let usable = match (&truth.broken, &snapshot.file) {
-            (None | Some(Broken::Value { .. }), Ok(file)) => Some(file.clone()),
-            (_, Ok(_) | Err(_)) => None,
-        };
-        let Some(mut file) = usable else {
-            self.set_aside(engine, found)?;
-            let body = found.map(salvage_body).unwrap_or_default();
-            return Ok(TaskFile::create(&written_fields(&self.task), &body));
-        };
-        let changes: Vec<(&str, Option<Value>)> = differing_fields(&file, &self.task)
-            .into_iter()
-            .map(|field| (field.name(), Some(self.task.get(field))))
-            .collect();
-        file.edit(&changes).map_err(|error| {
-            Error::new(
-                Code::Damaged,
-                format!("cannot edit {}: {error}", self.place.task_file().display()),
-            )
-        })?;
-        for step in &truth.archive {
-            if let Some(body) = artifact::archive(file.body(), &step.section, step.round) {
-                file.set_body(&body);
-            }
-        }
-        Ok(file)
-    }
-
-    /// Keeps what cannot be read under another name, so that rebuilding loses nothing.
-    fn set_aside(&self, engine: &mut Engine, found: Option<&[u8]>) -> Result<()> {
-        let target = self.place.task_file();
-        let name = format!("TASK.md.damaged-{}", engine.file_stamp());
-        let aside = self.place.path.join(&name);
-        let kept = match found {
-            Some(bytes) => replace::write_atomic(&aside, bytes),
-            None if rustix::fs::lstat(&target).is_ok() => std::fs::rename(&target, &aside),
-            None => return Ok(()),
-        };
-        kept.map_err(|error| Error::io("set aside", &target, &error))?;
-        engine.notice(format!(
-            "{}: TASK.md was rebuilt from its journal; the damaged file is kept as {name}",
-            self.task.label()
-        ));
-        Ok(())
-    }
-
-    /// Writes of people that an earlier, interrupted replacement had swapped out.
-    fn merge_leftovers(&mut self, engine: &mut Engine) -> Result<()> {
-        let target = self.place.task_file();
-        if !target.is_file() {
-            return Ok(());
-        }
-        let left = replace::settle_leftovers(&target)
-            .map_err(|error| Error::io("read", &target, &error))?;
-        for theirs in left.written {
-            let current = self.content()?.unwrap_or_default();
-            if theirs.was_replaced_by(&current) || continues(&current, &theirs) {
-                let outcome = replace::replace(&target, Some(&current), theirs.bytes())
-                    .map_err(|error| Error::io("write", &target, &error))?;
-                if matches!(outcome, Outcome::Done) {
-                    discard(theirs);
-                }
-            } else {
-                self.keep_conflict(engine, theirs)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Keeps a text that TASK.md cannot hold as well, under a name that people see.
-    fn keep_conflict(&self, engine: &mut Engine, theirs: Theirs) -> Result<()> {
-        let name = format!("TASK.md.conflict-{}", engine.file_stamp());
-        let path = self.place.path.join(&name);
-        replace::write_atomic(&path, theirs.bytes())
-            .map_err(|error| Error::io("write", &path, &error))?;
-        engine.notice(format!(
-            "{}: two writers changed TASK.md at once; the other text is kept as {name}",
-            self.place.folder()
-        ));
-        discard(theirs);
+        self.snapshot.history.events.extend(events);
         Ok(())
     }
 
     /// The Context is the person's word to the agent: a change to it is kept but flagged.
     fn note_changed_context(&mut self, engine: &mut Engine) -> Result<()> {
         let seen = self
+            .snapshot
             .history
             .own()
             .iter()
@@ -467,112 +254,20 @@ impl LockedTask {
         }
     }
 
-    fn report(&self, engine: &mut Engine, truth: &Reconciled) {
-        let label = truth.task.label();
-        for event in &truth.events {
-            let names: Vec<&str> = event.fields.keys().map(String::as_str).collect();
-            if event.kind == EventType::FieldsRestored {
-                let found = event.details.get("found");
-                let described: Vec<String> = found
-                    .and_then(Value::as_object)
-                    .into_iter()
-                    .flatten()
-                    .map(|(name, value)| {
-                        format!(
-                            "{name} {} → {}",
-                            plain(value),
-                            plain(&field_of(truth, name))
-                        )
-                    })
-                    .collect();
-                let why = match &event.reason {
-                    Some(reason) => format!(" ({reason})"),
-                    None => String::new(),
-                };
-                engine.notice(format!(
-                    "{label}: TASK.md was edited by hand; put back: {}{why}",
-                    described.join(", ")
-                ));
-            } else if event.kind == EventType::TaskUpdated {
-                engine.notice(format!(
-                    "{label}: taken over from TASK.md: {}",
-                    names.join(", ")
-                ));
-            } else if event.kind == EventType::JournalRecovered {
-                engine.notice(format!(
-                    "{label}: history.jsonl had lost events; TASK.md is taken as it is"
-                ));
-            }
-        }
-    }
-
     /// The index and the witness follow what was written.
-    fn index(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(crate) fn index(&mut self, engine: &mut Engine) -> Result<()> {
         let witness = Witness {
             revision: self.task.revision,
-            journal_bytes: self.journal_bytes,
+            journal_bytes: self.snapshot.journal_bytes,
         };
         if let Err(error) = self.lock.set_witness(witness) {
             tracing::warn!(%error, "the lock file could not be written");
         }
-        let entry = engine.store.survey(&self.place.folder());
+        // Somebody who writes between our reading and this look is newer than `read_at`: read again then.
+        self.snapshot.stamp = stamp_at(&self.place.task_file());
+        let entry = self.snapshot.entry_of(&self.place, self.task.clone());
         engine.index()?.store(&[entry], &[]);
         Ok(())
-    }
-}
-
-fn field_of(truth: &Reconciled, name: &str) -> Value {
-    Field::from_name(name).map_or(Value::Null, |field| truth.task.get(field))
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            value.to_string()
-        }
-    }
-}
-
-fn discard(theirs: Theirs) {
-    if let Err(error) = theirs.discard() {
-        tracing::warn!(%error, "a swapped-out TASK.md could not be removed");
-    }
-}
-
-/// Whether a body has every line of their text, but for headings, which Orange may have renamed.
-fn covers(body: &str, theirs: &Theirs) -> bool {
-    let text = salvage_body(theirs.bytes());
-    let there: std::collections::HashSet<&str> = body.lines().collect();
-    text.lines()
-        .filter(|line| !line.starts_with("## "))
-        .all(|line| there.contains(line))
-}
-
-/// Whether the body in place is only the beginning of theirs: it was taken while they were writing.
-fn continues(in_place: &[u8], theirs: &Theirs) -> bool {
-    match (TaskFile::parse(in_place), TaskFile::parse(theirs.bytes())) {
-        (Ok(half), Ok(whole)) => whole.body().starts_with(half.body()),
-        _ => false,
-    }
-}
-
-/// Fields as a new TASK.md shows them: what is empty is left out.
-pub fn written_fields(task: &Task) -> Vec<(&'static str, Value)> {
-    Field::ALL
-        .iter()
-        .map(|field| (field.name(), task.get(*field)))
-        .filter(|(name, value)| *name == Field::Summary.name() || !is_empty(value))
-        .collect()
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
@@ -590,7 +285,7 @@ pub fn context_mark(body: &str) -> String {
         .collect()
 }
 
-fn explain_lock(place: &Place, error: LockError) -> Error {
+pub(crate) fn explain_lock(place: &Place, error: LockError) -> Error {
     match error {
         LockError::Busy { holder } => {
             let who = holder.unwrap_or_else(|| "another orange process".into());
@@ -616,7 +311,11 @@ pub fn damaged(place: &Place, broken: &Broken) -> Error {
         Broken::Value { .. } => error.hint(
             "correct the line, or run `orange doctor --repair` to put back the last good value",
         ),
-        Broken::File(_) | Broken::Missing | Broken::NotAFile | Broken::Journal(_) => error.hint(
+        Broken::File(_)
+        | Broken::Missing
+        | Broken::NotAFile
+        | Broken::Unreadable(_)
+        | Broken::Journal(_) => error.hint(
             "run `orange doctor` to see what can be repaired, `orange doctor --repair` to do it",
         ),
     }

@@ -40,7 +40,7 @@ pub fn read(store: &Store) -> Result<Vec<Project>> {
             Code::Damaged,
             format!("{} cannot be read: {error}", path.display()),
         )
-        .hint("correct the file by hand, or run `orange doctor --repair`, which sets it aside and rebuilds the list")
+        .hint("correct the file by hand, or run `orange doctor --repair`, which sets it aside; then register the projects again")
     })
 }
 

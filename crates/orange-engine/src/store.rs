@@ -45,6 +45,7 @@ impl Place {
 }
 
 /// A task's files as they were at one moment, read without a lock.
+#[derive(Clone)]
 pub struct Snapshot {
     pub file: std::result::Result<TaskFile, Broken>,
     pub history: History,
@@ -134,15 +135,7 @@ impl Store {
     /// As [`Store::lock_file`], but None when another process has it.
     pub fn try_lock_file(&self, name: &str) -> Result<Option<File>> {
         let path = self.home.join(name);
-        if let Some(parent) = path.parent() {
-            make_folder(parent).map_err(|error| Error::io("create", parent, &error))?;
-        }
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(|error| Error::io("open", &path, &error))?;
+        let file = open_lock(&path)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
@@ -162,7 +155,12 @@ impl Store {
                     Timestamp::from_nanosecond(i128::from(stamp.mtime)).unwrap_or_default();
                 (Some(stamp), read_task_file(&path, &stat), modified)
             }
-            Err(_) => (None, Err(Broken::Missing), Timestamp::UNIX_EPOCH),
+            Err(rustix::io::Errno::NOENT) => (None, Err(Broken::Missing), Timestamp::UNIX_EPOCH),
+            Err(error) => (
+                None,
+                Err(Broken::Unreadable(error.to_string())),
+                Timestamp::UNIX_EPOCH,
+            ),
         };
         let bytes = journal::read(&place.journal())
             .map_err(|error| Error::io("read", &place.journal(), &error))?;
@@ -247,6 +245,41 @@ impl Store {
     }
 }
 
+/// Makes a folder and those above it, each durable in its parent.
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent {
+        make_folder(parent)?;
+    }
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !path.is_dir() => {
+            return Err(error);
+        }
+        Ok(()) | Err(_) => {}
+    }
+    match parent {
+        Some(parent) => File::open(parent)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+fn open_lock(path: &Path) -> Result<File> {
+    if let Some(parent) = path.parent() {
+        make_folder(parent).map_err(|error| Error::io("create", parent, &error))?;
+    }
+    File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)
+        .map_err(|error| Error::io("open", path, &error))
+}
+
 /// How long a command waits for another one on the same task.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -259,49 +292,56 @@ impl Snapshot {
         now: Timestamp,
         refuse: &mut dyn FnMut(orange_core::task::Field, &Task) -> Option<String>,
     ) -> std::result::Result<Reconciled, Broken> {
-        let folder = Folder {
+        let file = self.file.as_ref().map_err(Clone::clone);
+        let folder = self.folder(place, witness);
+        reconcile(file, &self.history, folder, now, refuse)
+    }
+
+    /// What is known of the folder besides its two files.
+    pub(crate) fn folder<'a>(
+        &self,
+        place: &'a Place,
+        witness: Option<lock::Witness>,
+    ) -> Folder<'a> {
+        Folder {
             name: &place.name,
             project: &place.project,
             modified: self.modified,
             // Without a witness nothing speaks against a journal that lost its end.
             journal_shrunk: witness.is_none_or(|seen| self.journal_bytes < seen.journal_bytes),
-        };
-        let file = self.file.as_ref().map_err(Clone::clone);
-        reconcile(file, &self.history, folder, now, refuse)
+        }
     }
 
     pub fn body(&self) -> &str {
         self.file.as_ref().map_or("", TaskFile::body)
     }
 
-    pub fn entry(&self, place: &Place, truth: Reconciled) -> Entry {
+    fn entry(&self, place: &Place, truth: Reconciled) -> Entry {
+        Entry {
+            damaged: truth.broken.map(|broken| broken.to_string()),
+            unadopted: truth.unadopted,
+            ..self.entry_of(place, truth.task)
+        }
+    }
+
+    /// What the index keeps of a task whose files are in order.
+    pub(crate) fn entry_of(&self, place: &Place, task: Task) -> Entry {
         Entry {
             folder: place.folder(),
             attention: attention(&self.history),
-            mentions: mentions(&truth.task, self.body()),
-            damaged: truth.broken.map(|broken| broken.to_string()),
-            unadopted: truth.unadopted,
-            task: truth.task,
+            mentions: mentions(&task, self.body()),
+            damaged: None,
+            unadopted: false,
+            task,
             stamp: self.stamp,
             read_at: self.read_at,
         }
     }
 }
 
-/// Makes a folder and those above it durably: a synced file in a folder that a power cut takes is lost too.
-pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let Some(parent) = folder.parent() else {
-        return fs::create_dir(folder);
-    };
-    make_folder(parent)?;
-    match fs::create_dir(folder) {
-        // Another process may have been quicker.
-        Err(error) if !folder.is_dir() => Err(error),
-        Ok(()) | Err(_) => File::open(parent)?.sync_all(),
-    }
+/// How a file looks now; None when there is none.
+pub(crate) fn stamp_at(path: &Path) -> Option<Stamp> {
+    rustix::fs::lstat(path).ok().map(|stat| stamp_of(&stat))
 }
 
 fn read_task_file(path: &Path, stat: &rustix::fs::Stat) -> std::result::Result<TaskFile, Broken> {
@@ -316,7 +356,8 @@ fn read_task_file(path: &Path, stat: &rustix::fs::Stat) -> std::result::Result<T
     }
     match fs::read(path) {
         Ok(bytes) => TaskFile::parse(&bytes).map_err(Broken::File),
-        Err(_) => Err(Broken::Missing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Broken::Missing),
+        Err(error) => Err(Broken::Unreadable(error.to_string())),
     }
 }
 
@@ -353,8 +394,8 @@ pub fn attention(history: &History) -> Option<String> {
     failed.or_else(|| {
         let first = history.bad_lines.first()?;
         Some(format!(
-            "history.jsonl: {} unreadable lines, the first is line {}",
-            history.bad_lines.len(),
+            "history.jsonl: {}, the first is line {}",
+            orange_core::naming::counted(history.bad_lines.len(), "unreadable line"),
             first.line
         ))
     })

@@ -79,11 +79,15 @@ pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
         let _ = error.print();
     } else {
         let text = error.render().to_string();
+        // What was wrong ends at the first empty line; tips and usage follow.
         let mut lines = text.lines();
-        let message = lines
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches("error: ");
+        let problem: Vec<&str> = lines
+            .by_ref()
+            .take_while(|line| !line.is_empty())
+            .map(str::trim)
+            .collect();
+        let problem = problem.join(" ");
+        let message = problem.trim_start_matches("error: ");
         let hint = lines.find_map(|line| line.trim().strip_prefix("tip: ").map(str::to_owned));
         let value = serde_json::json!({"error": {
             "code": Code::Usage.as_str(),

@@ -5,7 +5,7 @@ use crate::output;
 use crate::{caller, log};
 use orange_core::Timestamp;
 use orange_engine::store::{Place, faults};
-use orange_engine::{Caller, Engine, Settings};
+use orange_engine::{Caller, Code, Engine, Settings};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -54,7 +54,14 @@ impl Session {
     pub(crate) fn project(&mut self, named: Option<&str>) -> Result<Option<String>> {
         match named {
             Some(name) => Ok(Some(name.to_owned())),
-            None => Ok(self.engine.project_at(&self.folder.clone())?),
+            None => match self.engine.project_at(&self.folder.clone()) {
+                // A list must not break because the registry did; whoever needs the registry says so.
+                Err(error) if error.code == Code::Damaged => {
+                    output::note(&error.message);
+                    Ok(None)
+                }
+                found => Ok(found?),
+            },
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Change {
     pub edits: Vec<Edit>,
     pub status: Option<Status>,
     pub force: bool,
+    /// Cancelling leaves open children as they are.
+    pub keep_children: bool,
 }
 
 /// What came of it.
@@ -45,17 +47,22 @@ pub struct Changed {
 
 impl Engine {
     pub fn change(&mut self, place: Place, change: &Change) -> Result<Changed> {
-        let mut locked = self.lock_task(place)?;
-        self.may_change(&locked.task, change)?;
-        // A branch belongs to one live task: nobody may take it between the look and the write.
-        let _project = match change
-            .edits
-            .iter()
-            .any(|edit| matches!(edit, Edit::Branch(_)))
-        {
-            true => Some(self.lock_project(&locked.place.project)?),
+        // Wider locks before the task's own, everywhere: two commands never wait for each other.
+        let edits_branch = |edit: &Edit| matches!(edit, Edit::Branch(_));
+        let adds_blocker = |edit: &Edit| matches!(edit, Edit::AddTo(Field::BlockedBy, _));
+        let _dependencies = match change.edits.iter().any(adds_blocker) {
+            true => Some(self.store.lock_file(".dependencies.lock")?),
             false => None,
         };
+        let _project = match change.edits.iter().any(edits_branch) {
+            true => Some(self.lock_project(&place.project)?),
+            false => None,
+        };
+        let mut locked = self.lock_task(place)?;
+        self.may_change(&locked.task, change)?;
+        if change.status == Some(Status::Cancelled) && !change.keep_children {
+            self.no_open_children(&locked.task)?;
+        }
         let from = locked.task.status;
         let mut events = Vec::new();
         let mut after = locked.task.clone();
@@ -140,7 +147,7 @@ impl Engine {
             };
             return Err(Error::new(
                 Code::NotAllowed,
-                format!("a {role} agent may not change {}", field.name()),
+                format!("{} agent may not change {}", with_article(role.as_str()), field.name()),
             )
             .hint("an agent may change its own task's status, summary and branch; ask a person for the rest"));
         }
@@ -169,7 +176,7 @@ impl Engine {
             Caller::Human => Ok(()),
             Caller::Agent { role, .. } => Err(Error::new(
                 Code::NotAllowed,
-                format!("a {role} agent may not {what}"),
+                format!("{} agent may not {what}", with_article(role.as_str())),
             )
             .hint("only a person may do that; ask the person you work for")),
         }
@@ -188,7 +195,16 @@ impl Engine {
 
     fn edited(&mut self, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
         match edit {
-            Edit::Set(field, text) => Ok((*field, Value::from(text.as_str()))),
+            Edit::Set(Field::Summary, text) => {
+                Ok((Field::Summary, Value::from(super::create::one_line(text)?)))
+            }
+            Edit::Set(field, text) if text.is_empty() => Ok((*field, Task::default().get(*field))),
+            Edit::Set(field, text) => {
+                if *field == Field::TargetBranch {
+                    super::create::check_target(text)?;
+                }
+                Ok((*field, Value::from(text.as_str())))
+            }
             Edit::SetFlag(field, flag) => Ok((*field, Value::from(*flag))),
             Edit::Branch(name) => {
                 let name = match name {
@@ -329,25 +345,30 @@ impl Engine {
     }
 
     /// A parent that only waited for its children moves on by itself.
-    pub(crate) fn advance_parent(&mut self, child: &Task) {
-        let Some((project, key)) = child
+    pub(crate) fn advance_parent(&mut self, child: &Task) -> Result<()> {
+        let parent = child
             .parent
             .as_deref()
-            .and_then(|parent| read_stored(&child.project, parent))
-        else {
-            return;
-        };
-        if let Err(error) = self.try_advance_parent(&project, key) {
-            tracing::warn!(%error, "the parent of a finished task was not looked at");
+            .and_then(|parent| read_stored(&child.project, parent));
+        match parent {
+            Some((project, key)) => self.advance_delegated(&project, key),
+            None => Ok(()),
         }
     }
 
-    fn try_advance_parent(&mut self, project: &str, key: orange_core::id::Key) -> Result<()> {
+    /// Moves a delegated task on if all its children are over.
+    pub(crate) fn advance_delegated(
+        &mut self,
+        project: &str,
+        key: orange_core::id::Key,
+    ) -> Result<()> {
         let Some(found) = self.index()?.by_key(project, key)? else {
             return Ok(());
         };
         let place = self.store.place(&found.folder);
-        if self.store.survey(&found.folder).task.status != Status::Delegated {
+        let parent = self.store.survey(&found.folder).task;
+        let waits = |child: &machine::Linked| !child.status.is_some_and(Status::is_over);
+        if parent.status != Status::Delegated || self.children(&parent)?.iter().any(waits) {
             return Ok(());
         }
         let mut locked = self.lock_task(place)?;
@@ -388,14 +409,11 @@ impl Engine {
             .into_iter()
             .map(Status::as_str)
             .collect();
+        let caller = with_article(actor.name());
         let way_out = if allowed.is_empty() {
-            format!("from {from} there is no transition for a {}", actor.name())
+            format!("from {from} there is no transition for {caller}")
         } else {
-            format!(
-                "from {from} a {} can go to: {}",
-                actor.name(),
-                allowed.join(", ")
-            )
+            format!("from {from} {caller} can go to: {}", allowed.join(", "))
         };
         match refusal {
             Refusal::NoRow if from == to => {
@@ -410,14 +428,17 @@ impl Engine {
             )
             .hint(way_out),
             Refusal::NotYours { belongs_to } => {
-                let mut owners: Vec<&str> = belongs_to.iter().map(|by| by.who.as_str()).collect();
-                owners.dedup();
+                let mut owners: Vec<&str> = Vec::new();
+                for by in &belongs_to {
+                    if !owners.contains(&by.who.as_str()) {
+                        owners.push(by.who.as_str());
+                    }
+                }
                 Error::new(
                     Code::NotAllowed,
                     format!(
-                        "cannot move {label} from {from} to {to}: that is for the {} to do, not for a {}",
+                        "cannot move {label} from {from} to {to}: that is for the {} to do, not for {caller}",
                         owners.join(" or the "),
-                        actor.name()
                     ),
                 )
                 .hint(way_out)
@@ -445,6 +466,15 @@ impl Engine {
             .hint(problem.hint()),
         }
     }
+}
+
+fn with_article(name: &str) -> String {
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {name}")
 }
 
 fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
@@ -501,6 +531,7 @@ fn same_reference(project: &str, stored: &str, typed: &str) -> bool {
 
 pub(crate) fn bad_value(error: BadValue) -> Error {
     Error::new(Code::Usage, error.to_string())
+        .hint("nothing was changed; `orange task update --help` says what each field takes")
 }
 
 fn apply(task: &mut Task, event: &Event) -> Result<()> {

@@ -10,7 +10,7 @@ use crate::store::{Place, journal, replace};
 use orange_core::history::Event;
 use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::machine;
-use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight};
+use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_core::task_file::TaskFile;
 use orange_core::workflow::{Creation, Workflow};
 use orange_core::{artifact, naming, testing};
@@ -25,6 +25,7 @@ pub struct NewTask {
     pub summary: String,
     pub context: Option<String>,
     pub status: Option<Status>,
+    pub workflow: Option<WorkflowName>,
     pub base: Option<String>,
     pub target_branch: Option<String>,
     pub harness: Option<String>,
@@ -69,6 +70,20 @@ impl Engine {
     pub fn create(&mut self, new: &NewTask) -> Result<Created> {
         let registry = self.projects()?;
         let project = projects::named(&registry, &new.project)?.clone();
+        if !project.path.is_dir() {
+            return Err(Error::new(
+                Code::NotFound,
+                format!(
+                    "the repository of project {} is not at {} any more",
+                    project.name,
+                    project.path.display()
+                ),
+            )
+            .hint(format!(
+                "say where it is: `orange project update {} --path PATH`",
+                project.name
+            )));
+        }
         let mut task = self.draft(new, &project)?;
         let workflow = Workflow::named(task.workflow);
         let row = workflow.creation(task.status).ok_or_else(|| {
@@ -99,10 +114,16 @@ impl Engine {
         task.base = Some(start.reference.clone()).filter(|_| !start.existing);
         self.store.ensure_home()?;
         let _project = self.lock_project(&project.name)?;
+        // Before a key is counted: a refused command uses none up.
+        if let Some(branch) = &new.branch {
+            self.branch_is_free(&project.name, branch, None)?;
+        }
         let key = self.next_key(&project.name)?;
         task.key = Some(key);
         task.branch = self.branch_for(new, &project, &task, key)?;
-        self.branch_is_free(&project.name, &task.branch, None)?;
+        if new.branch.is_none() {
+            self.branch_is_free(&project.name, &task.branch, None)?;
+        }
         let place = self.write_new(task, new.context.as_deref())?;
         // Puts it into the index and runs what its creation asks for.
         let locked = self.lock_marked(place.clone())?;
@@ -121,6 +142,7 @@ impl Engine {
             project: project.name.clone(),
             summary: one_line(&new.summary)?,
             status: new.status.unwrap_or(Status::Pending),
+            workflow: new.workflow.unwrap_or(WorkflowName::Interactive),
             target_branch: new.target_branch.clone(),
             harness: new.harness.clone(),
             review_harness: new.review_harness.clone(),
@@ -134,14 +156,8 @@ impl Engine {
             created_by: self.user.clone(),
             ..Task::default()
         };
-        if let Some(target) = &new.target_branch
-            && !git::valid_branch_name(target)?
-        {
-            return Err(Error::new(
-                Code::Usage,
-                format!("git does not accept {target:?} as a branch name"),
-            )
-            .hint("give --target-branch the name of a branch"));
+        if let Some(target) = &new.target_branch {
+            check_target(target)?;
         }
         self.set_parent(&mut task, new)?;
         for reference in &new.blocked_by {
@@ -312,7 +328,7 @@ fn write_folder(
 }
 
 /// Summaries stand in lists, branches and pull requests: one line, and not a book.
-fn one_line(summary: &str) -> Result<String> {
+pub(super) fn one_line(summary: &str) -> Result<String> {
     const LONGEST: usize = 2000;
     let line = summary.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() > LONGEST {
@@ -329,6 +345,18 @@ fn one_line(summary: &str) -> Result<String> {
         return Err(Error::new(Code::Usage, "the summary has a NUL character"));
     }
     Ok(line)
+}
+
+/// The target must be a name that can be a branch; it need not exist yet.
+pub(super) fn check_target(target: &str) -> Result<()> {
+    if git::valid_branch_name(target)? {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::Usage,
+        format!("git does not accept {target:?} as a branch name"),
+    )
+    .hint("give --target-branch the name of a branch"))
 }
 
 fn check_existing(row: &Creation, project: &Project, branch: &str) -> Result<()> {

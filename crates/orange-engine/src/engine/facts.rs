@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::git;
 use orange_core::id::{Key, read_stored};
 use orange_core::machine::{Facts, Linked, Slots};
+use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::workflow::Condition;
 
@@ -61,7 +62,10 @@ impl Engine {
         if found.is_none() {
             found = self.fresh_index()?.by_key(project, key)?;
         }
-        Ok(found.map(|found| self.store.survey(&found.folder).task.status))
+        Ok(match found {
+            Some(found) => Some(self.store.survey(&found.folder).task.status),
+            None => self.over_in_trash(project, key),
+        })
     }
 
     pub(crate) fn children(&mut self, task: &Task) -> Result<Vec<Linked>> {
@@ -111,8 +115,8 @@ impl Engine {
         Ok(Some(match changes.first() {
             None => Ok(()),
             Some(first) => Err(format!(
-                "{} uncommitted changes in {slot}, the first is {}",
-                changes.len(),
+                "{} in {slot}, the first is {}",
+                counted(changes.len(), "uncommitted change"),
                 first.trim()
             )),
         }))

@@ -38,18 +38,10 @@ impl Engine {
     fn candidates(&mut self, text: &str, current: Option<&str>) -> Result<Vec<Found>> {
         let index = self.index()?;
         match Reference::parse(text) {
-            Reference::ProjectKey(project, key) => {
-                Ok(index.by_key(&project, key)?.into_iter().collect())
-            }
+            Reference::ProjectKey(project, key) => index.all_by_key(&project, key),
             Reference::Key(key) => match current {
-                Some(project) => Ok(index.by_key(project, key)?.into_iter().collect()),
-                None => {
-                    let mut found = Vec::new();
-                    for project in index.project_names()? {
-                        found.extend(index.by_key(&project, key)?);
-                    }
-                    Ok(found)
-                }
+                Some(project) => index.all_by_key(project, key),
+                None => index.by_key_anywhere(key),
             },
             Reference::Branch(project, branch) => {
                 let mut found = index.by_branch(&project, &branch)?;
@@ -114,7 +106,10 @@ impl Engine {
         let Some((project, slot)) = self.slot_at(folder) else {
             return Ok(None);
         };
-        let found = self.index()?.by_workspace(&project, &slot)?;
+        let mut found = self.index()?.by_workspace(&project, &slot)?;
+        if found.is_none() {
+            found = self.fresh_index()?.by_workspace(&project, &slot)?;
+        }
         Ok(found.map(|found| self.store.place(&found.folder)))
     }
 
@@ -170,6 +165,8 @@ fn not_found(text: &str, current: Option<&str>) -> Error {
 }
 
 fn ambiguous(text: &str, candidates: Vec<Found>) -> Error {
+    // A copied folder has the id of the original; then only the folder tells them apart.
+    let copies = candidates.windows(2).any(|pair| pair[0].id == pair[1].id);
     let shown: Vec<String> = candidates
         .iter()
         .take(8)
@@ -177,7 +174,8 @@ fn ambiguous(text: &str, candidates: Vec<Found>) -> Error {
             let key = found
                 .key
                 .map_or_else(String::new, |key| format!("{}:{key} ", found.project));
-            format!("  {key}{} {} {}", found.id, found.branch, found.summary)
+            let name = if copies { &found.folder } else { &found.id };
+            format!("  {key}{name} {} {}", found.branch, found.summary)
         })
         .collect();
     Error::new(

@@ -1,9 +1,11 @@
 //! Registering repositories.
 
 use super::Engine;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, plain};
 use crate::git;
+use crate::index::list::Filter;
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
+use orange_core::naming::counted;
 use serde_json::Map;
 use std::path::PathBuf;
 
@@ -76,8 +78,29 @@ impl Engine {
         })?;
         if added.new {
             tracing::info!(project = added.project.name, "project registered");
+            self.tell_of_earlier_tasks(&added.project.name)?;
         }
         Ok(added)
+    }
+
+    /// Tasks belong to a project by its name, also those that were there before it.
+    fn tell_of_earlier_tasks(&mut self, name: &str) -> Result<()> {
+        if !self.store.tasks().join(name).is_dir() {
+            return Ok(());
+        }
+        let filter = Filter {
+            projects: vec![name.to_owned()],
+            all: true,
+            ..Filter::default()
+        };
+        let count = self.list(&filter)?.len();
+        if count > 0 {
+            self.notice(format!(
+                "{} of an earlier project called {name} belong to it now; if that is another repository, remove it and add it again with --name",
+                counted(count, "task")
+            ));
+        }
+        Ok(())
     }
 
     pub fn update_project(&mut self, name: &str, update: &UpdateProject) -> Result<Project> {
@@ -94,6 +117,20 @@ impl Engine {
             .transpose()?;
         projects::change(&self.store, |all| {
             projects::named(all, name)?;
+            if let Some(path) = &path
+                && let Some(other) = projects::at(all, path)
+                && other.name != name
+            {
+                return Err(Error::new(
+                    Code::Conflict,
+                    format!(
+                        "{} is registered already, as {}",
+                        path.display(),
+                        other.name
+                    ),
+                )
+                .hint("one repository is one project"));
+            }
             let mut changed = None;
             for project in all.iter_mut().filter(|project| project.name == name) {
                 if let Some(path) = &path {
@@ -117,11 +154,11 @@ impl Engine {
         self.people_only("remove a project")?;
         let registry = self.projects()?;
         projects::named(&registry, name)?;
-        let filter = crate::index::query::Filter {
+        let filter = Filter {
             projects: vec![name.to_owned()],
-            ..Default::default()
+            ..Filter::default()
         };
-        let live = self.fresh_index()?.list(&filter)?;
+        let live = self.list(&filter)?;
         if !live.is_empty() && !force {
             let keys: Vec<String> = live
                 .iter()
@@ -130,7 +167,7 @@ impl Engine {
                 .collect();
             return Err(Error::new(
                 Code::ConditionUnmet,
-                format!("project {name} has {} open tasks: {}", live.len(), keys.join(", ")),
+                format!("project {name} has {}: {}", counted(live.len(), "open task"), keys.join(", ")),
             )
             .hint("end them first, or add --force: the tasks stay on disk and come back when the project is added again"));
         }
@@ -146,7 +183,7 @@ fn repository_at(path: &std::path::Path) -> Result<PathBuf> {
     let real = path.canonicalize().map_err(|error| {
         Error::new(
             Code::NotFound,
-            format!("there is no folder {}: {error}", path.display()),
+            format!("there is no folder {}: {}", path.display(), plain(&error)),
         )
         .hint("give the path of a git repository")
     })?;

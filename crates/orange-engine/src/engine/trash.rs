@@ -6,6 +6,7 @@ use super::create::hidden_folder;
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
 use crate::store::{Place, journal, make_folder};
+use orange_core::Timestamp;
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, Reference};
 use orange_core::machine;
@@ -37,34 +38,44 @@ impl Engine {
         let mut ended = Vec::new();
         let task = self.view(place.clone())?.task;
         self.own_task_only(&task, "cancel")?;
-        if children != CancelChildren::Keep && !task.status.is_terminal() {
-            let open = self.open_children(&task)?;
-            if children == CancelChildren::Ask && !open.is_empty() {
-                let names: Vec<&str> = open.iter().map(|(name, _)| name.as_str()).collect();
-                return Err(Error::new(
-                    Code::ConditionUnmet,
-                    format!("{} has open children: {}", task.label(), names.join(", ")),
-                )
-                .hint("add --with-children to cancel them too, or --keep-children to leave them"));
-            }
-            for (_, child) in open {
-                ended.push(self.cancel_one(child)?.task);
+        if children == CancelChildren::Too && !task.status.is_terminal() {
+            for (_, child) in self.open_children(&task)? {
+                ended.push(self.cancel_one(child, true)?.task);
             }
         }
+        let keep = children != CancelChildren::Ask;
         Ok(Cancelled {
-            changed: self.cancel_one(place)?,
+            changed: self.cancel_one(place, keep)?,
             children: ended,
         })
     }
 
-    fn cancel_one(&mut self, place: Place) -> Result<Changed> {
+    fn cancel_one(&mut self, place: Place, keep_children: bool) -> Result<Changed> {
         self.change(
             place,
             &Change {
                 status: Some(Status::Cancelled),
+                keep_children,
                 ..Change::default()
             },
         )
+    }
+
+    /// Refuses to leave children behind without a word.
+    pub(super) fn no_open_children(&mut self, task: &Task) -> Result<()> {
+        let open = self.open_children(task)?;
+        if open.is_empty() || task.status.is_terminal() {
+            return Ok(());
+        }
+        let names: Vec<&str> = open.iter().map(|(name, _)| name.as_str()).collect();
+        let label = task.label();
+        Err(Error::new(
+            Code::ConditionUnmet,
+            format!("{label} has open children: {}", names.join(", ")),
+        )
+        .hint(format!(
+            "`orange task cancel {label} --with-children` cancels them too, --keep-children leaves them"
+        )))
     }
 
     /// Open children, and theirs: the deepest first.
@@ -108,19 +119,39 @@ impl Engine {
                 task.label()
             )));
         }
-        if let Some(key) = task.key {
-            for waiting in self.index()?.linked_to("blocked_by", &task.project, key)? {
-                let name = waiting.key.map_or(waiting.id, |key| key.to_string());
-                self.notice(format!("{name} waits for {key}, which is deleted now"));
-            }
-        }
+        self.tell_who_waits_for(&task)?;
         let event = Event::new(EventType::TaskDeleted, self.now()).by(&self.caller_name());
         locked.commit(self, vec![event])?;
         crash_point("delete.journalled");
         self.move_to_trash(&locked.place)?;
+        self.advance_parent(&task)?;
         locked.unmark(self);
+        drop(locked);
         self.empty_old_trash();
         Ok(task)
+    }
+
+    /// What is over stays over in the trash; anything else would be waited for in vain.
+    fn tell_who_waits_for(&mut self, task: &Task) -> Result<()> {
+        let Some(key) = task.key.filter(|_| !task.status.is_over()) else {
+            return Ok(());
+        };
+        for waiting in self.index()?.linked_to("blocked_by", &task.project, key)? {
+            if !waiting.status.parse().is_ok_and(Status::is_terminal) {
+                let name = waiting.key.map_or(waiting.id, |key| key.to_string());
+                self.notice(format!("{name} waits for {key}, which is deleted now"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The status of a deleted task, if it is over: its dependents need not wait.
+    pub(crate) fn over_in_trash(&self, project: &str, key: Key) -> Option<Status> {
+        self.trashed()
+            .into_iter()
+            .find(|(place, task)| place.project == project && task.key == Some(key))
+            .map(|(_, task)| task.status)
+            .filter(|status| status.is_over())
     }
 
     pub(crate) fn move_to_trash(&mut self, place: &Place) -> Result<()> {
@@ -153,7 +184,8 @@ impl Engine {
             return Err(Error::new(
                 Code::Conflict,
                 format!("{} is in the way", place.path.display()),
-            ));
+            )
+            .hint("move that folder out of tasks/ first"));
         }
         let _project = self.lock_project(&place.project)?;
         if !self.trash_place(&place).is_dir() {
@@ -161,6 +193,15 @@ impl Engine {
                 Code::Conflict,
                 format!("{} was restored by another command", task.label()),
             ));
+        }
+        if let Some(key) = task.key
+            && let Some(other) = self.index()?.by_key(&place.project, key)?
+        {
+            return Err(Error::new(
+                Code::Conflict,
+                format!("{key} is the key of another task now ({})", other.folder),
+            )
+            .hint("move that folder out of tasks/ first"));
         }
         if !task.status.is_terminal() {
             self.branch_is_free(&place.project, &task.branch, Some(&task.id))?;
@@ -191,7 +232,7 @@ impl Engine {
     /// Ends the making or restoring of a task that a dead process began. The caller holds the project's lock.
     pub(crate) fn finish_arrival(&mut self, place: &Place) -> Result<()> {
         let trashed = self.trash_place(place);
-        if trashed.is_dir() && !self.history_at(&trashed).is_deleted() {
+        if trashed.is_dir() && !self.history_at(&trashed)?.is_deleted() {
             return self.move_from_trash(place);
         }
         // Never reported as created, and in nobody's way: only its folder under the hidden name is left.
@@ -202,10 +243,10 @@ impl Engine {
         Ok(())
     }
 
-    pub(crate) fn history_at(&self, folder: &Path) -> History {
-        journal::read(&folder.join("history.jsonl"))
-            .map(|bytes| History::parse(&bytes.text))
-            .unwrap_or_default()
+    pub(crate) fn history_at(&self, folder: &Path) -> Result<History> {
+        let path = folder.join("history.jsonl");
+        let bytes = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+        Ok(History::parse(&bytes.text))
     }
 
     fn find_in_trash(&self, text: &str, current: Option<&str>) -> Result<(Place, Task)> {
@@ -252,21 +293,13 @@ impl Engine {
     pub fn trashed(&self) -> Vec<(Place, Task)> {
         let trash = self.store.trash();
         let mut found = Vec::new();
-        let mut open = vec![trash.clone()];
-        while let Some(folder) = open.pop() {
-            for path in children_of(&folder) {
-                if !path.join("history.jsonl").exists() {
-                    open.push(path);
-                    continue;
-                }
-                let history = self.history_at(&path);
-                if let (Ok(task), Ok(inside)) = (
-                    machine::fold(history.own(), u64::MAX),
-                    path.strip_prefix(&trash),
-                ) && let Some(name) = inside.to_str()
-                {
-                    found.push((self.store.place(name), task));
-                }
+        for path in task_folders(&trash) {
+            if let Ok(history) = self.history_at(&path)
+                && let Ok(task) = machine::fold(history.own(), u64::MAX)
+                && let Ok(inside) = path.strip_prefix(&trash)
+                && let Some(name) = inside.to_str()
+            {
+                found.push((self.store.place(name), task));
             }
         }
         found.sort_by_key(|(place, _)| place.folder());
@@ -282,33 +315,73 @@ impl Engine {
             .unwrap_or(0)
     }
 
-    /// Removes what has lain in the trash for longer than it is kept; gives the folders.
-    pub(crate) fn old_trash(&self) -> Vec<PathBuf> {
-        self.trashed()
-            .iter()
-            .map(|(place, _)| self.trash_place(place))
-            .filter(|path| {
-                // The journal was last written when the task was deleted.
-                fs::metadata(path.join("history.jsonl"))
-                    .and_then(|data| data.modified())
-                    .is_ok_and(|then| {
-                        SystemTime::now()
-                            .duration_since(then)
-                            .is_ok_and(|age| age > KEPT)
-                    })
+    /// What has lain in the trash for longer than it is kept.
+    pub(crate) fn old_trash(&self) -> Vec<Place> {
+        let Ok(limit) = self.now().checked_sub(KEPT) else {
+            return Vec::new();
+        };
+        // A look at the journal's own time first: reading every journal would make each deletion slow.
+        let untouched_for_long = |path: &Path| {
+            fs::metadata(path.join("history.jsonl"))
+                .and_then(|data| data.modified())
+                .is_ok_and(|then| then < SystemTime::from(limit))
+        };
+        task_folders(&self.store.trash())
+            .into_iter()
+            .filter(|path| untouched_for_long(path) && self.deleted_before(path, limit))
+            .filter_map(|path| {
+                let inside = path
+                    .strip_prefix(self.store.trash())
+                    .ok()?
+                    .to_str()?
+                    .to_owned();
+                Some(self.store.place(&inside))
             })
             .collect()
     }
 
+    fn deleted_before(&self, folder: &Path, limit: Timestamp) -> bool {
+        self.history_at(folder).is_ok_and(|history| {
+            let deleted = history
+                .events
+                .iter()
+                .rev()
+                .find(|event| event.kind == EventType::TaskDeleted);
+            deleted.is_some_and(|event| event.timestamp < limit)
+        })
+    }
+
+    /// Removes old trash. Each under its project's lock, so that none is being restored meanwhile.
     pub(crate) fn empty_old_trash(&mut self) {
-        for path in self.old_trash() {
+        for place in self.old_trash() {
+            let path = self.trash_place(&place);
+            let Ok(Some(_project)) = self.try_lock_project(&place.project) else {
+                continue;
+            };
             if path.starts_with(self.store.trash())
+                && path.is_dir()
                 && let Err(error) = fs::remove_dir_all(&path)
             {
                 tracing::warn!(%error, path = %path.display(), "old trash was not removed");
             }
         }
     }
+}
+
+/// Every folder with a journal below this one.
+fn task_folders(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(folder) = open.pop() {
+        for path in children_of(&folder) {
+            if path.join("history.jsonl").exists() {
+                found.push(path);
+            } else {
+                open.push(path);
+            }
+        }
+    }
+    found
 }
 
 /// Makes a move durable, the new name before the old one's end.

@@ -2,7 +2,8 @@
 
 use super::Engine;
 use crate::error::{Code, Error, Result};
-use crate::index::query::{Filter, Found, Listed};
+use crate::index::list::{Filter, Listed};
+use crate::index::query::Found;
 use crate::store::{Place, attention, lock};
 use orange_core::history::{EventType, History};
 use orange_core::id::{Key, read_stored, stored_reference};
@@ -52,7 +53,19 @@ impl Engine {
                     .unwrap_or_else(|| Error::new(Code::NotFound, "no such project")));
             }
         }
-        self.fresh_index()?.list(filter)
+        self.fresh_index()?;
+        self.listed(filter)
+    }
+
+    /// The rows of the index as it is.
+    pub(crate) fn listed(&mut self, filter: &Filter) -> Result<Vec<Listed>> {
+        self.index()?;
+        let engine = &*self;
+        let deleted = |project: &str, key: Key| engine.over_in_trash(project, key);
+        match &engine.index {
+            Some(index) => index.list(filter, &deleted),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// One task. Its files are put in order first, if need be and possible.
@@ -67,6 +80,13 @@ impl Engine {
                 .history
                 .last_transition()
                 .is_some_and(|transition| !transition.finished);
+        if let Ok(truth) = &truth
+            && truth.task.status == Status::Delegated
+            && let Some(key) = truth.task.key
+            && let Err(error) = self.advance_delegated(&place.project, key)
+        {
+            tracing::warn!(%error, "a delegated task was not looked at");
+        }
         if needs_order {
             match self.lock_task(place.clone()) {
                 Ok(locked) => {

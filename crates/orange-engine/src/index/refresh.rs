@@ -1,9 +1,9 @@
 //! Bringing the index up to date: look at every TASK.md's (mtime, size, inode), re-read what changed.
 
-use super::{Entry, Index, Stamp, failed};
+use super::{Entry, Index, Stamp, is_damage, try_store};
 use crate::error::Result;
 use crate::store::Store;
-use rusqlite::params;
+use rusqlite::{Connection, params};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::collections::HashMap;
 use std::path::Path;
@@ -29,60 +29,57 @@ struct Known {
 
 impl Index {
     /// Compares the index with the disk and re-reads what differs. Gives the number of folders read.
-    pub fn refresh(&mut self, store: &Store) -> Result<usize> {
-        let known = self.stamps().map_err(|error| failed(&error))?;
-        let seen = survey_disk(store.tasks())?;
+    pub fn refresh(&self) -> Result<usize> {
+        let known = self.ask(stamps)?;
+        let seen = survey_disk(self.store.tasks())?;
         let (stale, gone) = difference(&known, &seen);
         if stale.is_empty() && gone.is_empty() {
-            self.fresh = false;
             return Ok(0);
         }
-        let entries = read_all(store, &stale);
-        match self.try_store(&entries, &gone) {
-            // Old rows would be a lie: a file that cannot be written (disk full, read-only, locked) is left alone.
-            Err(error) if !self.in_memory => {
+        let entries = read_all(&self.store, &stale);
+        let written = try_store(&mut self.connection.borrow_mut(), &entries, &gone);
+        match written {
+            Ok(()) => Ok(entries.len()),
+            Err(error) if is_damage(&error) => self.rebuild(),
+            // Disk full, read-only, locked: the file is left alone.
+            Err(error) => {
                 self.go_to_memory(&error)?;
-                return self.refresh(store);
+                self.reread()
             }
-            Err(error) => return Err(failed(&error)),
-            Ok(()) => {}
         }
-        self.fresh = false;
-        Ok(entries.len())
     }
 
-    fn stamps(&self) -> rusqlite::Result<HashMap<String, Known>> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT folder, mtime, size, inode, indexed_at FROM stamps")?;
-        let rows = query.query_map(params![], |row| {
-            Ok((
-                row.get(0)?,
-                Known {
-                    stamp: Stamp {
-                        mtime: row.get(1)?,
-                        size: row.get(2)?,
-                        inode: row.get(3)?,
-                    },
-                    indexed_at: row.get(4)?,
+    /// Reads every folder, changed or not; gives their number.
+    pub fn reread(&self) -> Result<usize> {
+        let seen = survey_disk(self.store.tasks())?;
+        let folders: Vec<String> = seen.into_iter().map(|entry| entry.folder).collect();
+        self.store(&read_all(&self.store, &folders), &[]);
+        Ok(folders.len())
+    }
+}
+
+fn stamps(connection: &Connection) -> rusqlite::Result<HashMap<String, Known>> {
+    let mut query =
+        connection.prepare_cached("SELECT folder, mtime, size, inode, indexed_at FROM stamps")?;
+    let rows = query.query_map(params![], |row| {
+        Ok((
+            row.get(0)?,
+            Known {
+                stamp: Stamp {
+                    mtime: row.get(1)?,
+                    size: row.get(2)?,
+                    inode: row.get(3)?,
                 },
-            ))
-        })?;
-        let mut known = HashMap::with_capacity(1024);
-        for row in rows {
-            let (folder, stamp) = row?;
-            known.insert(folder, stamp);
-        }
-        Ok(known)
+                indexed_at: row.get(4)?,
+            },
+        ))
+    })?;
+    let mut known = HashMap::with_capacity(1024);
+    for row in rows {
+        let (folder, stamp) = row?;
+        known.insert(folder, stamp);
     }
-
-    /// Folders the index has rows for, stamped or not.
-    pub fn folders(&self) -> Result<Vec<String>> {
-        self.connection
-            .prepare_cached("SELECT folder FROM tasks")
-            .and_then(|mut query| query.query_map([], |row| row.get(0))?.collect())
-            .map_err(|error| failed(&error))
-    }
+    Ok(known)
 }
 
 fn difference(known: &HashMap<String, Known>, seen: &[Seen]) -> (Vec<String>, Vec<String>) {

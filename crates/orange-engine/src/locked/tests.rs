@@ -5,6 +5,7 @@ use crate::engine::{Change, Edit};
 use crate::store::faults::hook;
 use crate::{Caller, Settings};
 use orange_core::Timestamp;
+use orange_core::task::Field;
 use std::fs;
 use std::path::{Path, PathBuf};
 

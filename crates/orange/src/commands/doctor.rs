@@ -4,7 +4,8 @@ use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::{Palette, clean_block};
 use clap::Args;
-use orange_engine::doctor::Report;
+use orange_core::naming::counted;
+use orange_engine::doctor::{BY_HAND, Report};
 use orange_engine::{Code, Error};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -28,15 +29,13 @@ pub(crate) fn run(session: &mut Session, args: &DoctorArgs) -> Result<()> {
         // The report is the message; the exit code is for scripts.
         _ if session.json => std::process::exit(1),
         count => Err(CommandError(
-            Error::new(
-                Code::Failed,
-                format!("{count} of {} problems are left", report.findings.len()),
-            )
-            .hint(if args.repair {
-                "the list says what to do by hand"
-            } else {
-                "`orange doctor --repair` does what it can"
-            }),
+            Error::new(Code::Failed, format!("{} left", counted(count, "problem"))).hint(
+                if args.repair {
+                    "the list says what to do by hand"
+                } else {
+                    "`orange doctor --repair` does what it can"
+                },
+            ),
         )),
     }
 }
@@ -73,7 +72,7 @@ fn as_text(report: &Report, repair: bool) -> String {
             clean_block(&finding.problem)
         );
         if let Some(how) = &finding.repair {
-            let verb = if repair || how.starts_with("by hand") {
+            let verb = if repair || how.starts_with(BY_HAND) {
                 ""
             } else {
                 "--repair: "
@@ -87,8 +86,9 @@ fn as_text(report: &Report, repair: bool) -> String {
     };
     let _ = writeln!(
         text,
-        "checked {} tasks and {} projects: {verdict}",
-        report.tasks, report.projects
+        "checked {} and {}: {verdict}",
+        counted(report.tasks, "task"),
+        counted(report.projects, "project")
     );
     text
 }

@@ -1,9 +1,10 @@
 //! `orange project …`: which repositories Orange knows.
 
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table};
 use clap::{Args, Subcommand};
+use orange_core::naming::counted;
 use orange_engine::engine::{AddProject, UpdateProject};
 use orange_engine::projects::Project;
 use serde_json::{Value, json};
@@ -17,6 +18,7 @@ pub(crate) enum ProjectCommand {
     )]
     Add(AddArgs),
     /// List the registered repositories
+    #[command(after_help = "Example:\n  orange project list --json")]
     List,
     /// Change a registered repository
     #[command(
@@ -45,7 +47,6 @@ pub(crate) struct AddArgs {
 }
 
 #[derive(Debug, Args)]
-#[group(required = true, multiple = true, args = ["path", "default_branch", "pool_size"])]
 pub(crate) struct UpdateArgs {
     /// The project
     name: String,
@@ -93,6 +94,12 @@ pub(crate) fn run(session: &mut Session, command: ProjectCommand) -> Result<()> 
             );
         }
         ProjectCommand::Update(args) => {
+            if args.path.is_none() && args.default_branch.is_none() && args.pool_size.is_none() {
+                return Err(CommandError::usage(
+                    "nothing to change was given",
+                    "say what: --path, --default-branch or --pool-size",
+                ));
+            }
             let project = session.engine.update_project(
                 &args.name,
                 &UpdateProject {
@@ -121,11 +128,11 @@ fn one(session: &mut Session, project: &Project, verb: &str) {
 
 pub(crate) fn described(project: &Project, verb: &str) -> String {
     format!(
-        "{verb} project {} at {} (default branch {}, {} workspaces)\n",
+        "{verb} project {} at {} (default branch {}, {})\n",
         project.name,
         project.path.display(),
         project.default_branch,
-        project.pool_size
+        counted(project.pool_size as usize, "workspace")
     )
 }
 

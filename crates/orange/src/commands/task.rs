@@ -11,7 +11,8 @@ pub(crate) mod why;
 use crate::error::Result;
 use crate::session::Session;
 use clap::Subcommand;
-use orange_core::task::{Status, Task};
+use orange_core::task::{Status, Task, WorkflowName};
+use orange_core::workflow::Workflow;
 use orange_engine::index::fields_json;
 use serde_json::Value;
 
@@ -67,6 +68,18 @@ pub(crate) fn word<T: std::str::FromStr<Err = orange_core::choice::NotAllowed>>(
     text: &str,
 ) -> std::result::Result<T, String> {
     text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// For clap: a status that a task can be in today.
+pub(crate) fn status(text: &str) -> std::result::Result<Status, String> {
+    let workflow = Workflow::named(WorkflowName::Interactive);
+    match text.parse() {
+        Ok(status) if workflow.has(status) => Ok(status),
+        Ok(_) | Err(_) => Err(format!(
+            "{text:?} is not a status; allowed: {}",
+            workflow.words().join(", ")
+        )),
+    }
 }
 
 /// The sign of a status, readable without colours.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use orange_core::Timestamp;
 use orange_core::task::Field;
 use orange_engine::engine::{Change, Edit};
-use orange_engine::index::query::Filter;
+use orange_engine::index::list::Filter;
 use orange_engine::{Caller, Engine, Settings};
 use serde_json::Value;
 

@@ -32,16 +32,6 @@ impl Theirs {
         &self.bytes
     }
 
-    /// Names the content (16 hex digits), so that a merge can be noted and is not done twice after a crash.
-    pub fn digest(&self) -> String {
-        format!("{:016x}", short_hash(&self.bytes))
-    }
-
-    /// Whether `candidate` is what the file held before the replacement: the base to merge from.
-    pub fn derives_from(&self, candidate: &[u8]) -> bool {
-        self.hashes.base == short_hash(candidate)
-    }
-
     /// Whether `candidate` is what the replacement put in place.
     pub fn was_replaced_by(&self, candidate: &[u8]) -> bool {
         self.hashes.new == short_hash(candidate)

@@ -168,8 +168,7 @@ fn an_editor_before_the_exchange_is_handed_over_and_kept_until_discarded() {
     // As after a crash: the next command finds it again, and can tell where it belongs.
     let found = task.leftover();
     assert_eq!(found.bytes(), b"theirs");
-    assert!(found.derives_from(BASE) && found.was_replaced_by(NEW));
-    assert_eq!(found.digest().len(), 16);
+    assert!(found.was_replaced_by(NEW));
 
     let outcome = replace(&task.file, Some(NEW), b"merged").unwrap();
     assert!(matches!(outcome, Outcome::Done));

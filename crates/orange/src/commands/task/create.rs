@@ -1,15 +1,16 @@
 //! `orange task create`.
 
-use super::{as_json, word};
+use super::{as_json, status, word};
 use crate::commands::project::described;
 use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::Session;
 use crate::ui::{Palette, clean};
 use clap::Args;
-use orange_core::naming::is_sentence;
+use orange_core::naming::{counted, is_sentence};
 use orange_core::task::{Category, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_engine::engine::{AddProject, Created, NewTask, Start};
+use orange_engine::error::plain;
 use orange_engine::{Code, git};
 use serde_json::json;
 use std::fmt::Write;
@@ -39,7 +40,7 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "FILE")]
     context: Option<String>,
     /// Create it as agent-review or reviewing, for a branch that has work on it
-    #[arg(long, value_parser = word::<Status>)]
+    #[arg(long, value_parser = status)]
     status: Option<Status>,
     /// Which workflow it goes through
     #[arg(long, value_parser = word::<WorkflowName>, default_value = "interactive")]
@@ -105,6 +106,7 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         summary,
         context,
         status: args.status,
+        workflow: Some(args.workflow),
         base: args.base,
         target_branch: args.target_branch,
         harness: args.harness,
@@ -163,7 +165,7 @@ fn read(session: &Session, source: &str) -> Result<String> {
     };
     if let Err(error) = outcome {
         return Err(CommandError::usage(
-            format!("--context: cannot read {name}: {error}"),
+            format!("--context: cannot read {name}: {}", plain(&error)),
             "give a text file, or - for standard input",
         ));
     }
@@ -213,8 +215,9 @@ fn started(start: &Start) -> String {
         let local = start.reference.trim_start_matches("origin/");
         let _ = write!(
             text,
-            "; your local {local} has {} commits that are not in it",
-            start.local_ahead
+            "; your local {local} has {} that {} not in it",
+            counted(start.local_ahead as usize, "commit"),
+            if start.local_ahead == 1 { "is" } else { "are" }
         );
     }
     text

@@ -1,13 +1,13 @@
 //! `orange task list`: what is going on, in one screen.
 
-use super::{icon, style, word};
+use super::{icon, status, style, word};
 use crate::error::Result;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative};
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::task::{Category, Priority, Queue, Status};
-use orange_engine::index::query::{Filter, Listed};
+use orange_engine::index::list::{Filter, Listed};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ pub(crate) struct ListArgs {
     #[arg(long, conflicts_with = "project")]
     all_projects: bool,
     /// Tasks in this status; may be given more than once
-    #[arg(long, value_delimiter = ',', value_parser = word::<Status>)]
+    #[arg(long, value_delimiter = ',', value_parser = status)]
     status: Vec<Status>,
     /// Finished and cancelled tasks too
     #[arg(long)]
@@ -106,9 +106,9 @@ fn as_json(rows: &[Listed]) -> String {
         })
         .to_string();
         // Both are objects: join them at their braces.
-        text.push_str(row.fields.trim_end_matches('}'));
+        text.push_str(row.fields.strip_suffix('}').unwrap_or(&row.fields));
         text.push(',');
-        text.push_str(extra.trim_start_matches('{'));
+        text.push_str(extra.strip_prefix('{').unwrap_or(&extra));
     }
     text.push_str("]}\n");
     text
@@ -120,8 +120,8 @@ const COLUMNS: &[Column] = &[
     Column::new("PROJECT").max(16).min(6).priority(40),
     Column::new("STATUS"),
     Column::new("PRIORITY").priority(20),
-    Column::new("SUMMARY").min(24).flexible(),
-    Column::new("BRANCH").max(40).min(16).priority(10),
+    Column::new("SUMMARY").min(40).flexible(),
+    Column::new("BRANCH").max(56).min(16).priority(10),
     Column::new("AGE"),
 ];
 
@@ -203,7 +203,7 @@ fn priority(order: i64) -> Cell<'static> {
     }
 }
 
-/// What matters more than the summary stands before it.
+/// The summary, with what a person should know of the task; trouble stands before it.
 fn summary(row: &Listed) -> Cell<'_> {
     if let Some(damage) = &row.damaged {
         return Cell::new(damage.as_str(), Style::Red);
@@ -217,12 +217,11 @@ fn summary(row: &Listed) -> Cell<'_> {
     if row.waits_for.is_empty() {
         return Cell::from(row.summary.as_str());
     }
-    let mut text = String::from("waits for ");
+    let mut text = format!("{} · waits for ", row.summary);
     for (position, reference) in row.waits_for.iter().enumerate() {
         let key = reference.split(' ').next().unwrap_or_default();
         let _ = write!(text, "{}{key}", if position > 0 { ", " } else { "" });
     }
-    let _ = write!(text, " · {}", row.summary);
     Cell::from(text)
 }
 
@@ -231,8 +230,16 @@ fn nothing(filter: &Filter) -> String {
         [] => String::new(),
         projects => format!(" in {}", projects.join(", ")),
     };
+    let narrowed = !filter.statuses.is_empty()
+        || !filter.queues.is_empty()
+        || !filter.categories.is_empty()
+        || !filter.priorities.is_empty()
+        || !filter.tags.is_empty()
+        || filter.search.is_some();
     if filter.ready {
         format!("no task{place} is ready to start\n")
+    } else if narrowed {
+        format!("no task{place} matches\n")
     } else if filter.all {
         format!("no tasks{place}; create one with `orange new \"what is to be done\"`\n")
     } else {

@@ -8,6 +8,7 @@ use crate::ui::{KeyValues, Palette, Style, ago, clean, clean_block};
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::history::{Event, HookOutcome, HookState};
+use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
 use orange_engine::engine::TaskView;
 use serde_json::{Value, json};
@@ -152,7 +153,11 @@ fn fields(view: &TaskView) -> KeyValues {
         let _ = write!(status, ", review round {}", task.review_round);
     }
     if task.crash_count > 0 {
-        let _ = write!(status, ", {} crashes", task.crash_count);
+        let _ = write!(
+            status,
+            ", crashed {}",
+            counted(task.crash_count as usize, "time")
+        );
     }
     lines.add_styled("status", status, style(task.status));
     if let Some(damage) = &view.damaged {

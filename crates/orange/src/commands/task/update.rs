@@ -1,13 +1,13 @@
 //! `orange task update`, `complete` and `stuck`: changing fields and moving through the workflow.
 
-use super::{as_json, word};
+use super::{as_json, status};
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::task::{Field, Status};
 use orange_engine::engine::{Change, Changed, Edit};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// Change a task
@@ -24,7 +24,7 @@ pub(crate) struct UpdateArgs {
     /// The task; the one you are in unless given
     id: Option<String>,
     /// Move it there, if the workflow allows it
-    #[arg(long, value_parser = word::<Status>)]
+    #[arg(long, value_parser = status)]
     status: Option<Status>,
     /// Start it in spite of open dependencies, or mark it done without a review
     #[arg(long, requires = "status")]
@@ -155,6 +155,7 @@ pub(crate) fn run(session: &mut Session, args: UpdateArgs) -> Result<()> {
         edits: args.edits(),
         status: args.status,
         force: args.force,
+        keep_children: false,
     };
     if change.edits.is_empty() && change.status.is_none() {
         return Err(CommandError::usage(
@@ -204,14 +205,9 @@ fn described(changed: &Changed, change: &Change) -> String {
             .iter()
             .filter_map(|name| Field::from_name(name))
             .map(|field| {
-                let value = changed.task.get(field);
-                let value = value
-                    .as_str()
-                    .map_or_else(|| value.to_string(), str::to_owned);
-                let shown = if value.is_empty() {
-                    "cleared".into()
-                } else {
-                    value
+                let shown = match shown(&changed.task.get(field)) {
+                    empty if empty.is_empty() => "cleared".into(),
+                    value => value,
                 };
                 format!("{} {}", field.name(), clean(&shown))
             })
@@ -227,4 +223,14 @@ fn described(changed: &Changed, change: &Change) -> String {
         text = format!("{label}: nothing changed, it was so already");
     }
     text
+}
+
+/// A value in a sentence: text as it is, a list with commas.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(" and "),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
+    }
 }

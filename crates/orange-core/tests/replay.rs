@@ -1,0 +1,341 @@
+//! Live run and replay: the fold of a journal is the frontmatter, whatever the order of changes, hand edits
+//! and losses.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use orange_core::Timestamp;
+use orange_core::history::{Event, EventType, History};
+use orange_core::machine::{self, Facts, Move, Situation, Slots};
+use orange_core::reconcile::{Broken, Folder, Reconciled, differing_fields, reconcile};
+use orange_core::task::{Field, FieldMap, Guard, Status, Task, WorkflowName};
+use orange_core::task_file::TaskFile;
+use orange_core::workflow::{Actor, Role, Workflow};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const BODY: &str =
+    "\n## Plan\n\nAPPROACH: x\n\n## Handoff\n\nDONE: y\n\n## Review\n\nVerdict: FAIL\n";
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_700_000_000 + second).unwrap()
+}
+
+/// A task with its two files, in memory.
+#[derive(Clone)]
+struct Files {
+    task: Task,
+    journal: Vec<u8>,
+    file: TaskFile,
+    clock: i64,
+}
+
+impl Files {
+    fn new() -> Files {
+        let task = Task {
+            id: "abc".into(),
+            project: "shop".into(),
+            branch: "b".into(),
+            key: "TASK-001".parse().ok(),
+            summary: "s".into(),
+            ..Task::default()
+        };
+        let workflow = Workflow::named(WorkflowName::Interactive);
+        let event = machine::create(workflow, task, Actor::Human, at(0))
+            .unwrap()
+            .event;
+        let task = machine::fold(std::slice::from_ref(&event), u64::MAX).unwrap();
+        let fields: Vec<(&str, Value)> = Field::ALL
+            .iter()
+            .map(|field| (field.name(), task.get(*field)))
+            .collect();
+        let mut files = Files {
+            file: TaskFile::create(&fields, BODY),
+            task,
+            journal: Vec::new(),
+            clock: 0,
+        };
+        files.append(&event);
+        files
+    }
+
+    fn append(&mut self, event: &Event) {
+        self.journal.extend_from_slice(event.to_line().as_bytes());
+        self.journal.push(b'\n');
+    }
+
+    fn history(&self) -> History {
+        History::parse(&self.journal)
+    }
+
+    fn commit(&mut self, event: &Event) {
+        self.append(event);
+        machine::apply(&mut self.task, event).unwrap();
+        self.write();
+    }
+
+    fn write(&mut self) {
+        let changes: Vec<(&str, Option<Value>)> = differing_fields(&self.file, &self.task)
+            .into_iter()
+            .map(|field| (field.name(), Some(self.task.get(field))))
+            .collect();
+        self.file.edit(&changes).unwrap();
+    }
+
+    fn reconcile(&self, shrunk: bool) -> Result<Reconciled, Broken> {
+        let folder = Folder {
+            name: "abc",
+            project: "shop",
+            modified: at(0),
+            journal_shrunk: shrunk,
+        };
+        reconcile(
+            Ok(&self.file),
+            &self.history(),
+            folder,
+            at(self.clock),
+            &mut |_, _| None,
+        )
+    }
+
+    /// What a command does before anything else.
+    fn settle(&mut self, shrunk: bool) -> Reconciled {
+        let truth = self.reconcile(shrunk).unwrap();
+        for event in &truth.events {
+            self.append(event);
+        }
+        self.task = truth.task.clone();
+        self.write();
+        truth
+    }
+
+    fn hand_edit(&mut self, key: &str, value: Value) {
+        self.file.edit(&[(key, Some(value))]).unwrap();
+    }
+
+    /// The property itself: both files say the same, and nothing is left to put right.
+    fn agree(&self) {
+        let folded = machine::fold(self.history().own(), u64::MAX).unwrap();
+        assert_eq!(folded, self.task, "fold(history) == task");
+        assert_eq!(
+            differing_fields(&self.file, &folded),
+            [],
+            "frontmatter == fold(history)"
+        );
+        let again = self.reconcile(false).unwrap();
+        assert!(again.events.is_empty() && !again.rewrite, "{again:?}");
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Move(Status, usize),
+    Update(&'static str, Value),
+    EditByHand(&'static str, Value),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let statuses = prop::sample::select(Status::ALL.to_vec());
+    let texts = prop::sample::select(vec![
+        "no",
+        "1.10",
+        "2024-01-01",
+        "",
+        "ü 漢",
+        "a: b # c",
+        "x\ny",
+    ]);
+    let words = prop::sample::select(vec!["critical", "high", "normal", "low"]);
+    prop_oneof![
+        4 => (statuses.clone(), 0usize..4).prop_map(|(to, actor)| Step::Move(to, actor)),
+        1 => texts.clone().prop_map(|text| Step::Update("summary", json!(text))),
+        1 => words.clone().prop_map(|word| Step::Update("priority", json!(word))),
+        1 => prop::collection::vec(texts.clone(), 0..3).prop_map(|tags| Step::Update("tags", json!(tags))),
+        1 => words.prop_map(|word| Step::EditByHand("priority", json!(word))),
+        1 => texts.clone().prop_map(|text| Step::EditByHand("summary", json!(text))),
+        1 => texts.prop_map(|text| Step::EditByHand("branch", json!(text))),
+        1 => statuses.prop_map(|status| Step::EditByHand("status", json!(status.as_str()))),
+        1 => (0u64..40).prop_map(|revision| Step::EditByHand("revision", json!(revision))),
+    ]
+}
+
+fn play(files: &mut Files, steps: Vec<Step>) {
+    let facts = Facts {
+        slots: Slots {
+            size: 1,
+            holders: vec![],
+        },
+        merged: Some(Ok("yes".into())),
+        ..Facts::default()
+    };
+    let actors = [
+        Actor::Human,
+        Actor::Engine,
+        Actor::Agent(Role::Worker),
+        Actor::Agent(Role::Reviewer),
+    ];
+    for step in steps {
+        files.clock += 1;
+        match step {
+            Step::Move(to, actor) => {
+                files.settle(false);
+                let situation = Situation {
+                    task: &files.task,
+                    body: files.file.body(),
+                    facts: &facts,
+                    max_rounds: 2,
+                    now: at(files.clock),
+                };
+                let workflow = Workflow::named(WorkflowName::Interactive);
+                if let Ok(decision) =
+                    machine::decide(workflow, situation, actors[actor], Move::to(to))
+                {
+                    files.commit(&decision.event);
+                }
+            }
+            Step::Update(name, value) => {
+                files.settle(false);
+                let changes = FieldMap::from_iter([(name.to_owned(), value)]);
+                if let Some(event) =
+                    machine::update(&files.task, changes, Actor::Human, at(files.clock)).unwrap()
+                {
+                    files.commit(&event);
+                }
+            }
+            Step::EditByHand(name, value) => files.hand_edit(name, value),
+        }
+    }
+    files.clock += 1;
+    files.settle(false);
+}
+
+proptest! {
+    #[test]
+    fn the_fold_of_the_journal_is_the_frontmatter(steps in prop::collection::vec(step(), 0..25)) {
+        let mut files = Files::new();
+        play(&mut files, steps);
+        files.agree();
+        prop_assert_eq!(files.file.body(), BODY);
+    }
+
+    /// No sequence of hand edits moves a guarded field: only journalled moves do.
+    #[test]
+    fn hand_edits_never_move_a_guarded_field(edits in prop::collection::vec(step(), 1..10)) {
+        let mut files = Files::new();
+        let before = files.task.clone();
+        let by_hand: Vec<Step> = edits.into_iter().filter(|s| matches!(s, Step::EditByHand(..))).collect();
+        play(&mut files, by_hand);
+        for field in Field::ALL.iter().filter(|field| field.guard() == Guard::Guarded) {
+            if ![Field::Revision, Field::UpdatedAt].contains(field) {
+                prop_assert!(files.task.same(&before, *field), "{:?}", field);
+            }
+        }
+        files.agree();
+    }
+
+    /// A journal cut at any byte: the frontmatter, which is ahead then, is right; nothing is lost.
+    #[test]
+    fn a_truncated_journal_recovers(steps in prop::collection::vec(step(), 0..12), cut in 0.0f64..1.0) {
+        let mut files = Files::new();
+        play(&mut files, steps);
+        let before = files.task.clone();
+        let length = (files.journal.len() as f64 * cut) as usize;
+        files.journal.truncate(length);
+        // The reader hands complete lines only; the torn rest is set aside by the store.
+        let whole = files.journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        files.journal.truncate(whole);
+        files.clock += 1;
+        files.settle(true);
+        for field in Field::ALL {
+            if ![Field::Revision, Field::UpdatedAt].contains(field) {
+                prop_assert!(files.task.same(&before, *field), "{:?}", field);
+            }
+        }
+        files.agree();
+    }
+
+    /// An editor that saves an old frontmatter over a newer one: its own edits are kept, the rest is current.
+    #[test]
+    fn a_stale_save_is_merged(steps in prop::collection::vec(step(), 1..12), summary in "[a-z ]{1,12}") {
+        let mut files = Files::new();
+        let mut old = files.file.clone();
+        let steps = steps.into_iter().filter(|s| matches!(s, Step::Move(..) | Step::Update("priority" | "tags", _)));
+        play(&mut files, steps.collect());
+        let current = files.task.clone();
+        old.edit(&[("summary", Some(json!(summary)))]).unwrap();
+        files.file = old;
+        files.clock += 1;
+        files.settle(false);
+        prop_assert_eq!(&files.task.summary, &summary);
+        prop_assert_eq!(files.task.status, current.status);
+        prop_assert_eq!(files.task.priority, current.priority);
+        prop_assert_eq!(&files.task.tags, &current.tags);
+        files.agree();
+    }
+}
+
+#[test]
+fn a_forged_revision_is_put_back_unless_the_journal_has_shrunk() {
+    let mut files = Files::new();
+    files.hand_edit("status", json!("done"));
+    files.hand_edit("revision", json!(9));
+    let mut forged = files.clone();
+    forged.settle(false);
+    assert_eq!(forged.task.status, Status::Pending);
+    forged.agree();
+    let truth = files.settle(true);
+    assert_eq!(truth.events[0].kind, EventType::JournalRecovered);
+    assert_eq!(files.task.status, Status::Done);
+    files.agree();
+}
+
+#[test]
+fn an_event_missing_in_the_middle_is_noticed() {
+    let mut files = Files::new();
+    for (second, word) in ["high", "low", "critical"].iter().enumerate() {
+        let changes = FieldMap::from_iter([("priority".to_owned(), json!(word))]);
+        let event = machine::update(&files.task, changes, Actor::Human, at(second as i64)).unwrap();
+        files.commit(&event.unwrap());
+    }
+    let text = String::from_utf8(files.journal.clone()).unwrap();
+    let kept: Vec<&str> = text
+        .lines()
+        .enumerate()
+        .filter(|(n, _)| *n != 2)
+        .map(|(_, l)| l)
+        .collect();
+    files.journal = format!("{}\n", kept.join("\n")).into_bytes();
+    let truth = files.settle(false);
+    assert_eq!(truth.events[0].kind, EventType::JournalRecovered);
+    files.agree();
+}
+
+#[test]
+fn a_value_that_cannot_be_used_is_named_with_its_line() {
+    let mut files = Files::new();
+    files.hand_edit("priority", json!("urgent"));
+    let truth = files.reconcile(false).unwrap();
+    let broken = truth.broken.unwrap().to_string();
+    assert!(
+        broken.starts_with("line ") && broken.contains("\"urgent\""),
+        "{broken}"
+    );
+    assert!(broken.contains("critical, high, normal, low"), "{broken}");
+    assert!(truth.events.is_empty());
+}
+
+#[test]
+fn archived_headings_follow_a_file_that_was_saved_from_before() {
+    let mut files = Files::new();
+    let old = files.file.clone();
+    let mut event = Event::new(EventType::StatusChanged, at(1));
+    event.revision = Some(2);
+    event.archive = vec![orange_core::history::ArchiveSection {
+        section: "Handoff".into(),
+        round: 1,
+    }];
+    files.append(&event);
+    files.file = old;
+    let truth = files.reconcile(false).unwrap();
+    assert_eq!(truth.archive.len(), 1);
+    assert!(truth.rewrite);
+}

@@ -1,0 +1,407 @@
+//! TASK.md and its journal made to say the same, while people and agents may be writing TASK.md.
+
+use super::{LockedTask, context_mark, damaged};
+use crate::engine::{Engine, bad_value};
+use crate::error::{Code, Error, Result};
+use crate::store::faults::crash_point;
+use crate::store::nanoseconds;
+use crate::store::replace::{self, Outcome, Theirs};
+use orange_core::artifact;
+use orange_core::history::{ArchiveSection, Event, EventType, History};
+use orange_core::machine;
+use orange_core::reconcile::{Broken, Reconciled, differing_fields, last_resort};
+use orange_core::task::{Field, Task};
+use orange_core::task_file::{TaskFile, salvage_body};
+use serde_json::Value;
+
+/// Racing writers are merged one after the other; after so many the next command goes on.
+const MOST_MERGES: usize = 32;
+
+/// How often a command looks at a TASK.md that is half written; each look waits a tenth of a second.
+const HALF_WRITTEN_LOOKS: usize = 20;
+
+impl LockedTask {
+    /// Makes TASK.md say what the journal says, and the journal what people wrote into TASK.md.
+    pub(super) fn settle(&mut self, engine: &mut Engine) -> Result<()> {
+        let target = self.place.task_file();
+        let mut wrote = false;
+        let mut in_place = self.content(engine)?;
+        let mut found = in_place.clone();
+        // What people wrote into files that we had swapped out.
+        let mut merged: Vec<Theirs> = Vec::new();
+        for _ in 0..MOST_MERGES {
+            if let Some(bytes) = &found {
+                self.snapshot.file = TaskFile::parse(bytes).map_err(Broken::File);
+            }
+            let events = self.snapshot.history.events.len();
+            let truth = self.truth(engine, found.as_deref())?;
+            wrote |= self.snapshot.history.events.len() > events;
+            let file = self.rendered(engine, found.as_deref(), truth)?;
+            let new = file.text().as_bytes().to_vec();
+            self.body = file.body().to_owned();
+            self.snapshot.file = Ok(file);
+            if in_place.as_deref() == Some(new.as_slice()) {
+                break;
+            }
+            self.mark(engine)?;
+            wrote = true;
+            let outcome = replace::replace(&target, in_place.as_deref(), &new)
+                .map_err(|error| Error::io("write", &target, &error))?;
+            match outcome {
+                Outcome::Done => break,
+                Outcome::WriterOpen => {
+                    self.writer_open = true;
+                    break;
+                }
+                Outcome::Stale => {
+                    in_place = self.content(engine)?;
+                    found = in_place.clone();
+                }
+                Outcome::Overtaken(theirs) => {
+                    // What was cut off in the middle is no text to go on with; it is looked at below.
+                    let usable = TaskFile::parse(theirs.bytes()).is_ok();
+                    found = Some(if usable {
+                        theirs.bytes().to_vec()
+                    } else {
+                        new.clone()
+                    });
+                    in_place = Some(new);
+                    merged.push(theirs);
+                }
+            }
+        }
+        for theirs in merged {
+            // Another writer may have come after this one without having seen its text.
+            if !covers(&self.body, &theirs) {
+                self.keep_aside(engine, &theirs)?;
+            }
+            discard(theirs);
+        }
+        if wrote { self.index(engine) } else { Ok(()) }
+    }
+
+    /// TASK.md as it is now; None when there is none, or something that is no file. One that somebody is in the
+    /// middle of writing is not mistaken for a damaged one.
+    fn content(&mut self, engine: &Engine) -> Result<Option<Vec<u8>>> {
+        let target = self.place.task_file();
+        self.snapshot.read_at = nanoseconds(engine.now());
+        let stat = rustix::fs::lstat(&target);
+        let is_file = |mode| rustix::fs::FileType::from_raw_mode(mode).is_file();
+        match stat {
+            Ok(stat) if !is_file(stat.st_mode) => {
+                self.snapshot.file = Err(Broken::NotAFile);
+                return Ok(None);
+            }
+            Ok(_) => {}
+            Err(rustix::io::Errno::NOENT) => {
+                self.snapshot.file = Err(Broken::Missing);
+                return Ok(None);
+            }
+            Err(error) => return Err(Error::io("read", &target, &error.into())),
+        }
+        for _ in 0..HALF_WRITTEN_LOOKS {
+            let content =
+                replace::read(&target).map_err(|error| Error::io("read", &target, &error))?;
+            let Some(content) = content else {
+                return Ok(None);
+            };
+            let half = content.writer_open && TaskFile::parse(&content.bytes).is_err();
+            if !half || self.repair {
+                return Ok(Some(content.bytes));
+            }
+        }
+        Err(Error::new(
+            Code::Busy,
+            format!("{} is being written by another program", target.display()),
+        )
+        .hint(
+            "run the command again when it is saved; `orange doctor --repair` rebuilds it as it is",
+        ))
+    }
+
+    /// Reconciles file and journal, journals what comes out of it, and refuses what a person must mend.
+    fn truth(&mut self, engine: &mut Engine, found: Option<&[u8]>) -> Result<Reconciled> {
+        let now = engine.now();
+        let witness = self.lock.witness();
+        let place = self.place.clone();
+        let mut refuse = |field: Field, task: &Task| engine.refuses(&place, field, task);
+        let verdict = self.snapshot.reconcile(&place, witness, now, &mut refuse);
+        let mut truth = match verdict {
+            Ok(truth) => truth,
+            Err(broken) if self.repair => self.last_resort(engine, found, broken)?,
+            Err(broken) => return Err(damaged(&self.place, &broken)),
+        };
+        if let Some(broken) = &truth.broken {
+            if !self.repair && !broken.is_rebuilt_by_commands() {
+                return Err(damaged(&self.place, broken));
+            }
+            if matches!(broken, Broken::Value { .. }) && !truth.unadopted {
+                let event = Event::new(EventType::FrontmatterRebuilt, now)
+                    .by("engine")
+                    .because(broken.to_string());
+                let event = machine::number(event, &truth.task);
+                machine::apply(&mut truth.task, &event).map_err(bad_value)?;
+                truth.events.push(event);
+            }
+        }
+        if truth.unadopted && truth.task.key.is_none() {
+            let key = engine.key_for_adopted(&truth.task)?;
+            truth.task.key = Some(key);
+            for event in &mut truth.events {
+                event
+                    .fields
+                    .insert(Field::Key.name().into(), Value::from(key.to_string()));
+            }
+        }
+        if truth.unadopted {
+            let context = context_mark(self.snapshot.body());
+            for event in &mut truth.events {
+                event
+                    .details
+                    .insert("context".into(), Value::from(context.clone()));
+            }
+        }
+        self.report(engine, &truth);
+        self.task = truth.task.clone();
+        if !truth.events.is_empty() {
+            self.mark(engine)?;
+            self.journal(std::mem::take(&mut truth.events))?;
+            crash_point("reconciled.journalled");
+        }
+        Ok(truth)
+    }
+
+    /// For `doctor --repair`: no usable journal, or no usable file either.
+    fn last_resort(
+        &self,
+        engine: &Engine,
+        found: Option<&[u8]>,
+        broken: Broken,
+    ) -> Result<Reconciled> {
+        let now = engine.now();
+        let outcome = if let (Broken::Journal(_), Ok(_)) = (&broken, &self.snapshot.file) {
+            let mut without_journal = self.snapshot.clone();
+            without_journal.history = History::default();
+            without_journal.reconcile(&self.place, None, now, &mut |_, _| None)
+        } else {
+            let folder = self.snapshot.folder(&self.place, None);
+            let file = self.snapshot.file.as_ref().ok();
+            last_resort(file, found.unwrap_or_default(), broken, folder, now)
+        };
+        outcome.map_err(|broken| damaged(&self.place, &broken))
+    }
+
+    /// The new TASK.md: only what differs is changed, the body only by the headings events renamed.
+    fn rendered(
+        &self,
+        engine: &mut Engine,
+        found: Option<&[u8]>,
+        truth: Reconciled,
+    ) -> Result<TaskFile> {
+        let usable = match (&truth.broken, &self.snapshot.file) {
+            (None | Some(Broken::Value { .. }), Ok(file)) => Some(file.clone()),
+            (_, Ok(_) | Err(_)) => None,
+        };
+        let Some(mut file) = usable else {
+            self.set_aside(engine, found)?;
+            let body = found.map(salvage_body).unwrap_or_default();
+            let mut file = TaskFile::create(&written_fields(&self.task), &body);
+            archive(&mut file, &truth.archive);
+            return Ok(file);
+        };
+        if truth.broken.is_some() {
+            self.set_aside(engine, found)?;
+        }
+        let changes: Vec<(&str, Option<Value>)> = differing_fields(&file, &self.task)
+            .into_iter()
+            .map(|field| (field.name(), Some(self.task.get(field))))
+            .collect();
+        file.edit(&changes).map_err(|error| {
+            Error::new(
+                Code::Damaged,
+                format!("cannot edit {}: {error}", self.place.task_file().display()),
+            )
+            .hint("run `orange doctor`")
+        })?;
+        archive(&mut file, &truth.archive);
+        Ok(file)
+    }
+
+    /// Keeps what cannot be read under another name, so that rebuilding loses nothing.
+    fn set_aside(&self, engine: &mut Engine, found: Option<&[u8]>) -> Result<()> {
+        let target = self.place.task_file();
+        let name = format!("TASK.md.damaged-{}", engine.file_stamp());
+        let aside = self.place.path.join(&name);
+        let kept = match found {
+            Some(bytes) => replace::write_atomic(&aside, bytes),
+            None if rustix::fs::lstat(&target).is_ok() => std::fs::rename(&target, &aside),
+            None => return Ok(()),
+        };
+        kept.map_err(|error| Error::io("set aside", &target, &error))?;
+        engine.notice(format!(
+            "{}: TASK.md was rebuilt from its journal; the damaged file is kept as {name}",
+            self.task.label()
+        ));
+        Ok(())
+    }
+
+    /// Keeps a text that lost against another one written at the same time.
+    fn keep_aside(&self, engine: &mut Engine, theirs: &Theirs) -> Result<()> {
+        if theirs.bytes().iter().all(|byte| *byte == 0) {
+            // A writer that died right after emptying the file wrote nothing.
+            return Ok(());
+        }
+        let name = format!("TASK.md.conflict-{}", engine.file_stamp());
+        let aside = self.place.path.join(&name);
+        replace::write_atomic(&aside, theirs.bytes())
+            .map_err(|error| Error::io("write", &aside, &error))?;
+        engine.notice(format!(
+            "{}: two writers changed TASK.md at once; the other text is kept as {name}",
+            self.place.folder()
+        ));
+        Ok(())
+    }
+
+    /// Writes of people that an earlier, interrupted replacement had swapped out.
+    pub(super) fn merge_leftovers(&mut self, engine: &mut Engine) -> Result<()> {
+        let target = self.place.task_file();
+        if self.snapshot.stamp.is_none() || !target.is_file() {
+            return Ok(());
+        }
+        let left = replace::settle_leftovers(&target)
+            .map_err(|error| Error::io("read", &target, &error))?;
+        self.writer_open = left.writer_open > 0;
+        for theirs in left.written {
+            let current = self.content(engine)?.unwrap_or_default();
+            let taken_halfway = continues(&current, &theirs);
+            if taken_halfway
+                || theirs.was_replaced_by(&current) && TaskFile::parse(theirs.bytes()).is_ok()
+            {
+                let outcome = replace::replace(&target, Some(&current), theirs.bytes())
+                    .map_err(|error| Error::io("write", &target, &error))?;
+                match outcome {
+                    Outcome::Done => {}
+                    // In place as well; only the file that it replaced is still somebody's.
+                    Outcome::WriterOpen | Outcome::Overtaken(_) => self.writer_open = true,
+                    // Somebody was quicker; the next command looks at both.
+                    Outcome::Stale => {
+                        self.writer_open = true;
+                        continue;
+                    }
+                }
+            } else {
+                self.keep_aside(engine, &theirs)?;
+            }
+            discard(theirs);
+        }
+        Ok(())
+    }
+
+    /// Tells the person what was put right.
+    fn report(&self, engine: &mut Engine, truth: &Reconciled) {
+        let label = truth.task.label();
+        for event in &truth.events {
+            let names: Vec<&str> = event.fields.keys().map(String::as_str).collect();
+            if event.kind == EventType::FieldsRestored {
+                let found = event.details.get("found");
+                let described: Vec<String> = found
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .flatten()
+                    .map(|(name, value)| {
+                        format!(
+                            "{name} {} → {}",
+                            plain(value),
+                            plain(&field_of(truth, name))
+                        )
+                    })
+                    .collect();
+                let why = match &event.reason {
+                    Some(reason) => format!(" ({reason})"),
+                    None => String::new(),
+                };
+                engine.notice(format!(
+                    "{label}: TASK.md was edited by hand; put back: {}{why}",
+                    described.join(", ")
+                ));
+            } else if event.kind == EventType::TaskUpdated {
+                engine.notice(format!(
+                    "{label}: taken over from TASK.md: {}",
+                    names.join(", ")
+                ));
+            } else if event.kind == EventType::JournalRecovered {
+                engine.notice(format!(
+                    "{label}: history.jsonl had lost events; TASK.md is taken as it is"
+                ));
+            }
+        }
+    }
+}
+
+fn field_of(truth: &Reconciled, name: &str) -> Value {
+    Field::from_name(name).map_or(Value::Null, |field| truth.task.get(field))
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            value.to_string()
+        }
+    }
+}
+
+/// Renames the headings that the journal says are of an earlier round, unless that was done before.
+fn archive(file: &mut TaskFile, steps: &[ArchiveSection]) {
+    for step in steps {
+        let renamed = format!("{} (round {})", step.section, step.round);
+        if artifact::section(file.body(), &renamed).is_none()
+            && let Some(body) = artifact::archive(file.body(), &step.section, step.round)
+        {
+            file.set_body(&body);
+        }
+    }
+}
+
+/// Removes a swapped-out file whose text is safe elsewhere.
+fn discard(theirs: Theirs) {
+    if let Err(error) = theirs.discard() {
+        tracing::warn!(%error, "a swapped-out TASK.md could not be removed");
+    }
+}
+
+/// Whether a body has every line of their text, but for headings, which Orange may have renamed.
+fn covers(body: &str, theirs: &Theirs) -> bool {
+    let text = salvage_body(theirs.bytes());
+    let there: std::collections::HashSet<&str> = body.lines().collect();
+    text.lines()
+        .filter(|line| !line.starts_with("## "))
+        .all(|line| there.contains(line))
+}
+
+/// Whether the body in place is only the beginning of theirs: it was taken while they were writing.
+fn continues(in_place: &[u8], theirs: &Theirs) -> bool {
+    match (TaskFile::parse(in_place), TaskFile::parse(theirs.bytes())) {
+        (Ok(half), Ok(whole)) => whole.body().starts_with(half.body()),
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
+    }
+}
+
+/// Fields as a new TASK.md shows them: what is empty is left out.
+pub(crate) fn written_fields(task: &Task) -> Vec<(&'static str, Value)> {
+    Field::ALL
+        .iter()
+        .map(|field| (field.name(), task.get(*field)))
+        .filter(|(name, value)| *name == Field::Summary.name() || !is_empty(value))
+        .collect()
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}

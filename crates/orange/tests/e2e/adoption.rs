@@ -1,0 +1,263 @@
+//! Homes of the programs before this one: shown as they are, adopted by the first command, nothing lost.
+
+use crate::env::{TestEnvironment, fingerprint};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn older_home(name: &str) -> TestEnvironment {
+    let env = TestEnvironment::unregistered();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name);
+    copy(&fixture, &env.home());
+    let registry = env.home().join("projects.json");
+    let text = fs::read_to_string(&registry).unwrap();
+    fs::write(
+        &registry,
+        text.replace("@SHOP@", env.shop().to_str().unwrap()),
+    )
+    .unwrap();
+    env
+}
+
+fn by_id(env: &TestEnvironment, id: &str) -> Value {
+    let shown = env.orange(["task", "show", id, "--json"]).ok().json();
+    shown["task"].clone()
+}
+
+#[test]
+fn a_home_of_seed_000_is_shown_without_writing_a_byte() {
+    let env = older_home("home-000");
+    let before = fingerprint(&env.tasks());
+    assert_snapshot!(env.orange(["ls", "--all"]), @"
+       KEY       STATUS     SUMMARY                   BRANCH                              AGE
+    ★  A1b2C3d4  reviewing  Export: orders as CSV     csv-export                          [AGE]
+    ▶  Zb3kQ9xT  working    Let people read at night  dark-mode                           [AGE]
+    ·  M4n5B6v7  pending                              orange-tasks/[ID]  [AGE]
+    ✓  Q1w2E3r4  done       New tax rates             tax-rates                           [AGE]
+    ");
+    assert_snapshot!(env.orange(["project", "list"]), @"
+    PROJECT  BRANCH  SLOTS  PATH
+    shop     main    2      [TMP]/shop
+    ");
+    env.orange(["ls", "--json", "--search", "night"]).ok();
+    env.orange(["doctor"]).ok();
+    assert_eq!(fingerprint(&env.tasks()), before);
+    assert!(env.home().join("workspaces/.pool.json").is_file());
+}
+
+#[test]
+fn the_first_command_adopts_and_keeps_what_it_does_not_know() {
+    let env = older_home("home-000");
+    let id = "Zb3kQ9xT1mW7pLr5vNc2Y";
+    let file = env.tasks().join("shop").join(id).join("TASK.md");
+    let old = fs::read_to_string(&file).unwrap();
+    assert_snapshot!(env.orange(["task", "why", id]), @r###"TASK-003 is working: waits for the agent's handoff: no "## Handoff" section in TASK.md; next: orange task complete TASK-003"###);
+    // The oldest task has the first key.
+    let shown = by_id(&env, id);
+    assert_eq!(shown["key"], "TASK-003");
+    assert_eq!(shown["created_at"], "2025-03-02T09:15:00Z");
+    assert_eq!(shown["status"], "working");
+    let new = fs::read_to_string(&file).unwrap();
+    let (_, old_body) = old.split_once("\n---\n").unwrap();
+    assert!(new.ends_with(&format!("\n---\n{old_body}")), "{new}");
+    for line in old.split_once("\n---\n").unwrap().0.lines() {
+        assert!(new.contains(line), "{line:?} is gone from\n{new}");
+    }
+    // The old history stays, and ours begins after it.
+    let history = fs::read_to_string(file.with_file_name("history.jsonl")).unwrap();
+    let kinds: Vec<Value> = history
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].clone())
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "task.created",
+            "agent.spawned",
+            "status.changed",
+            "status.changed",
+            "task.adopted"
+        ]
+    );
+    let adopted: Value = serde_json::from_str(history.lines().last().unwrap()).unwrap();
+    assert_eq!(adopted["fields"]["workspace"], "shop--1");
+    assert_eq!(adopted["fields"]["updated_at"], "2025-03-02T11:40:12.345Z");
+    // And it goes its way like any other.
+    env.orange(["task", "complete", id])
+        .fails_with(3)
+        .says("## Handoff");
+    fs::write(&file, format!("{new}\n## Handoff\n\nDONE: the palette\n")).unwrap();
+    env.orange(["task", "complete", id]).ok();
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("# agreed with Ann on Monday\nestimate: 3 days   # a guess\nlinks:\n  - https://example.com/night\n  - {kind: mail, from: ann}\nanswer: no\nversion: 1.10\n"), "{text}");
+}
+
+#[test]
+fn new_tasks_are_numbered_after_the_old_ones() {
+    let env = older_home("home-000");
+    assert_eq!(env.create(["The first of ours"]).key, "TASK-005");
+    for (id, key) in [
+        ("M4n5B6v7C8x9Z0a1S2d3F", "TASK-004"),
+        ("Q1w2E3r4T5y6U7i8O9p0L", "TASK-001"),
+        ("Zb3kQ9xT1mW7pLr5vNc2Y", "TASK-003"),
+        ("A1b2C3d4E5f6G7h8I9j0K", "TASK-002"),
+    ] {
+        env.orange(["task", "update", id, "--add-tag", "seen"]).ok();
+        assert_eq!(by_id(&env, id)["key"], key);
+    }
+    assert_eq!(env.create(["The second of ours"]).key, "TASK-006");
+    env.orange(["doctor"]).ok();
+}
+
+#[test]
+fn a_home_of_seed_001_is_shown_without_writing_a_byte() {
+    let env = older_home("home-001");
+    let before = fingerprint(&env.tasks());
+    assert_snapshot!(env.orange(["ls", "--all"]), @"
+       KEY     STATUS     SUMMARY                    BRANCH              AGE
+    !  def456  stuck      Count in the cart badge    feature/cart/badge  [AGE]
+    ★  abc123  reviewing  Let people read at night.  dark-mode           [AGE]
+    ·  ghi789  pending    Find products by name      feature/search      [AGE]
+    ✓  jkl012  done       Replace the old logo       old-logo            [AGE]
+    ");
+    assert_eq!(env.list(["--status", "stuck"])[0]["id"], "def456");
+    assert_eq!(env.list(["--status", "reviewing"])[0]["id"], "abc123");
+    assert_eq!(fingerprint(&env.tasks()), before);
+}
+
+#[test]
+fn folders_named_after_branches_are_adopted_where_they_are() {
+    let env = older_home("home-001");
+    // By id, by a prefix of one, and by branch.
+    assert_eq!(by_id(&env, "def456")["key"], "TASK-002");
+    assert_eq!(by_id(&env, "def")["key"], "TASK-002");
+    assert_eq!(by_id(&env, "shop/feature/cart/badge")["id"], "def456");
+    let shown = by_id(&env, "TASK-002");
+    assert_eq!(shown["summary"], "Count in the cart badge");
+    assert_eq!(shown["status"], "stuck");
+    env.orange(["task", "update", "TASK-002", "--status", "working"])
+        .ok();
+    assert!(
+        env.tasks()
+            .join("shop/feature/cart/badge/TASK.md")
+            .is_file()
+    );
+    let text = fs::read_to_string(env.tasks().join("shop/feature/cart/badge/TASK.md")).unwrap();
+    assert!(text.contains("\nstatus: working\n"), "{text}");
+    assert!(
+        text.ends_with("---\n\n# Count in the cart badge\n\nIt shows one too many.\n"),
+        "{text}"
+    );
+    // What lies beside it in the same folder is a task of its own.
+    assert_eq!(by_id(&env, "ghi789")["summary"], "Find products by name");
+    let shown = by_id(&env, "abc123");
+    assert_eq!(
+        (&shown["status"], &shown["workspace"]),
+        (&json!("reviewing"), &json!("shop--1"))
+    );
+    assert_snapshot!(env.orange(["task", "show", "abc123", "--history"]), @"
+    TASK-003 Let people read at night.
+    status     ★ reviewing
+    project    shop
+    branch     dark-mode
+    category   feature
+    workspace  shop--1
+    session    shop/dark-mode
+    created    [TIME] ([AGE])
+    updated    [AGE], revision 1
+    id         abc123
+    file       [HOME]/tasks/shop/dark-mode/TASK.md
+
+    Let people read at night.
+
+    - follow the system
+    - remember the choice
+
+    history
+      [TIME]  task.created         by orchestrator
+      [TIME]  agent.spawned
+      [TIME]  message
+      [TIME]  review.started
+      [TIME]  review.passed
+      [TIME]  agent.stopped
+      [TIME]  status.changed       working → needs_human
+      [TIME]  task.adopted         by engine
+    ");
+    assert_eq!(env.create(["After them"]).key, "TASK-005");
+    env.orange(["doctor"]).ok();
+}
+
+#[test]
+fn an_adopted_task_is_deleted_and_restored_with_its_nested_folder() {
+    let env = older_home("home-001");
+    env.orange(["task", "delete", "ghi789"]).ok();
+    assert!(!env.tasks().join("shop/feature/search").exists());
+    assert!(
+        env.tasks()
+            .join("shop/feature/cart/badge/TASK.md")
+            .is_file()
+    );
+    env.orange(["task", "restore", "ghi789"]).ok();
+    assert!(env.tasks().join("shop/feature/search/TASK.md").is_file());
+    assert_eq!(by_id(&env, "ghi789")["summary"], "Find products by name");
+}
+
+#[test]
+fn a_bad_value_in_an_older_file_costs_only_that_value() {
+    let env = older_home("home-000");
+    let file = env.tasks().join("shop/Zb3kQ9xT1mW7pLr5vNc2Y/TASK.md");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("review_round: 0", "review_round: none")).unwrap();
+    env.orange(["ls"])
+        .ok()
+        .says("damaged")
+        .says("\"none\" is not a whole number");
+    env.orange(["task", "stuck", "Zb3kQ9xT1mW7pLr5vNc2Y", "--json"])
+        .refuses(1, "damaged");
+    env.orange(["doctor", "--repair"]).ok();
+    let shown = by_id(&env, "Zb3kQ9xT1mW7pLr5vNc2Y");
+    assert_eq!(shown["summary"], "Let people read at night");
+    assert_eq!(shown["status"], "working");
+    assert_eq!(shown["branch"], "dark-mode");
+    assert_eq!(shown["review_round"], 0);
+    assert_eq!(shown["created_at"], "2025-03-02T09:15:00Z");
+    assert!(shown["body"].as_str().unwrap().contains("a second palette"));
+}
+
+#[test]
+fn a_task_of_an_older_home_can_be_a_dependency() {
+    let env = older_home("home-001");
+    let task = env.create(["Waits for it", "--blocked-by", "ghi789"]);
+    assert_eq!(env.show(&task)["blocked_by"], json!(["TASK-004"]));
+}
+
+#[test]
+fn a_folder_made_by_hand_is_a_task() {
+    let env = TestEnvironment::new();
+    env.write(
+        "home/orange/tasks/shop/by-hand/TASK.md",
+        "---\nstatus: pending\n---\n\nDo this by hand\n",
+    );
+    let rows = env.list([""; 0]);
+    assert_eq!(rows[0]["summary"], "Do this by hand");
+    assert_eq!(rows[0]["branch"], "by-hand");
+    env.orange(["task", "update", "by-hand", "--status", "planning"])
+        .ok();
+    assert_eq!(by_id(&env, "by-hand")["key"], "TASK-001");
+}

@@ -1,0 +1,336 @@
+//! A task's whole way by hand, and the promise behind it: the frontmatter is the fold of the journal.
+
+use crate::env::{TestEnvironment, TestTask};
+use insta::assert_snapshot;
+use serde_json::{Map, Value, json};
+
+/// Folds the journal with nothing but its own words, and compares with what the program shows.
+#[track_caller]
+fn the_journal_tells_the_whole_state(env: &TestEnvironment, task: &TestTask) {
+    let shown = env.show(task);
+    let mut state: Map<String, Value> = Map::new();
+    let mut revision = 0;
+    for event in task.history() {
+        let Some(number) = event["revision"].as_u64() else {
+            assert!(
+                event["fields"].is_null(),
+                "fields without a revision: {event}"
+            );
+            continue;
+        };
+        revision += 1;
+        assert_eq!(number, revision, "revisions count on: {event}");
+        if let Some(fields) = event["fields"].as_object() {
+            state.extend(fields.clone());
+        }
+        state.insert("revision".into(), json!(number));
+        if event["fields"]["updated_at"].is_null() {
+            state.insert("updated_at".into(), event["timestamp"].clone());
+        }
+    }
+    for (name, value) in &state {
+        assert_eq!(*value, shown[name], "{name}");
+    }
+    // And the file says so itself, read line by line.
+    for name in ["id", "key", "status", "branch", "revision", "review_round"] {
+        let line = task
+            .text()
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{name}: ")).map(str::to_owned))
+            .unwrap_or_else(|| panic!("no {name} in {}", task.text()));
+        let plain = shown[name]
+            .as_str()
+            .map_or(shown[name].to_string(), str::to_owned);
+        assert_eq!(line.trim_matches('"'), plain, "{name}");
+    }
+}
+
+#[test]
+fn from_pending_to_done_by_hand() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    let check = || the_journal_tells_the_whole_state(&env, &task);
+    check();
+
+    assert_snapshot!(env.move_to(&task, "planning"), @"TASK-001: pending → planning");
+    check();
+    let shown = env.show(&task);
+    assert_eq!(shown["hooks"]["from"], "pending");
+    assert_eq!(
+        shown["hooks"]["hooks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hook| (
+                hook["hook"].as_str().unwrap(),
+                hook["outcome"].as_str().unwrap()
+            ))
+            .collect::<Vec<_>>(),
+        [
+            ("acquire_workspace", "not carried out"),
+            ("spawn_agent(worker)", "not carried out")
+        ]
+    );
+
+    task.append("## Plan\n\nAPPROACH: a form and a session\n");
+    assert_snapshot!(env.move_to(&task, "working"), @"TASK-001: planning → working");
+    check();
+
+    task.append("## Handoff\n\nDONE: the form\n");
+    assert_snapshot!(env.orange(["task", "complete", &task.id]), @"TASK-001: working → agent-review");
+    check();
+    assert_eq!(env.show(&task)["review_round"], 1);
+
+    task.append("## Review\n\nVerdict: FAIL\n\nNo session.\n");
+    assert_snapshot!(env.move_to(&task, "working"), @"TASK-001: agent-review → working");
+    check();
+    // The handoff of round one is kept under another name; the review can still be read.
+    assert!(
+        task.text()
+            .contains("\n## Handoff (round 1)\n\nDONE: the form\n"),
+        "{}",
+        task.text()
+    );
+    assert!(
+        task.text()
+            .contains("\n## Review\n\nVerdict: FAIL\n\nNo session.\n")
+    );
+    env.orange(["task", "complete", &task.id])
+        .fails_with(3)
+        .says("no \"## Handoff\" section");
+
+    task.append("## Handoff\n\nDONE: the session too\n");
+    env.orange(["task", "complete", &task.id]).ok();
+    check();
+    assert_eq!(env.show(&task)["review_round"], 2);
+    // The verdict of round one cannot speak for round two.
+    assert!(
+        task.text()
+            .contains("\n## Review (round 1)\n\nVerdict: FAIL\n")
+    );
+    env.move_to(&task, "reviewing")
+        .fails_with(3)
+        .says("no \"## Review\" section");
+
+    task.append("## Review\n\nVerdict: PASS\n");
+    env.move_to(&task, "reviewing").ok();
+    check();
+
+    // A person asks for changes: a new count begins, names of sections go on.
+    env.move_to(&task, "working").ok();
+    check();
+    assert_eq!(env.show(&task)["review_round"], 0);
+    assert!(
+        task.text()
+            .contains("\n## Handoff (round 2)\n\nDONE: the session too\n"),
+        "{}",
+        task.text()
+    );
+    task.append("## Handoff\n\nDECISIONS: as you wished\n");
+    env.orange(["task", "complete", &task.id]).ok();
+    assert_eq!(env.show(&task)["review_round"], 1);
+    assert!(
+        task.text()
+            .contains("\n## Review (round 2)\n\nVerdict: PASS\n"),
+        "{}",
+        task.text()
+    );
+    task.append("## Review\n\nVerdict: PASS\n");
+    env.move_to(&task, "reviewing").ok();
+    check();
+
+    // Done means merged, and git has the last word.
+    assert_snapshot!(env.move_to(&task, "done"), @"
+    ------- stderr -------
+    error: cannot move TASK-001 to done: there is no branch login in [TMP]/shop
+    hint: merge it first; then this command marks it done
+    [exit status: 3]
+    ");
+    let shop = env.shop();
+    env.git(&shop, &["checkout", "-q", "-b", "login"]);
+    env.commit(&shop, "login.html", "<form>");
+    env.git(&shop, &["checkout", "-q", "main"]);
+    assert_snapshot!(env.move_to(&task, "done"), @"
+    ------- stderr -------
+    error: cannot move TASK-001 to done: login is not merged into main
+    hint: merge it first; then this command marks it done
+    [exit status: 3]
+    ");
+    env.git(&shop, &["merge", "-q", "--no-ff", "-m", "merge", "login"]);
+    assert_snapshot!(env.move_to(&task, "done"), @"TASK-001: reviewing → done");
+    check();
+    assert_snapshot!(env.orange(["task", "show", &task.id]), @"
+    TASK-001 Add a login form
+    status    ✓ done, review round 1
+    project   shop
+    branch    login from main
+    category  feature
+    tests     unit, UI
+    created   [TIME] ([AGE]) by tester
+    updated   [AGE], revision 11
+    id        [ID]
+    file      [HOME]/tasks/shop/[ID]/TASK.md
+
+    hooks of reviewing → done
+      kill_session               not carried out: this version of orange starts no agents and touches no worktrees
+      release_workspace          not carried out: this version of orange starts no agents and touches no worktrees
+      delete_remote_branch       not carried out: this version of orange starts no agents and touches no worktrees
+      spawn_next                 not carried out: this version of orange starts no agents and touches no worktrees
+
+    ## Plan
+
+    APPROACH: a form and a session
+
+    ## Handoff (round 1)
+
+    DONE: the form
+
+    ## Review (round 1)
+
+    Verdict: FAIL
+
+    No session.
+
+    ## Handoff (round 2)
+
+    DONE: the session too
+
+    ## Review (round 2)
+
+    Verdict: PASS
+
+    ## Handoff
+
+    DECISIONS: as you wished
+
+    ## Review
+
+    Verdict: PASS
+
+    history (last 5 of 34, --history shows all)
+      [TIME]  hook.skipped         kill_session (this version of orange starts no agents and touches no worktrees)
+      [TIME]  hook.skipped         release_workspace (this version of orange starts no agents and touches no worktrees)
+      [TIME]  hook.skipped         delete_remote_branch (this version of orange starts no agents and touches no worktrees)
+      [TIME]  hook.skipped         spawn_next (this version of orange starts no agents and touches no worktrees)
+      [TIME]  transition.finished
+    ");
+    assert_snapshot!(env.orange(["task", "why", &task.id]), @"TASK-001 is done: its work is merged");
+    assert_eq!(env.keys([""; 0]), [""; 0]);
+    assert_eq!(env.keys(["--all"]), ["TASK-001"]);
+}
+
+#[test]
+fn the_body_is_never_rewritten() {
+    let env = TestEnvironment::new();
+    let task = env.create(["Keep my bytes"]);
+    let body = "\r\n## Plan\r\n\r\nAPPROACH: mixed\r\nline ends\n\ttabs  \n\u{feff}bom, ünïcode\n\n\n## Handoff\n\nDONE: x";
+    let text = task.text();
+    let front = text.find("\n---\n").unwrap() + 5;
+    std::fs::write(task.file(), format!("{}{body}", &text[..front])).unwrap();
+    for status in ["planning", "working", "agent-review"] {
+        env.move_to(&task, status).ok();
+        env.update(&task, &["--priority", "high", "--add-tag", status])
+            .ok();
+        assert!(
+            task.text().ends_with(&format!("\n---\n{body}")),
+            "{:?}",
+            task.text()
+        );
+    }
+    the_journal_tells_the_whole_state(&env, &task);
+}
+
+#[test]
+fn evidence_names_the_commit_it_speaks_of() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    let shop = env.shop();
+    env.git(&shop, &["checkout", "-q", "-b", "login"]);
+    let head = env.commit(&shop, "login.html", "<form>");
+    env.bring_to(&task, "agent-review");
+    assert_eq!(task.last("status.changed")["head"], head);
+    let later = env.commit(&shop, "login.html", "<form action>");
+    task.append("## Review\n\nVerdict: PASS\n");
+    env.move_to(&task, "reviewing").ok();
+    assert_eq!(task.last("status.changed")["head"], later);
+}
+
+#[test]
+fn a_delegated_parent_is_done_when_its_children_are() {
+    let env = TestEnvironment::new();
+    let parent = env.create(["The whole"]);
+    env.bring_to(&parent, "working");
+    assert_snapshot!(env.move_to(&parent, "delegated"), @"
+    ------- stderr -------
+    error: cannot move TASK-001 to delegated: it has no open children
+    hint: create the children first: `orange task create --parent`
+    [exit status: 3]
+    ");
+    let first = env.create(["First part", "--parent", "TASK-001"]);
+    let second = env.create(["Second part", "--parent", "TASK-001"]);
+    env.move_to(&parent, "delegated").ok();
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is delegated: waits for its children TASK-002 (pending), TASK-003 (pending); next: orange task why TASK-002");
+    env.finish(&first);
+    assert_eq!(env.show(&parent)["status"], "delegated");
+    env.bring_to(&second, "reviewing");
+    env.work_and_merge(&second);
+    assert_snapshot!(env.move_to(&second, "done"), @"
+    TASK-003: reviewing → done
+    ------- stderr -------
+    note: TASK-001: all its children are over; now done
+    ");
+    assert_eq!(env.show(&parent)["status"], "done");
+    the_journal_tells_the_whole_state(&env, &parent);
+}
+
+#[test]
+fn a_delegated_parent_with_commits_of_its_own_goes_to_a_person() {
+    let env = TestEnvironment::new();
+    let parent = env.create(["whole", "The whole"]);
+    env.bring_to(&parent, "working");
+    let shop = env.shop();
+    env.git(&shop, &["checkout", "-q", "-b", "whole"]);
+    env.commit(&shop, "whole.txt", "mine");
+    env.git(&shop, &["checkout", "-q", "main"]);
+    let child = env.create(["A part", "--parent", "TASK-001"]);
+    env.move_to(&parent, "delegated").ok();
+    env.finish(&child);
+    assert_eq!(env.show(&parent)["status"], "reviewing");
+}
+
+#[test]
+fn a_cancelled_child_leaves_the_decision_to_a_person() {
+    let env = TestEnvironment::new();
+    let parent = env.create(["The whole"]);
+    env.bring_to(&parent, "working");
+    let child = env.create(["A part", "--parent", "TASK-001"]);
+    env.move_to(&parent, "delegated").ok();
+    env.orange(["task", "cancel", &child.id]).ok();
+    let shown = env.show(&parent);
+    assert_eq!(shown["status"], "delegated");
+    assert_eq!(shown["attention"], "its child TASK-002 was cancelled");
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is delegated: waits for its children TASK-002 (cancelled); needs attention: its child TASK-002 was cancelled; next: orange task update TASK-001 --status working");
+    env.move_to(&parent, "working").ok();
+}
+
+#[test]
+fn done_without_a_review_needs_force_and_a_merge_all_the_same() {
+    let env = TestEnvironment::new();
+    let task = env.create(["quick", "A quick one"]);
+    env.bring_to(&task, "planning");
+    assert_snapshot!(env.move_to(&task, "done"), @"
+    ------- stderr -------
+    error: cannot move TASK-001 from planning to done: it has not been reviewed
+    hint: add --force to do it all the same
+    [exit status: 3]
+    ");
+    assert_snapshot!(env.update(&task, &["--status", "done", "--force"]), @"
+    ------- stderr -------
+    error: cannot move TASK-001 to done: there is no branch quick in [TMP]/shop
+    hint: merge it first; then this command marks it done
+    [exit status: 3]
+    ");
+    env.work_and_merge(&task);
+    env.update(&task, &["--status", "done", "--force"]).ok();
+    the_journal_tells_the_whole_state(&env, &task);
+}

@@ -1,0 +1,374 @@
+//! Help, usage, versions, the workflow's table: what is printed without any task.
+
+use crate::env::TestEnvironment;
+use insta::assert_snapshot;
+
+const COMMANDS: &[&[&str]] = &[
+    &["project", "add"],
+    &["project", "list"],
+    &["project", "update"],
+    &["project", "remove"],
+    &["task", "create"],
+    &["task", "list"],
+    &["task", "show"],
+    &["task", "update"],
+    &["task", "complete"],
+    &["task", "stuck"],
+    &["task", "why"],
+    &["task", "deps"],
+    &["task", "cancel"],
+    &["task", "delete"],
+    &["task", "restore"],
+    &["workflow", "show"],
+    &["doctor"],
+    &["new"],
+    &["ls"],
+];
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let env = TestEnvironment::empty();
+    for command in [&[][..]].iter().chain(COMMANDS) {
+        let mut arguments = command.to_vec();
+        arguments.push("--help");
+        let run = env.orange(arguments).ok();
+        assert!(
+            run.stdout.contains("Example"),
+            "{command:?} has no example:\n{run}"
+        );
+        assert!(
+            run.stdout
+                .contains(&format!("orange {}", command.join(" "))),
+            "{run}"
+        );
+        assert_eq!(run.stderr, "");
+    }
+    // Asking for help leaves no trace.
+    assert!(!env.home().exists());
+}
+
+#[test]
+fn the_main_help() {
+    let env = TestEnvironment::empty();
+    assert_snapshot!(env.orange(["--help"]), @r#"
+    Runs many coding agents on your own repositories and keeps you in charge
+
+    Usage: orange [OPTIONS] <COMMAND>
+
+    Commands:
+      project   Register repositories and look at them
+      task      Create, inspect and move tasks
+      workflow  Look at a workflow's table
+      doctor    Check tasks and databases, and repair them
+      new       Short for `task create`
+      ls        Short for `task list`
+
+    Options:
+          --json     Print one JSON value instead of text
+      -h, --help     Print help
+      -V, --version  Print version
+
+    Examples:
+      orange project add .                       register the repository you are in
+      orange new "Add a login form"              create a task
+      orange ls                                  what is going on
+      orange task why TASK-001                   what a task waits for
+      orange task update TASK-001 --status planning
+
+    Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by a gate or precondition,
+    4 not found or ambiguous, 130 interrupted.
+
+    State lies in ~/orange (ORANGE_HOME overrides). ORANGE_LOG_LEVEL sets the level of orange.log.
+    "#);
+}
+
+#[test]
+fn orange_alone_and_commands_that_do_not_exist() {
+    let env = TestEnvironment::empty();
+    let alone = env.orange([""; 0]);
+    assert_eq!(alone.code, 2);
+    assert!(alone.stderr.contains("Usage: orange"), "{alone}");
+    assert_snapshot!(env.orange(["tsak"]), @"
+    ------- stderr -------
+    error: unrecognized subcommand 'tsak'
+
+      tip: a similar subcommand exists: 'task'
+
+    Usage: orange [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(env.orange(["task", "lst"]), @"
+    ------- stderr -------
+    error: unrecognized subcommand 'lst'
+
+      tip: a similar subcommand exists: 'list'
+
+    Usage: orange task [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(env.orange(["tsak", "--json"]), @r#"
+    {"error":{"code":"usage","message":"unrecognized subcommand 'tsak'","hint":"a similar subcommand exists: 'task'"}}
+    [exit status: 2]
+    "#);
+    assert_snapshot!(env.orange(["--json"]), @r#"
+    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workflow, doctor, new, ls]","hint":"see `orange --help`"}}
+    [exit status: 2]
+    "#);
+    assert_snapshot!(env.orange(["task", "delete"]), @"
+    ------- stderr -------
+    error: the following required arguments were not provided:
+      <ID>
+
+    Usage: orange task delete <ID>
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    let version = env.orange(["--version"]).ok();
+    assert_eq!(
+        version.stdout,
+        format!("orange {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn the_workflow_as_text() {
+    let env = TestEnvironment::empty();
+    assert_snapshot!(env.orange(["workflow", "show"]), @"
+    workflow interactive
+
+    statuses
+      pending                  created, not started
+      planning       active    an agent reads the task and writes its plan
+      clarification  active    the agent waits for an answer
+      working        active    the agent implements
+      agent-review   active    a second agent reviews
+      reviewing      active    the review passed, a person decides
+      stuck          active    needs a person's help
+      delegated      active    split into children, waits for them
+      done           terminal  merged
+      cancelled      terminal  given up
+
+    transitions (a human may also take every row of an agent or reviewer)
+      pending → planning
+          by     human, engine
+          needs  summary not empty; dependencies over; a slot free
+          hooks  acquire_workspace, spawn_agent(worker)
+      pending → clarification
+          by     human, engine
+          needs  summary empty; dependencies over; a slot free
+          hooks  acquire_workspace, spawn_agent(clarify)
+      planning → working
+          by     agent, engine
+          needs  Plan
+      planning → clarification
+          by     agent
+      planning → stuck
+          by     engine (crash limit)
+          needs  crash limit
+          hooks  ensure_fixer
+      clarification → planning
+          by     agent, human
+          hooks  notify_worker (if a human did it)
+      clarification → working
+          by     agent, human
+          needs  Plan
+          hooks  notify_worker (if a human did it)
+      working → agent-review
+          by     agent, engine
+          needs  Handoff
+          hooks  increment_review_round, archive_review, spawn_reviewer
+      working → clarification
+          by     agent
+      working → stuck
+          by     agent, engine
+          hooks  ensure_fixer
+      working → delegated
+          by     agent
+          needs  open children; worktree clean
+          hooks  kill_session, release_workspace, spawn_next
+      agent-review → reviewing
+          by     reviewer, engine
+          needs  Review PASS
+          hooks  kill_reviewer
+      agent-review → working
+          by     reviewer, engine
+          needs  round < max; Review FAIL
+          hooks  archive_handoff, kill_reviewer, notify_worker
+      agent-review → stuck
+          by     reviewer, engine
+          needs  round ≥ max; Review FAIL
+          hooks  kill_reviewer, ensure_fixer
+      agent-review → stuck
+          by     engine (crash limit)
+          needs  crash limit
+          hooks  kill_reviewer, ensure_fixer
+      reviewing → working
+          by     human
+          hooks  reset_review_round, archive_handoff, notify_worker
+      reviewing → done
+          by     human, engine
+          needs  merged
+          hooks  kill_session, release_workspace, delete_remote_branch, spawn_next
+      stuck → reviewing
+          by     human, agent
+      stuck → working
+          by     human
+          hooks  notify_worker
+      delegated → done
+          by     engine
+          needs  every child over; no commits of its own
+          hooks  spawn_next
+      delegated → reviewing
+          by     engine
+          needs  every child over; commits of its own
+      delegated → working
+          by     human
+          needs  a slot free
+          hooks  acquire_workspace, spawn_agent(respawn)
+      any active → done
+          by     human (force), engine (PR merged)
+          needs  merged
+          hooks  kill_session, release_workspace, delete_remote_branch, spawn_next
+      any not terminal → cancelled
+          by     human, engine (PR closed)
+          hooks  kill_reviewer, kill_session, release_workspace
+
+    created as
+      pending
+      agent-review   needs an existing branch; acquire_workspace, spawn_agent(worker-wait), increment_review_round, spawn_reviewer
+      reviewing      needs an existing branch
+    ");
+    assert!(!env.home().exists());
+}
+
+#[test]
+fn the_workflow_as_a_diagram() {
+    let env = TestEnvironment::empty();
+    assert_snapshot!(env.orange(["workflow", "show", "interactive", "--format", "mermaid"]), @r#"
+    stateDiagram-v2
+        state "agent-review" as agent_review
+        [*] --> pending
+        [*] --> agent_review
+        [*] --> reviewing
+        pending --> planning: human / engine
+        pending --> clarification: human / engine
+        planning --> working: Plan, agent / engine
+        planning --> clarification: agent
+        planning --> stuck: engine (crash limit)
+        clarification --> planning: agent / human
+        clarification --> working: Plan, agent / human
+        working --> agent_review: Handoff, agent / engine
+        working --> clarification: agent
+        working --> stuck: agent / engine
+        working --> delegated: agent
+        agent_review --> reviewing: Review PASS, reviewer / engine
+        agent_review --> working: Review FAIL, reviewer / engine
+        agent_review --> stuck: Review FAIL, reviewer / engine
+        agent_review --> stuck: engine (crash limit)
+        reviewing --> working: human
+        reviewing --> done: human / engine
+        stuck --> reviewing: human / agent
+        stuck --> working: human
+        delegated --> done: engine
+        delegated --> reviewing: engine
+        delegated --> working: human
+        planning --> done: human (force) / engine (PR merged)
+        clarification --> done: human (force) / engine (PR merged)
+        working --> done: human (force) / engine (PR merged)
+        agent_review --> done: human (force) / engine (PR merged)
+        reviewing --> done: human (force) / engine (PR merged)
+        stuck --> done: human (force) / engine (PR merged)
+        delegated --> done: human (force) / engine (PR merged)
+        pending --> cancelled: human / engine (PR closed)
+        planning --> cancelled: human / engine (PR closed)
+        clarification --> cancelled: human / engine (PR closed)
+        working --> cancelled: human / engine (PR closed)
+        agent_review --> cancelled: human / engine (PR closed)
+        reviewing --> cancelled: human / engine (PR closed)
+        stuck --> cancelled: human / engine (PR closed)
+        delegated --> cancelled: human / engine (PR closed)
+        done --> [*]
+        cancelled --> [*]
+    "#);
+    assert_snapshot!(env.orange(["workflow", "show", "nonsense"]), @r#"
+    ------- stderr -------
+    error: invalid value 'nonsense' for '[NAME]': "nonsense" is not a workflow; allowed: interactive
+
+    For more information, try '--help'.
+    [exit status: 2]
+    "#);
+    env.orange(["workflow", "show", "--format", "poem", "--json"])
+        .refuses(2, "usage");
+}
+
+#[test]
+fn the_workflow_as_json() {
+    let env = TestEnvironment::empty();
+    let shown = env.orange(["workflow", "show", "--json"]).ok().json();
+    let workflow = &shown["workflow"];
+    assert_eq!(workflow["name"], "interactive");
+    assert_eq!(workflow["statuses"].as_array().unwrap().len(), 10);
+    assert_eq!(workflow["transitions"].as_array().unwrap().len(), 24);
+    let row = workflow["transitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["from"] == "agent-review" && row["to"] == "working")
+        .unwrap();
+    assert_snapshot!(row, @r#"{"from":"agent-review","to":"working","who":["reviewer","engine"],"conditions":["round < max"],"gate":"Review FAIL","hooks":["archive_handoff","kill_reviewer","notify_worker"]}"#);
+    assert_snapshot!(workflow["creations"], @r#"[{"status":"pending","existing_branch":false,"hooks":[]},{"status":"agent-review","existing_branch":true,"hooks":["acquire_workspace","spawn_agent(worker-wait)","increment_review_round","spawn_reviewer"]},{"status":"reviewing","existing_branch":true,"hooks":[]}]"#);
+}
+
+#[test]
+fn the_log_is_json_lines_and_never_on_stdout() {
+    let env = TestEnvironment::new();
+    let run = env
+        .call(["new", "Look at the log", "--json"])
+        .var("ORANGE_LOG_LEVEL", "trace")
+        .run()
+        .ok();
+    let _ = run.json();
+    assert_eq!(run.stderr, "");
+    let log = std::fs::read_to_string(env.home().join("orange.log")).unwrap();
+    let messages: Vec<String> = log
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["message"].to_string())
+        .collect();
+    assert!(
+        messages
+            .iter()
+            .any(|message| message.contains("task created")),
+        "{messages:?}"
+    );
+}
+
+#[test]
+fn a_refusal_is_one_json_value_on_stdout_and_nothing_else() {
+    let env = TestEnvironment::new();
+    let task = env.create(["A task"]);
+    for (arguments, exit, code) in [
+        (&["task", "show", "TASK-404"][..], 4, "not_found"),
+        (
+            &["task", "update", &task.id, "--status", "done"],
+            3,
+            "illegal_transition",
+        ),
+        (&["task", "update", &task.id], 2, "usage"),
+        (&["task", "create", "a..b", "x"], 2, "usage"),
+        (&["ls", "--project", "nope"], 4, "not_found"),
+        (&["workflow", "show", "nope"], 2, "usage"),
+    ] {
+        let mut all = arguments.to_vec();
+        all.push("--json");
+        let run = env.orange(all);
+        let error = run.refuses(exit, code);
+        assert_eq!(run.stderr, "", "{run}");
+        assert!(error["hint"].is_string(), "{run}");
+        assert_eq!(run.stdout.lines().count(), 1, "{run}");
+    }
+}

@@ -1,0 +1,185 @@
+//! `orange project …`, and where a command thinks it is.
+
+use crate::env::TestEnvironment;
+use insta::assert_snapshot;
+
+#[test]
+fn add_list_update_remove() {
+    let env = TestEnvironment::unregistered();
+    assert_snapshot!(env.orange(["project", "list"]), @"no projects yet; register one with `orange project add PATH`");
+    assert_snapshot!(env.orange(["project", "add", "."]), @"registered project shop at [TMP]/shop (default branch main, 2 workspaces)");
+    assert_snapshot!(env.orange(["project", "add"]), @"already registered: project shop at [TMP]/shop (default branch main, 2 workspaces)");
+    assert_snapshot!(env.orange(["project", "update", "shop", "--pool-size", "5"]), @"updated project shop at [TMP]/shop (default branch main, 5 workspaces)");
+    assert_snapshot!(env.orange(["project", "list"]), @"
+    PROJECT  BRANCH  SLOTS  PATH
+    shop     main    5      [TMP]/shop
+    ");
+    assert_snapshot!(env.orange(["project", "list", "--json"]), @r#"{"projects":[{"name":"shop","path":"[TMP]/shop","default_branch":"main","pool_size":5}]}"#);
+    assert_snapshot!(env.orange(["project", "remove", "shop"]), @"removed project shop at [TMP]/shop (default branch main, 5 workspaces)");
+    assert_snapshot!(env.orange(["project", "list", "--json"]), @r#"{"projects":[]}"#);
+}
+
+#[test]
+fn what_cannot_be_a_project_is_refused_with_a_hint() {
+    let env = TestEnvironment::new();
+    let plain = env.root().join("plain");
+    std::fs::create_dir(&plain).unwrap();
+    assert_snapshot!(env.orange(["project", "add", plain.to_str().unwrap()]), @"
+    ------- stderr -------
+    error: [TMP]/plain is not inside a git repository
+    hint: run `git init` there first, or give the path of a repository
+    [exit status: 4]
+    ");
+    assert_snapshot!(env.orange(["project", "add", "../nowhere"]), @"
+    ------- stderr -------
+    error: there is no folder [TMP]/shop/../nowhere: no such file or directory
+    hint: give the path of a git repository
+    [exit status: 4]
+    ");
+    assert_snapshot!(env.orange(["project", "add", ".", "--name", "other"]), @"
+    ------- stderr -------
+    error: [TMP]/shop is registered already, as shop
+    hint: use that name, or remove it: `orange project remove shop`
+    [exit status: 3]
+    ");
+    assert_snapshot!(env.orange(["project", "add", ".", "--name", "a/b"]), @r#"
+    ------- stderr -------
+    error: "a/b" cannot be a project's name
+    hint: use letters, digits, `.`, `_` and `-`; at most 64, not beginning with `.` or `-`
+    [exit status: 2]
+    "#);
+    assert_snapshot!(env.orange(["project", "add", ".", "--default-branch", "a..b"]), @r#"
+    ------- stderr -------
+    error: git does not accept "a..b" as a branch name
+    hint: give the name of the branch that work starts from, such as main
+    [exit status: 2]
+    "#);
+    assert_snapshot!(env.orange(["project", "update", "shop"]), @"
+    ------- stderr -------
+    error: nothing to change was given
+    hint: say what: --path, --default-branch or --pool-size
+    [exit status: 2]
+    ");
+    assert_snapshot!(env.orange(["project", "update", "shp", "--pool-size", "3"]), @r#"
+    ------- stderr -------
+    error: there is no project "shp"
+    hint: known projects: shop
+    [exit status: 4]
+    "#);
+    assert_snapshot!(env.orange(["project", "update", "shop", "--pool-size", "many"]), @"
+    ------- stderr -------
+    error: invalid value 'many' for '--pool-size <N>': invalid digit found in string
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(env.orange(["project", "remove", "shp"]), @r#"
+    ------- stderr -------
+    error: there is no project "shp"
+    hint: known projects: shop
+    [exit status: 4]
+    "#);
+    let error = env
+        .orange(["project", "remove", "shp", "--json"])
+        .refuses(4, "not_found");
+    assert_eq!(error["hint"], "known projects: shop");
+}
+
+#[test]
+fn a_second_repository_of_the_same_name_gets_a_number() {
+    let env = TestEnvironment::new();
+    let second = env.init_repository("other/shop");
+    assert_snapshot!(env.call(["project", "add"]).at(&second).run(), @"registered project shop-2 at [TMP]/other/shop (default branch main, 2 workspaces)");
+    let third = env.init_repository("third/shop");
+    assert_snapshot!(env.call(["project", "add", "--name", "shop"]).at(&third).run(), @"
+    ------- stderr -------
+    error: there is a project shop already, at [TMP]/shop
+    hint: choose another --name
+    [exit status: 3]
+    ");
+}
+
+#[test]
+fn a_project_with_open_tasks_is_not_removed_by_accident() {
+    let env = TestEnvironment::new();
+    let task = env.create(["Stays on disk"]);
+    assert_snapshot!(env.orange(["project", "remove", "shop"]), @"
+    ------- stderr -------
+    error: project shop has 1 open task: TASK-001
+    hint: end them first, or add --force: the tasks stay on disk and come back when the project is added again
+    [exit status: 3]
+    ");
+    env.orange(["project", "remove", "shop", "--force"]).ok();
+    assert!(task.file().is_file());
+    env.orange(["project", "add", "."]).ok();
+    assert_eq!(env.keys(["--project", "shop"]), [task.key]);
+    // The counter goes on too.
+    assert_eq!(env.create(["The next one"]).key, "TASK-002");
+}
+
+#[test]
+fn unknown_keys_of_projects_json_survive_a_change() {
+    let env = TestEnvironment::new();
+    let path = env.home().join("projects.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(
+        &path,
+        text.replace("\"name\"", "\"colour\": \"red\", \"name\""),
+    )
+    .unwrap();
+    env.orange(["project", "update", "shop", "--pool-size", "7"])
+        .ok();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("\"colour\": \"red\""), "{text}");
+    assert!(text.contains("\"pool_size\": 7"), "{text}");
+}
+
+#[test]
+fn a_corrupt_projects_json_is_said_and_repaired() {
+    let env = TestEnvironment::new();
+    let task = env.create(["Survives"]);
+    let path = env.home().join("projects.json");
+    std::fs::write(&path, "[{\"name\": \"shop\",").unwrap();
+    assert_snapshot!(env.orange(["project", "list"]), @"
+    ------- stderr -------
+    error: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
+    hint: correct the file by hand, or run `orange doctor --repair`, which sets it aside; then register the projects again
+    [exit status: 1]
+    ");
+    // A list goes on without it, and says so.
+    let list = env.orange(["ls", "--json"]).ok();
+    assert_eq!(list.json()["tasks"][0]["key"], task.key);
+    list.says("cannot be read");
+    let error = env.orange(["new", "More", "--json"]).refuses(1, "damaged");
+    assert!(error["hint"].as_str().unwrap().contains("doctor --repair"));
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        "[{\"name\": \"shop\","
+    );
+    assert_snapshot!(env.orange(["doctor"]), @"
+    ✗ projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
+        --repair: sets the file aside; projects are registered again with `orange project add`
+    checked 1 task and 0 projects: 1 found, 1 left
+    ------- stderr -------
+    error: 1 problem left
+    hint: `orange doctor --repair` does what it can
+    [exit status: 1]
+    ");
+    assert_snapshot!(env.orange(["doctor", "--repair"]), @"
+    ✓ projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
+        set aside as projects.json.damaged-[STAMP]; register projects again with `orange project add`
+    checked 1 tasks and 0 projects: 1 found, 0 left
+    ");
+    let aside: Vec<String> = crate::env::names_in(&env.home())
+        .into_iter()
+        .filter(|name| name.starts_with("projects.json.damaged-"))
+        .collect();
+    assert_eq!(aside.len(), 1);
+    assert_eq!(
+        std::fs::read_to_string(env.home().join(&aside[0])).unwrap(),
+        "[{\"name\": \"shop\","
+    );
+    env.orange(["doctor"]).ok();
+    env.orange(["project", "add", "."]).ok();
+    assert_eq!(env.keys([""; 0]), [task.key]);
+}

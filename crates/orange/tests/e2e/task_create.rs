@@ -1,0 +1,288 @@
+//! `orange task create`: what becomes of a summary, a branch, a context; and what is refused.
+
+use crate::env::TestEnvironment;
+use insta::assert_snapshot;
+use serde_json::json;
+
+#[test]
+fn every_option_ends_up_in_the_frontmatter() {
+    let env = TestEnvironment::new();
+    env.create(["First things"]);
+    env.create(["Related things"]);
+    env.write(
+        "shop/notes.md",
+        "Only on the start page.\n\n## Plan\n\nAPPROACH: not a plan\n",
+    );
+    assert_snapshot!(env.orange([
+        "task", "create", "fix-menu", "Fix", "the", "menu",
+        "--priority", "high", "--queue", "backlog", "--category", "bug", "--weight", "small",
+        "--tag", "ui", "--tag", "menu", "--blocked-by", "TASK-001", "--related-to", "task-2",
+        "--harness", "codex", "--review-harness", "claude", "--effort", "high",
+        "--review-effort", "max", "--target-branch", "release", "--context", "notes.md",
+    ]), @"
+    created TASK-003 Fix the menu
+      branch   fix-menu from main@[HASH]
+      waits    for TASK-001
+      testing  UI tests, from its words (--ui-testing false to change)
+      file     [HOME]/tasks/shop/[ID]/TASK.md
+    next: orange task update TASK-003 --status planning
+    ");
+    let listed = env.list(["--search", "fix-menu"]);
+    let task = env.task_of(&listed[0]);
+    // The id, the times and nothing else differ from run to run.
+    assert_snapshot!(task.text(), @r#"
+    ---
+    id: [ID]
+    key: TASK-003
+    revision: 1
+    project: shop
+    workflow: interactive
+    status: pending
+    summary: Fix the menu
+    branch: fix-menu
+    base: main
+    target_branch: release
+    harness: codex
+    effort: high
+    review_harness: claude
+    review_effort: max
+    review_round: 0
+    crash_count: 0
+    queue: backlog
+    priority: high
+    category: bug
+    weight: small
+    tags: [ui, menu]
+    blocked_by: [TASK-001]
+    related_to: [TASK-002]
+    requires_ui_testing: true
+    testing_requirements:
+      unit: true
+      e2e: false
+      visual: false
+    created_at: "[TIME]"
+    created_by: tester
+    updated_at: "[TIME]"
+    ---
+
+    ## Context
+
+    Only on the start page.
+
+    ### Plan
+
+    APPROACH: not a plan
+    "#);
+    assert_eq!(env.show(&task)["created_by"], "tester");
+    // The heading in the context was demoted, so it is no plan.
+    env.update(&task, &["--status", "planning", "--force"]).ok();
+    env.move_to(&task, "working")
+        .fails_with(3)
+        .says("no \"## Plan\" section");
+}
+
+#[test]
+fn a_sentence_alone_is_the_summary_and_a_word_alone_the_branch() {
+    let env = TestEnvironment::new();
+    let sentence = env.create(["Add a login form"]);
+    assert_eq!(sentence.branch, "orange/TASK-001-add-a-login-form");
+    let word = env.create(["add-login"]);
+    assert_eq!(word.branch, "add-login");
+    assert_eq!(env.show(&word)["summary"], "");
+    let both = env.create(["feature/menu", "A menu for all"]);
+    assert_eq!(both.branch, "feature/menu");
+    assert_eq!(env.show(&both)["summary"], "A menu for all");
+    let neither = env.create([""; 0]);
+    assert_eq!(neither.branch, format!("orange-tasks/{}", neither.id));
+    assert_snapshot!(env.orange(["task", "create"]), @"
+    created TASK-005 (no summary yet)
+      branch   orange-tasks/[ID] from main@[HASH]
+      file     [HOME]/tasks/shop/[ID]/TASK.md
+    next: orange task update TASK-005 --status clarification
+    ");
+}
+
+#[test]
+fn branches_named_by_orange_never_collide() {
+    let env = TestEnvironment::new();
+    env.git(&env.shop(), &["branch", "orange/TASK-001-same-words"]);
+    let first = env.create(["Same words"]);
+    assert_eq!(first.branch, "orange/TASK-001-same-words-2");
+    std::fs::write(
+        env.home().join("config.yaml"),
+        "git:\n  branch_template: work/{slug}\n",
+    )
+    .unwrap();
+    let second = env.create(["Same words"]);
+    let third = env.create(["Same words"]);
+    assert_eq!(second.branch, "work/same-words");
+    assert_eq!(third.branch, "work/same-words-2");
+}
+
+#[test]
+fn context_comes_from_a_file_or_from_standard_input() {
+    let env = TestEnvironment::new();
+    let piped = env
+        .call(["new", "With a pipe", "--context", "-", "--json"])
+        .input("Only Chrome\n\n# A heading\n")
+        .run()
+        .ok();
+    let task = env.task_of(&piped.json()["task"]);
+    assert_snapshot!(env.show(&task)["body"].as_str().unwrap(), @"
+    ## Context
+
+    Only Chrome
+
+    ### A heading
+    ");
+    assert_snapshot!(env.orange(["new", "No file", "--context", "nothing.md"]), @"
+    ------- stderr -------
+    error: --context: cannot read nothing.md: no such file or directory
+    hint: give a text file, or - for standard input
+    [exit status: 2]
+    ");
+    env.write("shop/binary", b"\x7fELF\xff\xfe");
+    assert_snapshot!(env.orange(["new", "A binary", "--context", "binary"]), @"
+    ------- stderr -------
+    error: --context: binary is not UTF-8 text
+    hint: convert it first, for instance with iconv
+    [exit status: 2]
+    ");
+    env.write("shop/huge.md", vec![b'x'; 5 << 20]);
+    assert_snapshot!(env.orange(["new", "A huge file", "--context", "huge.md"]), @"
+    ------- stderr -------
+    error: --context: huge.md is larger than 4 MB
+    hint: name the file in the context instead of including it
+    [exit status: 2]
+    ");
+    assert_snapshot!(env.orange(["new", "A folder", "--context", "."]), @"
+    ------- stderr -------
+    error: --context: cannot read .: is a directory
+    hint: give a text file, or - for standard input
+    [exit status: 2]
+    ");
+    env.orange(["new", "A folder", "--context", ".", "--json"])
+        .refuses(2, "usage");
+    assert_eq!(env.keys(["--all"]).len(), 1);
+}
+
+#[test]
+fn work_that_is_there_already_can_start_in_review() {
+    let env = TestEnvironment::new();
+    env.git(&env.shop(), &["branch", "theirs"]);
+    assert_snapshot!(env.orange(["new", "theirs", "Look at this", "--status", "agent-review"]), @"
+    created TASK-001 Look at this
+      branch   theirs on the existing branch theirs@[HASH]
+      file     [HOME]/tasks/shop/[ID]/TASK.md
+    next: orange task why TASK-001
+    ");
+    assert_snapshot!(env.orange(["task", "show", "TASK-001"]), @"
+    TASK-001 Look at this
+    status    ◎ agent-review, review round 1
+    project   shop
+    branch    theirs
+    category  feature
+    tests     unit
+    created   [TIME] ([AGE]) by tester
+    updated   [AGE], revision 1
+    id        [ID]
+    file      [HOME]/tasks/shop/[ID]/TASK.md
+
+    hooks of creation → agent-review
+      acquire_workspace          not carried out: this version of orange starts no agents and touches no worktrees
+      spawn_agent(worker-wait)   not carried out: this version of orange starts no agents and touches no worktrees
+      spawn_reviewer             not carried out: this version of orange starts no agents and touches no worktrees
+
+    history
+      [TIME]  task.created         by human
+      [TIME]  hook.skipped         acquire_workspace (this version of orange starts no agents and touches no worktrees)
+      [TIME]  hook.skipped         spawn_agent(worker-wait) (this version of orange starts no agents and touches no worktrees)
+      [TIME]  hook.skipped         spawn_reviewer (this version of orange starts no agents and touches no worktrees)
+      [TIME]  transition.finished
+    ");
+    env.git(&env.shop(), &["branch", "also-theirs"]);
+    let task = env.create(["also-theirs", "Merge this", "--status", "reviewing"]);
+    let shown = env.show(&task);
+    assert_eq!(shown["status"], "reviewing");
+    assert_eq!(shown["hooks"], json!(null));
+    assert_eq!(shown["review_round"], 0);
+    assert_snapshot!(env.orange(["new", "no-such-branch", "Look", "--status", "agent-review"]), @"
+    ------- stderr -------
+    error: there is no branch no-such-branch in [TMP]/shop
+    hint: --status agent-review is for work that is there already; fetch the branch first
+    [exit status: 4]
+    ");
+    assert_snapshot!(env.orange(["new", "Look at nothing", "--status", "reviewing"]), @"
+    ------- stderr -------
+    error: --status reviewing needs the branch whose work it is about
+    hint: name the branch before the summary
+    [exit status: 2]
+    ");
+    assert_snapshot!(env.orange(["new", "x", "Too far", "--status", "done"]), @"
+    ------- stderr -------
+    error: a task cannot be created as done
+    hint: allowed: pending, agent-review, reviewing
+    [exit status: 3]
+    ");
+}
+
+#[test]
+fn ui_tests_are_asked_for_by_the_words_unless_told_otherwise() {
+    let env = TestEnvironment::new();
+    let detected = env.create(["Fix the button on the page"]);
+    assert_eq!(env.show(&detected)["requires_ui_testing"], true);
+    let told = env.create(["Fix the button on the page", "--ui-testing", "false"]);
+    assert_eq!(env.show(&told)["requires_ui_testing"], false);
+    let plain = env.create(["Speed up the parser"]);
+    assert_eq!(env.show(&plain)["requires_ui_testing"], false);
+}
+
+#[test]
+fn children_inherit_the_priority_and_need_a_living_parent() {
+    let env = TestEnvironment::new();
+    let parent = env.create(["The whole", "--priority", "critical"]);
+    let child = env.create(["A part", "--parent", "TASK-001"]);
+    let shown = env.show(&child);
+    assert_eq!(shown["priority"], "critical");
+    assert_eq!(shown["parent"], "TASK-001");
+    let own_mind = env.create(["A lesser part", "--parent", "TASK-001", "--priority", "low"]);
+    assert_eq!(env.show(&own_mind)["priority"], "low");
+    env.orange(["task", "cancel", &parent.id, "--keep-children"])
+        .ok();
+    assert_snapshot!(env.orange(["new", "Too late", "--parent", "TASK-001"]), @"
+    ------- stderr -------
+    error: TASK-001 is cancelled and cannot get children
+    hint: create a task of its own instead
+    [exit status: 3]
+    ");
+}
+
+#[test]
+fn strange_summaries_are_kept_and_never_break_a_line() {
+    let env = TestEnvironment::new();
+    let lines = env.create(["Two\nlines  and\ttabs"]);
+    assert_eq!(env.show(&lines)["summary"], "Two lines and tabs");
+    let error = env
+        .orange(["new", &"word ".repeat(500), "--json"])
+        .refuses(2, "usage");
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("2499 characters"),
+        "{error}"
+    );
+    let long = "word ".repeat(390);
+    let task = env.create([long.as_str()]);
+    assert_eq!(env.show(&task)["summary"], long.trim());
+    for odd in [
+        "no such thing: \"quoted\" # not a comment",
+        "'- [x] {y} & *z",
+        "日本語 の タスク",
+        "yes and no: 1.10",
+    ] {
+        let task = env.create([odd]);
+        assert_eq!(env.show(&task)["summary"], odd, "{}", task.text());
+        assert_eq!(env.show(&task)["damaged"], json!(null));
+    }
+}

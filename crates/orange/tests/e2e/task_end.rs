@@ -1,0 +1,224 @@
+//! `orange task cancel`, `delete` and `restore`.
+
+use crate::env::{TestEnvironment, with_answers};
+use crate::run::program;
+use insta::assert_snapshot;
+use serde_json::json;
+
+#[test]
+fn cancel() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    env.bring_to(&task, "working");
+    assert_snapshot!(env.orange(["task", "cancel", "TASK-001"]), @"TASK-001: working → cancelled");
+    let shown = env.show(&task);
+    let hooks: Vec<&str> = shown["hooks"]["hooks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hook| hook["hook"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        hooks,
+        ["kill_reviewer", "kill_session", "release_workspace"]
+    );
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is cancelled: it was cancelled; a new task can start the work again");
+}
+
+#[test]
+fn a_parent_with_open_children_is_not_cancelled_by_accident() {
+    let env = TestEnvironment::new();
+    let parent = env.create(["The whole"]);
+    let child = env.create(["A part", "--parent", "TASK-001"]);
+    let grandchild = env.create(["A part of the part", "--parent", "TASK-002"]);
+    let other = env.create(["Another part", "--parent", "TASK-001"]);
+    env.orange(["task", "cancel", &other.id]).ok();
+    assert_snapshot!(env.orange(["task", "cancel", "TASK-001"]), @"
+    ------- stderr -------
+    error: TASK-001 has open children: TASK-003, TASK-002
+    hint: `orange task cancel TASK-001 --with-children` cancels them too, --keep-children leaves them
+    [exit status: 3]
+    ");
+    env.orange(["task", "cancel", "TASK-001", "--yes", "--json"])
+        .refuses(3, "condition_unmet");
+    assert_eq!(env.show(&parent)["status"], "pending");
+    assert_snapshot!(env.orange(["task", "cancel", "TASK-001", "--with-children", "--keep-children"]), @"
+    ------- stderr -------
+    error: the argument '--with-children' cannot be used with '--keep-children'
+
+    Usage: orange task cancel --with-children <ID>
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(env.orange(["task", "cancel", "TASK-001", "--with-children"]), @"TASK-001: pending → cancelled, TASK-003 too, TASK-002 too");
+    for task in [&parent, &child, &grandchild] {
+        assert_eq!(env.show(task)["status"], "cancelled");
+    }
+}
+
+#[test]
+fn children_can_be_kept() {
+    let env = TestEnvironment::new();
+    let parent = env.create(["The whole"]);
+    let child = env.create(["A part", "--parent", "TASK-001"]);
+    let done = env
+        .orange(["task", "cancel", "TASK-001", "--keep-children", "--json"])
+        .ok()
+        .json();
+    assert_eq!(done["children"], json!([]));
+    assert_eq!(env.show(&parent)["status"], "cancelled");
+    assert_eq!(env.show(&child)["status"], "pending");
+}
+
+#[test]
+fn what_waits_for_a_cancelled_task_needs_a_person() {
+    let env = TestEnvironment::new();
+    let first = env.create(["first", "The first"]);
+    let second = env.create(["second", "The second", "--blocked-by", "TASK-001"]);
+    env.orange(["task", "cancel", &first.id]).ok();
+    assert_snapshot!(env.orange(["ls"]), @"
+       KEY       STATUS   SUMMARY                                               BRANCH  AGE
+    ·  TASK-002  pending  needs attention: TASK-001 was cancelled · The second  second  [AGE]
+    ");
+    assert_snapshot!(env.orange(["task", "why", "TASK-002"]), @"TASK-002 is pending: it waits for TASK-001, which was cancelled, so it would wait for ever; needs attention: TASK-001, which it waits for, was cancelled; next: orange task update TASK-002 --remove-blocker TASK-001");
+    env.move_to(&second, "planning")
+        .fails_with(3)
+        .says("TASK-001 (cancelled)");
+    env.update(&second, &["--remove-blocker", "TASK-001"]).ok();
+    env.move_to(&second, "planning").ok();
+}
+
+#[test]
+fn delete_and_restore() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    task.append("## Notes\n\nWorth keeping.\n");
+    env.create(["logout", "Log out", "--blocked-by", "TASK-001"]);
+    assert_snapshot!(env.orange(["task", "restore"]), @"the trash is empty");
+    let text = task.text();
+    assert_snapshot!(env.orange(["task", "delete", "TASK-001"]), @"
+    TASK-001: moved to the trash; `orange task restore TASK-001` brings it back within 30 days
+    ------- stderr -------
+    note: TASK-002 waits for TASK-001, which is deleted now
+    ");
+    assert!(!task.folder.exists());
+    assert_eq!(env.keys(["--all"]), ["TASK-002"]);
+    env.orange(["task", "show", "TASK-001"])
+        .fails_with(4)
+        .says("orange task restore");
+    assert_snapshot!(env.orange(["task", "restore"]), @"shop:TASK-001  pending  Add a login form");
+    assert_eq!(
+        env.orange(["task", "restore", "--json"]).ok().json()["tasks"][0]["id"],
+        task.id
+    );
+    assert_snapshot!(env.orange(["doctor"]), @"
+    ✗ shop:TASK-002: waits for TASK-001, which does not exist
+        by hand: `orange task update TASK-002 --remove-blocker TASK-001`
+    checked 1 task and 1 project: 1 found, 1 left
+    ------- stderr -------
+    error: 1 problem left
+    hint: `orange doctor --repair` does what it can
+    [exit status: 1]
+    ");
+    assert_snapshot!(env.orange(["task", "restore", "TASK-001"]), @"TASK-001: restored, it is pending");
+    assert_eq!(task.text(), text);
+    assert_eq!(
+        task.events(),
+        ["task.created", "task.deleted", "task.restored"]
+    );
+    assert_snapshot!(env.orange(["task", "restore", "TASK-001"]), @r#"
+    ------- stderr -------
+    error: there is no deleted task "TASK-001"
+    hint: deleted tasks are kept for 30 days; `orange task restore` without a name lists them
+    [exit status: 4]
+    "#);
+    // A key is not used twice.
+    env.orange(["task", "delete", "TASK-002"]).ok();
+    assert_eq!(env.create(["The next one"]).key, "TASK-003");
+}
+
+#[test]
+fn what_runs_is_not_deleted() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    env.bring_to(&task, "working");
+    assert_snapshot!(env.orange(["task", "delete", "TASK-001"]), @"
+    ------- stderr -------
+    error: TASK-001 is working and cannot be deleted
+    hint: cancel it first: `orange task cancel TASK-001`
+    [exit status: 3]
+    ");
+    assert!(task.file().is_file());
+    env.orange(["task", "cancel", "TASK-001"]).ok();
+    env.orange(["task", "delete", "TASK-001", "--yes"]).ok();
+    env.orange(["task", "restore", &task.id]).ok();
+    assert_eq!(env.show(&task)["status"], "cancelled");
+}
+
+#[test]
+fn a_restored_task_does_not_take_a_branch_away() {
+    let env = TestEnvironment::new();
+    env.create(["login", "Add a login form"]);
+    env.orange(["task", "delete", "TASK-001"]).ok();
+    env.create(["login", "Add it again"]);
+    assert_snapshot!(env.orange(["task", "restore", "TASK-001"]), @"
+    ------- stderr -------
+    error: branch login belongs to TASK-002 (pending)
+    hint: choose another branch, or end that task first: `orange task cancel TASK-002`
+    [exit status: 3]
+    ");
+    env.orange(["task", "cancel", "TASK-002"]).ok();
+    env.orange(["task", "restore", "TASK-001"]).ok();
+}
+
+#[test]
+fn deleted_tasks_of_one_name_are_told_apart() {
+    let env = TestEnvironment::new();
+    env.create(["login", "Of the shop"]);
+    let books = env.init_repository("books");
+    env.call(["new", "login", "Of the books"])
+        .at(&books)
+        .run()
+        .ok();
+    env.orange(["task", "delete", "TASK-001"]).ok();
+    env.call(["task", "delete", "TASK-001"])
+        .at(&books)
+        .run()
+        .ok();
+    assert_snapshot!(env.call(["task", "restore", "TASK-001"]).at(env.root()).run(), @r#"
+    ------- stderr -------
+    error: "TASK-001" names more than one deleted task
+    hint: say which one:
+      books:TASK-001 [ID]
+      shop:TASK-001 [ID]
+    [exit status: 4]
+    "#);
+    env.call(["task", "restore", "TASK-001"])
+        .at(&books)
+        .run()
+        .ok();
+    env.orange(["task", "restore", "shop:TASK-001"]).ok();
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked_once() {
+    let env = TestEnvironment::new();
+    let parent = env.create(["The whole"]);
+    let child = env.create(["A part", "--parent", "TASK-001"]);
+    let line = format!("{} task cancel TASK-001", program().display());
+    let said = with_answers(&env, 80, &line, "n\n");
+    assert!(
+        said.contains("cancel TASK-001 \"The whole\"? [y/N]"),
+        "{said}"
+    );
+    assert!(said.contains("nothing was changed"), "{said}");
+    assert_eq!(env.show(&parent)["status"], "pending");
+    let said = with_answers(&env, 80, &line, "y\nn\n");
+    assert!(
+        said.contains("cancel its 1 open children too? [y/N]"),
+        "{said}"
+    );
+    assert_eq!(env.show(&parent)["status"], "cancelled");
+    assert_eq!(env.show(&child)["status"], "pending");
+}
