@@ -136,6 +136,12 @@ fn kill_everywhere(scenario: &Scenario, tally: &Tally) {
     );
     at_rest(&whole, &scenario.name);
     let new = state(&whole, Some(&old));
+    if !scenario.steps {
+        for (name, known) in &old {
+            let expected = expected_body(known, &new[name]);
+            assert_eq!(new[name].body, expected, "{}", scenario.name);
+        }
+    }
     for hit in 1.. {
         let env = scenario.base.fork();
         let output = run(scenario, &env, Some(hit));
@@ -153,6 +159,23 @@ fn kill_everywhere(scenario: &Scenario, tally: &Tally) {
         tally.points.lock().unwrap().insert(point);
         tally.cases.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// The body as it was, but for the heading that a transition archives, by the letter of the table.
+fn expected_body(old: &Known, new: &Known) -> String {
+    let mut body = old.body.clone();
+    for event in &new.history[old.history.len()..] {
+        let section = match (event["from"].as_str(), event["to"].as_str()) {
+            (Some("working"), Some("agent-review")) => "## Review",
+            (Some("agent-review" | "reviewing"), Some("working")) => "## Handoff",
+            _ => continue,
+        };
+        let round = body.matches(&format!("{section} (round ")).count() + 1;
+        if let Some(at) = body.rfind(&format!("{section}\n")) {
+            body.insert_str(at + section.len(), &format!(" (round {round})"));
+        }
+    }
+    body
 }
 
 fn check_after_kill(scenario: &Scenario, env: &Env, old: &State, new: &State, label: &str) {
