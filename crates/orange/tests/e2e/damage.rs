@@ -387,27 +387,3 @@ fn neither_file_nor_journal() {
     assert_ne!(shown["key"], "TASK-002");
     env.orange(["doctor"]).ok();
 }
-
-#[test]
-fn two_folders_that_claim_one_task_are_named() {
-    let (env, task) = two();
-    let copy = task.folder.with_file_name("~copy");
-    fs::create_dir(&copy).unwrap();
-    for name in ["TASK.md", "history.jsonl"] {
-        fs::copy(task.folder.join(name), copy.join(name)).unwrap();
-    }
-    assert_eq!(env.list([""; 0]).len(), 3);
-    assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ id [ID]: is claimed by shop/[ID] and shop/~copy
-        by hand: move one of the folders out of tasks/
-    ✗ key shop:TASK-001: is claimed by shop/[ID] and shop/~copy
-        by hand: move one of the folders out of tasks/
-    checked 3 tasks and 1 project: 2 found, 2 left
-    ------- stderr -------
-    error: 2 problems left
-    hint: `orange doctor --repair` does what it can
-    [exit status: 1]
-    ");
-    env.orange(["task", "stuck", &task.id, "--json"])
-        .refuses(4, "ambiguous");
-}
