@@ -15,6 +15,8 @@ pub struct Why {
     pub next: Option<String>,
     /// Nothing moves until a person does something.
     pub needs_human: bool,
+    /// `next` would be refused now: what `because` names is still missing.
+    pub too_early: bool,
 }
 
 impl Why {
@@ -23,6 +25,15 @@ impl Why {
             because: because.into(),
             next: Some(next),
             needs_human: false,
+            too_early: false,
+        }
+    }
+
+    /// Something has to be written before the command works.
+    fn missing(because: impl Into<String>, next: String) -> Why {
+        Why {
+            too_early: true,
+            ..Why::waits(because, next)
         }
     }
 
@@ -38,6 +49,7 @@ impl Why {
             because: because.into(),
             next: None,
             needs_human: false,
+            too_early: false,
         }
     }
 }
@@ -51,7 +63,7 @@ pub fn why(situation: Situation<'_>, target: &str) -> Why {
         Status::Pending => pending(situation),
         Status::Planning => match Gate::Plan.check(situation.body) {
             Ok(()) => Why::waits("the plan is written", update(Status::Working)),
-            Err(problem) => Why::waits(
+            Err(problem) => Why::missing(
                 format!("waits for the agent's plan: {}", problem.message()),
                 update(Status::Working),
             ),
@@ -65,7 +77,7 @@ pub fn why(situation: Situation<'_>, target: &str) -> Why {
                 "the handoff is written",
                 format!("orange task complete {label}"),
             ),
-            Err(problem) => Why::waits(
+            Err(problem) => Why::missing(
                 format!("waits for the agent's handoff: {}", problem.message()),
                 format!("orange task complete {label}"),
             ),
@@ -116,7 +128,10 @@ fn pending(situation: Situation<'_>) -> Why {
     };
     let hopeless = [
         (blocker(Some(Status::Cancelled)), "was cancelled"),
-        (blocker(None), "does not exist"),
+        (
+            blocker(None),
+            "does not exist (`orange task restore` lists deleted tasks)",
+        ),
     ];
     for (reference, what) in hopeless {
         if let Some(reference) = reference {
@@ -127,7 +142,13 @@ fn pending(situation: Situation<'_>) -> Why {
         }
     }
     if let Err(detail) = meets(Condition::DependenciesOver, situation) {
-        return Why::waits(detail, format!("{start} --force"));
+        let open = situation.facts.blockers.iter();
+        let first = open
+            .filter(|link| !link.status.is_some_and(Status::is_over))
+            .map(|link| link.reference.as_str())
+            .next()
+            .unwrap_or_default();
+        return Why::waits(detail, format!("orange task why {first}"));
     }
     if let Err(detail) = meets(Condition::SlotFree, situation) {
         return Why::waits(
@@ -150,7 +171,7 @@ fn in_review(situation: Situation<'_>, update: &dyn Fn(Status) -> String) -> Why
             update(Status::Stuck),
         ),
         Some(Verdict::Fail) => Why::waits("the review failed", update(Status::Working)),
-        None => Why::waits(
+        None => Why::missing(
             format!(
                 "waits for the verdict of review round {} of {}",
                 situation.task.review_round, situation.max_rounds
@@ -191,6 +212,7 @@ fn delegated(facts: &Facts, update: &dyn Fn(Status) -> String) -> Why {
     };
     Why {
         needs_human: gone,
+        too_early: false,
         because,
         next: Some(
             match facts

@@ -226,8 +226,16 @@ impl Engine {
                     finding.done(outcome);
                 }
             }
-            if let Some(attention) = &task.attention {
-                report.add(&subject, attention);
+            // A cancelled dependency is a state, not damage.
+            if let Some(attention) = task
+                .attention
+                .as_ref()
+                .filter(|text| text.contains(".jsonl"))
+            {
+                report.add(&subject, attention).repair(format!(
+                    "{BY_HAND}: the task works without it; correct or remove the line in {}",
+                    self.store.place(&task.folder).journal().display()
+                ));
             }
         }
         for (what, folders) in self.index()?.doubles()? {

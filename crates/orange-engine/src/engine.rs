@@ -2,9 +2,11 @@
 
 mod change;
 mod create;
+mod delegation;
 mod facts;
 mod find;
 mod project;
+mod refusal;
 mod trash;
 mod view;
 

@@ -59,6 +59,9 @@ impl Error {
             io::ErrorKind::ReadOnlyFilesystem => {
                 failed.hint("the file system is read-only; reading commands still work")
             }
+            io::ErrorKind::NotADirectory => {
+                failed.hint("something in that path is a file; check ORANGE_HOME")
+            }
             io::ErrorKind::PermissionDenied => {
                 failed.hint("check who owns the folder, or set ORANGE_HOME to one of your own")
             }

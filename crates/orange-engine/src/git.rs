@@ -49,14 +49,14 @@ fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
 
 /// The main work tree (or bare repository) that a folder belongs to; None outside of any.
 pub fn repository_of(folder: &Path) -> Result<Option<PathBuf>> {
-    let Some(common) = ask(
-        folder,
+    let output = run(
+        Some(folder),
         &["rev-parse", "--path-format=absolute", "--git-common-dir"],
-    )?
-    else {
-        return Ok(None);
-    };
-    let common = PathBuf::from(common);
+    )?;
+    if !output.status.success() {
+        return no_repository(folder, &String::from_utf8_lossy(&output.stderr));
+    }
+    let common = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n'));
     if ask(folder, &["rev-parse", "--is-bare-repository"])?.as_deref() == Some("true") {
         return Ok(Some(common));
     }
@@ -65,6 +65,24 @@ pub fn repository_of(folder: &Path) -> Result<Option<PathBuf>> {
         Some(name) if name == ".git" => Ok(common.parent().map(Path::to_owned)),
         _ => Ok(ask(folder, &["rev-parse", "--show-toplevel"])?.map(PathBuf::from)),
     }
+}
+
+/// Git says no for two reasons: there is none, or it belongs to somebody else.
+fn no_repository(folder: &Path, said: &str) -> Result<Option<PathBuf>> {
+    if !said.contains("dubious ownership") {
+        return Ok(None);
+    }
+    Err(Error::new(
+        Code::Failed,
+        format!(
+            "git does not trust {}: it belongs to another user",
+            folder.display()
+        ),
+    )
+    .hint(format!(
+        "if you do: `git config --global --add safe.directory {}`",
+        folder.display()
+    )))
 }
 
 /// The branch work usually starts from: the remote's own word, else a known name, else the current one.

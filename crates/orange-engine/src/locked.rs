@@ -325,6 +325,6 @@ pub fn damaged(place: &Place, broken: &Broken) -> Error {
     }
 }
 
-#[cfg(all(test, debug_assertions))]
-#[allow(clippy::unwrap_used, reason = "tests")]
+#[cfg(test)]
+#[cfg(debug_assertions)]
 mod tests;

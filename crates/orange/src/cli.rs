@@ -32,13 +32,22 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Register repositories and look at them
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  orange project add .\n  orange project list"
+    )]
     Project(project::ProjectCommand),
     /// Create, inspect and move tasks
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  orange task create \"Add a login form\"\n  orange task list --ready\n  orange task why TASK-001\n  orange task update TASK-001 --status planning"
+    )]
     Task(Box<task::TaskCommand>),
     /// Look at a workflow's table
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  orange workflow show --format mermaid"
+    )]
     Workflow(workflow::WorkflowCommand),
     /// Check tasks and databases, and repair them
     Doctor(doctor::DoctorArgs),

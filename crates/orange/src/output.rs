@@ -1,10 +1,24 @@
 //! Writing to stdout: whole texts, and a reader that has gone away is no error.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
-/// Prints a text. A closed pipe ends the output quietly: `orange ls | head` is normal use.
+/// Prints a text. A closed pipe ends the output quietly: `orange ls | head` is normal use. A full disk does
+/// not: a script must not take an empty file for an answer.
 pub(crate) fn print(text: &str) {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = writeln!(
+            std::io::stderr(),
+            "error: the result could not be written: {}",
+            orange_engine::error::plain(&error)
+        );
+        std::process::exit(1);
+    }
 }
 
 /// Something besides the result, for the person.

@@ -1,4 +1,4 @@
-//! Tests of which headings count and which bytes a section holds.
+//! Tests of which headings count and which bytes a section holds (`#[cfg(test)]`).
 
 use super::*;
 

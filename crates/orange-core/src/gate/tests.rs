@@ -1,4 +1,4 @@
-//! Tests of what opens a gate, what does not, and what is said then.
+//! Tests of what opens a gate, what does not, and what is said then (`#[cfg(test)]`).
 
 use super::*;
 

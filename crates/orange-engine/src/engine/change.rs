@@ -1,5 +1,6 @@
 //! Changing a task: its fields and its status, decided together and journalled together.
 
+use super::refusal::with_article;
 use super::{Caller, Engine};
 use crate::error::{Code, Error, Result};
 use crate::git;
@@ -8,9 +9,9 @@ use crate::store::Place;
 use orange_core::gate::Gate;
 use orange_core::history::Event;
 use orange_core::id::{Reference, read_stored, stored_reference};
-use orange_core::machine::{self, Move, Refusal, Situation};
+use orange_core::machine::{self, Move, Situation};
 use orange_core::task::{BadValue, Field, FieldMap, FieldValue, Status, Task};
-use orange_core::workflow::{Actor, Condition, Transition, Trigger, Workflow};
+use orange_core::workflow::{Condition, Transition, Workflow};
 use serde_json::Value;
 
 /// One edit of a field, as a person says it.
@@ -23,6 +24,8 @@ pub enum Edit {
     Branch(Option<String>),
     AddTo(Field, String),
     RemoveFrom(Field, String),
+    /// An entry of `metadata`.
+    Note(&'static str, String),
 }
 
 /// Everything one command wants of a task.
@@ -33,6 +36,10 @@ pub struct Change {
     pub force: bool,
     /// Cancelling leaves open children as they are.
     pub keep_children: bool,
+    /// A person's word that the work is in, whatever git says.
+    pub resolution: Option<String>,
+    /// Why, for the journal.
+    pub reason: Option<String>,
 }
 
 /// What came of it.
@@ -79,7 +86,10 @@ impl Engine {
                 force: change.force,
                 ..Move::to(to)
             };
-            events.push(self.decide(&after, &locked.body, wish)?);
+            let mut event =
+                self.decide(&after, &locked.body, wish, change.resolution.as_deref())?;
+            event.reason.clone_from(&change.reason);
+            events.push(event);
         }
         self.commit(&mut locked, events)?;
         Ok(Changed {
@@ -88,6 +98,32 @@ impl Engine {
             from,
             fields,
         })
+    }
+
+    /// Ends a task on a person's word: its work is in, by a squash, by hand or not needed.
+    pub fn resolve(&mut self, place: Place, message: &str) -> Result<Changed> {
+        self.people_only("resolve a task")?;
+        let message = super::create::one_line(message)?;
+        if message.is_empty() {
+            return Err(Error::new(Code::Usage, "a resolution needs a message")
+                .hint("say how the work got in: --message \"squashed into main\""));
+        }
+        let noted = [
+            ("resolved", "true".to_owned()),
+            ("resolved_at", self.now().to_string()),
+            ("resolution_message", message.clone()),
+        ];
+        self.change(
+            place,
+            &Change {
+                edits: noted.map(|(name, value)| Edit::Note(name, value)).to_vec(),
+                status: Some(Status::Done),
+                force: true,
+                reason: Some(message.clone()),
+                resolution: Some(message),
+                ..Change::default()
+            },
+        )
     }
 
     /// Journals, writes, runs hooks, and takes the task off the list of those in flight.
@@ -104,11 +140,20 @@ impl Engine {
     }
 
     /// Checks a move against the table, with the facts its rows ask for.
-    pub(crate) fn decide(&mut self, task: &Task, body: &str, wish: Move) -> Result<Event> {
+    pub(crate) fn decide(
+        &mut self,
+        task: &Task,
+        body: &str,
+        wish: Move,
+        resolution: Option<&str>,
+    ) -> Result<Event> {
         let workflow = Workflow::named(task.workflow);
         let actor = self.caller.actor();
         let rows = machine::candidates(workflow, task, actor, wish);
-        let facts = self.facts(task, &conditions_of(&rows))?;
+        let mut facts = self.facts(task, &conditions_of(&rows))?;
+        if let Some(message) = resolution {
+            facts.merged = Some(Ok(message.to_owned()));
+        }
         let max_rounds = self.config()?.review.max_rounds;
         let situation = Situation {
             task,
@@ -146,6 +191,7 @@ impl Engine {
                 | Edit::SetFlag(field, _)
                 | Edit::AddTo(field, _)
                 | Edit::RemoveFrom(field, _) => field,
+                Edit::Note(..) => &Field::Metadata,
             };
             return Err(Error::new(
                 Code::NotAllowed,
@@ -215,6 +261,11 @@ impl Engine {
                 };
                 self.branch_is_free(&task.project, &name, Some(&task.id))?;
                 Ok((Field::Branch, Value::from(name)))
+            }
+            Edit::Note(name, value) => {
+                let mut metadata = task.metadata.clone();
+                metadata.insert((*name).to_owned(), Value::from(value.as_str()));
+                Ok((Field::Metadata, Value::Object(metadata)))
             }
             Edit::AddTo(field, text) => {
                 let mut list = list_of(task, *field);
@@ -344,167 +395,6 @@ impl Engine {
                 )))
             }
         }
-    }
-
-    /// A parent that only waited for its children moves on by itself.
-    pub(crate) fn advance_parent(&mut self, child: &Task) -> Result<()> {
-        let parent = child
-            .parent
-            .as_deref()
-            .and_then(|parent| read_stored(&child.project, parent));
-        match parent {
-            Some((project, key)) => self.advance_delegated(&project, key),
-            None => Ok(()),
-        }
-    }
-
-    /// Moves a delegated task on if all its children are over.
-    pub(crate) fn advance_delegated(
-        &mut self,
-        project: &str,
-        key: orange_core::id::Key,
-    ) -> Result<()> {
-        let Some(found) = self.index()?.by_key(project, key)? else {
-            return Ok(());
-        };
-        let place = self.store.place(&found.folder);
-        let parent = self.store.survey(&found.folder).task;
-        let waits = |child: &machine::Linked| !child.status.is_some_and(Status::is_over);
-        if parent.status != Status::Delegated || self.children(&parent)?.iter().any(waits) {
-            return Ok(());
-        }
-        let mut locked = self.lock_task(place)?;
-        let workflow = Workflow::named(locked.task.workflow);
-        let facts = self.facts(
-            &locked.task,
-            &[Condition::ChildrenOver, Condition::OwnCommits],
-        )?;
-        let situation = Situation {
-            task: &locked.task,
-            body: &locked.body,
-            facts: &facts,
-            max_rounds: self.config()?.review.max_rounds,
-            now: self.now(),
-        };
-        for to in [Status::Done, Status::Reviewing] {
-            if let Ok(decision) = machine::decide(workflow, situation, Actor::Engine, Move::to(to))
-            {
-                let mut event = decision.event;
-                event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
-                self.notice(format!(
-                    "{}: all its children are over; now {to}",
-                    locked.task.label()
-                ));
-                return self.commit(&mut locked, vec![event]);
-            }
-        }
-        Ok(())
-    }
-
-    /// A refusal in words: where the task stands, what this caller may do, what is missing.
-    fn explain(&self, task: &Task, wish: Move, refusal: Refusal) -> Error {
-        let workflow = Workflow::named(task.workflow);
-        let actor = self.caller.actor();
-        let label = task.label();
-        let (from, to) = (task.status, wish.to);
-        let allowed: Vec<&str> = machine::reachable(workflow, task, actor)
-            .into_iter()
-            .map(Status::as_str)
-            .collect();
-        let caller = with_article(actor.name());
-        let way_out = if allowed.is_empty() {
-            format!("from {from} there is no transition for {caller}")
-        } else {
-            format!("from {from} {caller} can go to: {}", allowed.join(", "))
-        };
-        match refusal {
-            Refusal::NoRow if from == to => {
-                Error::new(Code::IllegalTransition, format!("{label} is {from} already")).hint(way_out)
-            }
-            Refusal::NoRow => Error::new(
-                Code::IllegalTransition,
-                format!(
-                    "cannot move {label} from {from} to {to}: the {} workflow has no such transition",
-                    task.workflow
-                ),
-            )
-            .hint(way_out),
-            Refusal::NotYours { belongs_to } => {
-                let mut owners: Vec<&str> = Vec::new();
-                for by in &belongs_to {
-                    if !owners.contains(&by.who.as_str()) {
-                        owners.push(by.who.as_str());
-                    }
-                }
-                Error::new(
-                    Code::NotAllowed,
-                    format!(
-                        "cannot move {label} from {from} to {to}: that is for the {} to do, not for {caller}",
-                        owners.join(" or the "),
-                    ),
-                )
-                .hint(way_out)
-            }
-            Refusal::NeedsTrigger { triggers } => {
-                let error = Error::new(
-                    Code::ConditionUnmet,
-                    format!("cannot move {label} from {from} to {to}: it has not been reviewed"),
-                );
-                if triggers.contains(&Trigger::FORCE) {
-                    error.hint("add --force to do it all the same")
-                } else {
-                    error.hint(way_out)
-                }
-            }
-            Refusal::Unmet { condition, detail } => Error::new(
-                Code::ConditionUnmet,
-                format!("cannot move {label} to {to}: {detail}"),
-            )
-            .hint(unmet_hint(condition, task, &way_out)),
-            Refusal::Gate(problem) => Error::new(
-                Code::GateUnmet,
-                format!("cannot move {label} to {to}: {}", problem.message()),
-            )
-            .hint(problem.hint()),
-        }
-    }
-}
-
-fn with_article(name: &str) -> String {
-    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) {
-        "an"
-    } else {
-        "a"
-    };
-    format!("{article} {name}")
-}
-
-fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
-    match condition {
-        Condition::DependenciesOver => "finish them first, or add --force".into(),
-        Condition::SlotFree => format!(
-            "end one of them, or raise the limit: `orange project update {} --pool-size N`",
-            task.project
-        ),
-        Condition::SummaryGiven => {
-            "give it one: `orange task update --summary TEXT`, or start it with --status clarification"
-                .into()
-        }
-        Condition::SummaryMissing => "start it with --status planning".into(),
-        Condition::Merged => "merge it first; then this command marks it done".into(),
-        Condition::WorktreeClean => "commit the changes first".into(),
-        Condition::ChildrenOpen => {
-            "create the children first: `orange task create --parent`".into()
-        }
-        Condition::DependenciesOpen
-        | Condition::CrashLimit
-        | Condition::ChildrenOver
-        | Condition::RoundBelowMax
-        | Condition::RoundAtMax
-        | Condition::OwnCommits
-        | Condition::NoOwnCommits
-        | Condition::WeightKnown
-        | Condition::WeightUnknown => way_out.to_owned(),
     }
 }
 

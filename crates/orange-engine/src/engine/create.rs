@@ -99,6 +99,15 @@ impl Engine {
             .hint(format!("allowed: {}", words.join(", ")))
         })?;
         if let Some(branch) = &new.branch {
+            if branch == task.target(&project.default_branch) {
+                return Err(Error::new(
+                    Code::Conflict,
+                    format!(
+                        "{branch} is the branch the work goes to, so it cannot be the task's own"
+                    ),
+                )
+                .hint("choose another branch, or let Orange name one after the summary"));
+            }
             check_existing(row, &project, branch)?;
         } else if row.existing_branch {
             return Err(Error::new(

@@ -128,8 +128,13 @@ impl Engine {
             return Ok(Err(format!("project {} is not registered", task.project)));
         };
         let target = task.target(&project.default_branch);
-        let Some(head) = git::commit_of(&project.path, &format!("refs/heads/{}", task.branch))?
-        else {
+        let branch = format!("refs/heads/{}", task.branch);
+        // A branch is often deleted once it is merged; the handoff and the review noted its head.
+        let head = match git::commit_of(&project.path, &branch)? {
+            Some(head) => Some(head),
+            None => self.noted_head(task),
+        };
+        let Some(head) = head else {
             return Ok(Err(format!(
                 "there is no branch {} in {}",
                 task.branch,
@@ -145,6 +150,15 @@ impl Engine {
             }
         }
         Ok(Err(format!("{} is not merged into {target}", task.branch)))
+    }
+
+    /// The head that the last handoff or review spoke of.
+    fn noted_head(&mut self, task: &Task) -> Option<String> {
+        let found = self.index().ok()?.by_id_prefix(&task.id).ok()?;
+        let place = self.store.place(&found.first()?.folder);
+        let history = self.history_at(&place.path).ok()?;
+        let mut events = history.events.iter().rev();
+        events.find_map(|event| event.details.get("head")?.as_str().map(str::to_owned))
     }
 
     fn own_commits(&mut self, task: &Task) -> Result<Option<u64>> {

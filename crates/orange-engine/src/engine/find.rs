@@ -6,7 +6,7 @@ use crate::git;
 use crate::index::query::Found;
 use crate::projects;
 use crate::store::Place;
-use orange_core::id::Reference;
+use orange_core::id::{Key, Reference};
 use std::path::Path;
 
 impl Engine {
@@ -53,6 +53,12 @@ impl Engine {
             Reference::IdPrefix(prefix) => {
                 if prefix.is_empty() {
                     return Ok(Vec::new());
+                }
+                // `2` is what people type for TASK-002.
+                if let (Some(project), Ok(number)) = (current, prefix.parse::<u32>())
+                    && let Some(found) = index.by_key(project, Key(number))?
+                {
+                    return Ok(vec![found]);
                 }
                 let mut found = index.by_id_prefix(&prefix)?;
                 if let (true, Some(current)) = (found.is_empty(), current) {

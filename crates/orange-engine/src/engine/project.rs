@@ -79,6 +79,18 @@ impl Engine {
         if added.new {
             tracing::info!(project = added.project.name, "project registered");
             self.tell_of_earlier_tasks(&added.project.name)?;
+            let lost = self
+                .projects()?
+                .into_iter()
+                .filter(|other| !other.path.is_dir());
+            for other in lost {
+                self.notice(format!(
+                    "the repository of project {0} is not at {1} any more; if this is it: `orange project remove {2}`, then `orange project update {0} --path PATH`",
+                    other.name,
+                    other.path.display(),
+                    added.project.name
+                ));
+            }
         }
         Ok(added)
     }

@@ -119,6 +119,7 @@ impl Engine {
                 task.label()
             )));
         }
+        self.no_open_children(&task)?;
         self.tell_who_waits_for(&task)?;
         let event = Event::new(EventType::TaskDeleted, self.now()).by(&self.caller_name());
         locked.commit(self, vec![event])?;

@@ -129,15 +129,27 @@ impl LockedTask {
         let now = engine.now();
         let witness = self.lock.witness();
         let place = self.place.clone();
-        let mut refuse = |field: Field, task: &Task| engine.refuses(&place, field, task);
-        let verdict = self
-            .snapshot
-            .reconcile(&place, &|| witness, now, &mut refuse);
+        let mut put_back = None;
+        let verdict = loop {
+            let mut refuse = |field: Field, task: &Task| engine.refuses(&place, field, task);
+            let verdict = self
+                .snapshot
+                .reconcile(&place, &|| witness, now, &mut refuse);
+            match self.bad_field(&verdict) {
+                // Only that value goes back to what it was; the other edits in the file stay.
+                Some((broken, field, value)) => {
+                    self.put_back(field, value)?;
+                    put_back.get_or_insert(broken);
+                }
+                None => break verdict,
+            }
+        };
         let mut truth = match verdict {
             Ok(truth) => truth,
             Err(broken) if self.repair => self.last_resort(engine, found, broken)?,
             Err(broken) => return Err(damaged(&self.place, &broken)),
         };
+        truth.broken = truth.broken.or(put_back);
         if let Some(broken) = &truth.broken {
             if !self.repair && !broken.is_rebuilt_by_commands() {
                 return Err(damaged(&self.place, broken));
@@ -176,6 +188,41 @@ impl LockedTask {
             crash_point("reconciled.journalled");
         }
         Ok(truth)
+    }
+
+    /// For `doctor --repair`: a value that cannot be used, and what the journal has instead.
+    fn bad_field(
+        &self,
+        verdict: &std::result::Result<Reconciled, Broken>,
+    ) -> Option<(Broken, Field, Value)> {
+        let truth = verdict
+            .as_ref()
+            .ok()
+            .filter(|truth| self.repair && !truth.unadopted)?;
+        let broken = truth.broken.as_ref()?;
+        match broken {
+            Broken::Value { problem, .. } => {
+                let field = problem.field;
+                Some((broken.clone(), field, truth.task.get(field)))
+            }
+            Broken::File(_)
+            | Broken::Missing
+            | Broken::NotAFile
+            | Broken::Unreadable(_)
+            | Broken::Journal(_) => None,
+        }
+    }
+
+    fn put_back(&mut self, field: Field, value: Value) -> Result<()> {
+        if let Ok(file) = &mut self.snapshot.file {
+            file.edit(&[(field.name(), Some(value))]).map_err(|error| {
+                Error::new(
+                    Code::Damaged,
+                    format!("{} cannot be put back: {error}", field.name()),
+                )
+            })?;
+        }
+        Ok(())
     }
 
     /// For `doctor --repair`: no usable journal, or no usable file either.

@@ -1,4 +1,4 @@
-//! Writers that come one after the other in the middle of a command's own write.
+//! Writers that come one after the other in the middle of a command's own write (`#[cfg(test)]`).
 
 use super::*;
 use crate::engine::{Change, Edit};

@@ -4,20 +4,18 @@
 mod tests;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Name of the lock file in a task's folder; it is never deleted or renamed by itself.
 pub const LOCK_FILE: &str = ".lock";
 
 /// Every record has this length, so that one positioned write replaces the one before completely.
 const RECORD_LEN: usize = 96;
-const FIRST_NAP: Duration = Duration::from_millis(1);
-const LONGEST_NAP: Duration = Duration::from_millis(50);
 
 /// Why a task could not be locked.
 #[derive(Debug, thiserror::Error)]
@@ -55,21 +53,17 @@ pub struct TaskLock {
 impl TaskLock {
     /// Locks the task, waiting up to `patience` for another holder to finish.
     pub fn acquire(folder: &Path, patience: Duration) -> Result<Self, LockError> {
-        let start = Instant::now();
         let file = open(folder)?;
-        let mut nap = FIRST_NAP;
-        while !try_lock(&file)? {
-            let left = patience.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return Err(LockError::Busy {
-                    holder: holder(&file),
-                });
-            }
-            // Jitter keeps several waiters from asking in step forever.
-            thread::sleep(nap.mul_f64(jitter()).min(left));
-            nap = (nap * 2).min(LONGEST_NAP);
+        if try_lock(&file)? {
+            return Self::locked(file, folder);
         }
-        Self::locked(file, folder)
+        let busy = LockError::Busy {
+            holder: holder(&file),
+        };
+        match wait_for(file, patience) {
+            Some(file) => Self::locked(file?, folder),
+            None => Err(busy),
+        }
     }
 
     /// Locks the task if nobody holds it right now.
@@ -178,10 +172,21 @@ fn holder(file: &File) -> Option<String> {
     Record::read(file).pid.map(|pid| format!("process {pid}"))
 }
 
-/// A factor between 0.5 and 1.5.
-fn jitter() -> f64 {
-    let random = RandomState::new().build_hasher().finish();
-    0.5 + f64::from(random as u32) / f64::from(u32::MAX)
+/// Queues for the lock, where the system serves waiters in their order; polling would let some starve. None
+/// when patience ran out: the thread that still waits then gives the lock back as soon as it has it.
+fn wait_for(file: File, patience: Duration) -> Option<io::Result<File>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let outcome = loop {
+            match file.lock() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => break outcome.map(|()| file),
+            }
+        };
+        // With nobody left to take it, the file is closed here, and the lock is free again.
+        let _ = sender.send(outcome);
+    });
+    receiver.recv_timeout(patience).ok()
 }
 
 /// The one line in the lock file.

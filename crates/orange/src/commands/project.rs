@@ -147,7 +147,7 @@ fn listed(projects: &[Project]) -> String {
     let mut table = Table::new(&[
         Column::new("PROJECT"),
         Column::new("BRANCH"),
-        Column::new("SLOTS"),
+        Column::new("WORKSPACES"),
         Column::new("PATH").flexible(),
     ]);
     for project in projects {

@@ -30,6 +30,8 @@ pub(crate) enum TaskCommand {
     Complete(update::CompleteArgs),
     /// Ask for help (→ stuck)
     Stuck(update::StuckArgs),
+    /// End a task on your word: squashed, done by hand, not needed any more (→ done)
+    Resolve(update::ResolveArgs),
     /// Say in one line why a task is where it is and what moves it on
     Why(why::WhyArgs),
     /// Show what a task waits for and what waits for it
@@ -50,6 +52,7 @@ pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Update(args) => update::run(session, args),
         TaskCommand::Complete(args) => update::complete(session, &args),
         TaskCommand::Stuck(args) => update::stuck(session, &args),
+        TaskCommand::Resolve(args) => update::resolve(session, &args),
         TaskCommand::Why(args) => why::run(session, &args),
         TaskCommand::Deps(args) => deps::run(session, &args),
         TaskCommand::Cancel(args) => ending::cancel(session, &args),

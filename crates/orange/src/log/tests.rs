@@ -1,4 +1,4 @@
-//! Tests of the log, with several threads and processes on one file.
+//! Tests of the log, with several threads and processes on one file (`#[cfg(test)]`).
 
 use super::file::{FILE_NAME, LOCK_NAME};
 use super::*;

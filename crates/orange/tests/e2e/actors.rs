@@ -22,7 +22,7 @@ fn an_agent_moves_its_own_task_along_its_own_rows() {
     assert_snapshot!(worker(&["task", "update", "--status", "working"]), @r###"
     ------- stderr -------
     error: cannot move TASK-001 to working: no "## Plan" section in TASK.md
-    hint: add one with at least an APPROACH: or TOUCHING: line
+    hint: add one with at least an APPROACH: or TOUCHING: line, in [HOME]/tasks/shop/[ID]/TASK.md
     [exit status: 3]
     "###);
     own.append("## Plan\n\nAPPROACH: x\n");

@@ -48,12 +48,12 @@ fn a_home_of_seed_000_is_shown_without_writing_a_byte() {
        KEY       STATUS     SUMMARY                   BRANCH                              AGE
     ★  A1b2C3d4  reviewing  Export: orders as CSV     csv-export                          [AGE]
     ▶  Zb3kQ9xT  working    Let people read at night  dark-mode                           [AGE]
-    ·  M4n5B6v7  pending                              orange-tasks/[ID]  [AGE]
+    ·  M4n5B6v7  pending    (no summary yet)          orange-tasks/[ID]  [AGE]
     ✓  Q1w2E3r4  done       New tax rates             tax-rates                           [AGE]
     ");
     assert_snapshot!(env.orange(["project", "list"]), @"
-    PROJECT  BRANCH  SLOTS  PATH
-    shop     main    2      [TMP]/shop
+    PROJECT  BRANCH  WORKSPACES  PATH
+    shop     main    2           [TMP]/shop
     ");
     env.orange(["ls", "--json", "--search", "night"]).ok();
     env.orange(["doctor"]).ok();
@@ -67,7 +67,7 @@ fn the_first_command_adopts_and_keeps_what_it_does_not_know() {
     let id = "Zb3kQ9xT1mW7pLr5vNc2Y";
     let file = env.tasks().join("shop").join(id).join("TASK.md");
     let old = fs::read_to_string(&file).unwrap();
-    assert_snapshot!(env.orange(["task", "why", id]), @r###"TASK-003 is working: waits for the agent's handoff: no "## Handoff" section in TASK.md; next: orange task complete TASK-003"###);
+    assert_snapshot!(env.orange(["task", "why", id]), @r###"TASK-003 is working: waits for the agent's handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-003"###);
     // The oldest task has the first key.
     let shown = by_id(&env, id);
     assert_eq!(shown["key"], "TASK-003");

@@ -206,7 +206,7 @@ fn conditions_that_are_not_met() {
     assert_snapshot!(env.move_to(&task, "planning"), @"
     ------- stderr -------
     error: cannot move TASK-002 to planning: it waits for TASK-001 (pending)
-    hint: finish them first, or add --force
+    hint: wait until that is over, or add --force
     [exit status: 3]
     ");
     env.orange(["task", "update", &task.id, "--status", "planning", "--json"])

@@ -293,9 +293,9 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
         "{error}"
     );
     assert_snapshot!(env.orange(["ls"]), @r#"
-       KEY       STATUS   SUMMARY                                                                              BRANCH  AGE
-    ✗  TASK-001  damaged  line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low  hurt    [AGE]
-    ·  TASK-002  pending  Stays well                                                                           well    [AGE]
+       KEY       STATUS   SUMMARY                                                                                          BRANCH  AGE
+    ✗  TASK-001  damaged  line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low · Gets hurt  hurt    [AGE]
+    ·  TASK-002  pending  Stays well                                                                                       well    [AGE]
     "#);
     assert_snapshot!(env.orange(["doctor"]), @r#"
     ✗ shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low
@@ -386,28 +386,4 @@ fn neither_file_nor_journal() {
     // A new key: the old one is not used twice.
     assert_ne!(shown["key"], "TASK-002");
     env.orange(["doctor"]).ok();
-}
-
-#[test]
-fn two_folders_that_claim_one_task_are_named() {
-    let (env, task) = two();
-    let copy = task.folder.with_file_name("~copy");
-    fs::create_dir(&copy).unwrap();
-    for name in ["TASK.md", "history.jsonl"] {
-        fs::copy(task.folder.join(name), copy.join(name)).unwrap();
-    }
-    assert_eq!(env.list([""; 0]).len(), 3);
-    assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ id [ID]: is claimed by shop/[ID] and shop/~copy
-        by hand: move one of the folders out of tasks/
-    ✗ key shop:TASK-001: is claimed by shop/[ID] and shop/~copy
-        by hand: move one of the folders out of tasks/
-    checked 3 tasks and 1 project: 2 found, 2 left
-    ------- stderr -------
-    error: 2 problems left
-    hint: `orange doctor --repair` does what it can
-    [exit status: 1]
-    ");
-    env.orange(["task", "stuck", &task.id, "--json"])
-        .refuses(4, "ambiguous");
 }

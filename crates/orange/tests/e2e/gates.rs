@@ -51,14 +51,14 @@ fn the_words_of_each_refusal() {
     assert_snapshot!(env.move_to(&task, "working"), @r###"
     ------- stderr -------
     error: cannot move TASK-001 to working: no "## Plan" section in TASK.md
-    hint: add one with at least an APPROACH: or TOUCHING: line
+    hint: add one with at least an APPROACH: or TOUCHING: line, in [HOME]/tasks/shop/[ID]/TASK.md
     [exit status: 3]
     "###);
     task.append("## Plan\n\nAPPROACH:\n");
     assert_snapshot!(env.move_to(&task, "working"), @r###"
     ------- stderr -------
     error: cannot move TASK-001 to working: the "## Plan" section has neither an APPROACH: nor a TOUCHING: line with text after the colon
-    hint: start a line with APPROACH: or TOUCHING: and text, outside code fences and comments and not underlined with dashes
+    hint: start a line with APPROACH: or TOUCHING: and text, outside code fences and comments and not underlined with dashes, in [HOME]/tasks/shop/[ID]/TASK.md
     [exit status: 3]
     "###);
     task.append("## Plan\n\nAPPROACH: at last\n");
@@ -66,14 +66,14 @@ fn the_words_of_each_refusal() {
     assert_snapshot!(env.orange(["task", "complete", &task.id]), @r###"
     ------- stderr -------
     error: cannot move TASK-001 to agent-review: no "## Handoff" section in TASK.md
-    hint: add one with at least a DONE: or REMAINING: line
+    hint: add one with at least a DONE: or REMAINING: line, in [HOME]/tasks/shop/[ID]/TASK.md
     [exit status: 3]
     "###);
     task.append("## Handoff\n\nAll is well.\n");
     assert_snapshot!(env.orange(["task", "complete", &task.id]), @r###"
     ------- stderr -------
     error: cannot move TASK-001 to agent-review: the "## Handoff" section has no DONE:, REMAINING:, DECISIONS: or UNCERTAIN: line with text after the colon
-    hint: start a line with DONE:, REMAINING:, DECISIONS: or UNCERTAIN: and text, outside code fences and comments and not underlined with dashes
+    hint: start a line with DONE:, REMAINING:, DECISIONS: or UNCERTAIN: and text, outside code fences and comments and not underlined with dashes, in [HOME]/tasks/shop/[ID]/TASK.md
     [exit status: 3]
     "###);
     task.append("## Handoff\n\nDONE: now really\n");
@@ -81,28 +81,28 @@ fn the_words_of_each_refusal() {
     assert_snapshot!(env.move_to(&task, "reviewing"), @r###"
     ------- stderr -------
     error: cannot move TASK-001 to reviewing: no "## Review" section in TASK.md
-    hint: add one whose first line is "Verdict: PASS" or "Verdict: FAIL"
+    hint: add one whose first line is "Verdict: PASS" or "Verdict: FAIL", in [HOME]/tasks/shop/[ID]/TASK.md
     [exit status: 3]
     "###);
     task.append("## Review\n\nThis should PASS, I think.\n");
     assert_snapshot!(env.move_to(&task, "reviewing"), @r###"
     ------- stderr -------
     error: cannot move TASK-001 to reviewing: the "## Review" section starts with "This should PASS, I think." instead of a verdict line
-    hint: make the first line "Verdict: PASS" or "Verdict: FAIL" with nothing else on it, and a blank line below
+    hint: make the first line "Verdict: PASS" or "Verdict: FAIL" with nothing else on it, and a blank line below, in [HOME]/tasks/shop/[ID]/TASK.md
     [exit status: 3]
     "###);
     task.append("## Review\n\nVerdict: FAIL\n");
     assert_snapshot!(env.move_to(&task, "reviewing"), @r###"
     ------- stderr -------
     error: cannot move TASK-001 to reviewing: the "## Review" section says "Verdict: FAIL" and this step needs "Verdict: PASS"
-    hint: take the step for a FAIL verdict, or have the review changed
+    hint: take the step for a FAIL verdict, or have the review changed, in [HOME]/tasks/shop/[ID]/TASK.md
     [exit status: 3]
     "###);
     task.append("## Review\n");
     assert_snapshot!(env.move_to(&task, "working"), @r###"
     ------- stderr -------
     error: cannot move TASK-001 to working: the "## Review" section is empty and has no verdict line
-    hint: make the first line "Verdict: PASS" or "Verdict: FAIL" with nothing else on it, and a blank line below
+    hint: make the first line "Verdict: PASS" or "Verdict: FAIL" with nothing else on it, and a blank line below, in [HOME]/tasks/shop/[ID]/TASK.md
     [exit status: 3]
     "###);
 }
@@ -255,7 +255,7 @@ fn the_last_round_leads_to_stuck_and_the_ones_before_do_not() {
     assert_snapshot!(env.move_to(&task, "stuck"), @"
     ------- stderr -------
     error: cannot move TASK-001 to stuck: it is in review round 1 of 2; a failed review sends it back to working
-    hint: from agent-review a human can go to: reviewing, working, stuck, done, cancelled
+    hint: `orange task update TASK-001 --status working`
     [exit status: 3]
     ");
     env.move_to(&task, "working").ok();
@@ -265,7 +265,7 @@ fn the_last_round_leads_to_stuck_and_the_ones_before_do_not() {
     assert_snapshot!(env.move_to(&task, "working"), @"
     ------- stderr -------
     error: cannot move TASK-001 to working: review round 2 of 2 was the last; it can only go to reviewing or stuck
-    hint: from agent-review a human can go to: reviewing, working, stuck, done, cancelled
+    hint: `orange task update TASK-001 --status stuck`
     [exit status: 3]
     ");
     env.move_to(&task, "stuck").ok();

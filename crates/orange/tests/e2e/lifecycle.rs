@@ -143,7 +143,7 @@ fn from_pending_to_done_by_hand() {
     assert_snapshot!(env.move_to(&task, "done"), @"
     ------- stderr -------
     error: cannot move TASK-001 to done: there is no branch login in [TMP]/shop
-    hint: merge it first; then this command marks it done
+    hint: merge it first; if it was squashed or rebased, say so: `orange task resolve TASK-001 --message TEXT`
     [exit status: 3]
     ");
     let shop = env.shop();
@@ -153,7 +153,7 @@ fn from_pending_to_done_by_hand() {
     assert_snapshot!(env.move_to(&task, "done"), @"
     ------- stderr -------
     error: cannot move TASK-001 to done: login is not merged into main
-    hint: merge it first; then this command marks it done
+    hint: merge it first; if it was squashed or rebased, say so: `orange task resolve TASK-001 --message TEXT`
     [exit status: 3]
     ");
     env.git(&shop, &["merge", "-q", "--no-ff", "-m", "merge", "login"]);
@@ -172,10 +172,11 @@ fn from_pending_to_done_by_hand() {
     file      [HOME]/tasks/shop/[ID]/TASK.md
 
     hooks of reviewing → done
-      kill_session               not carried out: this version of orange starts no agents and touches no worktrees
-      release_workspace          not carried out: this version of orange starts no agents and touches no worktrees
-      delete_remote_branch       not carried out: this version of orange starts no agents and touches no worktrees
-      spawn_next                 not carried out: this version of orange starts no agents and touches no worktrees
+      kill_session               not carried out
+      release_workspace          not carried out
+      delete_remote_branch       not carried out
+      spawn_next                 not carried out
+      (this version of orange starts no agents and touches no worktrees)
 
     ## Plan
 
@@ -207,12 +208,12 @@ fn from_pending_to_done_by_hand() {
 
     Verdict: PASS
 
-    history (last 5 of 34, --history shows all)
-      [TIME]  hook.skipped         kill_session (this version of orange starts no agents and touches no worktrees)
-      [TIME]  hook.skipped         release_workspace (this version of orange starts no agents and touches no worktrees)
-      [TIME]  hook.skipped         delete_remote_branch (this version of orange starts no agents and touches no worktrees)
-      [TIME]  hook.skipped         spawn_next (this version of orange starts no agents and touches no worktrees)
-      [TIME]  transition.finished
+    history (last 5, --history shows all)
+      [TIME]  status.changed       agent-review → reviewing by human
+      [TIME]  status.changed       reviewing → working review_round by human
+      [TIME]  status.changed       working → agent-review review_round by human
+      [TIME]  status.changed       agent-review → reviewing by human
+      [TIME]  status.changed       reviewing → done by human
     ");
     assert_snapshot!(env.orange(["task", "why", &task.id]), @"TASK-001 is done: its work is merged");
     assert_eq!(env.keys([""; 0]), [""; 0]);
@@ -327,7 +328,7 @@ fn done_without_a_review_needs_force_and_a_merge_all_the_same() {
     assert_snapshot!(env.update(&task, &["--status", "done", "--force"]), @"
     ------- stderr -------
     error: cannot move TASK-001 to done: there is no branch quick in [TMP]/shop
-    hint: merge it first; then this command marks it done
+    hint: merge it first; if it was squashed or rebased, say so: `orange task resolve TASK-001 --message TEXT`
     [exit status: 3]
     ");
     env.work_and_merge(&task);

@@ -15,6 +15,7 @@ mod damage;
 mod databases;
 mod doctor;
 mod env;
+mod everyday;
 mod gates;
 mod hand_edits;
 mod lifecycle;

@@ -11,8 +11,8 @@ fn add_list_update_remove() {
     assert_snapshot!(env.orange(["project", "add"]), @"already registered: project shop at [TMP]/shop (default branch main, 2 workspaces)");
     assert_snapshot!(env.orange(["project", "update", "shop", "--pool-size", "5"]), @"updated project shop at [TMP]/shop (default branch main, 5 workspaces)");
     assert_snapshot!(env.orange(["project", "list"]), @"
-    PROJECT  BRANCH  SLOTS  PATH
-    shop     main    5      [TMP]/shop
+    PROJECT  BRANCH  WORKSPACES  PATH
+    shop     main    5           [TMP]/shop
     ");
     assert_snapshot!(env.orange(["project", "list", "--json"]), @r#"{"projects":[{"name":"shop","path":"[TMP]/shop","default_branch":"main","pool_size":5}]}"#);
     assert_snapshot!(env.orange(["project", "remove", "shop"]), @"removed project shop at [TMP]/shop (default branch main, 5 workspaces)");
@@ -168,7 +168,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
     ✓ projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
         set aside as projects.json.damaged-[STAMP]; register projects again with `orange project add`
-    checked 1 tasks and 0 projects: 1 found, 0 left
+    checked 1 task and 0 projects: 1 found, 0 left
     ");
     let aside: Vec<String> = crate::env::names_in(&env.home())
         .into_iter()

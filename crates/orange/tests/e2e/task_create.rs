@@ -21,11 +21,11 @@ fn every_option_ends_up_in_the_frontmatter() {
         "--review-effort", "max", "--target-branch", "release", "--context", "notes.md",
     ]), @"
     created TASK-003 Fix the menu
-      branch   fix-menu from main@[HASH]
+      branch   fix-menu (not made yet) from main@[HASH]
       waits    for TASK-001
       testing  UI tests, from its words (--ui-testing false to change)
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task update TASK-003 --status planning
+    next: orange task why TASK-003
     ");
     let listed = env.list(["--search", "fix-menu"]);
     let task = env.task_of(&listed[0]);
@@ -96,7 +96,7 @@ fn a_sentence_alone_is_the_summary_and_a_word_alone_the_branch() {
     assert_eq!(neither.branch, format!("orange-tasks/{}", neither.id));
     assert_snapshot!(env.orange(["task", "create"]), @"
     created TASK-005 (no summary yet)
-      branch   orange-tasks/[ID] from main@[HASH]
+      branch   orange-tasks/[ID] (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task update TASK-005 --status clarification
     ");
@@ -189,16 +189,13 @@ fn work_that_is_there_already_can_start_in_review() {
     file      [HOME]/tasks/shop/[ID]/TASK.md
 
     hooks of creation → agent-review
-      acquire_workspace          not carried out: this version of orange starts no agents and touches no worktrees
-      spawn_agent(worker-wait)   not carried out: this version of orange starts no agents and touches no worktrees
-      spawn_reviewer             not carried out: this version of orange starts no agents and touches no worktrees
+      acquire_workspace          not carried out
+      spawn_agent(worker-wait)   not carried out
+      spawn_reviewer             not carried out
+      (this version of orange starts no agents and touches no worktrees)
 
     history
       [TIME]  task.created         by human
-      [TIME]  hook.skipped         acquire_workspace (this version of orange starts no agents and touches no worktrees)
-      [TIME]  hook.skipped         spawn_agent(worker-wait) (this version of orange starts no agents and touches no worktrees)
-      [TIME]  hook.skipped         spawn_reviewer (this version of orange starts no agents and touches no worktrees)
-      [TIME]  transition.finished
     ");
     env.git(&env.shop(), &["branch", "also-theirs"]);
     let task = env.create(["also-theirs", "Merge this", "--status", "reviewing"]);

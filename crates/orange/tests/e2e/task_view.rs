@@ -135,14 +135,16 @@ fn a_long_history_is_cut_unless_asked_for() {
     let env = TestEnvironment::new();
     let task = env.create(["login", "Add a login form"]);
     env.bring_to(&task, "reviewing");
+    env.orange(["task", "update", "TASK-001", "--priority", "high"])
+        .ok();
     let short = env.orange(["task", "show", "TASK-001"]).ok();
     let long = env.orange(["task", "show", "TASK-001", "--history"]).ok();
     short
         .clone()
-        .says("(last 5 of ")
+        .says("(last 5, ")
         .says("--history shows all")
         .silent_about("task.created");
-    long.says("task.created").silent_about("(last 5 of");
+    long.says("task.created").silent_about("(last 5,");
 }
 
 #[test]
@@ -208,7 +210,7 @@ fn deps_on_a_deleted_task_say_so() {
       blocked by     TASK-001 (no such task)
       blocks         TASK-004 (pending)
     ");
-    assert_snapshot!(env.orange(["task", "why", "TASK-002"]), @"TASK-002 is pending: it waits for TASK-001, which does not exist, so it would wait for ever; next: orange task update TASK-002 --remove-blocker TASK-001");
+    assert_snapshot!(env.orange(["task", "why", "TASK-002"]), @"TASK-002 is pending: it waits for TASK-001, which does not exist (`orange task restore` lists deleted tasks), so it would wait for ever; next: orange task update TASK-002 --remove-blocker TASK-001");
     env.orange(["task", "restore", "TASK-001"]).ok();
     env.orange(["task", "why", "TASK-002"])
         .ok()
@@ -231,21 +233,21 @@ fn why_in_every_status() {
     let why = || env.orange(["task", "why", "TASK-001"]);
     assert_snapshot!(why(), @"TASK-001 is pending: nothing is in its way; it has not been started; next: orange task update TASK-001 --status planning");
     env.bring_to(&task, "planning");
-    assert_snapshot!(why(), @r###"TASK-001 is planning: waits for the agent's plan: no "## Plan" section in TASK.md; next: orange task update TASK-001 --status working"###);
+    assert_snapshot!(why(), @r###"TASK-001 is planning: waits for the agent's plan: no "## Plan" section in TASK.md; then: orange task update TASK-001 --status working"###);
     env.move_to(&task, "clarification").ok();
     assert_snapshot!(why(), @"TASK-001 is clarification: the agent waits for your answer to its questions in TASK.md; next: orange task update TASK-001 --status planning");
     env.move_to(&task, "planning").ok();
     task.append("## Plan\n\nAPPROACH: x\n");
     assert_snapshot!(why(), @"TASK-001 is planning: the plan is written; next: orange task update TASK-001 --status working");
     env.move_to(&task, "working").ok();
-    assert_snapshot!(why(), @r###"TASK-001 is working: waits for the agent's handoff: no "## Handoff" section in TASK.md; next: orange task complete TASK-001"###);
+    assert_snapshot!(why(), @r###"TASK-001 is working: waits for the agent's handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001"###);
     env.move_to(&task, "stuck").ok();
     assert_snapshot!(why(), @"TASK-001 is stuck: its agent gave up and asks for help; next: orange task update TASK-001 --status working");
     env.move_to(&task, "working").ok();
     task.append("## Handoff\n\nDONE: x\n");
     assert_snapshot!(why(), @"TASK-001 is working: the handoff is written; next: orange task complete TASK-001");
     env.orange(["task", "complete", "TASK-001"]).ok();
-    assert_snapshot!(why(), @"TASK-001 is agent-review: waits for the verdict of review round 1 of 2; next: orange task update TASK-001 --status reviewing");
+    assert_snapshot!(why(), @"TASK-001 is agent-review: waits for the verdict of review round 1 of 2; then: orange task update TASK-001 --status reviewing");
     task.append("## Review\n\nVerdict: FAIL\n");
     assert_snapshot!(why(), @"TASK-001 is agent-review: the review failed; next: orange task update TASK-001 --status working");
     task.append("## Review\n\nVerdict: PASS\n");

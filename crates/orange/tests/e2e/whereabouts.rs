@@ -10,7 +10,7 @@ fn an_unregistered_repository_is_registered_by_the_first_task_and_told() {
     let env = TestEnvironment::unregistered();
     assert_snapshot!(env.orange(["task", "create", "Add a login form"]), @"
     created TASK-001 Add a login form
-      branch   orange/TASK-001-add-a-login-form from main@[HASH]
+      branch   orange/TASK-001-add-a-login-form (not made yet) from main@[HASH]
       testing  UI tests, from its words (--ui-testing false to change)
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task update TASK-001 --status planning
@@ -18,8 +18,8 @@ fn an_unregistered_repository_is_registered_by_the_first_task_and_told() {
     note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
     ");
     assert_snapshot!(env.orange(["project", "list"]), @"
-    PROJECT  BRANCH  SLOTS  PATH
-    shop     main    2      [TMP]/shop
+    PROJECT  BRANCH  WORKSPACES  PATH
+    shop     main    2           [TMP]/shop
     ");
 }
 
@@ -152,7 +152,7 @@ fn a_repository_without_commits() {
     env.git(&fresh, &["init", "-q", "-b", "trunk"]);
     assert_snapshot!(env.call(["new", "Begin something"]).at(&fresh).run(), @"
     created TASK-001 Begin something
-      branch   orange/TASK-001-begin-something from trunk (no commits yet)
+      branch   orange/TASK-001-begin-something (not made yet) from trunk (no commits yet)
       file     [HOME]/tasks/fresh/[ID]/TASK.md
     next: orange task update TASK-001 --status planning
     ------- stderr -------
@@ -170,7 +170,7 @@ fn a_bare_repository() {
     );
     assert_snapshot!(env.call(["new", "Work on it"]).at(&bare).run(), @"
     created TASK-001 Work on it
-      branch   orange/TASK-001-work-on-it from main@[HASH]
+      branch   orange/TASK-001-work-on-it (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop-bare/[ID]/TASK.md
     next: orange task update TASK-001 --status planning
     ------- stderr -------
@@ -184,7 +184,7 @@ fn a_detached_head_changes_nothing() {
     env.git(&env.shop(), &["checkout", "-q", "--detach"]);
     assert_snapshot!(env.orange(["new", "Detached work"]), @"
     created TASK-001 Detached work
-      branch   orange/TASK-001-detached-work from main@[HASH]
+      branch   orange/TASK-001-detached-work (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task update TASK-001 --status planning
     ------- stderr -------
@@ -201,7 +201,7 @@ fn a_default_branch_of_another_name_is_found() {
     env.commit(&folder, "README.md", "first");
     assert_snapshot!(env.orange(["new", "On the trunk"]), @"
     created TASK-001 On the trunk
-      branch   orange/TASK-001-on-the-trunk from trunk@[HASH]
+      branch   orange/TASK-001-on-the-trunk (not made yet) from trunk@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task update TASK-001 --status planning
     ------- stderr -------
@@ -229,7 +229,7 @@ fn spaces_and_other_letters_in_a_path() {
     let folder = env.init_repository("Mein Käse (neu)");
     assert_snapshot!(env.call(["new", "Reifen lassen"]).at(&folder).run(), @"
     created TASK-001 Reifen lassen
-      branch   orange/TASK-001-reifen-lassen from main@[HASH]
+      branch   orange/TASK-001-reifen-lassen (not made yet) from main@[HASH]
       file     [HOME]/tasks/Mein-Käse--neu/[ID]/TASK.md
     next: orange task update TASK-001 --status planning
     ------- stderr -------
@@ -251,7 +251,7 @@ fn local_commits_that_the_remote_does_not_have_are_told() {
     env.commit(&env.shop(), "b.txt", "b");
     assert_snapshot!(env.orange(["new", "Start from the remote"]), @"
     created TASK-001 Start from the remote
-      branch   orange/TASK-001-start-from-the-remote from origin/main@[HASH]; your local main has 2 commits that are not in it
+      branch   orange/TASK-001-start-from-the-remote (not made yet) from origin/main@[HASH]; your local main has 2 commits that are not in it
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task update TASK-001 --status planning
     ------- stderr -------
@@ -264,7 +264,7 @@ fn local_commits_that_the_remote_does_not_have_are_told() {
         .silent_about("that are not in it");
     assert_snapshot!(env.orange(["new", "from-local", "Begin here", "--base", "main"]), @"
     created TASK-003 Begin here
-      branch   from-local from main@[HASH]
+      branch   from-local (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task update TASK-003 --status planning
     ");

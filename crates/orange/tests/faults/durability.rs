@@ -207,10 +207,12 @@ fn strace_lines_are_understood() {
     assert_eq!(parse(text, Path::new("/h")), expected);
 }
 
+/// What a step is called, and how to tell that it was done.
+type Step<'a> = (&'a str, &'a dyn Fn(&Did) -> bool);
+
 /// Finds the steps one after the other and gives where each was.
 #[track_caller]
-#[allow(clippy::type_complexity, reason = "a list of named tests")]
-fn in_order(done: &[Did], steps: &[(&str, &dyn Fn(&Did) -> bool)]) -> Vec<usize> {
+fn in_order(done: &[Did], steps: &[Step<'_>]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut from = 0;
     for (name, is_it) in steps {

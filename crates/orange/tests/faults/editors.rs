@@ -61,7 +61,8 @@ const WAYS: [(&str, Edit); 3] = [
 
 #[test]
 fn racing_editors_lose_no_line() {
-    let env = Env::new();
+    // On a disk, where a command takes long enough for an editor to come between its steps.
+    let env = Env::within(&std::env::temp_dir());
     let key = env.create(&["edited", "Edited"]);
     env.append_to_body(&key, "\n## Notes\n\n");
     let folder = env.folder_of(&key);
@@ -85,7 +86,10 @@ fn racing_editors_lose_no_line() {
         });
         let editor = scope.spawn(|| {
             for number in 0..LINES {
-                for (way, edit) in WAYS {
+                for (nth, (way, edit)) in WAYS.into_iter().enumerate() {
+                    // Only to begin at another moment of a command each time.
+                    let later = (number * WAYS.len() + nth) * 7 % 30;
+                    thread::sleep(Duration::from_micros(500 * later as u64));
                     edit(&file, &format!("{way} {number};\n"));
                     settled();
                 }

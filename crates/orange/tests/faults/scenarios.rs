@@ -193,13 +193,24 @@ pub(crate) fn transitions() -> Vec<Build> {
         }));
     }
     for from in ACTIVE.iter().chain(&["pending"]) {
-        all.push(build(move |env| {
-            let key = task_in(&env, from);
-            let command = ["task", "cancel", &key, "--yes", "--keep-children"];
-            Scenario::new(format!("{from} → cancelled"), env, &command)
-        }));
+        all.push(build(move |env| cancelled(env, from)));
     }
     all
+}
+
+/// One with hooks, one that archives a section, and an end.
+pub(crate) fn one_of_each_kind() -> Vec<Build> {
+    vec![
+        build(|env| row(env, "pending", "planning", "", By::Human, false)),
+        build(|env| row(env, "agent-review", "working", FAIL, By::Reviewer, false)),
+        build(|env| cancelled(env, "delegated")),
+    ]
+}
+
+fn cancelled(env: Env, from: &str) -> Scenario {
+    let key = task_in(&env, from);
+    let command = ["task", "cancel", &key, "--yes", "--keep-children"];
+    Scenario::new(format!("{from} → cancelled"), env, &command)
 }
 
 fn row(env: Env, from: &str, to: &str, text: &str, by: By, force: bool) -> Scenario {

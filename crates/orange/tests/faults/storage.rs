@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::check::{at_rest, events, names, task_folders};
+use crate::check::{at_rest, events, names, no_leftovers, task_folders};
 use crate::env::{Env, copy, told};
 
 /// Set inside the namespace: the folder to mount things on.
@@ -189,6 +189,14 @@ fn every_shortage(
             .collect();
         limit(room);
         let output = home.run(command);
+        if !output.status.success() {
+            // A command that fails, other than one that is killed, cleans up after itself.
+            for folder in task_folders(home) {
+                let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+                assert!(!name.starts_with('.'), "{label}: half a task is left");
+                no_leftovers(&folder, &label);
+            }
+        }
         free();
         at_rest(home, &label);
         let after = task_folders(home);
@@ -291,7 +299,7 @@ fn a_read_only_home_can_be_read() {
     let file = env.folder_of(&second).join("TASK.md");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("status: pending", "status: done")).unwrap();
-    mount(&["-o", "remount,ro", small.folder.to_str().unwrap()]);
+    mount(&["-o", "remount,bind,ro", small.folder.to_str().unwrap()]);
     let readers: [&[&str]; 7] = [
         &["task", "list"],
         &["task", "list", "--json"],
@@ -333,7 +341,7 @@ fn a_read_only_home_can_be_read() {
         );
         assert!(text.contains("hint: "), "{command:?}: {text}");
     }
-    mount(&["-o", "remount,rw", small.folder.to_str().unwrap()]);
+    mount(&["-o", "remount,bind,rw", small.folder.to_str().unwrap()]);
     env.ok(&["task", "show", &second]);
     at_rest(&env, "writable again");
 }

@@ -1,4 +1,4 @@
-//! Tests of archiving, demoting and embedding.
+//! Tests of archiving, demoting and embedding (`#[cfg(test)]`).
 
 use super::*;
 use crate::artifact::section;

@@ -1,4 +1,4 @@
-//! Tests of the task lock, with real processes where it matters that they die.
+//! Tests of the task lock, with real processes where it matters that they die (`#[cfg(test)]`).
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};

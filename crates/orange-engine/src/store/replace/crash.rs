@@ -1,4 +1,4 @@
-//! Tests of the replacement with processes that die or run out of space in the middle of it.
+//! Tests of the replacement with processes that die or run out of space in the middle of it (`#[cfg(test)]`).
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;

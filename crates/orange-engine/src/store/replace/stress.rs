@@ -1,4 +1,4 @@
-//! Real processes write to the file in their own ways, without a lock, while it is being replaced all the time.
+//! Real processes write to the file in their own ways, without a lock, while it is being replaced all the time (`#[cfg(test)]`).
 //!
 //! What must hold: every write that was finished has been seen by the replacer. In its file it stays, unless a
 //! writer that had read an older content puts that over it, which the caller is to notice by the revision.

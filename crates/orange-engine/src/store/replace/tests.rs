@@ -1,4 +1,4 @@
-//! Tests of the replacement, step by step: every writer acts at one exact point of it.
+//! Tests of the replacement, step by step: every writer acts at one exact point of it (`#[cfg(test)]`).
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

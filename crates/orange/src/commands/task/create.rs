@@ -99,6 +99,15 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         .map(|source| read(session, source))
         .transpose()?;
     let project = chosen_project(session, args.project.as_deref())?;
+    // A sentence without its quotes begins with a capital; hardly any branch does.
+    if let (Some(first), true) = (&args.branch, args.summary.len() > 1)
+        && first.chars().next().is_some_and(char::is_uppercase)
+        && first.chars().all(char::is_alphabetic)
+    {
+        output::note(&format!(
+            "{first:?} is taken as the branch; quote the whole sentence to make it the summary"
+        ));
+    }
     let (branch, summary) = branch_and_summary(args.branch, args.summary);
     let created = session.engine.create(&NewTask {
         project,
@@ -210,7 +219,7 @@ fn started(start: &Start) -> String {
     if start.existing {
         return format!("on the existing branch {at}");
     }
-    let mut text = format!("from {at}");
+    let mut text = format!("(not made yet) from {at}");
     if start.local_ahead > 0 {
         let local = start.reference.trim_start_matches("origin/");
         let _ = write!(
@@ -236,7 +245,9 @@ fn described_task(created: &Created, start: &str) -> String {
         let _ = writeln!(text, "  {line}");
     }
     let _ = writeln!(text, "  file     {}", created.place.task_file().display());
-    if task.status == Status::Pending {
+    if !task.blocked_by.is_empty() {
+        let _ = writeln!(text, "next: orange task why {}", task.label());
+    } else if task.status == Status::Pending {
         let to = if task.summary.is_empty() {
             Status::Clarification
         } else {

@@ -104,11 +104,13 @@ pub(crate) fn cancel(session: &mut Session, args: &CancelArgs) -> Result<()> {
 
 pub(crate) fn delete(session: &mut Session, args: &DeleteArgs) -> Result<()> {
     let place = session.task(Some(&args.id))?;
-    confirm(
-        session,
-        args.yes,
-        &format!("move {} to the trash?", clean(&args.id)),
-    )?;
+    let task = session.engine.view(place.clone()).map(|view| view.task);
+    let name = task.map_or_else(
+        // A damaged task can be thrown away too.
+        |_| clean(&args.id).into_owned(),
+        |task| format!("{} \"{}\"", task.label(), clean(&task.summary)),
+    );
+    confirm(session, args.yes, &format!("move {name} to the trash?"))?;
     let task = session.engine.delete(place)?;
     let message = format!(
         "{}: moved to the trash; `orange task restore {}` brings it back within 30 days",

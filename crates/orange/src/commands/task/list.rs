@@ -21,7 +21,7 @@ Examples:
   orange ls --search login --json
 
 Signs: · pending  ✎ planning  ? clarification  ▶ working  ◎ agent-review
-       ★ reviewing  ! stuck  ⇉ delegated  ✓ done  – cancelled")]
+       ★ reviewing  ! stuck  ⇉ delegated  ✓ done  – cancelled  ✗ damaged")]
 pub(crate) struct ListArgs {
     /// Tasks of this project; may be given more than once
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -121,7 +121,7 @@ const COLUMNS: &[Column] = &[
     Column::new("PROJECT").max(16).min(6).priority(40),
     Column::new("STATUS"),
     Column::new("PRIORITY").priority(20),
-    Column::new("SUMMARY").min(40).flexible(),
+    Column::new("SUMMARY").min(40).max(100).flexible(),
     Column::new("BRANCH").max(56).min(16).priority(10),
     Column::new("AGE"),
 ];
@@ -208,7 +208,7 @@ fn priority(order: i64) -> Cell<'static> {
 /// The summary, with what a person should know of the task; trouble stands before it.
 fn summary(row: &Listed) -> Cell<'_> {
     if let Some(damage) = &row.damaged {
-        return Cell::new(damage.as_str(), Style::Red);
+        return Cell::new(format!("{damage} · {}", row.summary), Style::Red);
     }
     if let Some(attention) = &row.attention {
         return Cell::new(
@@ -217,7 +217,10 @@ fn summary(row: &Listed) -> Cell<'_> {
         );
     }
     if row.waits_for.is_empty() {
-        return Cell::from(row.summary.as_str());
+        return match row.summary.as_str() {
+            "" => Cell::new("(no summary yet)", Style::Dim),
+            summary => Cell::from(summary),
+        };
     }
     let mut text = format!("{} · waits for ", row.summary);
     for (position, reference) in row.waits_for.iter().enumerate() {

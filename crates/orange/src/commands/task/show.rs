@@ -7,7 +7,7 @@ use crate::session::Session;
 use crate::ui::{KeyValues, Palette, Style, ago, clean, clean_block};
 use clap::Args;
 use orange_core::Timestamp;
-use orange_core::history::{Event, HookOutcome, HookState};
+use orange_core::history::{Event, EventType, HookOutcome, HookState};
 use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
 use orange_engine::engine::TaskView;
@@ -114,17 +114,22 @@ fn to_text(view: &TaskView, history: bool) -> String {
                 .as_deref()
                 .unwrap_or(task.status.as_str()),
         );
+        let mut reasons: Vec<&str> = Vec::new();
         for hook in &transition.hooks {
             let (word, reason) = outcome(hook);
-            let why = reason.map_or_else(String::new, |reason| format!(": {}", clean(reason)));
-            let _ = writeln!(text, "  {:<26} {word}{why}", hook.name);
+            let _ = writeln!(text, "  {:<26} {word}", hook.name);
+            reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
+        }
+        for reason in reasons {
+            let _ = writeln!(text, "  ({})", clean(reason));
         }
     }
     let body = view.body.trim();
     if !body.is_empty() {
         let _ = writeln!(text, "\n{}", clean_block(body));
     }
-    let events = &view.history.events;
+    let told = |event: &&Event| history || !is_hook_event(event);
+    let events: Vec<&Event> = view.history.events.iter().filter(told).collect();
     let shown = if history {
         events.len()
     } else {
@@ -132,7 +137,7 @@ fn to_text(view: &TaskView, history: bool) -> String {
     };
     if shown > 0 {
         let more = if shown < events.len() {
-            format!(" (last {shown} of {}, --history shows all)", events.len())
+            format!(" (last {shown}, --history shows all)")
         } else {
             String::new()
         };
@@ -142,6 +147,11 @@ fn to_text(view: &TaskView, history: bool) -> String {
         }
     }
     text
+}
+
+/// What became of hooks stands above already.
+fn is_hook_event(event: &Event) -> bool {
+    event.hook.is_some() || event.kind == EventType::TransitionFinished
 }
 
 fn fields(view: &TaskView) -> KeyValues {
@@ -176,7 +186,7 @@ fn fields(view: &TaskView) -> KeyValues {
         lines.add(name, value);
     }
     for (name, links) in [
-        ("waits for", &view.blockers),
+        ("blocked by", &view.blockers),
         ("blocks", &view.blocks),
         ("related to", &view.related),
         ("mentioned by", &view.referenced_by),
@@ -297,6 +307,10 @@ fn event_line(event: &Event) -> String {
     }
     if let Some(by) = &event.by {
         let _ = write!(line, " by {by}");
+    }
+    if let Some(Value::Object(found)) = event.details.get("found") {
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        let _ = write!(line, " {} put back", names.join(", "));
     }
     if let Some(reason) = &event.reason {
         let _ = write!(line, " ({reason})");

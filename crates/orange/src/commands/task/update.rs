@@ -144,10 +144,28 @@ pub(crate) struct CompleteArgs {
 
 /// Ask for help
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  orange task stuck TASK-001")]
+#[command(
+    after_help = "Example:\n  orange task stuck TASK-001 --reason \"the API key is missing\""
+)]
 pub(crate) struct StuckArgs {
     /// The task; the one you are in unless given
     id: Option<String>,
+    /// What is in the way
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+/// End a task on your word
+#[derive(Debug, Args)]
+#[command(
+    after_help = "For work that is in although git cannot tell: squashed, rebased, done by hand, or not needed any more.\n\nExample:\n  orange task resolve TASK-001 --message \"squashed into main\""
+)]
+pub(crate) struct ResolveArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// How the work got in
+    #[arg(long, value_name = "TEXT")]
+    message: String,
 }
 
 pub(crate) fn run(session: &mut Session, args: UpdateArgs) -> Result<()> {
@@ -155,7 +173,7 @@ pub(crate) fn run(session: &mut Session, args: UpdateArgs) -> Result<()> {
         edits: args.edits(),
         status: args.status,
         force: args.force,
-        keep_children: false,
+        ..Change::default()
     };
     if change.edits.is_empty() && change.status.is_none() {
         return Err(CommandError::usage(
@@ -167,19 +185,36 @@ pub(crate) fn run(session: &mut Session, args: UpdateArgs) -> Result<()> {
 }
 
 pub(crate) fn complete(session: &mut Session, args: &CompleteArgs) -> Result<()> {
-    move_to(session, args.id.as_deref(), Status::AgentReview)
+    let change = Change {
+        status: Some(Status::AgentReview),
+        ..Change::default()
+    };
+    change_task(session, args.id.as_deref(), &change)
 }
 
 pub(crate) fn stuck(session: &mut Session, args: &StuckArgs) -> Result<()> {
-    move_to(session, args.id.as_deref(), Status::Stuck)
-}
-
-fn move_to(session: &mut Session, id: Option<&str>, status: Status) -> Result<()> {
     let change = Change {
-        status: Some(status),
+        status: Some(Status::Stuck),
+        reason: args.reason.clone(),
         ..Change::default()
     };
-    change_task(session, id, &change)
+    change_task(session, args.id.as_deref(), &change)
+}
+
+pub(crate) fn resolve(session: &mut Session, args: &ResolveArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    let changed = session.engine.resolve(place, &args.message)?;
+    let message = format!(
+        "{}: {} → {}",
+        changed.task.label(),
+        changed.from,
+        changed.task.status
+    );
+    session.finish(
+        || json!({"task": as_json(&changed.task), "message": message}),
+        || format!("{message}\n"),
+    );
+    Ok(())
 }
 
 fn change_task(session: &mut Session, id: Option<&str>, change: &Change) -> Result<()> {

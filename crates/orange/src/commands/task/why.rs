@@ -4,6 +4,8 @@ use crate::error::Result;
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
+use orange_core::task::Status;
+use orange_engine::engine::TaskView;
 use serde_json::json;
 
 /// Say why a task is where it is
@@ -16,13 +18,33 @@ pub(crate) struct WhyArgs {
     id: Option<String>,
 }
 
+/// What was said when the task got stuck.
+fn stuck_reason(view: &TaskView) -> Option<&str> {
+    let last = view
+        .history
+        .events
+        .iter()
+        .rev()
+        .find(|event| event.to.is_some())?;
+    let stuck = last.to.as_deref() == Some(Status::Stuck.as_str());
+    last.reason
+        .as_deref()
+        .filter(|_| stuck && view.task.status == Status::Stuck)
+}
+
 pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = session.engine.view(place)?;
     let why = session.engine.why(&view)?;
+    let mut why = why;
     let mut because = why.because.clone();
     if let Some(damage) = &view.damaged {
-        because = format!("its TASK.md is damaged ({damage}); {because}");
+        because = format!("its TASK.md is damaged: {damage}");
+        why.next = Some("orange doctor --repair".to_owned());
+        (why.needs_human, why.too_early) = (true, false);
+    }
+    if let Some(reason) = stuck_reason(&view) {
+        because = format!("{because}: {reason}");
     }
     if let Some(attention) = &view.attention {
         because = format!("{because}; needs attention: {attention}");
@@ -40,6 +62,7 @@ pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
         },
         || {
             let next = match &why.next {
+                Some(command) if why.too_early => format!("; then: {command}"),
                 Some(command) => format!("; next: {command}"),
                 None => String::new(),
             };

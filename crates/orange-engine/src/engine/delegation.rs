@@ -1,0 +1,61 @@
+//! A delegated task moves on by itself when its children are over.
+
+use super::Engine;
+use crate::error::Result;
+use orange_core::id::{Key, read_stored};
+use orange_core::machine::{self, Linked, Move, Situation};
+use orange_core::task::{Status, Task};
+use orange_core::workflow::{Actor, Condition, Workflow};
+
+impl Engine {
+    /// A parent that only waited for its children moves on by itself.
+    pub(crate) fn advance_parent(&mut self, child: &Task) -> Result<()> {
+        let parent = child
+            .parent
+            .as_deref()
+            .and_then(|parent| read_stored(&child.project, parent));
+        match parent {
+            Some((project, key)) => self.advance_delegated(&project, key),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves a delegated task on if all its children are over.
+    pub(crate) fn advance_delegated(&mut self, project: &str, key: Key) -> Result<()> {
+        let Some(found) = self.index()?.by_key(project, key)? else {
+            return Ok(());
+        };
+        let place = self.store.place(&found.folder);
+        let parent = self.store.survey(&found.folder).task;
+        let waits = |child: &Linked| !child.status.is_some_and(Status::is_over);
+        if parent.status != Status::Delegated || self.children(&parent)?.iter().any(waits) {
+            return Ok(());
+        }
+        let mut locked = self.lock_task(place)?;
+        let workflow = Workflow::named(locked.task.workflow);
+        let facts = self.facts(
+            &locked.task,
+            &[Condition::ChildrenOver, Condition::OwnCommits],
+        )?;
+        let situation = Situation {
+            task: &locked.task,
+            body: &locked.body,
+            facts: &facts,
+            max_rounds: self.config()?.review.max_rounds,
+            now: self.now(),
+        };
+        for to in [Status::Done, Status::Reviewing] {
+            if let Ok(decision) = machine::decide(workflow, situation, Actor::Engine, Move::to(to))
+            {
+                let mut event = decision.event;
+                event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
+                self.notice(format!(
+                    "{}: all its children are over; now {to}",
+                    locked.task.label()
+                ));
+                return self.commit(&mut locked, vec![event]);
+            }
+        }
+        Ok(())
+    }
+}

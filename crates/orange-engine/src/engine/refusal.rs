@@ -1,0 +1,137 @@
+//! Refusals in words: where a task stands, what this caller may do, what is missing, and what helps.
+
+use super::Engine;
+use crate::error::{Code, Error};
+use orange_core::machine::{self, Move, Refusal};
+use orange_core::task::{Status, Task};
+use orange_core::workflow::{Condition, Trigger, Workflow};
+
+impl Engine {
+    /// Where a person finds the task's text.
+    fn file_of(&self, task: &Task) -> String {
+        let found = self
+            .index
+            .as_ref()
+            .and_then(|index| index.by_id_prefix(&task.id).ok());
+        match found.as_deref() {
+            Some([found]) => {
+                let place = self.store.place(&found.folder);
+                place.task_file().display().to_string()
+            }
+            Some(_) | None => "its TASK.md".to_owned(),
+        }
+    }
+
+    /// A refusal in words: where the task stands, what this caller may do, what is missing.
+    pub(super) fn explain(&self, task: &Task, wish: Move, refusal: Refusal) -> Error {
+        let workflow = Workflow::named(task.workflow);
+        let actor = self.caller.actor();
+        let label = task.label();
+        let (from, to) = (task.status, wish.to);
+        let allowed: Vec<&str> = machine::reachable(workflow, task, actor)
+            .into_iter()
+            .map(Status::as_str)
+            .collect();
+        let caller = with_article(actor.name());
+        let way_out = if allowed.is_empty() {
+            format!("from {from} there is no transition for {caller}")
+        } else {
+            format!("from {from} {caller} can go to: {}", allowed.join(", "))
+        };
+        match refusal {
+            Refusal::NoRow if from == to => {
+                Error::new(Code::IllegalTransition, format!("{label} is {from} already")).hint(way_out)
+            }
+            Refusal::NoRow => Error::new(
+                Code::IllegalTransition,
+                format!(
+                    "cannot move {label} from {from} to {to}: the {} workflow has no such transition",
+                    task.workflow
+                ),
+            )
+            .hint(way_out),
+            Refusal::NotYours { belongs_to } => {
+                let mut owners: Vec<&str> = Vec::new();
+                for by in &belongs_to {
+                    if !owners.contains(&by.who.as_str()) {
+                        owners.push(by.who.as_str());
+                    }
+                }
+                Error::new(
+                    Code::NotAllowed,
+                    format!(
+                        "cannot move {label} from {from} to {to}: that is for the {} to do, not for {caller}",
+                        owners.join(" or the "),
+                    ),
+                )
+                .hint(way_out)
+            }
+            Refusal::NeedsTrigger { triggers } => {
+                let error = Error::new(
+                    Code::ConditionUnmet,
+                    format!("cannot move {label} from {from} to {to}: it has not been reviewed"),
+                );
+                if triggers.contains(&Trigger::FORCE) {
+                    error.hint("add --force to do it all the same")
+                } else {
+                    error.hint(way_out)
+                }
+            }
+            Refusal::Unmet { condition, detail } => Error::new(
+                Code::ConditionUnmet,
+                format!("cannot move {label} to {to}: {detail}"),
+            )
+            .hint(unmet_hint(condition, task, &way_out)),
+            Refusal::Gate(problem) => Error::new(
+                Code::GateUnmet,
+                format!("cannot move {label} to {to}: {}", problem.message()),
+            )
+            .hint(format!("{}, in {}", problem.hint(), self.file_of(task))),
+        }
+    }
+}
+
+pub(super) fn with_article(name: &str) -> String {
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {name}")
+}
+
+fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
+    match condition {
+        Condition::DependenciesOver => "wait until that is over, or add --force".into(),
+        Condition::SlotFree => format!(
+            "end one of them, or raise the limit: `orange project update {} --pool-size N`",
+            task.project
+        ),
+        Condition::SummaryGiven => {
+            "give it one: `orange task update --summary TEXT`, or start it with --status clarification"
+                .into()
+        }
+        Condition::SummaryMissing => "start it with --status planning".into(),
+        Condition::Merged => format!(
+            "merge it first; if it was squashed or rebased, say so: `orange task resolve {} --message TEXT`",
+            task.label()
+        ),
+        Condition::RoundBelowMax => {
+            format!("`orange task update {} --status stuck`", task.label())
+        }
+        Condition::RoundAtMax => {
+            format!("`orange task update {} --status working`", task.label())
+        }
+        Condition::WorktreeClean => "commit the changes first".into(),
+        Condition::ChildrenOpen => {
+            "create the children first: `orange task create --parent`".into()
+        }
+        Condition::DependenciesOpen
+        | Condition::CrashLimit
+        | Condition::ChildrenOver
+        | Condition::OwnCommits
+        | Condition::NoOwnCommits
+        | Condition::WeightKnown
+        | Condition::WeightUnknown => way_out.to_owned(),
+    }
+}
