@@ -4,6 +4,7 @@
 
 use crate::Timestamp;
 use crate::task::{FieldMap, Status};
+use serde::de::{Error as _, MapAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -158,33 +159,60 @@ impl<'de> serde::de::Visitor<'de> for EventVisitor {
         f.write_str("an event")
     }
 
-    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Event, A::Error> {
-        use serde::de::Error;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Event, A::Error> {
         let (mut kind, mut timestamp) = (None, None);
-        let mut event = Event::new(EventType::Other(String::new()), Timestamp::UNIX_EPOCH);
+        let (mut revision, mut by, mut transition) = (None, None, None);
+        let (mut from, mut to, mut hook, mut reason) = (None, None, None, None);
+        let (mut hooks, mut archive, mut fields) = (None, None, None);
+        let mut details = Map::new();
         while let Some(member) = map.next_key()? {
             match member {
-                Member::Type => kind = Some(map.next_value()?),
-                Member::Timestamp => timestamp = Some(map.next_value()?),
-                Member::Revision => event.revision = map.next_value()?,
-                Member::By => event.by = map.next_value()?,
-                Member::Transition => event.transition = map.next_value()?,
-                Member::From => event.from = map.next_value()?,
-                Member::To => event.to = map.next_value()?,
-                Member::Hook => event.hook = map.next_value()?,
-                Member::Reason => event.reason = map.next_value()?,
-                Member::Hooks => event.hooks = map.next_value()?,
-                Member::Archive => event.archive = map.next_value()?,
-                Member::Fields => event.fields = map.next_value()?,
+                Member::Type => once(&mut kind, "type", &mut map)?,
+                Member::Timestamp => once(&mut timestamp, "timestamp", &mut map)?,
+                Member::Revision => once(&mut revision, "revision", &mut map)?,
+                Member::By => once(&mut by, "by", &mut map)?,
+                Member::Transition => once(&mut transition, "transition", &mut map)?,
+                Member::From => once(&mut from, "from", &mut map)?,
+                Member::To => once(&mut to, "to", &mut map)?,
+                Member::Hook => once(&mut hook, "hook", &mut map)?,
+                Member::Reason => once(&mut reason, "reason", &mut map)?,
+                Member::Hooks => once(&mut hooks, "hooks", &mut map)?,
+                Member::Archive => once(&mut archive, "archive", &mut map)?,
+                Member::Fields => once(&mut fields, "fields", &mut map)?,
                 Member::Other(name) => {
-                    event.details.insert(name, map.next_value()?);
+                    details.insert(name, map.next_value()?);
                 }
             }
         }
-        event.kind = kind.ok_or_else(|| A::Error::missing_field("type"))?;
-        event.timestamp = timestamp.ok_or_else(|| A::Error::missing_field("timestamp"))?;
-        Ok(event)
+        Ok(Event {
+            kind: kind.ok_or_else(|| A::Error::missing_field("type"))?,
+            timestamp: timestamp.ok_or_else(|| A::Error::missing_field("timestamp"))?,
+            revision: revision.unwrap_or_default(),
+            by: by.unwrap_or_default(),
+            transition: transition.unwrap_or_default(),
+            from: from.unwrap_or_default(),
+            to: to.unwrap_or_default(),
+            hook: hook.unwrap_or_default(),
+            reason: reason.unwrap_or_default(),
+            hooks: hooks.unwrap_or_default(),
+            archive: archive.unwrap_or_default(),
+            fields: fields.unwrap_or_default(),
+            details,
+        })
     }
+}
+
+/// A line that says one thing twice is not one of ours.
+fn once<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
+    slot: &mut Option<T>,
+    name: &'static str,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    if slot.is_some() {
+        return Err(A::Error::duplicate_field(name));
+    }
+    *slot = Some(map.next_value()?);
+    Ok(())
 }
 
 impl Event {
@@ -424,5 +452,23 @@ mod tests {
         let history = History::parse(b"{\"type\":\"a\",\"timestamp\":\"2026-01-01T00:00:00Z\"}\n{oops\n\n{\"type\":\"b\",\"timestamp\":\"2026-01-01T00:00:00Z\"}\n");
         assert_eq!(history.events.len(), 2);
         assert_eq!(history.bad_lines[0].line, 2);
+    }
+
+    #[test]
+    fn a_line_that_says_one_thing_twice_is_damaged() {
+        let line = |rest: &str| {
+            format!("{{\"type\":\"a\",\"timestamp\":\"2026-01-01T00:00:00Z\",{rest}}}")
+        };
+        for twice in [
+            "\"by\":\"x\",\"by\":\"y\"",
+            "\"at\":\"2026-01-02T00:00:00Z\"",
+        ] {
+            let history = History::parse(line(twice).as_bytes());
+            assert_eq!(history.bad_lines.len(), 1, "{twice}");
+        }
+        assert_eq!(
+            History::parse(line("\"x\":1").as_bytes()).bad_lines.len(),
+            0
+        );
     }
 }

@@ -1,6 +1,10 @@
 //! TASK.md against its journal: which side is right for each field, and which events say so.
 //! Lists use the answer without writing; commands write it down first.
 
+mod salvage;
+
+pub use salvage::last_resort;
+
 use crate::Timestamp;
 use crate::history::{ArchiveSection, Event, EventType, History};
 use crate::machine::{self, number};
@@ -135,16 +139,6 @@ fn adoption(task: &Task, now: Timestamp) -> Event {
         .detail("format", crate::history::FORMAT);
     event.fields = task.to_fields();
     number(event, task)
-}
-
-/// What a file without a journal still tells when some of its values cannot be used.
-fn readable(file: &TaskFile, folder: Folder<'_>) -> Task {
-    let (mut task, _) = read_fields(file, folder);
-    if !Workflow::named(task.workflow).has(task.status) {
-        task.status = Task::default().status;
-    }
-    fill_adopted(&mut task, file, folder);
-    task
 }
 
 /// What older programs left out.
@@ -429,60 +423,6 @@ fn node_value(node: &Node, shape: Shape) -> Value {
         | (Shape::TextList, Node::Mapping { .. })
         | (Shape::Number | Shape::Flag | Shape::Object, _) => node.to_json(),
     }
-}
-
-/// Neither a usable file nor a usable journal: what single lines and the folder still say becomes the task.
-pub fn last_resort(
-    file: Option<&TaskFile>,
-    bytes: &[u8],
-    broken: Broken,
-    folder: Folder<'_>,
-    now: Timestamp,
-) -> Result<Reconciled, Broken> {
-    let task = match file {
-        Some(file) => readable(file, folder),
-        None => {
-            let mut task = salvage_fields(bytes);
-            task.id = folder.name.replace('/', "-");
-            task.project = folder.project.to_owned();
-            if task.branch.is_empty() {
-                task.branch = match folder.name.contains('/') {
-                    true => folder.name.to_owned(),
-                    false => format!("orange-tasks/{}", task.id),
-                };
-            }
-            if task.created_at == Timestamp::UNIX_EPOCH {
-                task.created_at = now;
-            }
-            task.updated_at = now;
-            task
-        }
-    };
-    let event = adoption(&task, now).because(broken.to_string());
-    Ok(Reconciled {
-        broken: Some(broken),
-        ..whole(event, true)?
-    })
-}
-
-/// What single lines of a broken frontmatter still say.
-fn salvage_fields(bytes: &[u8]) -> Task {
-    let text = String::from_utf8_lossy(bytes);
-    let mut task = Task::default();
-    let front = text
-        .lines()
-        .skip(1)
-        .take_while(|line| line.trim_end() != "---");
-    for line in front {
-        if let Ok(Some(Node::Mapping { entries, .. })) = crate::yaml::read(line, 0..line.len())
-            && let Some(entry) = entries.first()
-            && let Some(field) = Field::from_name(&entry.key)
-        {
-            // A value that cannot be used is what made the file unreadable; the default stands.
-            let _ = task.set(field, node_value(&entry.value, field.shape()));
-        }
-    }
-    task
 }
 
 /// The fields that a file would have to change to say what the task says.

@@ -1,10 +1,9 @@
 //! Reads YAML into a small tree that remembers where every value stood.
 
 mod emit;
+mod simple;
 
 pub use emit::{emit_block, emit_entry, to_yaml_inline};
-
-mod simple;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use serde_json::{Number, Value};
@@ -177,10 +176,7 @@ pub fn skip_properties(text: &str, from: usize) -> usize {
 /// Reads the one document in `text[part]`; `None` if there is nothing but blanks and comments.
 /// Spans and line numbers count in the whole `text`.
 pub fn read(text: &str, part: Range<usize>) -> Result<Option<Node>, YamlError> {
-    match simple::read(text, part.clone()) {
-        Some(node) => Ok(Some(node)),
-        None => read_fully(text, part),
-    }
+    simple::read(text, part.clone()).map_or_else(|| read_fully(text, part), |node| Ok(Some(node)))
 }
 
 fn read_fully(text: &str, part: Range<usize>) -> Result<Option<Node>, YamlError> {

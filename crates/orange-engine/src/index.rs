@@ -6,6 +6,8 @@ pub mod list;
 pub mod query;
 pub mod refresh;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 pub use rows::fields_json;
 

@@ -40,7 +40,9 @@ impl Index {
     /// A copied folder claims the key of the original: then there is more than one.
     pub fn all_by_key(&self, project: &str, key: Key) -> Result<Vec<Found>> {
         self.many(
-            &format!("SELECT {FOUND} FROM tasks WHERE project = ?1 AND key_number = ?2"),
+            &format!(
+                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND key_number = ?2 ORDER BY folder"
+            ),
             params![project, key.0],
         )
     }
@@ -57,7 +59,9 @@ impl Index {
     /// Tasks whose id begins so; an exact match stands alone.
     pub fn by_id_prefix(&self, prefix: &str) -> Result<Vec<Found>> {
         let rows = self.many(
-            &format!("SELECT {FOUND} FROM tasks WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 20"),
+            &format!(
+                "SELECT {FOUND} FROM tasks WHERE id >= ?1 AND id < ?2 ORDER BY id, folder LIMIT 20"
+            ),
             params![prefix, format!("{prefix}\u{10FFFF}")],
         )?;
         let exact: Vec<Found> = rows
@@ -71,7 +75,9 @@ impl Index {
     /// Every task of that branch, live ones first.
     pub fn by_branch(&self, project: &str, branch: &str) -> Result<Vec<Found>> {
         let mut rows = self.many(
-            &format!("SELECT {FOUND} FROM tasks WHERE project = ?1 AND branch = ?2"),
+            &format!(
+                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND branch = ?2 ORDER BY folder"
+            ),
             params![project, branch],
         )?;
         rows.sort_by_key(|row| is_over(&row.status));
@@ -80,7 +86,9 @@ impl Index {
 
     pub fn by_workspace(&self, project: &str, workspace: &str) -> Result<Option<Found>> {
         let rows = self.many(
-            &format!("SELECT {FOUND} FROM tasks WHERE project = ?1 AND workspace = ?2"),
+            &format!(
+                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND workspace = ?2 ORDER BY folder"
+            ),
             params![project, workspace],
         )?;
         Ok(rows.into_iter().find(|row| !is_over(&row.status)))
@@ -91,7 +99,7 @@ impl Index {
         let rows = self.many(
             &format!(
                 "SELECT {FOUND} FROM tasks INDEXED BY idx_tasks_workspace
-                 WHERE project = ?1 AND workspace IS NOT NULL ORDER BY key_number"
+                 WHERE project = ?1 AND workspace IS NOT NULL ORDER BY key_number, folder"
             ),
             params![project],
         )?;
@@ -105,7 +113,7 @@ impl Index {
         self.many(
             &format!(
                 "SELECT {FOUND} FROM tasks WHERE parent_project = ?1 AND parent_key = ?2
-                 ORDER BY key_number"
+                 ORDER BY key_number, folder"
             ),
             params![project, key.0],
         )
@@ -116,7 +124,8 @@ impl Index {
         self.many(
             &format!(
                 "SELECT {FOUND} FROM links JOIN tasks ON tasks.number = links.task
-                 WHERE kind = ?1 AND target_project = ?2 AND target_key = ?3 ORDER BY key_number"
+                 WHERE kind = ?1 AND target_project = ?2 AND target_key = ?3
+                 ORDER BY key_number, folder"
             ),
             params![kind, project, key.0],
         )
@@ -184,10 +193,11 @@ impl Index {
                     .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
                     .collect()
             })?;
-            all.extend(
-                rows.into_iter()
-                    .map(|(name, folders)| (name, folders.lines().map(str::to_owned).collect())),
-            );
+            all.extend(rows.into_iter().map(|(name, folders)| {
+                let mut folders: Vec<String> = folders.lines().map(str::to_owned).collect();
+                folders.sort();
+                (name, folders)
+            }));
         }
         Ok(all)
     }

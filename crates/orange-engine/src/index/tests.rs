@@ -1,0 +1,78 @@
+//! The index when its rows do not fit the disk or each other (`#[cfg(test)]`).
+
+use super::list::{Filter, Listed};
+use super::*;
+use std::fs;
+
+struct Home {
+    _folder: tempfile::TempDir,
+    store: Store,
+    index: Index,
+}
+
+impl Home {
+    fn new() -> Home {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().to_owned());
+        store.ensure_home().unwrap();
+        for name in ["one", "two"] {
+            let place = store.place(&format!("shop/{name}"));
+            fs::create_dir_all(&place.path).unwrap();
+            let text = format!("---\nid: {name}\nstatus: pending\nbranch: b\nsummary: s\n---\n");
+            fs::write(place.task_file(), text).unwrap();
+        }
+        let index = Index::open(&store).unwrap();
+        Home {
+            _folder: folder,
+            store,
+            index,
+        }
+    }
+
+    fn break_with(&self, sql: &str) {
+        self.index.connection.borrow().execute_batch(sql).unwrap();
+    }
+
+    fn folders(&self, with_fields: bool) -> Vec<String> {
+        let filter = Filter {
+            with_fields,
+            ..Filter::default()
+        };
+        self.index.looked.set(None);
+        let rows = self.index.fresh_list(&filter, &|_, _| None).unwrap();
+        assert!(
+            rows.iter()
+                .all(|row: &Listed| row.fields.is_empty() != with_fields)
+        );
+        rows.into_iter().map(|row| row.folder).collect()
+    }
+}
+
+#[test]
+fn a_line_without_its_task_is_damage() {
+    let home = Home::new();
+    home.break_with("DELETE FROM tasks WHERE id = 'one'");
+    assert_eq!(home.folders(true), ["shop/one", "shop/two"]);
+    let found = home.index.by_id_prefix("one").unwrap();
+    assert_eq!(found.len(), 1, "rebuilt");
+}
+
+#[test]
+fn a_line_that_makes_no_sense_is_written_anew() {
+    let home = Home::new();
+    home.break_with("UPDATE lines SET line = x'0102' WHERE task = 1");
+    assert_eq!(home.folders(false), ["shop/one", "shop/two"]);
+    assert_eq!(home.folders(true), ["shop/one", "shop/two"]);
+}
+
+#[test]
+fn a_folder_without_a_file_is_read_each_time_and_goes_with_its_folder() {
+    let home = Home::new();
+    let place = home.store.place("shop/three");
+    fs::create_dir_all(&place.path).unwrap();
+    fs::write(place.journal(), "{}\n").unwrap();
+    assert_eq!(home.folders(false), ["shop/one", "shop/three", "shop/two"]);
+    assert!(home.index.refresh().unwrap() > 0, "read again");
+    fs::remove_dir_all(&place.path).unwrap();
+    assert_eq!(home.folders(false), ["shop/one", "shop/two"]);
+}
