@@ -4,10 +4,12 @@
 use crate::effects;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
+use crate::index::Entry;
 use crate::store::faults::crash_point;
 use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::replace::{self, Outcome, Theirs};
-use crate::store::{PATIENCE, Place, Snapshot, journal};
+use crate::store::{self, PATIENCE, Place, Snapshot, journal, nanoseconds};
+use orange_core::Timestamp;
 use orange_core::artifact;
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine;
@@ -28,6 +30,8 @@ pub struct LockedTask {
     /// The body as last read. Never written back: every write takes the body from the file anew.
     pub body: String,
     journal_bytes: u64,
+    /// When TASK.md was last read: nanoseconds since 1970.
+    read_at: i64,
     marked: bool,
     /// Rebuild what a command alone would not touch (`doctor --repair`).
     repair: bool,
@@ -62,9 +66,10 @@ impl Engine {
         let mut locked = LockedTask {
             lock,
             task: Task::default(),
-            history: snapshot.history.clone(),
             body: snapshot.body().to_owned(),
+            history: snapshot.history,
             journal_bytes: snapshot.journal_bytes,
+            read_at: snapshot.read_at,
             marked: false,
             repair,
             place,
@@ -168,17 +173,18 @@ impl LockedTask {
     /// Makes TASK.md say what the journal says, and the journal what people wrote into TASK.md.
     fn settle(&mut self, engine: &mut Engine) -> Result<()> {
         let target = self.place.task_file();
-        let mut snapshot = engine.store.read(&self.place)?;
+        self.read_at = nanoseconds(Timestamp::now());
         let mut in_place = self.content()?;
         let mut found = in_place.clone();
         let mut merged: Vec<Theirs> = Vec::new();
         for _ in 0..MOST_MERGES {
-            if let Some(bytes) = &found {
-                snapshot.file = TaskFile::parse(bytes).map_err(Broken::File);
-            }
-            snapshot.history.clone_from(&self.history);
-            snapshot.journal_bytes = self.journal_bytes;
-            let truth = self.truth(engine, &snapshot)?;
+            let mut snapshot = engine.store.snapshot(
+                &self.place,
+                found.as_deref(),
+                self.journal_bytes,
+                self.read_at,
+            );
+            let truth = self.truth(engine, &mut snapshot)?;
             if !truth.events.is_empty() {
                 self.mark(engine)?;
             }
@@ -222,11 +228,12 @@ impl LockedTask {
     }
 
     /// Reconciles file and journal, journals what comes out of it, and refuses what a person must mend.
-    fn truth(&mut self, engine: &mut Engine, snapshot: &Snapshot) -> Result<Reconciled> {
+    fn truth(&mut self, engine: &mut Engine, snapshot: &mut Snapshot) -> Result<Reconciled> {
         let now = engine.now();
         let witness = self.lock.witness();
         let place = self.place.clone();
         let mut turned_down = Vec::new();
+        std::mem::swap(&mut snapshot.history, &mut self.history);
         let verdict = {
             let mut refuse = |field: Field, task: &Task| {
                 let reason = engine.refuses(&place, field, task);
@@ -235,6 +242,7 @@ impl LockedTask {
             };
             snapshot.reconcile(&place, &|| witness, now, &mut refuse)
         };
+        std::mem::swap(&mut snapshot.history, &mut self.history);
         let mut truth = match verdict {
             Ok(truth) => truth,
             Err(broken) if self.repair => self.last_resort(engine, &broken)?,
@@ -454,7 +462,21 @@ impl LockedTask {
         if let Err(error) = self.lock.set_witness(witness) {
             tracing::warn!(%error, "the lock file could not be written");
         }
-        let entry = engine.store.survey(&self.place.folder());
+        let folder = self.place.folder();
+        let stamp = store::stamp(&self.place);
+        if !self.marked && engine.index()?.is_current(&folder, stamp) {
+            return Ok(());
+        }
+        // Whatever somebody writes meanwhile is younger than `read_at`: the next refresh reads it.
+        let entry = Entry {
+            folder,
+            task: self.task.clone(),
+            damaged: None,
+            attention: store::attention(&self.history),
+            mentions: store::mentions(&self.task, &self.body),
+            stamp,
+            read_at: self.read_at,
+        };
         engine.index()?.store(&[entry], &[]);
         Ok(())
     }

@@ -150,14 +150,9 @@ impl Store {
         let read_at = nanoseconds(Timestamp::now());
         let path = place.task_file();
         let stat = rustix::fs::lstat(&path);
-        let (stamp, file, modified) = match stat {
-            Ok(stat) => {
-                let stamp = stamp_of(&stat);
-                let modified =
-                    Timestamp::from_nanosecond(i128::from(stamp.mtime)).unwrap_or_default();
-                (Some(stamp), read_task_file(&path, &stat), modified)
-            }
-            Err(_) => (None, Err(Broken::Missing), Timestamp::UNIX_EPOCH),
+        let (stamp, file) = match stat {
+            Ok(stat) => (Some(stamp_of(&stat)), read_task_file(&path, &stat)),
+            Err(_) => (None, Err(Broken::Missing)),
         };
         let bytes = journal::read(&place.journal())
             .map_err(|error| Error::io("read", &place.journal(), &error))?;
@@ -168,8 +163,33 @@ impl Store {
             torn: bytes.torn.is_some(),
             stamp,
             read_at,
-            modified,
+            modified: modified(stamp),
         })
+    }
+
+    /// The same for a caller who has read both files: nothing is read again.
+    pub fn snapshot(
+        &self,
+        place: &Place,
+        content: Option<&[u8]>,
+        journal_bytes: u64,
+        read_at: i64,
+    ) -> Snapshot {
+        let stamp = stamp(place);
+        let file = match (content, stamp) {
+            (Some(bytes), _) => TaskFile::parse(bytes).map_err(Broken::File),
+            (None, Some(_)) => Err(Broken::NotAFile),
+            (None, None) => Err(Broken::Missing),
+        };
+        Snapshot {
+            file,
+            history: History::default(),
+            journal_bytes,
+            torn: false,
+            stamp,
+            read_at,
+            modified: modified(stamp),
+        }
     }
 
     /// What an index needs to know of a folder; reads only, and never fails.
@@ -277,6 +297,17 @@ impl Snapshot {
     }
 }
 
+/// How a task's TASK.md looks now.
+pub fn stamp(place: &Place) -> Option<Stamp> {
+    let stat = rustix::fs::lstat(place.task_file()).ok()?;
+    Some(stamp_of(&stat))
+}
+
+fn modified(stamp: Option<Stamp>) -> Timestamp {
+    let mtime = stamp.map_or(0, |stamp| stamp.mtime);
+    Timestamp::from_nanosecond(i128::from(mtime)).unwrap_or_default()
+}
+
 fn read_task_file(path: &Path, stat: &rustix::fs::Stat) -> std::result::Result<TaskFile, Broken> {
     if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
         return Err(Broken::NotAFile);
@@ -333,7 +364,7 @@ pub fn attention(history: &History) -> Option<String> {
 }
 
 /// Keys that the Context names, for `referenced_by`.
-fn mentions(task: &Task, body: &str) -> Vec<(String, Key)> {
+pub(crate) fn mentions(task: &Task, body: &str) -> Vec<(String, Key)> {
     // Reading Markdown costs far more than looking for the letters; a task that names only itself needs neither.
     let own = task.key.map(|key| key.to_string()).unwrap_or_default();
     let is_own = |at: usize| {

@@ -244,14 +244,19 @@ impl Index {
 
     /// The tasks a filter lets through, in the order a person wants to see them.
     pub fn list(&self, filter: &Filter) -> Result<Vec<Listed>> {
-        let (_, rows) = self.scan(filter).map_err(|error| failed(&error))?;
-        self.arranged(rows, filter)
+        let (_, rows) = self.known_list(filter).map_err(|error| failed(&error))?;
+        Ok(rows)
     }
 
     /// The same after a look at every TASK.md.
     pub fn fresh_list(&mut self, store: &Store, filter: &Filter) -> Result<Vec<Listed>> {
-        let (_, rows) = self.refreshed(store, |index| index.scan(filter))?;
-        self.arranged(rows, filter)
+        let (_, rows) = self.refreshed(store, |index| index.known_list(filter))?;
+        Ok(rows)
+    }
+
+    fn known_list(&self, filter: &Filter) -> rusqlite::Result<(Known, Vec<Listed>)> {
+        let (known, rows) = self.scan(filter)?;
+        Ok((known, self.arranged(rows, filter)?))
     }
 
     /// One pass over all tasks: what a refresh has to know of each, and those the filter lets through.
@@ -278,8 +283,8 @@ impl Index {
         Ok((known, kept))
     }
 
-    fn arranged(&self, mut rows: Vec<Listed>, filter: &Filter) -> Result<Vec<Listed>> {
-        let waiting = self.open_blockers().map_err(|error| failed(&error))?;
+    fn arranged(&self, mut rows: Vec<Listed>, filter: &Filter) -> rusqlite::Result<Vec<Listed>> {
+        let waiting = self.open_blockers()?;
         for row in &mut rows {
             if row.status == Status::Pending.as_str()
                 && let Some(open) = waiting.get(&row.number)

@@ -58,11 +58,9 @@ impl Known {
     }
 }
 
-impl KnownRow {
-    fn says(&self, stamp: Option<Stamp>) -> bool {
-        let old_enough = |stamp: Stamp| stamp.mtime < self.indexed_at - CLOCK_TICK;
-        self.stamp == stamp && stamp.is_some_and(old_enough)
-    }
+/// Does the file still look as it did when it was read, and was it old enough then?
+fn is_unchanged(known: Option<Stamp>, indexed_at: i64, now: Option<Stamp>) -> bool {
+    known == now && known.is_some_and(|stamp| stamp.mtime < indexed_at - CLOCK_TICK)
 }
 
 impl Index {
@@ -74,6 +72,19 @@ impl Index {
             Ok((known, ()))
         })
         .map(|(count, ())| count)
+    }
+
+    /// Would a refresh leave this folder alone?
+    pub(crate) fn is_current(&self, folder: &str, stamp: Option<Stamp>) -> bool {
+        let line: rusqlite::Result<Vec<u8>> = self
+            .connection
+            .prepare_cached(
+                "SELECT line FROM tasks JOIN lines ON lines.task = tasks.number WHERE folder = ?1",
+            )
+            .and_then(|mut query| query.query_row([folder], |row| row.get(0)));
+        line.is_ok_and(|line| {
+            line::read(&line).is_some_and(|line| is_unchanged(line.stamp, line.indexed_at, stamp))
+        })
     }
 
     /// Goes through all tasks, by number.
@@ -131,7 +142,9 @@ fn difference(known: &Known, seen: &[Seen]) -> (Vec<String>, Vec<String>) {
     let mut gone = Vec::new();
     for (folder, row) in known.iter() {
         match places.get(folder) {
-            Some(&place) => unchanged[place] = row.says(seen[place].stamp),
+            Some(&place) => {
+                unchanged[place] = is_unchanged(row.stamp, row.indexed_at, seen[place].stamp);
+            }
             None => gone.push(folder.to_owned()),
         }
     }
