@@ -45,6 +45,16 @@ impl Times {
         sorted.sort();
         sorted.get(sorted.len() / 2).copied().unwrap_or_default()
     }
+
+    /// How many times the other's time it usually is, round by round: a disk may be slow for many rounds.
+    pub(crate) fn ratio_to(&self, other: &Times) -> f64 {
+        let rounds = self.0.iter().zip(&other.0);
+        let mut ratios: Vec<f64> = rounds
+            .map(|(ours, theirs)| ours.as_secs_f64() / theirs.as_secs_f64())
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios.get(ratios.len() / 2).copied().unwrap_or_default()
+    }
 }
 
 /// One side of a comparison: gets the number of the round, gives the time it took.

@@ -1,5 +1,6 @@
 //! The table, for the terminal and for docs/benchmarks.md.
 
+use crate::measure::Times;
 use crate::scratch::{Scratch, file_system};
 use jiff::Timestamp;
 use std::fmt::Write;
@@ -29,10 +30,33 @@ impl Row {
     ) -> Row {
         let ratio = measured.as_secs_f64() / floor.as_secs_f64();
         Row {
-            what: what.into(),
-            against: against.into(),
             measured: milliseconds(measured),
             floor: milliseconds(floor),
+            ..Row::of_ratio(what, against, ratio, times)
+        }
+    }
+
+    /// The same with a ratio that was taken round by round.
+    pub(crate) fn at_most_usually(
+        what: &str,
+        against: &str,
+        measured: &Times,
+        floor: &Times,
+        times: Option<f64>,
+    ) -> Row {
+        Row {
+            measured: milliseconds(measured.median()),
+            floor: milliseconds(floor.median()),
+            ..Row::of_ratio(what, against, measured.ratio_to(floor), times)
+        }
+    }
+
+    fn of_ratio(what: &str, against: &str, ratio: f64, times: Option<f64>) -> Row {
+        Row {
+            what: what.into(),
+            against: against.into(),
+            measured: String::new(),
+            floor: String::new(),
             ratio: format!("{ratio:.2} ×"),
             goal: times.map_or("–".into(), |times| format!("≤ {times} ×")),
             met: times.map(|times| ratio <= times),
@@ -169,7 +193,7 @@ impl Report {
              Written by `make bench`, which runs `cargo build --release --locked` and then\n\
              `cargo run --release --locked -p orange-bench -- --write docs/benchmarks.md`. The goals are ratios,\n\
              because machines differ: each row was measured in the same run as what it is compared with, in turns.\n\
-             {met} of {measured} goals are met.\n\n{facts}\n\n{table}\n{notes}",
+             {met} of {measured} goals are met. Lists and rebuilds use two cores, so a busy machine makes them look worse.\n\n{facts}\n\n{table}\n{notes}",
             met = measured - missed,
             facts = self
                 .facts
@@ -186,15 +210,16 @@ impl Report {
 const NOTES: &str = "\
 ## How it is measured
 
-- Times are the fastest of all rounds; those of status changes, which wait for a disk, are medians. One round
-  before them warms the caches and does not count. A command's output goes to a file.
+- Times are the fastest of all rounds. A disk has no undisturbed time: status changes have the median, and the median
+  of the ratios round by round. One round before them warms the caches and does not count. A command's output goes
+  to a file.
 - A task has a frontmatter of 25 lines, a body of 1 kB with Context and Plan, and a journal of about five events.
   The index is up to date, except where its rebuild is measured.
 - *stat*: a process that reads the folders' names and stats each TASK.md, in one thread.
 - *reading the files*: a process that reads each TASK.md and history.jsonl into memory, in two threads.
 - *the same writes*: mark and fsync of its folder, journal line and fdatasync, new TASK.md and fsync, both renames,
   fsync of the task's folder, and a second journal write and fdatasync for hooks. Nothing is read or checked.
-  A change is the mean of planning → clarification (one journal write) and back (two).
+  A change stands for two: planning → clarification (one journal write) and back (two).
 - *growth* of a list or a rebuild is the time per task; of a command on one task, the time.
 - `orange` and the floors are processes, started and waited for by the benchmark, except for the status change *in
   process*, where both sides are loops.

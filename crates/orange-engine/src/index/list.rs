@@ -75,8 +75,8 @@ pub type Deleted<'a> = dyn Fn(&str, Key) -> Option<Status> + 'a;
 impl Index {
     /// The tasks a filter lets through, in the order a person wants to see them.
     pub fn list(&self, filter: &Filter, deleted: &Deleted<'_>) -> Result<Vec<Listed>> {
-        let (_, selected) = self.ask(|connection| select(connection, filter))?;
-        Ok(selected.arranged(filter, deleted))
+        let (_, rows) = self.ask(|connection| known_list(connection, filter, deleted))?;
+        Ok(rows)
     }
 
     /// The same after a look at every TASK.md, unless that was done a moment ago.
@@ -84,9 +84,18 @@ impl Index {
         if self.is_fresh() {
             return self.list(filter, deleted);
         }
-        let selected = self.refreshed(|connection| select(connection, filter))?;
-        Ok(selected.arranged(filter, deleted))
+        self.refreshed(|connection| known_list(connection, filter, deleted))
     }
+}
+
+/// A list, and what a refresh has to know. In one go: the disk is looked at meanwhile.
+fn known_list(
+    connection: &Connection,
+    filter: &Filter,
+    deleted: &Deleted<'_>,
+) -> rusqlite::Result<(Known, Vec<Listed>)> {
+    let (known, selected) = select(connection, filter)?;
+    Ok((known, selected.arranged(filter, deleted)))
 }
 
 /// One pass over all tasks: what a refresh has to know of each, and those the filter lets through.
