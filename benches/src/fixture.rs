@@ -140,13 +140,12 @@ fn write_task(home: &Home, number: usize) -> Result<()> {
     }
     fs::create_dir_all(&place.path)?;
     fs::write(place.journal(), &journal)?;
-    fs::write(
-        place.task_file(),
-        TaskFile::create(&written_fields(&task), &body).text(),
-    )?;
+    let file = TaskFile::create(&written_fields(&task), &body);
+    fs::write(place.task_file(), file.text())?;
     TaskLock::acquire(&place.path, Duration::ZERO)?.set_witness(Witness {
         revision: task.revision,
         journal_bytes: journal.len() as u64,
+        front: orange_engine::store::mark_of(file.front()),
     })?;
     Ok(())
 }

@@ -351,6 +351,19 @@ fn as_written(file: &TaskFile, field: Field) -> Value {
         .map_or(Value::Null, |(node, _)| node_value(node, field.shape()))
 }
 
+/// The task as its file has it; None when a value cannot be used. For a file that is known to be as it was
+/// written by us, and so to say what the journal says.
+pub fn as_filed(file: &TaskFile, project: &str) -> Option<Task> {
+    let folder = Folder {
+        name: "",
+        project,
+        modified: Timestamp::UNIX_EPOCH,
+        journal_shrunk: &|| false,
+    };
+    let (task, problems) = read_fields(file, folder);
+    problems.is_empty().then_some(task)
+}
+
 /// Reads every known field of a frontmatter; what cannot be used is reported with its line.
 fn read_fields(file: &TaskFile, folder: Folder<'_>) -> (Task, Vec<Problem>) {
     let mut task = Task::default();

@@ -142,6 +142,11 @@ impl TaskFile {
             .map(|(_, node, line)| (node, line))
     }
 
+    /// What stands between the two `---` lines.
+    pub fn front(&self) -> &str {
+        self.text.get(self.front.clone()).unwrap_or_default()
+    }
+
     pub fn text(&self) -> &str {
         &self.text
     }

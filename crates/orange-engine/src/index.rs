@@ -106,7 +106,12 @@ impl Index {
     /// Writes entries and forgets folders, in one transaction. Trouble here is logged, never fatal:
     /// the next refresh repairs it.
     pub fn store(&self, entries: &[Entry], gone: &[String]) {
-        let outcome = try_store(&mut self.connection.borrow_mut(), entries, gone);
+        let outcome = try_store(
+            &mut self.connection.borrow_mut(),
+            entries.len(),
+            entries.iter().cloned(),
+            gone,
+        );
         if let Err(error) = outcome {
             tracing::warn!(%error, "index.db was not updated");
             if is_damage(&error)

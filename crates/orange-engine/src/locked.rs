@@ -264,6 +264,7 @@ impl LockedTask {
         let witness = Witness {
             revision: self.task.revision,
             journal_bytes: self.snapshot.journal_bytes,
+            front: self.snapshot.front_mark(),
         };
         if let Err(error) = self.lock.set_witness(witness) {
             tracing::warn!(%error, "the lock file could not be written");

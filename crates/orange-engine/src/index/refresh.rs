@@ -4,7 +4,6 @@ use super::line::{self, Line};
 use super::rows::try_store;
 use super::{Entry, Index, Stamp, is_damage};
 use crate::error::Result;
-use crate::store::Store;
 use rusqlite::Connection;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::collections::HashMap;
@@ -154,8 +153,7 @@ impl Index {
     }
 
     fn put_right(&self, stale: &[String], gone: &[String]) -> Result<()> {
-        let entries = read_all(&self.store, stale);
-        let written = try_store(&mut self.connection.borrow_mut(), &entries, gone);
+        let written = self.read_into(stale, gone);
         match written {
             Ok(()) => Ok(()),
             Err(error) if is_damage(&error) => self.rebuild().map(drop),
@@ -171,8 +169,42 @@ impl Index {
     pub fn reread(&self) -> Result<usize> {
         let seen = survey_disk(self.store.tasks());
         let folders: Vec<String> = seen.into_iter().map(|entry| entry.folder).collect();
-        self.store(&read_all(&self.store, &folders), &[]);
+        let store = &self.store;
+        let thorough = |part: &[String]| {
+            part.iter()
+                .map(|folder| store.survey_thoroughly(folder))
+                .collect()
+        };
+        self.store(&in_two(&folders, thorough), &[]);
         Ok(folders.len())
+    }
+
+    /// Reads folders on two threads while this one writes what they found.
+    fn read_into(&self, folders: &[String], gone: &[String]) -> rusqlite::Result<()> {
+        const BATCH: usize = 64;
+        let mut connection = self.connection.borrow_mut();
+        let store = &self.store;
+        let survey = |part: &[String]| -> Vec<Entry> {
+            part.iter().map(|folder| store.survey(folder)).collect()
+        };
+        if folders.len() < WORTH_A_THREAD {
+            let entries = survey(folders).into_iter();
+            return try_store(&mut connection, folders.len(), entries, gone);
+        }
+        std::thread::scope(|scope| {
+            let (sender, receiver) = std::sync::mpsc::sync_channel(BATCH);
+            for part in folders.chunks(folders.len().div_ceil(2)) {
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    let mut batches = part.chunks(BATCH).map(survey);
+                    // Nobody listens any more once writing has failed.
+                    batches.try_for_each(|batch| sender.send(batch)).ok();
+                });
+            }
+            drop(sender);
+            let entries = receiver.into_iter().flatten();
+            try_store(&mut connection, folders.len(), entries, gone)
+        })
     }
 }
 
@@ -198,12 +230,6 @@ fn difference(known: &Known, seen: &[Seen]) -> (Vec<String>, Vec<String>) {
         .map(|(entry, _)| entry.folder.clone())
         .collect();
     (stale, gone)
-}
-
-fn read_all(store: &Store, folders: &[String]) -> Vec<Entry> {
-    in_two(folders, |part| {
-        part.iter().map(|folder| store.survey(folder)).collect()
-    })
 }
 
 /// Splits the work over two threads when there is enough of it.
@@ -278,7 +304,15 @@ fn look_deeper(
         });
         return;
     }
-    if depth < DEEPEST_BRANCH {
+    let unreadable = std::fs::read_dir(tasks.join(folder))
+        .is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied);
+    if unreadable {
+        // Whatever is in there must not vanish from lists: it is shown as damaged, with the reason.
+        seen.push(Seen {
+            folder: folder.to_owned(),
+            stamp: None,
+        });
+    } else if depth < DEEPEST_BRANCH {
         for name in folder_names(&tasks.join(folder)) {
             look_deeper(tasks, root, &format!("{folder}/{name}"), depth + 1, seen);
         }

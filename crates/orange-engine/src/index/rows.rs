@@ -107,7 +107,8 @@ fn create_indexes(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
 /// Writes entries and forgets folders, in one transaction.
 pub(super) fn try_store(
     connection: &mut Connection,
-    entries: &[Entry],
+    count: usize,
+    entries: impl Iterator<Item = Entry>,
     gone: &[String],
 ) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -115,18 +116,18 @@ pub(super) fn try_store(
         transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM tasks)", [], |row| {
             row.get(0)
         })?;
-    let sorts_later = empty && entries.len() >= WORTH_SORTING;
+    let sorts_later = empty && count >= WORTH_SORTING;
     if sorts_later {
         for (name, _) in INDEXES {
             transaction.execute_batch(&format!("DROP INDEX {name}"))?;
         }
     }
-    if !empty {
-        let known = entries.iter().map(|entry| &entry.folder);
-        forget(&transaction, gone.iter().chain(known))?;
-    }
+    forget(&transaction, gone.iter())?;
     for entry in entries {
-        put(&transaction, entry)?;
+        if !empty {
+            forget(&transaction, std::iter::once(&entry.folder))?;
+        }
+        put(&transaction, &entry)?;
     }
     if sorts_later {
         create_indexes(&transaction)?;

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub const LOCK_FILE: &str = ".lock";
 
 /// Every record has this length, so that one positioned write replaces the one before completely.
-const RECORD_LEN: usize = 96;
+const RECORD_LEN: usize = 128;
 
 /// Why a task could not be locked.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +41,8 @@ pub struct Witness {
     pub revision: u64,
     /// Length of the journal in bytes.
     pub journal_bytes: u64,
+    /// Names the frontmatter that was in order with that journal; 0 when there was more to say about it.
+    pub front: u64,
 }
 
 /// The lock on one task's folder, released on drop or when the process dies.
@@ -224,11 +226,13 @@ impl Record {
                 .and_then(|(_, value)| value.trim().parse::<u64>().ok())
         };
         let witness = number("revision").zip(number("journal_bytes"));
+        let front = number("front").unwrap_or(0);
         Self {
             pid: number("pid").and_then(|pid| u32::try_from(pid).ok()),
             witness: witness.map(|(revision, journal_bytes)| Witness {
                 revision,
                 journal_bytes,
+                front,
             }),
         }
     }
@@ -241,6 +245,7 @@ impl Record {
         if let Some(witness) = self.witness {
             fields.push(format!("\"revision\":{}", witness.revision));
             fields.push(format!("\"journal_bytes\":{}", witness.journal_bytes));
+            fields.push(format!("\"front\":{}", witness.front));
         }
         let json = format!("{{{}}}", fields.join(","));
         let line = format!("{json:<width$}\n", width = RECORD_LEN - 1);

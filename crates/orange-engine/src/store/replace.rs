@@ -36,6 +36,7 @@ use rustix::io::Errno;
 use self::folder::{Folder, PART, read_all, same_file};
 use self::lease::{Claim, Patience};
 pub use self::old::Theirs;
+pub(crate) use self::old::short_hash;
 use self::old::{Hashes, Old};
 use super::faults::crash_point;
 

@@ -8,6 +8,7 @@ use super::*;
 const WITNESS: Witness = Witness {
     revision: 7,
     journal_bytes: 912,
+    front: 5,
 };
 const CHILD_FOLDER: &str = "ORANGE_TEST_LOCK_FOLDER";
 
@@ -88,7 +89,10 @@ fn the_witness_outlives_holders_and_garbage_is_none() {
     assert_eq!(lock().witness(), Some(WITNESS));
     let path = dir.path().join(LOCK_FILE);
     let text = fs::read_to_string(&path).unwrap();
-    assert_eq!(text.trim_end(), r#"{"revision":7,"journal_bytes":912}"#);
+    assert_eq!(
+        text.trim_end(),
+        r#"{"revision":7,"journal_bytes":912,"front":5}"#
+    );
     for garbage in [
         "",
         "{",
@@ -102,6 +106,7 @@ fn the_witness_outlives_holders_and_garbage_is_none() {
     let most = Witness {
         revision: u64::MAX,
         journal_bytes: u64::MAX,
+        front: u64::MAX,
     };
     lock().set_witness(most).unwrap();
     assert_eq!(lock().witness(), Some(most));

@@ -102,7 +102,8 @@ fn parse_hash(text: &str) -> Option<u64> {
     plain.then(|| u64::from_str_radix(text, 16).ok()).flatten()
 }
 
-fn short_hash(bytes: &[u8]) -> u64 {
+/// The first bytes of a SHA-256: enough to name a content, short enough for a file name.
+pub(crate) fn short_hash(bytes: &[u8]) -> u64 {
     let digest = Sha256::digest(bytes);
     digest
         .iter()
