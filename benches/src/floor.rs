@@ -10,7 +10,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["stat", tasks] => stat(Path::new(tasks)),
-        ["read", tasks] => read(Path::new(tasks)),
+        ["read", tasks, threads] => read(Path::new(tasks), threads.parse()?),
         ["change", folder, in_flight, file, appends @ ..] => {
             let appends = appends
                 .iter()
@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             change(Path::new(folder), Path::new(in_flight), &writes)
         }
         _ => Err(
-            "usage: orange-bench floor stat|read TASKS, or change FOLDER IN_FLIGHT BYTES…".into(),
+            "usage: orange-bench floor stat TASKS, read TASKS THREADS, or change FOLDER IN_FLIGHT BYTES…".into(),
         ),
     }
 }
@@ -50,18 +50,21 @@ fn stat(tasks: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads every TASK.md and every history.jsonl into memory, in two threads as Orange does.
-fn read(tasks: &Path) -> Result<()> {
+/// Reads every TASK.md and every history.jsonl into memory.
+fn read(tasks: &Path, threads: usize) -> Result<()> {
     let mut folders: Vec<PathBuf> = Vec::new();
     for project in fs::read_dir(tasks)? {
         for task in fs::read_dir(project?.path())? {
             folders.push(task?.path());
         }
     }
-    let (left, right) = folders.split_at(folders.len() / 2);
-    let bytes = std::thread::scope(|scope| {
-        let other = scope.spawn(|| read_part(right));
-        read_part(left) + other.join().unwrap_or(0)
+    let part = folders.len().div_ceil(threads).max(1);
+    let bytes: usize = std::thread::scope(|scope| {
+        let parts: Vec<_> = folders
+            .chunks(part)
+            .map(|part| scope.spawn(|| read_part(part)))
+            .collect();
+        parts.into_iter().map(|part| part.join().unwrap_or(0)).sum()
     });
     writeln!(std::io::stdout(), "{bytes}")?;
     Ok(())

@@ -216,7 +216,8 @@ const NOTES: &str = "\
 - A task has a frontmatter of 25 lines, a body of 1 kB with Context and Plan, and a journal of about five events.
   The index is up to date, except where its rebuild is measured.
 - *stat*: a process that reads the folders' names and stats each TASK.md, in one thread.
-- *reading the files*: a process that reads each TASK.md and history.jsonl into memory, in two threads.
+- *reading the files*: a process that reads each TASK.md and history.jsonl into memory, in one
+  thread; the row below shows the same in two, which is what a rebuild uses.
 - *the same writes*: mark and fsync of its folder, journal line and fdatasync, new TASK.md and fsync, both renames,
   fsync of the task's folder, and a second journal write and fdatasync for hooks. Nothing is read or checked.
   A change stands for two: planning → clarification (one journal write) and back (two).

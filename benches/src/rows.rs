@@ -2,7 +2,7 @@
 
 use crate::fixture::{Home, key};
 use crate::floor::{self, Writes};
-use crate::measure::{in_turns, run, timed};
+use crate::measure::{Times, in_turns, run, timed};
 use crate::peers::{Taskwarrior, installed};
 use crate::report::{Row, milliseconds};
 use crate::scratch::Scratch;
@@ -140,28 +140,34 @@ pub(crate) fn rebuild(scratch: &Scratch) -> Result<Vec<Row>> {
     let home = scratch.home(100_000)?;
     note("rebuild of the index, 100,000 tasks …");
     let tasks = home.tasks_folder().display().to_string();
-    let [ours, reading] = in_turns(
+    let read = |threads: &'static str| {
+        let command = ["read", &tasks, threads];
+        run(&mut floor_command(scratch, &command))
+    };
+    let [ours, reading, both] = in_turns(
         3,
         [
             Box::new(|_| rebuild_once(scratch, &home)),
-            Box::new(|_| run(&mut floor_command(scratch, &["read", &tasks]))),
+            Box::new(|_| read("1")),
+            Box::new(|_| read("2")),
         ],
     )?;
-    Ok(vec![Row::at_most(
-        "index rebuild, 100,000 tasks",
-        "reading the files",
-        ours.best(),
-        reading.best(),
-        Some(3.0),
-    )])
+    let row = |floor, reading: &Times, goal| {
+        let what = "index rebuild, 100,000 tasks";
+        Row::at_most(what, floor, ours.best(), reading.best(), goal)
+    };
+    Ok(vec![
+        row("reading the files", &reading, Some(3.0)),
+        row("reading them in two threads", &both, None),
+    ])
 }
 
-/// A list that finds no index.
+/// A list of one that finds no index.
 pub(crate) fn rebuild_once(scratch: &Scratch, home: &Home) -> Result<Duration> {
     for name in ["index.db", "index.db-wal", "index.db-shm"] {
         let _ = fs::remove_file(home.path.join(name));
     }
-    run(&mut home.orange(scratch, &["task", "list"]))
+    run(&mut home.orange(scratch, &["task", "list", "--limit", "1"]))
 }
 
 pub(crate) fn change(scratch: &Scratch) -> Result<Vec<Row>> {

@@ -62,11 +62,17 @@ macro_rules! choice {
         impl $crate::task::FieldValue for $name {
             const SHAPE: $crate::task::Shape = $crate::task::Shape::Text;
             fn read(value: serde_json::Value) -> std::result::Result<Self, String> {
-                let word = <String as $crate::task::FieldValue>::read(value)?;
-                word.parse().map_err(|error: $crate::choice::NotAllowed| error.to_string())
+                Self::read_text(Some(&<String as $crate::task::FieldValue>::read(value)?))
             }
             fn write(&self) -> serde_json::Value {
                 serde_json::Value::String(self.as_str().to_owned())
+            }
+            fn read_text(text: Option<&str>) -> std::result::Result<Self, String> {
+                let word = text.unwrap_or_default().parse();
+                word.map_err(|error: $crate::choice::NotAllowed| error.to_string())
+            }
+            fn write_json(&self, out: &mut Vec<u8>) {
+                $crate::task::word_as_json(self.as_str(), out);
             }
         }
     };

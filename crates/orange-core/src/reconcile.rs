@@ -1,8 +1,10 @@
 //! TASK.md against its journal: which side is right for each field, and which events say so.
 //! Lists use the answer without writing; commands write it down first.
 
+mod filed;
 mod salvage;
 
+pub use filed::Filed;
 pub use salvage::last_resort;
 
 use crate::Timestamp;
@@ -349,19 +351,6 @@ fn unusable_value(latest: Task, broken: Broken) -> Reconciled {
 fn as_written(file: &TaskFile, field: Field) -> Value {
     file.get(field.name())
         .map_or(Value::Null, |(node, _)| node_value(node, field.shape()))
-}
-
-/// The task as its file has it; None when a value cannot be used. For a file that is known to be as it was
-/// written by us, and so to say what the journal says.
-pub fn as_filed(file: &TaskFile, project: &str) -> Option<Task> {
-    let folder = Folder {
-        name: "",
-        project,
-        modified: Timestamp::UNIX_EPOCH,
-        journal_shrunk: &|| false,
-    };
-    let (task, problems) = read_fields(file, folder);
-    problems.is_empty().then_some(task)
 }
 
 /// Reads every known field of a frontmatter; what cannot be used is reported with its line.

@@ -101,6 +101,24 @@ pub trait FieldValue: Sized {
     const SHAPE: Shape;
     fn read(value: Value) -> Result<Self, String>;
     fn write(&self) -> Value;
+
+    /// As `read` of a text, or of null. Types of which there are thousands to read do without the copy.
+    fn read_text(text: Option<&str>) -> Result<Self, String> {
+        Self::read(text.map_or(Value::Null, Value::from))
+    }
+
+    /// Appends what `write` gives as JSON.
+    fn write_json(&self, out: &mut Vec<u8>) {
+        // Writing to memory cannot fail.
+        drop(serde_json::to_writer(out, &self.write()));
+    }
+}
+
+/// Appends a word of which no letter has to be escaped.
+pub fn word_as_json(word: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    out.extend_from_slice(word.as_bytes());
+    out.push(b'"');
 }
 
 impl FieldValue for String {
@@ -116,6 +134,9 @@ impl FieldValue for String {
     fn write(&self) -> Value {
         Value::String(self.clone())
     }
+    fn write_json(&self, out: &mut Vec<u8>) {
+        drop(serde_json::to_writer(out, self));
+    }
 }
 
 impl<T: FieldValue> FieldValue for Option<T> {
@@ -129,6 +150,18 @@ impl<T: FieldValue> FieldValue for Option<T> {
     }
     fn write(&self) -> Value {
         self.as_ref().map_or(Value::Null, T::write)
+    }
+    fn read_text(text: Option<&str>) -> Result<Self, String> {
+        match text {
+            None | Some("") => Ok(None),
+            text => T::read_text(text).map(Some),
+        }
+    }
+    fn write_json(&self, out: &mut Vec<u8>) {
+        match self {
+            Some(value) => value.write_json(out),
+            None => out.extend_from_slice(b"null"),
+        }
     }
 }
 
@@ -146,6 +179,13 @@ macro_rules! number_field {
             }
             fn write(&self) -> Value {
                 Value::from(*self)
+            }
+            fn read_text(text: Option<&str>) -> Result<Self, String> {
+                let text = text.unwrap_or("0");
+                text.parse().map_err(|_| format!("{text:?} is not a whole number"))
+            }
+            fn write_json(&self, out: &mut Vec<u8>) {
+                drop(serde_json::to_writer(out, self));
             }
         }
     )+};
@@ -166,6 +206,9 @@ impl FieldValue for bool {
     fn write(&self) -> Value {
         Value::Bool(*self)
     }
+    fn write_json(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(if *self { b"true" } else { b"false" });
+    }
 }
 
 impl FieldValue for Vec<String> {
@@ -183,6 +226,9 @@ impl FieldValue for Vec<String> {
     fn write(&self) -> Value {
         Value::from(self.clone())
     }
+    fn write_json(&self, out: &mut Vec<u8>) {
+        drop(serde_json::to_writer(out, self));
+    }
 }
 
 impl FieldValue for Map<String, Value> {
@@ -197,6 +243,9 @@ impl FieldValue for Map<String, Value> {
     fn write(&self) -> Value {
         Value::Object(self.clone())
     }
+    fn write_json(&self, out: &mut Vec<u8>) {
+        drop(serde_json::to_writer(out, self));
+    }
 }
 
 impl FieldValue for TestingRequirements {
@@ -210,29 +259,43 @@ impl FieldValue for TestingRequirements {
     fn write(&self) -> Value {
         serde_json::json!({"unit": self.unit, "e2e": self.e2e, "visual": self.visual})
     }
+    fn write_json(&self, out: &mut Vec<u8>) {
+        drop(serde_json::to_writer(out, self));
+    }
 }
 
 impl FieldValue for Timestamp {
     const SHAPE: Shape = Shape::Text;
     fn read(value: Value) -> Result<Self, String> {
-        let text = String::read(value)?;
-        text.parse()
-            .map_err(|_| format!("{text:?} is not a time like 2026-01-31T09:30:00Z"))
+        Self::read_text(Some(&String::read(value)?))
     }
     fn write(&self) -> Value {
         Value::String(self.to_string())
+    }
+    fn read_text(text: Option<&str>) -> Result<Self, String> {
+        let text = text.unwrap_or_default();
+        text.parse()
+            .map_err(|_| format!("{text:?} is not a time like 2026-01-31T09:30:00Z"))
+    }
+    fn write_json(&self, out: &mut Vec<u8>) {
+        word_as_json(&self.to_string(), out);
     }
 }
 
 impl FieldValue for Key {
     const SHAPE: Shape = Shape::Text;
     fn read(value: Value) -> Result<Self, String> {
-        String::read(value)?
-            .parse()
-            .map_err(|error: crate::id::BadKey| error.to_string())
+        Self::read_text(Some(&String::read(value)?))
     }
     fn write(&self) -> Value {
         Value::String(self.to_string())
+    }
+    fn read_text(text: Option<&str>) -> Result<Self, String> {
+        let key = text.unwrap_or_default().parse();
+        key.map_err(|error: crate::id::BadKey| error.to_string())
+    }
+    fn write_json(&self, out: &mut Vec<u8>) {
+        word_as_json(&self.to_string(), out);
     }
 }
 
@@ -287,6 +350,22 @@ macro_rules! task_fields {
                     })+
                 }
                 Ok(())
+            }
+
+            /// As `set` with a text, or with null.
+            pub(crate) fn set_text(&mut self, field: Field, text: Option<&str>) -> Result<(), BadValue> {
+                match field {
+                    $(Field::$variant => {
+                        self.$name = FieldValue::read_text(text)
+                            .map_err(|reason| BadValue { field, reason })?;
+                    })+
+                }
+                Ok(())
+            }
+
+            /// Appends what `get` gives as JSON.
+            pub fn write_json(&self, field: Field, out: &mut Vec<u8>) {
+                match field { $(Field::$variant => FieldValue::write_json(&self.$name, out)),+ }
             }
 
             /// Compares one field without going through JSON.
@@ -424,6 +503,9 @@ mod tests {
             assert_eq!(Field::from_name(field.name()), Some(*field));
             copy.set(*field, task.get(*field)).unwrap();
             assert!(copy.same(&task, *field), "{field:?}");
+            let mut json = Vec::new();
+            task.write_json(*field, &mut json);
+            assert_eq!(json, task.get(*field).to_string().into_bytes(), "{field:?}");
         }
         assert_eq!(copy, task);
     }

@@ -299,7 +299,7 @@ pub fn salvage_body(bytes: &[u8]) -> String {
 }
 
 /// The bytes between the `---` lines, and where the body starts.
-fn split(text: &str) -> Result<(Range<usize>, usize), Damage> {
+pub(crate) fn split(text: &str) -> Result<(Range<usize>, usize), Damage> {
     let Some(start) = front_start(text) else {
         let conflict = is_conflict_marker(text.lines().next().unwrap_or_default());
         return Err(if conflict {
@@ -308,16 +308,20 @@ fn split(text: &str) -> Result<(Range<usize>, usize), Damage> {
             Damage::NoFrontmatter
         });
     };
-    let (end, _) = lines(text, start)
-        .find(|(_, line)| is_fence(line))
-        .ok_or(Damage::Unclosed)?;
-    let front = start..end;
-    if let Some((at, _)) = lines(&text[..end], start).find(|(_, line)| is_conflict_marker(line)) {
-        return Err(Damage::ConflictMarker {
+    let mut conflict = None;
+    let end = lines(text, start).find_map(|(at, line)| {
+        if conflict.is_none() && is_conflict_marker(line) {
+            conflict = Some(at);
+        }
+        is_fence(line).then_some(at)
+    });
+    let end = end.ok_or(Damage::Unclosed)?;
+    match conflict {
+        Some(at) => Err(Damage::ConflictMarker {
             line: yaml::line_of(text, at),
-        });
+        }),
+        None => Ok((start..end, yaml::line_after(text, end))),
     }
-    Ok((front, yaml::line_after(text, end)))
 }
 
 /// Where the line after the opening `---` starts.
@@ -330,11 +334,12 @@ fn front_start(text: &str) -> Option<usize> {
 /// The lines from a byte on, each with where it starts and without its line end.
 fn lines(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
     let mut at = from;
-    text[from..].split_inclusive('\n').map(move |line| {
+    std::iter::from_fn(move || {
         let start = at;
-        at += line.len();
+        at = yaml::line_after(text, start);
+        let line = &text[start..at];
         let line = line.strip_suffix('\n').unwrap_or(line);
-        (start, line.strip_suffix('\r').unwrap_or(line))
+        (start < at).then(|| (start, line.strip_suffix('\r').unwrap_or(line)))
     })
 }
 

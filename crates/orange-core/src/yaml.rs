@@ -1,7 +1,7 @@
 //! Reads YAML into a small tree that remembers where every value stood.
 
 mod emit;
-mod simple;
+pub(crate) mod simple;
 
 pub use emit::{emit_block, emit_entry, to_yaml_inline};
 

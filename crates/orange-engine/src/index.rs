@@ -15,7 +15,7 @@ use crate::error::{Code, Error, Result};
 use crate::store::Store;
 use orange_core::id::Key;
 use orange_core::task::Task;
-use rows::{VERSION, create_tables, try_store};
+use rows::{Row, VERSION, create_tables, try_store};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ impl Index {
         let outcome = try_store(
             &mut self.connection.borrow_mut(),
             entries.len(),
-            entries.iter().cloned(),
+            entries.iter().map(Row::of),
             gone,
         );
         if let Err(error) = outcome {

@@ -6,16 +6,18 @@ pub mod journal;
 pub mod lock;
 mod remarks;
 pub mod replace;
+mod survey;
 
 pub use remarks::attention;
 use remarks::mentions;
+pub use survey::Surveyor;
 
 use crate::error::{Code, Error, Result};
+use crate::index::Stamp;
 use crate::index::refresh::stamp_of;
-use crate::index::{Entry, Stamp};
 use orange_core::Timestamp;
 use orange_core::history::History;
-use orange_core::reconcile::{Broken, Folder, Reconciled, as_filed, reconcile};
+use orange_core::reconcile::{Broken, Folder, Reconciled, reconcile};
 use orange_core::task::Task;
 use orange_core::task_file::{MAX_BYTES, TaskFile};
 use std::fs::{self, File};
@@ -178,59 +180,6 @@ impl Store {
         })
     }
 
-    /// What an index needs to know of a folder; reads only, and never fails.
-    pub fn survey(&self, folder: &str) -> Entry {
-        let place = self.place(folder);
-        self.survey_in_order(&place)
-            .unwrap_or_else(|| self.survey_thoroughly(folder))
-    }
-
-    /// The same with a look into the journal, whatever the last command noted.
-    pub fn survey_thoroughly(&self, folder: &str) -> Entry {
-        let place = self.place(folder);
-        let snapshot = match self.read(&place) {
-            Ok(snapshot) => snapshot,
-            Err(error) => return damaged_entry(&place, error.message),
-        };
-        let witness = || lock::read_witness(&place.path);
-        let verdict = snapshot.reconcile(&place, &witness, Timestamp::now(), &mut |_, _| None);
-        match verdict {
-            Ok(truth) => snapshot.entry(&place, truth),
-            Err(broken) => Entry {
-                stamp: snapshot.stamp,
-                read_at: snapshot.read_at,
-                ..damaged_entry(&place, broken.to_string())
-            },
-        }
-    }
-
-    /// The same for a task whose last command left both files in order and that nobody has touched since: the
-    /// journal need not be read to know that it says what the frontmatter says.
-    fn survey_in_order(&self, place: &Place) -> Option<Entry> {
-        let witness = lock::read_witness(&place.path).filter(|witness| witness.front != 0)?;
-        let journal = rustix::fs::lstat(place.journal()).ok()?;
-        if u64::try_from(journal.st_size).ok()? != witness.journal_bytes {
-            return None;
-        }
-        let read_at = nanoseconds(Timestamp::now());
-        let path = place.task_file();
-        let stat = rustix::fs::lstat(&path).ok()?;
-        let file = read_task_file(&path, &stat).ok()?;
-        if mark_of(file.front()) != witness.front {
-            return None;
-        }
-        let task = as_filed(&file, &place.project)?;
-        Some(Entry {
-            folder: place.folder(),
-            attention: None,
-            mentions: mentions(&task, file.body()),
-            damaged: None,
-            task,
-            stamp: Some(stamp_of(&stat)),
-            read_at,
-        })
-    }
-
     /// Lists a task as changing, so that any later process finds it if this one dies.
     pub fn mark(&self, place: &Place) -> Result<()> {
         let folder = self.in_flight();
@@ -361,26 +310,6 @@ impl Snapshot {
     pub fn body(&self) -> &str {
         self.file.as_ref().map_or("", TaskFile::body)
     }
-
-    fn entry(&self, place: &Place, truth: Reconciled) -> Entry {
-        Entry {
-            damaged: truth.broken.map(|broken| broken.to_string()),
-            ..self.entry_of(place, truth.task)
-        }
-    }
-
-    /// What the index keeps of a task whose files are in order.
-    pub(crate) fn entry_of(&self, place: &Place, task: Task) -> Entry {
-        Entry {
-            folder: place.folder(),
-            attention: attention(&self.history),
-            mentions: mentions(&task, self.body()),
-            damaged: None,
-            task,
-            stamp: self.stamp,
-            read_at: self.read_at,
-        }
-    }
 }
 
 /// Names a frontmatter. Never 0.
@@ -407,24 +336,6 @@ fn read_task_file(path: &Path, stat: &rustix::fs::Stat) -> std::result::Result<T
         Ok(bytes) => TaskFile::parse(&bytes).map_err(Broken::File),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Broken::Missing),
         Err(error) => Err(Broken::Unreadable(error.to_string())),
-    }
-}
-
-fn damaged_entry(place: &Place, reason: String) -> Entry {
-    let mut task = Task {
-        id: place.name.replace('/', "-"),
-        project: place.project.clone(),
-        ..Task::default()
-    };
-    task.branch = place.name.clone();
-    Entry {
-        folder: place.folder(),
-        task,
-        damaged: Some(reason),
-        attention: None,
-        mentions: Vec::new(),
-        stamp: None,
-        read_at: 0,
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Entry, Node};
 use std::ops::Range;
 
 /// Longer texts could reach the limits of what the parser allows.
-const LONGEST: usize = 16 * 1024;
+pub(crate) const LONGEST: usize = 16 * 1024;
 
 /// Reads `text[part]`, or says that it is not that simple.
 pub(super) fn read(text: &str, part: Range<usize>) -> Option<Node> {
@@ -52,7 +52,7 @@ pub(super) fn read(text: &str, part: Range<usize>) -> Option<Node> {
 }
 
 /// `key: value` → both; `key:` → an empty value.
-fn split(line: &str) -> Option<(&str, &str)> {
+pub(crate) fn split(line: &str) -> Option<(&str, &str)> {
     let colon = line.bytes().position(|byte| byte == b':')?;
     let (key, rest) = line.split_at(colon);
     let named = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
@@ -114,15 +114,12 @@ fn whole_value(value: &str, at: usize) -> Option<Node> {
             span: at..at + 2,
         });
     }
-    let Some(list) = value
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
-    else {
+    let Some(list) = list_items(value) else {
         return scalar(value, at, false);
     };
     let mut items = Vec::new();
     let mut start = at + 1;
-    for item in list.split(", ").filter(|_| !list.is_empty()) {
+    for item in list {
         items.push(scalar(item, start, true)?);
         start += item.len() + 2;
     }
@@ -133,18 +130,29 @@ fn whole_value(value: &str, at: usize) -> Option<Node> {
     })
 }
 
+/// What stands between the commas of `[a, b]`; None if it is no list.
+pub(crate) fn list_items(value: &str) -> Option<impl Iterator<Item = &str>> {
+    let list = value.strip_prefix('[')?.strip_suffix(']')?;
+    Some(list.split(", ").filter(|_| !list.is_empty()))
+}
+
 fn scalar(value: &str, at: usize, in_list: bool) -> Option<Node> {
-    let span = at..at + value.len();
+    let (text, plain) = scalar_text(value, in_list)?;
+    Some(Node::Scalar {
+        text: text.to_owned(),
+        plain,
+        span: at..at + value.len(),
+    })
+}
+
+/// A scalar's text, and whether it is written without quotes.
+pub(crate) fn scalar_text(value: &str, in_list: bool) -> Option<(&str, bool)> {
     if let Some(quoted) = value.strip_prefix('"') {
         let text = quoted.strip_suffix('"')?;
         let harmless = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'"' && byte != b'\\';
         // A comma inside would have been taken for the list's.
         let simple = text.bytes().all(harmless) && !(in_list && text.contains(','));
-        return simple.then(|| Node::Scalar {
-            text: text.to_owned(),
-            plain: false,
-            span,
-        });
+        return simple.then_some((text, false));
     }
     let bytes = value.as_bytes();
     let opens = bytes
@@ -166,11 +174,7 @@ fn scalar(value: &str, at: usize, in_list: bool) -> Option<Node> {
             || (!in_list && *byte == b':' && inside)
     };
     let simple = opens && !value.ends_with(' ') && bytes.iter().enumerate().all(harmless);
-    simple.then(|| Node::Scalar {
-        text: value.to_owned(),
-        plain: true,
-        span,
-    })
+    simple.then_some((value, true))
 }
 
 #[cfg(test)]

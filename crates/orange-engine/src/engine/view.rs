@@ -44,6 +44,11 @@ pub struct DepsNode {
 
 impl Engine {
     pub fn list(&mut self, filter: &Filter) -> Result<Vec<Listed>> {
+        self.list_as(filter, |rows| rows)
+    }
+
+    /// What `show` makes of the tasks a filter lets through; it may be called twice.
+    pub fn list_as<T>(&mut self, filter: &Filter, show: impl Fn(Vec<Listed>) -> T) -> Result<T> {
         for project in &filter.projects {
             let registry = self.projects()?;
             if crate::projects::named(&registry, project).is_err()
@@ -54,7 +59,7 @@ impl Engine {
                     .unwrap_or_else(|| Error::new(Code::NotFound, "no such project")));
             }
         }
-        self.ask_index(|index, deleted| index.fresh_list(filter, deleted))
+        self.ask_index(|index, deleted| index.fresh_list(filter, deleted, show))
     }
 
     /// The rows of the index as it is.
@@ -63,17 +68,20 @@ impl Engine {
     }
 
     /// Asks the index something for which it has to know what became of deleted tasks.
-    fn ask_index(
+    fn ask_index<T>(
         &mut self,
-        question: impl Fn(&Index, &Deleted<'_>) -> Result<Vec<Listed>>,
-    ) -> Result<Vec<Listed>> {
+        question: impl FnOnce(&Index, &Deleted<'_>) -> Result<T>,
+    ) -> Result<T> {
         self.index()?;
         let engine = &*self;
         let deleted = |project: &str, key: Key| engine.over_in_trash(project, key);
-        match &engine.index {
-            Some(index) => question(index, &deleted),
-            None => Ok(Vec::new()),
-        }
+        let index = engine.index.as_ref().ok_or_else(|| {
+            Error::new(
+                Code::Storage,
+                "the index is not open although it was opened",
+            )
+        })?;
+        question(index, &deleted)
     }
 
     /// One task. Its files are put in order first, if need be and possible.

@@ -79,12 +79,21 @@ impl Index {
         Ok(rows)
     }
 
-    /// The same after a look at every TASK.md, unless that was done a moment ago.
-    pub fn fresh_list(&self, filter: &Filter, deleted: &Deleted<'_>) -> Result<Vec<Listed>> {
+    /// The same after a look at every TASK.md, unless that was done a moment ago. What is made of the rows is
+    /// made during that look, and once more should it find something.
+    pub fn fresh_list<T>(
+        &self,
+        filter: &Filter,
+        deleted: &Deleted<'_>,
+        show: impl Fn(Vec<Listed>) -> T,
+    ) -> Result<T> {
         if self.is_fresh() {
-            return self.list(filter, deleted);
+            return self.list(filter, deleted).map(show);
         }
-        self.refreshed(|connection| known_list(connection, filter, deleted))
+        self.refreshed(|connection| {
+            let (known, rows) = known_list(connection, filter, deleted)?;
+            Ok((known, show(rows)))
+        })
     }
 }
 

@@ -1,9 +1,10 @@
 //! Bringing the index up to date: look at every TASK.md's (mtime, size, inode), re-read what changed.
 
 use super::line::{self, Line};
-use super::rows::try_store;
-use super::{Entry, Index, Stamp, is_damage};
+use super::rows::{Row, try_store};
+use super::{Index, Stamp, is_damage};
 use crate::error::Result;
+use crate::store::Surveyor;
 use rusqlite::Connection;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::collections::HashMap;
@@ -184,26 +185,30 @@ impl Index {
         const BATCH: usize = 64;
         let mut connection = self.connection.borrow_mut();
         let store = &self.store;
-        let survey = |part: &[String]| -> Vec<Entry> {
-            part.iter().map(|folder| store.survey(folder)).collect()
-        };
         if folders.len() < WORTH_A_THREAD {
-            let entries = survey(folders).into_iter();
-            return try_store(&mut connection, folders.len(), entries, gone);
+            let mut surveyor = Surveyor::new(store);
+            let rows = folders
+                .iter()
+                .map(|folder| Row::of(&surveyor.survey(folder)));
+            return try_store(&mut connection, folders.len(), rows, gone);
         }
         std::thread::scope(|scope| {
             let (sender, receiver) = std::sync::mpsc::sync_channel(BATCH);
             for part in folders.chunks(folders.len().div_ceil(2)) {
                 let sender = sender.clone();
                 scope.spawn(move || {
-                    let mut batches = part.chunks(BATCH).map(survey);
+                    let mut surveyor = Surveyor::new(store);
+                    let mut row = |folder: &String| Row::of(&surveyor.survey(folder));
+                    let mut batches = part
+                        .chunks(BATCH)
+                        .map(|batch| batch.iter().map(&mut row).collect::<Vec<Row>>());
                     // Nobody listens any more once writing has failed.
                     batches.try_for_each(|batch| sender.send(batch)).ok();
                 });
             }
             drop(sender);
-            let entries = receiver.into_iter().flatten();
-            try_store(&mut connection, folders.len(), entries, gone)
+            let rows = receiver.into_iter().flatten();
+            try_store(&mut connection, folders.len(), rows, gone)
         })
     }
 }

@@ -4,7 +4,7 @@ use super::{Entry, line};
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
-use serde_json::Value;
+use std::fmt::Write;
 
 /// Raised whenever the tables below change; another number means: rebuild. The fields are part of it,
 /// because [`packed`] knows them by their order only.
@@ -73,6 +73,9 @@ const INDEXES: &[(&str, &str)] = &[
 /// From so many tasks on an empty index is filled without its indexes.
 const WORTH_SORTING: usize = 1000;
 
+/// What filling it may take of memory; about 100,000 tasks.
+const CACHE_KIB: i64 = 128 * 1024;
+
 /// One transaction: another process sees the old tables or the new ones, never none. False when another
 /// process was quicker.
 pub(super) fn create_tables(connection: &mut Connection) -> rusqlite::Result<bool> {
@@ -104,11 +107,11 @@ fn create_indexes(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Writes entries and forgets folders, in one transaction.
+/// Writes rows and forgets folders, in one transaction.
 pub(super) fn try_store(
     connection: &mut Connection,
     count: usize,
-    entries: impl Iterator<Item = Entry>,
+    rows: impl Iterator<Item = Row>,
     gone: &[String],
 ) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -118,16 +121,18 @@ pub(super) fn try_store(
         })?;
     let sorts_later = empty && count >= WORTH_SORTING;
     if sorts_later {
+        // Room for all of it: pages that do not fit are written and read again before the end.
+        transaction.pragma_update(None, "cache_size", -CACHE_KIB)?;
         for (name, _) in INDEXES {
             transaction.execute_batch(&format!("DROP INDEX {name}"))?;
         }
     }
-    forget(&transaction, gone.iter())?;
-    for entry in entries {
+    forget(&transaction, gone.iter().map(String::as_str))?;
+    for row in rows {
         if !empty {
-            forget(&transaction, std::iter::once(&entry.folder))?;
+            forget(&transaction, std::iter::once(row.folder()))?;
         }
-        put(&transaction, &entry)?;
+        put(&transaction, &row)?;
     }
     if sorts_later {
         create_indexes(&transaction)?;
@@ -137,7 +142,7 @@ pub(super) fn try_store(
 
 fn forget<'f>(
     transaction: &Transaction<'_>,
-    folders: impl Iterator<Item = &'f String>,
+    folders: impl Iterator<Item = &'f str>,
 ) -> rusqlite::Result<()> {
     let mut find = transaction.prepare_cached("SELECT number FROM tasks WHERE folder = ?1")?;
     for folder in folders {
@@ -157,44 +162,127 @@ fn forget<'f>(
     Ok(())
 }
 
-/// Adds an entry that is not there yet.
-fn put(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
-    let task = &entry.task;
-    let parent = task
-        .parent
-        .as_deref()
-        .and_then(|parent| read_stored(&task.project, parent));
+/// An entry as it is written. Made by the threads that read; in few pieces, because memory that one thread
+/// takes and another gives back makes both wait.
+pub(super) struct Row {
+    /// What the texts below are parts of.
+    text: String,
+    /// Where each text ends.
+    ends: [usize; TEXTS],
+    key: Option<Key>,
+    parent_key: Option<Key>,
+    line: Vec<u8>,
+    links: Vec<Link>,
+}
+
+type Link = (&'static str, String, Key);
+
+/// Texts of a row, in the order of their columns.
+const TEXTS: usize = 12;
+
+impl Row {
+    pub(super) fn of(entry: &Entry) -> Row {
+        let task = &entry.task;
+        let parent = task.parent.as_deref();
+        let parent = parent.and_then(|parent| read_stored(&task.project, parent));
+        let (parent_project, parent_key) = parent.unzip();
+        let mut text = String::with_capacity(1024);
+        let mut ends = [0; TEXTS];
+        let texts: [&dyn std::fmt::Display; TEXTS - 1] = [
+            &entry.folder,
+            &task.id,
+            &task.project,
+            &task.branch,
+            &task.status,
+            &task.summary,
+            &task.workspace.as_deref().unwrap_or_default(),
+            &task.tmux_session.as_deref().unwrap_or_default(),
+            &parent_project.as_deref().unwrap_or_default(),
+            &task.created_at,
+            &task.updated_at,
+        ];
+        for (end, part) in ends.iter_mut().zip(texts) {
+            // Writing to memory cannot fail.
+            let _ = write!(text, "{part}");
+            *end = text.len();
+        }
+        text.push_str(&packed(task));
+        ends[TEXTS - 1] = text.len();
+        Row {
+            text,
+            ends,
+            key: task.key,
+            parent_key,
+            line: line::write(entry),
+            links: links_of(entry),
+        }
+    }
+
+    fn texts(&self) -> [&str; TEXTS] {
+        let mut start = 0;
+        self.ends.map(|end| {
+            let part = &self.text[start..end];
+            start = end;
+            part
+        })
+    }
+
+    fn folder(&self) -> &str {
+        &self.text[..self.ends[0]]
+    }
+}
+
+/// Adds a row that is not there yet.
+fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
+    let [
+        folder,
+        id,
+        project,
+        branch,
+        status,
+        summary,
+        workspace,
+        session,
+        parent,
+        created,
+        updated,
+        fields,
+    ] = row.texts();
     let number = transaction
         .prepare_cached(
             "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
         )?
         .insert(params![
-            entry.folder,
-            task.id,
-            task.key.map(|key| key.0),
-            task.project,
-            task.branch,
-            task.status.as_str(),
-            task.summary,
-            task.workspace,
-            task.tmux_session,
-            parent.as_ref().map(|(project, _)| project),
-            parent.as_ref().map(|(_, key)| key.0),
-            task.created_at.to_string(),
-            task.updated_at.to_string(),
-            packed(task),
+            folder,
+            id,
+            row.key.map(|key| key.0),
+            project,
+            branch,
+            status,
+            summary,
+            present(workspace),
+            present(session),
+            present(parent),
+            row.parent_key.map(|key| key.0),
+            created,
+            updated,
+            fields,
         ])?;
     transaction
         .prepare_cached("INSERT INTO lines VALUES (?1,?2)")?
-        .execute(params![number, line::write(entry)])?;
+        .execute(params![number, row.line])?;
     let mut insert = transaction.prepare_cached("INSERT INTO links VALUES (?1,?2,?3,?4)")?;
-    for (kind, project, key) in links_of(entry) {
+    for (kind, project, key) in &row.links {
         insert.execute(params![number, kind, project, key.0])?;
     }
     Ok(())
 }
 
-fn links_of(entry: &Entry) -> Vec<(&'static str, String, Key)> {
+fn present(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+fn links_of(entry: &Entry) -> Vec<Link> {
     let task = &entry.task;
     let stored = |kind: &'static str, references: &[String]| {
         references
@@ -224,10 +312,11 @@ fn links_of(entry: &Entry) -> Vec<(&'static str, String, Key)> {
 fn packed(task: &Task) -> String {
     let mut text = Vec::with_capacity(512);
     for field in Field::ALL {
-        match task.get(*field) {
-            Value::Null => {}
-            // JSON has no line end outside of strings, and escapes it inside. Writing to memory cannot fail.
-            value => drop(serde_json::to_writer(&mut text, &value)),
+        let start = text.len();
+        // JSON has no line end outside of strings, and escapes it inside.
+        task.write_json(*field, &mut text);
+        if text.ends_with(b"null") && text.len() == start + 4 {
+            text.truncate(start);
         }
         text.push(b'\n');
     }

@@ -39,7 +39,10 @@ impl Home {
             ..Filter::default()
         };
         self.index.looked.set(None);
-        let rows = self.index.fresh_list(&filter, &|_, _| None).unwrap();
+        let rows = self
+            .index
+            .fresh_list(&filter, &|_, _| None, |rows| rows)
+            .unwrap();
         assert!(
             rows.iter()
                 .all(|row: &Listed| row.fields.is_empty() != with_fields)

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub const LOCK_FILE: &str = ".lock";
 
 /// Every record has this length, so that one positioned write replaces the one before completely.
-const RECORD_LEN: usize = 128;
+pub(super) const RECORD_LEN: usize = 128;
 
 /// Why a task could not be locked.
 #[derive(Debug, thiserror::Error)]
@@ -135,6 +135,11 @@ pub fn read_witness(folder: &Path) -> Option<Witness> {
     Record::read(&file).witness
 }
 
+/// The same for a record that was read already.
+pub(super) fn witness_in(record: &[u8]) -> Option<Witness> {
+    Record::from_bytes(record).witness
+}
+
 fn open(folder: &Path) -> Result<File, LockError> {
     OpenOptions::new()
         .read(true)
@@ -205,7 +210,11 @@ impl Record {
         let Ok(len) = file.read_at(&mut bytes, 0) else {
             return Self::default();
         };
-        std::str::from_utf8(&bytes[..len])
+        Self::from_bytes(&bytes[..len])
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        std::str::from_utf8(bytes)
             .map(Self::parse)
             .unwrap_or_default()
     }
@@ -218,22 +227,24 @@ impl Record {
         else {
             return Self::default();
         };
-        let number = |name: &str| {
-            fields
-                .split(',')
-                .filter_map(|field| field.split_once(':'))
-                .find(|(key, _)| key.trim().trim_matches('"') == name)
-                .and_then(|(_, value)| value.trim().parse::<u64>().ok())
-        };
-        let witness = number("revision").zip(number("journal_bytes"));
-        let front = number("front").unwrap_or(0);
+        let mut found = [None; 4];
+        for (key, value) in fields.split(',').filter_map(|field| field.split_once(':')) {
+            let key = key.trim().trim_matches('"');
+            let names = ["pid", "revision", "journal_bytes", "front"];
+            if let Some(place) = names.iter().position(|name| *name == key) {
+                found[place] = value.trim().parse::<u64>().ok();
+            }
+        }
+        let [pid, revision, journal_bytes, front] = found;
         Self {
-            pid: number("pid").and_then(|pid| u32::try_from(pid).ok()),
-            witness: witness.map(|(revision, journal_bytes)| Witness {
-                revision,
-                journal_bytes,
-                front,
-            }),
+            pid: pid.and_then(|pid| u32::try_from(pid).ok()),
+            witness: revision
+                .zip(journal_bytes)
+                .map(|(revision, journal_bytes)| Witness {
+                    revision,
+                    journal_bytes,
+                    front: front.unwrap_or(0),
+                }),
         }
     }
 

@@ -42,7 +42,8 @@ pub(super) fn mentions(task: &Task, body: &str) -> Vec<(String, Key)> {
     };
     let context = body.get(section.content).unwrap_or_default();
     let mut found: Vec<(String, Key)> = context
-        .split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '-' | ':' | '_'))
+        .match_indices("TASK-")
+        .map(|(at, _)| word_at(context, at))
         .filter_map(|word| match Reference::parse(word.trim_end_matches(':')) {
             Reference::Key(key) => Some((task.project.clone(), key)),
             Reference::ProjectKey(project, key) => Some((project, key)),
@@ -53,4 +54,35 @@ pub(super) fn mentions(task: &Task, body: &str) -> Vec<(String, Key)> {
     found.sort();
     found.dedup();
     found
+}
+
+/// The whole word that has a part at `at`: a key may have its project before it.
+fn word_at(text: &str, at: usize) -> &str {
+    let apart = |letter: char| !letter.is_alphanumeric() && !matches!(letter, '-' | ':' | '_');
+    let (before, after) = text.split_at(at);
+    let start = before.rfind(apart).map_or(0, |gap| {
+        gap + before[gap..].chars().next().map_or(0, char::len_utf8)
+    });
+    let end = after.find(apart).map_or(text.len(), |gap| at + gap);
+    &text[start..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_found_where_they_are_words() {
+        let task = Task {
+            project: "shop".into(),
+            key: Some(Key(1)),
+            ..Task::default()
+        };
+        let body = "## Context\nsee TASK-002,TASK-003: and «api:TASK-004» (TASK-001, xTASK-5, TASK-6x)\nTASK-007\n\
+                    ## Plan\nTASK-009\n";
+        let own = |key: u32| ("shop".to_owned(), Key(key));
+        let other = ("api".to_owned(), Key(4));
+        assert_eq!(mentions(&task, body), [other, own(2), own(3), own(7)]);
+        assert_eq!(mentions(&task, "## Context\nTASK-001\n"), []);
+    }
 }

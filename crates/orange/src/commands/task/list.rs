@@ -82,15 +82,18 @@ pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
         with_fields: session.json,
         projects,
     };
-    let rows = session.engine.list(&filter)?;
-    if session.json {
-        // The rows are JSON already; building values of thousands of them would only cost time.
-        crate::output::print(&as_json(&rows));
-        return Ok(());
-    }
-    session.finish(|| serde_json::Value::Null, || as_text(&rows, &filter));
-    // The process ends here: giving back thousands of small pieces of memory one by one only takes time.
-    std::mem::forget(rows);
+    let json = session.json;
+    let text = session.engine.list_as(&filter, |rows| {
+        let text = match json {
+            // The rows are JSON already; building values of thousands of them would only cost time.
+            true => as_json(&rows),
+            false => as_text(&rows, &filter),
+        };
+        // The process ends soon: giving back thousands of small pieces of memory one by one only takes time.
+        std::mem::forget(rows);
+        text
+    })?;
+    crate::output::print(&text);
     Ok(())
 }
 
