@@ -1,8 +1,12 @@
 //! The only file that starts git. Every call pins locale, prompts and the repository it speaks of.
 
 use crate::error::{Code, Error, Result, plain};
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Variables that would make git speak of another repository (set inside hooks, for instance).
 const REDIRECTING: &[&str] = &[
@@ -16,35 +20,256 @@ const REDIRECTING: &[&str] = &[
     "GIT_PREFIX",
 ];
 
-fn run(folder: Option<&Path>, arguments: &[&str]) -> Result<Output> {
-    let mut command = Command::new("git");
-    if let Some(folder) = folder {
-        command.arg("-C").arg(folder);
-    }
-    for variable in REDIRECTING {
-        command.env_remove(variable);
-    }
-    command
-        .args(["-c", "core.quotepath=off"])
-        .args(arguments)
-        .env("LC_ALL", "C")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .stdin(Stdio::null());
-    command.output().map_err(|error| {
-        Error::new(Code::Failed, format!("cannot start git: {}", plain(&error)))
-            .hint("install git 2.39 or newer and make sure it is on PATH")
-    })
+/// What a slot of the pool is worked on with: nothing of the user's that could fail, wait or start something.
+/// The repository's own hooks are off.
+const QUIET: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "advice.detachedHead=false",
+    "submodule.recurse=false",
+    "commit.gpgSign=false",
+];
+
+/// One call of git about a folder.
+pub(crate) struct Git {
+    command: Command,
+    input: Option<Vec<u8>>,
+    patience: Option<Duration>,
 }
 
-/// Runs git and gives its first line, or None when it says no.
-fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
-    let output = run(Some(folder), arguments)?;
-    if !output.status.success() {
-        return Ok(None);
+/// What git said.
+pub(crate) struct Said {
+    pub(crate) success: bool,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Git {
+    pub(crate) fn at(folder: &Path) -> Git {
+        let mut git = Git::anywhere();
+        git.command.arg("-C").arg(folder);
+        git
     }
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned()))
+
+    fn anywhere() -> Git {
+        let mut command = Command::new("git");
+        for variable in REDIRECTING {
+            command.env_remove(variable);
+        }
+        command
+            .args(["-c", "core.quotepath=off"])
+            .env("LC_ALL", "C")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_OPTIONAL_LOCKS", "0");
+        Git {
+            command,
+            input: None,
+            patience: None,
+        }
+    }
+
+    /// For a slot of the pool: git never looks for a repository above the slot, should the slot's own link to
+    /// its repository be gone, and starts none of the repository's hooks.
+    pub(crate) fn in_slot(slot: &Path) -> Git {
+        let mut git = Git::at(slot).quiet();
+        if let Some(above) = slot.parent() {
+            git = git.env("GIT_CEILING_DIRECTORIES", above);
+        }
+        git
+    }
+
+    pub(crate) fn quiet(mut self) -> Git {
+        for setting in QUIET {
+            self.command.args(["-c", setting]);
+        }
+        self
+    }
+
+    /// A setting for this call alone. Before any argument.
+    pub(crate) fn setting(mut self, setting: impl AsRef<OsStr>) -> Git {
+        self.command.arg("-c").arg(setting);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Git {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Git {
+        self.command.arg(argument);
+        self
+    }
+
+    pub(crate) fn args(mut self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Git {
+        self.command.args(arguments);
+        self
+    }
+
+    /// What git reads from its standard input.
+    pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Git {
+        self.input = Some(bytes.into());
+        self
+    }
+
+    /// Ends git, and what it started, when it takes longer.
+    pub(crate) fn patience(mut self, patience: Duration) -> Git {
+        self.patience = Some(patience);
+        self
+    }
+
+    /// Runs it, whatever it answers.
+    pub(crate) fn run(mut self) -> Result<Said> {
+        if self.patience.is_some() {
+            self.command.process_group(0);
+        }
+        let stdin = match self.input {
+            Some(_) => Stdio::piped(),
+            None => Stdio::null(),
+        };
+        self.command
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = self.command.spawn().map_err(|error| cannot_start(&error))?;
+        let writer = self.input.zip(child.stdin.take()).map(|(bytes, mut pipe)| {
+            std::thread::spawn(move || {
+                // Git may stop reading early; what it answers says whether that is bad.
+                let _ = pipe.write_all(&bytes);
+            })
+        });
+        let watch = self
+            .patience
+            .map(|patience| Watch::over(child.id(), patience));
+        let output = child
+            .wait_with_output()
+            .map_err(|error| cannot_start(&error))?;
+        if let Some(writer) = writer {
+            let _ = writer.join();
+        }
+        let timed_out = watch.is_some_and(Watch::end);
+        let mut stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        if timed_out {
+            stderr.push_str("it took too long and was stopped");
+        }
+        Ok(Said {
+            success: output.status.success(),
+            stdout: output.stdout,
+            stderr,
+        })
+    }
+
+    /// Runs it and gives its output without the last line end, or None when it says no.
+    pub(crate) fn ask(self) -> Result<Option<String>> {
+        let said = self.run()?;
+        Ok(said.success.then(|| said.text()))
+    }
+
+    /// Runs it and gives its output without the last line end; git's own words are the error when it fails.
+    pub(crate) fn text(self) -> Result<String> {
+        let words = spoken(&self.command);
+        let said = self.run()?;
+        match said.success {
+            true => Ok(said.text()),
+            false => Err(said.error(&words)),
+        }
+    }
+}
+
+impl Said {
+    pub(crate) fn text(&self) -> String {
+        let text = String::from_utf8_lossy(&self.stdout);
+        text.trim_end_matches(['\n', '\r']).to_owned()
+    }
+
+    /// The parts of an output that `-z` separates by NUL.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &OsStr> {
+        use std::os::unix::ffi::OsStrExt;
+        self.stdout
+            .split(|byte| *byte == 0)
+            .filter(|part| !part.is_empty())
+            .map(OsStr::from_bytes)
+    }
+
+    /// An error with git's own words.
+    pub(crate) fn error(&self, command: &str) -> Error {
+        let mut lines = self
+            .stderr
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty());
+        let fatal = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:");
+        let first = lines.clone().find(fatal).or_else(|| lines.next_back());
+        let said = first.unwrap_or("it said nothing");
+        let said = said
+            .trim_start_matches("fatal: ")
+            .trim_start_matches("error: ");
+        Error::new(Code::Failed, format!("{command}: {said}"))
+    }
+}
+
+/// `git worktree add`: what a message calls a command.
+fn spoken(command: &Command) -> String {
+    let mut words = vec!["git".to_owned()];
+    let mut arguments = command.get_args();
+    while let Some(word) = arguments.next() {
+        if word == "-C" || word == "-c" {
+            arguments.next();
+            continue;
+        }
+        let word = word.to_string_lossy();
+        if word.starts_with('-') || words.len() > 2 {
+            break;
+        }
+        words.push(word.into_owned());
+    }
+    words.join(" ")
+}
+
+fn cannot_start(error: &std::io::Error) -> Error {
+    Error::new(Code::Failed, format!("cannot start git: {}", plain(error)))
+        .hint("install git 2.39 or newer and make sure it is on PATH")
+}
+
+/// Kills a process group that takes too long.
+struct Watch {
+    done: std::sync::mpsc::Sender<()>,
+    thread: std::thread::JoinHandle<bool>,
+}
+
+impl Watch {
+    fn over(child: u32, patience: Duration) -> Watch {
+        let (done, waits) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let timed_out = waits.recv_timeout(patience).is_err();
+            let group = i32::try_from(child)
+                .ok()
+                .and_then(rustix::process::Pid::from_raw);
+            if let (true, Some(group)) = (timed_out, group) {
+                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+            }
+            timed_out
+        });
+        Watch { done, thread }
+    }
+
+    /// True if it had to be killed.
+    fn end(self) -> bool {
+        let _ = self.done.send(());
+        self.thread.join().unwrap_or(false)
+    }
+}
+
+fn run(folder: Option<&Path>, arguments: &[&str]) -> Result<Said> {
+    let git = folder.map_or_else(Git::anywhere, Git::at);
+    git.args(arguments).run()
+}
+
+/// Runs git and gives its output, or None when it says no.
+fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
+    Git::at(folder).args(arguments).ask()
 }
 
 /// The main work tree (or bare repository) that a folder belongs to; None outside of any.
@@ -53,10 +278,10 @@ pub fn repository_of(folder: &Path) -> Result<Option<PathBuf>> {
         Some(folder),
         &["rev-parse", "--path-format=absolute", "--git-common-dir"],
     )?;
-    if !output.status.success() {
-        return no_repository(folder, &String::from_utf8_lossy(&output.stderr));
+    if !output.success {
+        return no_repository(folder, &output.stderr);
     }
-    let common = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n'));
+    let common = PathBuf::from(output.text());
     if ask(folder, &["rev-parse", "--is-bare-repository"])?.as_deref() == Some("true") {
         return Ok(Some(common));
     }
@@ -117,8 +342,7 @@ pub fn valid_branch_name(name: &str) -> Result<bool> {
     }
     let output = run(None, &["check-ref-format", "--branch", name])?;
     // Git also accepts shorthands such as `@{-1}` here, and prints the branch they stand for.
-    let meant = String::from_utf8_lossy(&output.stdout);
-    Ok(output.status.success() && meant.trim_end_matches('\n') == name)
+    Ok(output.success && output.text() == name)
 }
 
 pub fn branch_exists(repository: &Path, branch: &str) -> Result<bool> {
@@ -162,8 +386,7 @@ pub fn is_ancestor(repository: &Path, commit: &str, of: &str) -> Result<bool> {
         Some(repository),
         &["merge-base", "--is-ancestor", commit, of],
     )?
-    .status
-    .success())
+    .success)
 }
 
 /// What is changed and not committed in a worktree, a line each.
