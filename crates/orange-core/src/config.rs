@@ -1,12 +1,25 @@
-//! config.yaml: the user's settings, with their defaults.
+//! config.yaml: the user's settings, with their defaults. A repository's `.orange/config.yaml` is read the same way.
 
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use crate::choice;
 use crate::yaml::{self, Node};
+use std::time::Duration;
+use values::{above_zero, days, leaves, lines_of_text, scalar, several_commands, time_span};
+
+/// What a setup or teardown command may take unless somebody says otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Settings. A missing file, or a missing key, means the default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     pub review: ReviewConfig,
     pub git: GitConfig,
+    pub workspace: WorkspaceConfig,
+    pub rescue: RescueConfig,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +32,38 @@ pub struct ReviewConfig {
 pub struct GitConfig {
     /// How a branch is named after a summary.
     pub branch_template: String,
+    /// When the remote is asked for news.
+    pub fetch: Fetch,
+}
+
+choice! {
+    /// When the remote is asked for news.
+    pub enum Fetch ("time to fetch") {
+        /// Before a workspace is made ready; waited for, but not for long.
+        Create = "create",
+        /// Meanwhile; the workspace starts from what is known.
+        Background = "background",
+        Never = "never",
+    }
+}
+
+/// What a workspace gets besides the checkout. A repository may say this too, in `.orange/config.yaml`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkspaceConfig {
+    /// Patterns, as in .gitignore, of ignored files that are copied from the user's checkout.
+    pub copy: Vec<String>,
+    /// Commands that make a workspace ready.
+    pub setup: Vec<String>,
+    /// Commands that run before it is given back.
+    pub teardown: Vec<String>,
+    /// How long each command may take, if said.
+    pub timeout: Option<Duration>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RescueConfig {
+    /// How long rescued work is kept.
+    pub keep_days: u32,
 }
 
 impl Default for Config {
@@ -27,7 +72,10 @@ impl Default for Config {
             review: ReviewConfig { max_rounds: 2 },
             git: GitConfig {
                 branch_template: "orange/{key}-{slug}".into(),
+                fetch: Fetch::Create,
             },
+            workspace: WorkspaceConfig::default(),
+            rescue: RescueConfig { keep_days: 30 },
         }
     }
 }
@@ -41,124 +89,102 @@ pub struct ConfigError {
 }
 
 /// The names that mean something, for the message about one that does not.
-const KNOWN: &[&str] = &["review.max_rounds", "git.branch_template"];
+const KNOWN: &[&str] = &[
+    "review.max_rounds",
+    "git.branch_template",
+    "git.fetch",
+    "workspace.copy",
+    "workspace.setup",
+    "workspace.teardown",
+    "workspace.timeout",
+    "rescue.keep_days",
+];
 
 impl Config {
     /// Reads settings; the second value lists keys that mean nothing here (a newer program may know them).
     pub fn parse(text: &str) -> Result<(Config, Vec<String>), ConfigError> {
         let mut config = Config::default();
-        let mut unknown = Vec::new();
-        let root = yaml::read(text, 0..text.len()).map_err(|error| ConfigError {
-            line: None,
-            reason: error.to_string(),
-        })?;
-        let Some(root) = root else {
-            return Ok((config, unknown));
-        };
-        for (path, node) in leaves(&root)? {
-            let line = Some(yaml::line_of(text, node.span().start));
-            match path.as_str() {
-                "review.max_rounds" => {
-                    config.review.max_rounds = whole_number(node)
-                        .filter(|rounds| *rounds > 0)
-                        .ok_or_else(|| ConfigError {
-                            line,
-                            reason: format!("{path} must be a whole number above 0"),
-                        })?;
-                }
-                "git.branch_template" => {
-                    let template = scalar(node).ok_or_else(|| ConfigError {
-                        line,
-                        reason: format!("{path} must be text"),
-                    })?;
-                    // Tried here, so that a mistake is found when it is made.
-                    crate::naming::branch_from_template(
-                        template, "TASK-001", "slug", "id", "project",
-                    )
-                    .map_err(|error| ConfigError {
-                        line,
-                        reason: format!("{path}: {error}"),
-                    })?;
-                    config.git.branch_template = template.to_owned();
-                }
-                _ => unknown.push(path),
-            }
-        }
+        let unknown = each_setting(text, |path, node| config.set(path, node))?;
         Ok((config, unknown))
     }
 
     pub fn known_keys() -> &'static [&'static str] {
         KNOWN
     }
-}
 
-/// `section.key` and its value, for every entry of every section.
-fn leaves(root: &Node) -> Result<Vec<(String, &Node)>, ConfigError> {
-    let sections = match root {
-        Node::Mapping { entries, .. } => entries,
-        Node::Scalar { .. } | Node::Sequence { .. } => {
-            return Err(ConfigError {
-                line: None,
-                reason: "expected sections like `review:` with settings below them".into(),
-            });
-        }
-    };
-    let mut found = Vec::new();
-    for section in sections {
-        match &section.value {
-            Node::Mapping { entries, .. } => found.extend(
-                entries
-                    .iter()
-                    .map(|entry| (format!("{}.{}", section.key, entry.key), &entry.value)),
-            ),
-            Node::Scalar { .. } | Node::Sequence { .. } => {
-                found.push((section.key.clone(), &section.value));
+    /// False if the setting means nothing; an error is why its value cannot be used.
+    fn set(&mut self, path: &str, node: &Node) -> Result<bool, String> {
+        match path {
+            "review.max_rounds" => self.review.max_rounds = above_zero(node)?,
+            "rescue.keep_days" => self.rescue.keep_days = days(node)?,
+            "git.branch_template" => {
+                let template = scalar(node).ok_or("must be text")?;
+                // Tried here, so that a mistake is found when it is made.
+                crate::naming::branch_from_template(template, "TASK-001", "slug", "id", "project")
+                    .map_err(|error| format!(": {error}"))?;
+                self.git.branch_template = template.to_owned();
             }
+            "git.fetch" => {
+                let word = scalar(node).unwrap_or_default();
+                self.git.fetch = word
+                    .parse()
+                    .map_err(|_| format!("must be one of: {}", Fetch::WORDS.join(", ")))?;
+            }
+            _ => return self.workspace.set(path, node),
+        }
+        Ok(true)
+    }
+}
+
+impl WorkspaceConfig {
+    /// Reads a repository's own settings. Whatever is not about workspaces is listed as meaning nothing.
+    pub fn parse(text: &str) -> Result<(WorkspaceConfig, Vec<String>), ConfigError> {
+        let mut config = WorkspaceConfig::default();
+        let unknown = each_setting(text, |path, node| config.set(path, node))?;
+        Ok((config, unknown))
+    }
+
+    pub fn known_keys() -> impl Iterator<Item = &'static str> {
+        let about_workspaces = |key: &&str| key.starts_with("workspace.");
+        KNOWN.iter().copied().filter(about_workspaces)
+    }
+
+    fn set(&mut self, path: &str, node: &Node) -> Result<bool, String> {
+        match path {
+            "workspace.copy" => self.copy = lines_of_text(node)?,
+            "workspace.setup" => self.setup = several_commands(node)?,
+            "workspace.teardown" => self.teardown = several_commands(node)?,
+            "workspace.timeout" => self.timeout = Some(time_span(node)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// Gives every setting of a text to `set`; lists those it does not know.
+fn each_setting(
+    text: &str,
+    mut set: impl FnMut(&str, &Node) -> Result<bool, String>,
+) -> Result<Vec<String>, ConfigError> {
+    let mut unknown = Vec::new();
+    let root = yaml::read(text, 0..text.len()).map_err(|error| ConfigError {
+        line: None,
+        reason: error.to_string(),
+    })?;
+    let Some(root) = root else {
+        return Ok(unknown);
+    };
+    for (path, node) in leaves(&root)? {
+        let known = set(&path, node).map_err(|problem| ConfigError {
+            line: Some(yaml::line_of(text, node.span().start)),
+            reason: match problem.strip_prefix(':') {
+                Some(detail) => format!("{path}:{detail}"),
+                None => format!("{path} {problem}"),
+            },
+        })?;
+        if !known {
+            unknown.push(path);
         }
     }
-    Ok(found)
-}
-
-fn scalar(node: &Node) -> Option<&str> {
-    match node {
-        Node::Scalar { text, .. } => Some(text),
-        Node::Sequence { .. } | Node::Mapping { .. } => None,
-    }
-}
-
-fn whole_number(node: &Node) -> Option<u32> {
-    scalar(node)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_empty_file_is_the_defaults() {
-        assert_eq!(Config::parse("").unwrap(), (Config::default(), vec![]));
-        assert_eq!(Config::parse("# nothing\n").unwrap().0, Config::default());
-    }
-
-    #[test]
-    fn settings_are_read_and_strange_ones_listed() {
-        let (config, unknown) = Config::parse(
-            "review:\n  max_rounds: 3\ngit:\n  branch_template: work/{slug}\n  colour: red\nhats: 1\n",
-        )
-        .unwrap();
-        assert_eq!(config.review.max_rounds, 3);
-        assert_eq!(config.git.branch_template, "work/{slug}");
-        assert_eq!(unknown, ["git.colour", "hats"]);
-    }
-
-    #[test]
-    fn a_bad_value_is_named_with_its_line() {
-        let error = Config::parse("review:\n  max_rounds: many\n").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "config.yaml, line 2: review.max_rounds must be a whole number above 0"
-        );
-        let error = Config::parse("git:\n  branch_template: x/{nme}\n").unwrap_err();
-        assert!(error.to_string().contains("nme"), "{error}");
-    }
+    Ok(unknown)
 }

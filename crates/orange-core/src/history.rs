@@ -392,6 +392,7 @@ impl History {
             opening,
             hooks,
             finished,
+            superseded: later.iter().any(Event::is_whole),
         })
     }
 }
@@ -416,6 +417,8 @@ pub struct TransitionState<'a> {
     pub opening: &'a Event,
     pub hooks: Vec<HookState>,
     pub finished: bool,
+    /// The journal lost its end after it: nobody knows how far the task has come since.
+    pub superseded: bool,
 }
 
 #[cfg(test)]

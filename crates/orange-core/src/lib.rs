@@ -19,4 +19,4 @@ pub mod workflow;
 pub mod yaml;
 
 /// A point in time as it stands in files: RFC 3339, UTC.
-pub use jiff::Timestamp;
+pub use jiff::{SignedDuration, Timestamp};

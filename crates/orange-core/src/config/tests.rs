@@ -1,0 +1,138 @@
+//! What config.yaml may say, and what is said about mistakes in it (`#[cfg(test)]`).
+
+use super::*;
+
+#[test]
+fn an_empty_file_is_the_defaults() {
+    assert_eq!(Config::parse("").unwrap(), (Config::default(), vec![]));
+    assert_eq!(Config::parse("# nothing\n").unwrap().0, Config::default());
+    // All settings of a section commented out.
+    let (config, unknown) = Config::parse("workspace:\n#  setup: make\ngit:\n").unwrap();
+    assert_eq!((config, unknown.len()), (Config::default(), 0));
+}
+
+#[test]
+fn settings_are_read_and_strange_ones_listed() {
+    let (config, unknown) = Config::parse(
+        "review:\n  max_rounds: 3\ngit:\n  branch_template: work/{slug}\n  colour: red\nhats: 1\n",
+    )
+    .unwrap();
+    assert_eq!(config.review.max_rounds, 3);
+    assert_eq!(config.git.branch_template, "work/{slug}");
+    assert_eq!(unknown, ["git.colour", "hats"]);
+}
+
+#[test]
+fn a_bad_value_is_named_with_its_line() {
+    let error = Config::parse("review:\n  max_rounds: many\n").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "config.yaml, line 2: review.max_rounds must be a whole number above 0"
+    );
+    let error = Config::parse("git:\n  branch_template: x/{nme}\n").unwrap_err();
+    assert!(error.to_string().contains("nme"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("config.yaml, line 2: git.branch_template: ")
+    );
+}
+
+#[test]
+fn what_a_workspace_gets() {
+    let text = "workspace:\n  copy: [.env, 'config/*.local', node_modules/]\n  setup: make ready\n  \
+                teardown:\n    - make clean\n    - |\n      echo one\n      echo two\n  timeout: 10m\n\
+                git:\n  fetch: background\nrescue:\n  keep_days: 7\n";
+    let (config, unknown) = Config::parse(text).unwrap();
+    assert_eq!(unknown, [""; 0]);
+    assert_eq!(
+        config.workspace.copy,
+        [".env", "config/*.local", "node_modules/"]
+    );
+    assert_eq!(config.workspace.setup, ["make ready"]);
+    assert_eq!(
+        config.workspace.teardown,
+        ["make clean", "echo one\necho two"]
+    );
+    assert_eq!(config.workspace.timeout, Some(Duration::from_secs(600)));
+    assert_eq!(config.git.fetch, Fetch::Background);
+    assert_eq!(config.rescue.keep_days, 7);
+    let (config, _) = Config::parse("workspace:\n  copy:\n  setup: []\n").unwrap();
+    assert_eq!(config.workspace, WorkspaceConfig::default());
+}
+
+#[test]
+fn a_repository_speaks_of_workspaces_only() {
+    let text = "workspace:\n  setup: [make]\n  shape: round\nreview:\n  max_rounds: many\ntest:\n  command: x\n";
+    let (config, unknown) = WorkspaceConfig::parse(text).unwrap();
+    assert_eq!(config.setup, ["make"]);
+    assert_eq!(
+        unknown,
+        ["workspace.shape", "review.max_rounds", "test.command"]
+    );
+}
+
+#[test]
+fn times() {
+    let time = |text: &str| {
+        let parsed = WorkspaceConfig::parse(&format!("workspace:\n  timeout: {text}\n"));
+        parsed.map(|(config, _)| config.timeout.unwrap().as_secs())
+    };
+    assert_eq!(time("90"), Ok(90));
+    assert_eq!(time("90s"), Ok(90));
+    assert_eq!(time("2h"), Ok(7200));
+    assert_eq!(time("'10 m'"), Ok(600));
+    for wrong in [
+        "0",
+        "0m",
+        "m",
+        "-1",
+        "1.5",
+        "10d",
+        "soon",
+        "[1]",
+        "99999999h",
+        "''",
+        "5µ",
+    ] {
+        let error = time(wrong).unwrap_err();
+        assert_eq!(error.line, Some(2), "{wrong}");
+        assert!(
+            error
+                .reason
+                .starts_with("workspace.timeout must be a time above 0")
+        );
+    }
+}
+
+#[test]
+fn what_cannot_run_or_match_is_refused() {
+    let refused = |text: &str| {
+        let error = Config::parse(text).unwrap_err();
+        (error.line, error.reason)
+    };
+    for commands in ["{a: b}", "[[a]]", "''", "[make, ' ']", "\"a\\0b\""] {
+        let (line, reason) = refused(&format!("# why\nworkspace:\n  setup: {commands}\n"));
+        assert_eq!(line, Some(3), "{commands}");
+        assert!(reason.starts_with("workspace.setup must be a command or a list of commands"));
+    }
+    for patterns in ["{a: b}", "[[a]]", "\"a\\nb\"", "['']"] {
+        let (line, reason) = refused(&format!("workspace:\n  copy: {patterns}\n"));
+        assert_eq!(line, Some(2), "{patterns}");
+        assert!(reason.starts_with("workspace.copy must be a list of patterns"));
+    }
+    assert_eq!(
+        refused("git:\n  fetch: sometimes\n"),
+        (
+            Some(2),
+            "git.fetch must be one of: create, background, never".into()
+        )
+    );
+    assert_eq!(
+        refused("rescue:\n  keep_days: 0\n"),
+        (
+            Some(2),
+            "rescue.keep_days must be a whole number of days above 0".into()
+        )
+    );
+}

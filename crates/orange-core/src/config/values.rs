@@ -1,0 +1,126 @@
+//! The values of settings: what a YAML node means as a number, a time, a list. Errors say what it must be.
+
+use super::{ConfigError, KNOWN};
+use crate::yaml::Node;
+use std::time::Duration;
+
+/// `section.key` and its value, for every entry of every section.
+pub(super) fn leaves(root: &Node) -> Result<Vec<(String, &Node)>, ConfigError> {
+    let sections = match root {
+        Node::Mapping { entries, .. } => entries,
+        Node::Scalar { .. } | Node::Sequence { .. } => {
+            return Err(ConfigError {
+                line: None,
+                reason: "expected sections like `review:` with settings below them".into(),
+            });
+        }
+    };
+    let mut found = Vec::new();
+    for section in sections {
+        match &section.value {
+            Node::Mapping { entries, .. } => found.extend(
+                entries
+                    .iter()
+                    .map(|entry| (format!("{}.{}", section.key, entry.key), &entry.value)),
+            ),
+            // Every setting of the section is commented out.
+            empty if is_empty(empty) && is_section(&section.key) => {}
+            Node::Scalar { .. } | Node::Sequence { .. } => {
+                found.push((section.key.clone(), &section.value));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_section(name: &str) -> bool {
+    KNOWN.iter().any(|known| {
+        known
+            .split_once('.')
+            .is_some_and(|(section, _)| section == name)
+    })
+}
+
+fn is_empty(node: &Node) -> bool {
+    matches!(node, Node::Scalar { text, plain: true, .. } if matches!(text.as_str(), "" | "~" | "null"))
+}
+
+pub(super) fn scalar(node: &Node) -> Option<&str> {
+    match node {
+        Node::Scalar { text, .. } => Some(text),
+        Node::Sequence { .. } | Node::Mapping { .. } => None,
+    }
+}
+
+pub(super) fn above_zero(node: &Node) -> Result<u32, String> {
+    let number = scalar(node).and_then(|text| text.parse().ok());
+    number
+        .filter(|number| *number > 0)
+        .ok_or_else(|| "must be a whole number above 0".to_owned())
+}
+
+pub(super) fn days(node: &Node) -> Result<u32, String> {
+    let days = scalar(node).map(|text| text.strip_suffix('d').unwrap_or(text));
+    let number = days.and_then(|text| text.parse().ok());
+    number
+        .filter(|number| *number > 0)
+        .ok_or_else(|| "must be a whole number of days above 0".to_owned())
+}
+
+/// Seconds, or a number with `s`, `m` or `h` behind it.
+pub(super) fn time_span(node: &Node) -> Result<Duration, String> {
+    let seconds = scalar(node).and_then(|text| {
+        let (number, factor) = match text.char_indices().next_back()? {
+            (at, 's') => (text.get(..at)?, 1),
+            (at, 'm') => (text.get(..at)?, 60),
+            (at, 'h') => (text.get(..at)?, 60 * 60),
+            _ => (text, 1),
+        };
+        number.trim_end().parse::<u32>().ok()?.checked_mul(factor)
+    });
+    seconds
+        .filter(|seconds| *seconds > 0)
+        .map(|seconds| Duration::from_secs(seconds.into()))
+        .ok_or_else(|| "must be a time above 0: seconds, or such as 90s, 10m, 1h".to_owned())
+}
+
+/// A command, or a list of them. The last line end of a block of text is not part of the command.
+pub(super) fn several_commands(node: &Node) -> Result<Vec<String>, String> {
+    let wanted = "must be a command or a list of commands";
+    let commands = texts(node).ok_or(wanted)?;
+    commands
+        .into_iter()
+        .map(|command| {
+            let command = command.trim();
+            match command.is_empty() || command.contains('\0') {
+                true => Err(format!(
+                    "{wanted}; an empty one, or one with a NUL in it, cannot run"
+                )),
+                false => Ok(command.to_owned()),
+            }
+        })
+        .collect()
+}
+
+/// A pattern, or a list of them.
+pub(super) fn lines_of_text(node: &Node) -> Result<Vec<String>, String> {
+    let wanted = "must be a list of patterns, as in .gitignore";
+    let patterns = texts(node).ok_or(wanted)?;
+    match patterns
+        .iter()
+        .any(|pattern| pattern.is_empty() || pattern.contains(['\n', '\r', '\0']))
+    {
+        true => Err(format!("{wanted}; each of them is one line")),
+        false => Ok(patterns.into_iter().map(str::to_owned).collect()),
+    }
+}
+
+/// One text or several; nothing at all is an empty list.
+fn texts(node: &Node) -> Option<Vec<&str>> {
+    match node {
+        empty if is_empty(empty) => Some(Vec::new()),
+        Node::Scalar { text, .. } => Some(vec![text]),
+        Node::Sequence { items, .. } => items.iter().map(scalar).collect(),
+        Node::Mapping { .. } => None,
+    }
+}
