@@ -1,5 +1,7 @@
-//! orange.db: the truth for what has no file of its own. Today: the counter of task keys.
+//! orange.db: the truth for what has no file of its own. Today: the counter of task keys, and consents.
 //! Versioned migrations, a copy before each, a backup once a day.
+
+mod consents;
 
 use crate::error::{Code, Error, Result};
 use crate::index::is_damage;
@@ -10,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// Each entry takes the schema one version further. Never edit one that has shipped.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
 CREATE TABLE key_counters (
     project  TEXT PRIMARY KEY,
     last_key INTEGER NOT NULL
@@ -22,7 +25,17 @@ CREATE TABLE reserved_keys (
     key     INTEGER NOT NULL,
     PRIMARY KEY (project, task_id)
 ) WITHOUT ROWID;
-"];
+",
+    "
+-- Commands of a repository that its user agreed to, as a SHA-256 over all of them.
+CREATE TABLE consents (
+    project    TEXT NOT NULL,
+    hash       TEXT NOT NULL,
+    granted_at TEXT NOT NULL,
+    PRIMARY KEY (project, hash)
+) WITHOUT ROWID;
+",
+];
 
 const BACKUP_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 

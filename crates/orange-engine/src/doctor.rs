@@ -1,5 +1,8 @@
 //! `doctor`: what is wrong with tasks and databases, what a repair would do, and doing it.
 
+mod repositories;
+mod workspaces;
+
 use crate::database::{self, Database};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
@@ -89,10 +92,12 @@ impl Engine {
         }
         self.check_config(&mut report);
         self.check_projects(&mut report, repair);
+        self.check_repositories(&mut report);
         self.check_database(&mut report, repair);
         self.check_index(&mut report, repair)?;
         self.check_tasks(&mut report, repair)?;
         self.check_links(&mut report)?;
+        self.check_workspaces(&mut report, repair)?;
         self.check_leftovers(&mut report, repair);
         Ok(report)
     }

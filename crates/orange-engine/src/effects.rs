@@ -1,16 +1,116 @@
-//! Carrying out hooks. Nothing here starts agents or touches worktrees yet: such a hook is journalled as
-//! not carried out and stays so, because running it later could act on a task that has moved on.
+//! Carrying out hooks. What starts agents is journalled as not carried out and stays so, because running it
+//! later could act on a task that has moved on.
 
-use orange_core::Timestamp;
+use crate::engine::Engine;
+use crate::locked::LockedTask;
+use crate::workspaces::{Acquired, Lease, Released};
 use orange_core::history::{Event, EventType};
+use orange_core::machine;
+use orange_core::task::Field;
+use orange_core::workflow::Hook;
+use serde_json::Value;
 
 /// Why a hook of this version's table was left alone.
-const NOT_YET: &str = "this version of orange starts no agents and touches no worktrees";
+const NOT_YET: &str = "this version of orange starts no agents";
+
+/// Why a hook is not carried out any more.
+const SUPERSEDED: &str = "the journal lost its end; the task may have moved on since";
+
+/// Does the hook reach beyond the task's own files?
+pub(crate) fn acts(hook: &str) -> bool {
+    [Hook::AcquireWorkspace, Hook::ReleaseWorkspace]
+        .iter()
+        .any(|known| known.name() == hook)
+}
 
 /// Carries out one hook of a transition and says what became of it.
-pub(crate) fn carry_out(hook: &str, transition: &str, now: Timestamp) -> Event {
-    let mut event = Event::new(EventType::HookSkipped, now).because(NOT_YET);
+pub(crate) fn carry_out(engine: &mut Engine, locked: &LockedTask, hook: &str) -> Event {
+    let event = if hook == Hook::AcquireWorkspace.name() {
+        acquire(engine, locked)
+    } else if hook == Hook::ReleaseWorkspace.name() {
+        release(engine, locked)
+    } else {
+        Event::new(EventType::HookSkipped, engine.now()).because(NOT_YET)
+    };
+    named(event, hook)
+}
+
+pub(crate) fn superseded(engine: &Engine, hook: &str) -> Event {
+    let event = Event::new(EventType::HookSkipped, engine.now()).because(SUPERSEDED);
+    named(event, hook)
+}
+
+fn named(mut event: Event, hook: &str) -> Event {
     event.hook = Some(hook.to_owned());
-    event.transition = Some(transition.to_owned());
     event
+}
+
+fn acquire(engine: &mut Engine, locked: &LockedTask) -> Event {
+    let outcome = engine.acquire(&locked.task, &locked.place);
+    let now = engine.now();
+    match outcome {
+        Ok(acquired) => {
+            let Acquired { lease, start, .. } = &acquired;
+            let mut event = with_lease(Event::new(EventType::HookCompleted, now), lease)
+                .detail("base", start.reference.as_str());
+            if let Some(commit) = &start.commit {
+                event = event.detail("base_commit", commit.as_str());
+            }
+            let event = workspace(event, locked, Value::from(lease.slot.as_str()));
+            engine.note_acquired(acquired);
+            event
+        }
+        Err(trouble) => {
+            let event = Event::new(EventType::HookFailed, now).because(trouble.error.to_string());
+            match trouble.kept {
+                Some(lease) => {
+                    let slot = Value::from(lease.slot.as_str());
+                    workspace(with_lease(event, &lease), locked, slot)
+                }
+                None => event,
+            }
+        }
+    }
+}
+
+fn release(engine: &mut Engine, locked: &LockedTask) -> Event {
+    let outcome = engine.release(&locked.task, &locked.place, locked.noted_lease());
+    let completed = Event::new(EventType::HookCompleted, engine.now());
+    match outcome {
+        Ok(Released::Nothing) => workspace(completed, locked, Value::Null),
+        Ok(Released::Passed { slot }) => {
+            let event = completed.because(format!("{slot} is another task's by now"));
+            workspace(event, locked, Value::Null)
+        }
+        Ok(Released::Parked {
+            slot,
+            epoch,
+            rescue,
+        }) => {
+            let mut event = with_lease(completed, &Lease { slot, epoch });
+            if let Some(reference) = rescue {
+                engine.notice(format!(
+                    "what was not committed is saved: `orange task rescue list {}`",
+                    locked.task.label()
+                ));
+                event = event.detail("rescue", reference);
+            }
+            workspace(event, locked, Value::Null)
+        }
+        Err(error) => Event::new(EventType::HookFailed, engine.now()).because(error.to_string()),
+    }
+}
+
+fn with_lease(event: Event, lease: &Lease) -> Event {
+    let event = event.detail("slot", lease.slot.as_str());
+    event.detail("epoch", lease.epoch)
+}
+
+/// An event that changes the task's workspace, unless it says so already.
+fn workspace(mut event: Event, locked: &LockedTask, slot: Value) -> Event {
+    if locked.task.get(Field::Workspace) == slot {
+        return event;
+    }
+    event.fields.insert(Field::Workspace.name().into(), slot);
+    machine::number(event, &locked.task)
 }

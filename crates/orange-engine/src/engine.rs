@@ -7,21 +7,29 @@ mod facts;
 mod find;
 mod project;
 mod refusal;
+mod rescue;
 mod trash;
+mod trust;
 mod view;
+mod whereabouts;
 
 pub(crate) use change::bad_value;
 pub use change::{Change, Changed, Edit};
 pub use create::{Created, NewTask, Start};
 pub use project::{AddProject, Added, UpdateProject};
+pub use rescue::{RescueOwner, RescueRestored, RestoredTo};
 pub use trash::{CancelChildren, Cancelled};
+pub use trust::Offer;
+pub(crate) use trust::newest_base;
 pub use view::{DepsNode, TaskView};
+pub use whereabouts::WorkspaceState;
 
 use crate::database::Database;
 use crate::error::{Code, Error, Result};
 use crate::index::Index;
 use crate::projects::{self, Project};
 use crate::store::{Place, Store};
+use crate::workspaces::Acquired;
 use orange_core::Timestamp;
 use orange_core::config::Config;
 use orange_core::id::{Key, read_stored};
@@ -66,6 +74,7 @@ pub struct Engine {
     database: Option<Database>,
     notices: Vec<String>,
     stamps: u32,
+    acquired: Option<Acquired>,
 }
 
 impl Engine {
@@ -81,6 +90,7 @@ impl Engine {
             database: None,
             notices: Vec::new(),
             stamps: 0,
+            acquired: None,
         }
     }
 
@@ -107,6 +117,20 @@ impl Engine {
         if !self.notices.contains(&text) {
             self.notices.push(text);
         }
+    }
+
+    /// Something that is not so any more.
+    pub(crate) fn forget_notice(&mut self, text: &str) {
+        self.notices.retain(|notice| notice != text);
+    }
+
+    /// A slot that a hook got for the task at hand.
+    pub(crate) fn note_acquired(&mut self, acquired: Acquired) {
+        self.acquired = Some(acquired);
+    }
+
+    pub(crate) fn take_acquired(&mut self) -> Option<Acquired> {
+        self.acquired.take()
     }
 
     /// What there is to say, once.

@@ -18,6 +18,8 @@ choice! {
         Damaged = "damaged",
         Busy = "busy",
         NotFound = "not_found",
+        /// A program somebody named could not be started.
+        NoCommand = "no_command",
         Ambiguous = "ambiguous",
         Storage = "storage",
         NewerVersion = "newer_version",

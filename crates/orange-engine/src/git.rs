@@ -1,5 +1,12 @@
 //! The only file that starts git. Every call pins locale, prompts and the repository it speaks of.
 
+pub(crate) mod rescue;
+pub mod state;
+pub mod status;
+#[cfg(test)]
+mod tests;
+pub(crate) mod worktree;
+
 use crate::error::{Code, Error, Result, plain};
 use std::ffi::OsStr;
 use std::io::Write;
@@ -9,7 +16,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Variables that would make git speak of another repository (set inside hooks, for instance).
-const REDIRECTING: &[&str] = &[
+pub const REDIRECTING: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -161,6 +168,17 @@ impl Git {
         })
     }
 
+    /// Starts it and goes on; nobody hears what it says.
+    pub(crate) fn leave(mut self) -> Result<()> {
+        self.command
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = self.command.spawn();
+        child.map(drop).map_err(|error| cannot_start(&error))
+    }
+
     /// Runs it and gives its output without the last line end, or None when it says no.
     pub(crate) fn ask(self) -> Result<Option<String>> {
         let said = self.run()?;
@@ -205,7 +223,9 @@ impl Said {
         let said = first.unwrap_or("it said nothing");
         let said = said
             .trim_start_matches("fatal: ")
-            .trim_start_matches("error: ");
+            .trim_start_matches("error: ")
+            .replace("No space left", "no space left")
+            .replace("Out of diskspace", "no space left on device");
         Error::new(Code::Failed, format!("{command}: {said}"))
     }
 }
@@ -363,6 +383,30 @@ pub fn commit_of(repository: &Path, revision: &str) -> Result<Option<String>> {
     )
 }
 
+/// The same for several revisions, in their order, by one call of git.
+pub(crate) fn commits_of(repository: &Path, revisions: &[String]) -> Result<Vec<Option<String>>> {
+    let mut input = String::new();
+    for revision in revisions {
+        // A line is a question: what could be none names nothing.
+        if !revision.contains('\n') {
+            input.push_str(revision);
+        }
+        input.push_str("^{commit}\n");
+    }
+    let said = Git::at(repository)
+        .args(["cat-file", "--batch-check=%(objectname)"])
+        .input(input)
+        .run()?;
+    let text = said.text();
+    let mut lines = text.lines();
+    // Whatever is not there is repeated with a word behind it.
+    let is_id = |line: &&str| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_hexdigit());
+    Ok(revisions
+        .iter()
+        .map(|_| lines.next().filter(is_id).map(str::to_owned))
+        .collect())
+}
+
 pub fn short(commit: &str) -> &str {
     commit.get(..7).unwrap_or(commit)
 }
@@ -391,18 +435,15 @@ pub fn is_ancestor(repository: &Path, commit: &str, of: &str) -> Result<bool> {
 
 /// What is changed and not committed in a worktree, a line each.
 pub fn uncommitted(worktree: &Path) -> Result<Vec<String>> {
-    let text = ask(
-        worktree,
-        &["status", "--porcelain=v1", "--untracked-files=normal"],
-    )?;
-    Ok(text
-        .unwrap_or_default()
-        .lines()
-        .map(str::to_owned)
-        .collect())
+    let text = Git::in_slot(worktree)
+        .args(["status", "--porcelain=v1", "--untracked-files=normal"])
+        .text()?;
+    Ok(text.lines().map(str::to_owned).collect())
 }
 
 /// The branch checked out in a worktree; None when HEAD is detached.
 pub fn current_branch(worktree: &Path) -> Result<Option<String>> {
-    ask(worktree, &["symbolic-ref", "--quiet", "--short", "HEAD"])
+    let head = Git::in_slot(worktree).args(["symbolic-ref", "--quiet", "HEAD"]);
+    let head = head.ask()?;
+    Ok(head.and_then(|name| name.strip_prefix("refs/heads/").map(str::to_owned)))
 }

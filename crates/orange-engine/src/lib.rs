@@ -2,6 +2,7 @@
 //! nothing here prints or reads the user's environment.
 
 pub mod database;
+pub mod disk;
 pub mod doctor;
 mod effects;
 pub mod engine;
@@ -9,9 +10,12 @@ pub mod error;
 pub mod git;
 pub mod index;
 pub mod locked;
+pub mod occupants;
 pub mod projects;
 pub mod recovery;
+pub mod rescue;
 pub mod store;
+pub mod workspaces;
 
 pub use engine::{Caller, Engine, Settings};
 pub use error::{Code, Error, Result};

@@ -10,12 +10,15 @@ use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
 use crate::store::lock::{LockError, TaskLock, Witness};
-use crate::store::{PATIENCE, Place, Snapshot, journal};
+use crate::store::{PATIENCE, Place, Snapshot, journal, replace};
+use crate::workspaces::Lease;
 use orange_core::artifact;
-use orange_core::history::{Event, EventType};
+use orange_core::history::{Event, EventType, HookOutcome};
 use orange_core::machine;
 use orange_core::reconcile::Broken;
-use orange_core::task::Task;
+use orange_core::task::{Field, Task};
+use orange_core::workflow::Actor;
+use serde_json::Value;
 
 /// A task that no other Orange process can change right now.
 pub struct LockedTask {
@@ -103,6 +106,7 @@ impl Engine {
         locked.merge_leftovers(self)?;
         locked.settle(self)?;
         locked.note_changed_context(self)?;
+        locked.look_into_slot(self)?;
         locked.finish_hooks(self)?;
         locked.index(self)?;
         locked.conclude(self);
@@ -154,18 +158,80 @@ impl LockedTask {
         let open: Vec<String> = state
             .hooks
             .iter()
-            .filter(|hook| hook.outcome == orange_core::history::HookOutcome::Open)
+            .filter(|hook| hook.outcome == HookOutcome::Open)
             .map(|hook| hook.name.clone())
             .collect();
+        let superseded = state.superseded;
         self.mark(engine)?;
-        let now = engine.now();
         let mut events = Vec::new();
         for hook in open {
             crash_point("hook.before");
-            events.push(effects::carry_out(&hook, &transition, now));
+            let mut event = match superseded {
+                true => effects::superseded(engine, &hook),
+                false => effects::carry_out(engine, self, &hook),
+            };
+            event.transition = Some(transition.clone());
+            events.push(event);
+            if effects::acts(&hook) {
+                // What was done outside is journalled at once; the rest can wait for each other.
+                self.outcome(engine, std::mem::take(&mut events))?;
+            }
             crash_point("hook.after");
         }
-        events.push(machine::finish_transition(&self.task, &transition, now));
+        events.push(machine::finish_transition(
+            &self.task,
+            &transition,
+            engine.now(),
+        ));
+        self.outcome(engine, events)
+    }
+
+    /// Once more, what failed the last time. Gives what was tried.
+    pub(crate) fn retry_hooks(&mut self, engine: &mut Engine) -> Result<Vec<String>> {
+        let state = self.snapshot.history.last_transition();
+        let transition = state.and_then(|state| state.opening.transition.clone());
+        let mut tried = Vec::new();
+        for (hook, _) in self.failed_hooks() {
+            self.mark(engine)?;
+            let mut event = effects::carry_out(engine, self, &hook);
+            event.transition.clone_from(&transition);
+            self.outcome(engine, vec![event])?;
+            tried.push(hook);
+        }
+        self.index(engine)?;
+        self.conclude(engine);
+        Ok(tried)
+    }
+
+    /// Hooks of the last status change that failed, and why.
+    pub(crate) fn failed_hooks(&self) -> Vec<(String, String)> {
+        let state = self.snapshot.history.last_transition();
+        let hooks = state.map(|state| state.hooks).unwrap_or_default();
+        let failed = hooks.into_iter().filter_map(|hook| match hook.outcome {
+            HookOutcome::Failed(why) => Some((hook.name, why)),
+            HookOutcome::Open | HookOutcome::Completed | HookOutcome::Skipped(_) => None,
+        });
+        failed.collect()
+    }
+
+    /// Makes sure of a slot before the task is said to have started. The task is listed as changing first, so
+    /// that a reservation of a process that dies is found and given back.
+    pub(crate) fn reserve(&mut self, engine: &mut Engine, task: &Task) -> Result<()> {
+        self.mark(engine)?;
+        match engine.reserve_for(task) {
+            Ok(_) => {
+                crash_point("reserved");
+                Ok(())
+            }
+            Err(error) => {
+                self.unmark(engine);
+                Err(error)
+            }
+        }
+    }
+
+    /// Journals what became of hooks.
+    fn outcome(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
         let changes_fields = events.iter().any(|event| event.revision.is_some());
         self.append(events).map_err(|error| self.happened(error))?;
         crash_point("hooks.journalled");
@@ -176,8 +242,84 @@ impl LockedTask {
         }
     }
 
+    /// Keeps a text beside TASK.md that could not be merged into it.
+    pub(crate) fn keep_text(&self, engine: &mut Engine, bytes: &[u8]) -> Result<()> {
+        let name = format!("TASK.md.conflict-{}", engine.file_stamp());
+        let aside = self.place.path.join(&name);
+        replace::write_atomic(&aside, bytes).map_err(|error| Error::io("write", &aside, &error))?;
+        engine.notice(format!(
+            "{}: two writers changed TASK.md at once; the other text is kept as {name}",
+            self.place.folder()
+        ));
+        Ok(())
+    }
+
+    /// Takes TASK.md as it is now, after something was written into it.
+    pub(crate) fn reread(&mut self, engine: &mut Engine) -> Result<()> {
+        self.mark(engine)?;
+        self.unindexed = true;
+        self.settle(engine)
+    }
+
+    /// The branch has another name now.
+    pub(crate) fn rename_to(&mut self, engine: &mut Engine, branch: &str) -> Result<()> {
+        self.correct(
+            engine,
+            Field::Branch,
+            branch.into(),
+            "renamed in its worktree",
+        )
+    }
+
+    /// The task has no slot, whatever it says.
+    pub(crate) fn forget_workspace(&mut self, engine: &mut Engine) -> Result<()> {
+        self.correct(
+            engine,
+            Field::Workspace,
+            Value::Null,
+            "the slot is not its own",
+        )?;
+        self.index(engine)?;
+        self.conclude(engine);
+        Ok(())
+    }
+
+    /// Changes a field that only the engine may change.
+    fn correct(
+        &mut self,
+        engine: &mut Engine,
+        field: Field,
+        value: Value,
+        why: &str,
+    ) -> Result<()> {
+        let changes = std::iter::once((field.name().to_owned(), value)).collect();
+        let event = machine::update(&self.task, changes, Actor::Engine, engine.now())
+            .map_err(crate::engine::bad_value)?;
+        match event {
+            Some(event) => self.commit(engine, vec![event.because(why)]),
+            None => Ok(()),
+        }
+    }
+
+    /// The lease that the journal knows of.
+    pub(crate) fn noted_lease(&self) -> Option<Lease> {
+        let slot = self.task.workspace.clone()?;
+        let mut events = self.snapshot.history.events.iter().rev();
+        let epoch = events.find_map(|event| {
+            let of_slot = event.details.get("slot")?.as_str() == Some(&slot);
+            event.details.get("epoch")?.as_u64().filter(|_| of_slot)
+        })?;
+        Some(Lease { slot, epoch })
+    }
+
     /// The end of a change: what follows from it elsewhere is seen to while the task is still listed.
     pub(crate) fn conclude(&mut self, engine: &mut Engine) {
+        if self.marked
+            && let Err(error) = engine.drop_reservation(&self.task)
+        {
+            engine.notice(format!("a slot is still reserved for it: {error}"));
+            return;
+        }
         if self.marked
             && self.task.status.is_terminal()
             && let Err(error) = engine.advance_parent(&self.task)

@@ -1,6 +1,6 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
-use crate::commands::{doctor, project, task, workflow};
+use crate::commands::{doctor, project, task, workflow, workspace};
 use clap::{Parser, Subcommand};
 
 const AFTER: &str = "\
@@ -10,6 +10,8 @@ Examples:
   orange ls                                  what is going on
   orange task why TASK-001                   what a task waits for
   orange task update TASK-001 --status planning
+  cd \"$(orange task path TASK-001)\"         go where the work is
+  orange workspace list                      who works where
 
 Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by a gate or precondition,
 4 not found or ambiguous, 130 interrupted.
@@ -43,6 +45,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  orange task create \"Add a login form\"\n  orange task list --ready\n  orange task why TASK-001\n  orange task update TASK-001 --status planning"
     )]
     Task(Box<task::TaskCommand>),
+    /// Look at the pool of worktrees that tasks work in
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  orange workspace list\n  orange workspace init --project shop\n  orange workspace gc"
+    )]
+    Workspace(workspace::WorkspaceCommand),
     /// Look at a workflow's table
     #[command(
         subcommand,

@@ -4,6 +4,7 @@ pub(crate) mod doctor;
 pub(crate) mod project;
 pub(crate) mod task;
 pub(crate) mod workflow;
+pub(crate) mod workspace;
 
 use crate::cli::{Cli, Command};
 use crate::error::Result;
@@ -18,6 +19,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Project(command) => project::run(&mut session, command),
         Command::Task(command) => task::run(&mut session, *command),
+        Command::Workspace(command) => workspace::run(&mut session, &command),
         Command::Workflow(_) => Ok(()),
         Command::Doctor(args) => doctor::run(&mut session, &args),
         Command::New(args) => task::create::run(&mut session, *args),

@@ -66,6 +66,8 @@ fn exit_code(code: Code) -> u8 {
         | Code::NotAllowed
         | Code::Conflict => 3,
         Code::NotFound | Code::Ambiguous => 4,
+        // As a shell says it: the codes of a command that did run are its own.
+        Code::NoCommand => 127,
     }
 }
 

@@ -6,6 +6,7 @@ mod commands;
 mod error;
 mod log;
 mod output;
+mod question;
 mod session;
 mod ui;
 
@@ -14,7 +15,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
-    let wants_json = arguments.iter().any(|argument| argument == "--json");
+    // What follows `--` belongs to somebody else's command.
+    let mut own = arguments.iter().take_while(|argument| *argument != "--");
+    let wants_json = own.any(|argument| argument == "--json");
     let outcome = match cli::Cli::try_parse_from(&arguments) {
         Ok(cli) => commands::run(cli),
         Err(error) => return error::usage(&error, wants_json),

@@ -5,10 +5,13 @@ use std::io::{ErrorKind, Write};
 /// Prints a text. A closed pipe ends the output quietly: `orange ls | head` is normal use. A full disk does
 /// not: a script must not take an empty file for an answer.
 pub(crate) fn print(text: &str) {
+    print_bytes(text.as_bytes());
+}
+
+/// The same for a path, which need not be text.
+pub(crate) fn print_bytes(bytes: &[u8]) {
     let mut stdout = std::io::stdout().lock();
-    let written = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
     if let Err(error) = written
         && error.kind() != ErrorKind::BrokenPipe
     {

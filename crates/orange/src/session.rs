@@ -50,19 +50,41 @@ impl Session {
         })
     }
 
-    /// The project that was named, or the one we are in.
+    /// The project that was named, the one we are in, or that of the agent's task.
     pub(crate) fn project(&mut self, named: Option<&str>) -> Result<Option<String>> {
-        match named {
-            Some(name) => Ok(Some(name.to_owned())),
-            None => match self.engine.project_at(&self.folder.clone()) {
-                // A list must not break because the registry did; whoever needs the registry says so.
-                Err(error) if error.code == Code::Damaged => {
-                    output::note(&error.message);
-                    Ok(None)
-                }
-                found => Ok(found?),
-            },
+        if let Some(name) = named {
+            return Ok(Some(name.to_owned()));
         }
+        match self.engine.project_at(&self.folder.clone()) {
+            // A list must not break because the registry did; whoever needs the registry says so.
+            Err(error) if error.code == Code::Damaged => {
+                output::note(&error.message);
+                Ok(None)
+            }
+            Ok(None) => Ok(self.own_task().map(|own| own.project)),
+            found => Ok(found?),
+        }
+    }
+
+    /// The agent's own task, wherever it has gone meanwhile.
+    fn own_task(&mut self) -> Option<Place> {
+        let Caller::Agent { task, .. } = &self.caller else {
+            return None;
+        };
+        self.engine.find(task, None).ok()
+    }
+
+    /// The same for a command that needs one.
+    pub(crate) fn required_project(&mut self, named: Option<&str>) -> Result<String> {
+        let name = self.project(named)?.ok_or_else(|| {
+            CommandError::usage(
+                "which project is meant? this folder is in none",
+                "name it with --project; `orange project list` shows them",
+            )
+        })?;
+        let registry = self.engine.projects()?;
+        orange_engine::projects::named(&registry, &name)?;
+        Ok(name)
     }
 
     /// The task that was named, the agent's own, or the one we are in.

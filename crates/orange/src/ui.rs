@@ -5,12 +5,14 @@
 
 mod key_values;
 mod palette;
+mod size;
 mod table;
 mod text;
 mod time;
 
 pub(crate) use key_values::KeyValues;
 pub(crate) use palette::{Palette, Style};
+pub(crate) use size::size;
 pub(crate) use table::{Cell, Column, Table};
 pub(crate) use text::{clean, clean_block};
 pub(crate) use time::{ago, relative};

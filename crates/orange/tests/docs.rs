@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use assert_cmd::Command;
+use orange_core::config::Config;
 use std::path::Path;
 
 fn document(name: &str) -> String {
@@ -40,11 +41,75 @@ fn the_readme_speaks_of_commands_that_exist() {
         "task complete",
         "task show",
         "workflow show",
+        "workspace list",
+        "task path",
+        "task shell",
+        "task open",
+        "task rescue list",
+        "task rescue restore",
         "doctor",
     ] {
         assert!(readme.contains(&format!("orange {command}")), "{command}");
         let mut words: Vec<&str> = command.split(' ').collect();
         words.push("--help");
         assert!(orange(&words).contains("Example"), "{command}");
+    }
+}
+
+#[test]
+fn every_command_about_workspaces_is_documented_and_has_an_example() {
+    let text = document("docs/workspaces.md");
+    for command in [
+        "workspace list",
+        "workspace init",
+        "workspace gc",
+        "task path",
+        "task shell",
+        "task rescue list",
+        "task rescue show",
+        "task rescue restore",
+        "task retry-hooks",
+        "project trust",
+    ] {
+        assert!(text.contains(&format!("orange {command}")), "{command}");
+        let mut words: Vec<&str> = command.split(' ').collect();
+        words.push("--help");
+        assert!(orange(&words).contains("Example"), "{command}");
+    }
+}
+
+#[test]
+fn every_setting_is_documented() {
+    let reference = document("docs/workspaces.md");
+    let readme = document("README.md");
+    let example = readme.split("```yaml\n").nth(1).unwrap();
+    let example = example.split("```").next().unwrap();
+    // As it stands there, with every value of the right kind.
+    let (_, unknown) = Config::parse(example).unwrap();
+    assert_eq!(unknown, Vec::<String>::new(), "settings in README.md");
+    for key in Config::known_keys() {
+        assert!(reference.contains(&format!("| `{key}` |")), "{key}");
+        let (section, name) = key.split_once('.').unwrap();
+        let below = example.split(&format!("{section}:\n")).nth(1).unwrap();
+        assert!(
+            below.contains(&format!("\n  {name}:")) || below.starts_with(&format!("  {name}:")),
+            "{key}"
+        );
+    }
+}
+
+#[test]
+fn the_code_map_names_every_module_of_the_engine() {
+    let map = document("ARCHITECTURE.md");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../orange-engine/src");
+    for folder in ["", "workspaces", "git"] {
+        for entry in std::fs::read_dir(source.join(folder)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            // These hold what has no name of its own.
+            let small = ["lib.rs", "error.rs", "engine.rs", "tests.rs"];
+            if name.ends_with(".rs") && !small.contains(&name.as_str()) {
+                assert!(map.contains(&name), "{folder}/{name}");
+            }
+        }
     }
 }

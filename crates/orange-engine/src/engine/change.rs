@@ -6,12 +6,13 @@ use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::locked::LockedTask;
 use crate::store::Place;
+use crate::workspaces::{Acquired, astray};
 use orange_core::gate::Gate;
 use orange_core::history::Event;
 use orange_core::id::{Reference, read_stored, stored_reference};
 use orange_core::machine::{self, Move, Situation};
 use orange_core::task::{BadValue, Field, FieldMap, FieldValue, Status, Task};
-use orange_core::workflow::{Condition, Transition, Workflow};
+use orange_core::workflow::{Condition, Hook, Transition, Workflow};
 use serde_json::Value;
 
 /// One edit of a field, as a person says it.
@@ -50,6 +51,10 @@ pub struct Changed {
     pub from: Status,
     /// Names of the fields that changed, besides the status.
     pub fields: Vec<String>,
+    /// The slot that the task got.
+    pub acquired: Option<Acquired>,
+    /// Hooks that failed, and why. The task has moved all the same.
+    pub failed: Vec<(String, String)>,
 }
 
 impl Engine {
@@ -91,13 +96,115 @@ impl Engine {
             event.reason.clone_from(&change.reason);
             events.push(event);
         }
+        let acquires = |event: &Event| {
+            let name = Hook::AcquireWorkspace.name();
+            event.hooks.iter().any(|hook| hook == name)
+        };
+        if events.iter().any(acquires) {
+            locked.reserve(self, &after)?;
+        }
+        let old_branch = locked.task.branch.clone();
+        let renamed = self.rename_branch(&locked.task, &after, &change.edits)?;
+        if renamed {
+            self.change_pool(|_, pool| {
+                pool.rename(&locked.task, &after.branch);
+                Ok(())
+            })?;
+        }
         self.commit(&mut locked, events)?;
+        if let Some(slot) = after.workspace.as_ref().filter(|_| renamed) {
+            // It was so when the command came; now it is not any more.
+            self.forget_notice(&astray(&after.label(), slot, &after.branch, &old_branch));
+        }
         Ok(Changed {
+            failed: match change.status {
+                Some(_) => locked.failed_hooks(),
+                None => Vec::new(),
+            },
             task: locked.task,
             place: locked.place,
             from,
             fields,
+            acquired: self.take_acquired(),
         })
+    }
+
+    /// A task that has a worktree takes its branch along when it gets another name. True if the name changed.
+    fn rename_branch(&mut self, before: &Task, after: &Task, edits: &[Edit]) -> Result<bool> {
+        if before.branch == after.branch {
+            return Ok(false);
+        }
+        let named = edits
+            .iter()
+            .any(|edit| matches!(edit, Edit::Branch(Some(_))));
+        let Some(slot) = before.workspace.as_ref().filter(|_| named) else {
+            return Ok(true);
+        };
+        let folder = self.slot_folder(slot);
+        let current = git::current_branch(&folder)?;
+        if current.as_ref() == Some(&after.branch) {
+            return Ok(true);
+        }
+        let project = self.registered(&before.project)?;
+        if git::branch_exists(&project.path, &after.branch)? {
+            return Err(Error::new(
+                Code::Conflict,
+                format!(
+                    "there is a branch {} already, and {slot} is on {}",
+                    after.branch,
+                    current.as_deref().unwrap_or("no branch")
+                ),
+            )
+            .hint("check it out in the worktree, then `orange task update --branch`; or choose another name"));
+        }
+        if git::branch_exists(&project.path, &before.branch)? {
+            if let Some(place) = git::worktree::checked_out_at(&project.path, &before.branch)?
+                && !git::worktree::same_folder(&place, &folder)
+            {
+                return Err(Error::new(
+                    Code::Conflict,
+                    format!(
+                        "branch {} is checked out at {}, so it is not renamed",
+                        before.branch,
+                        place.display()
+                    ),
+                )
+                .hint("switch to another branch there first"));
+            }
+            git::worktree::rename_branch(&project.path, &before.branch, &after.branch)?;
+        }
+        Ok(true)
+    }
+
+    /// The branch that the work goes to is nobody's own.
+    fn is_not_the_target(&self, task: &Task, branch: &str) -> Result<()> {
+        let Some(project) = self.project_of(&task.project) else {
+            return Ok(());
+        };
+        if branch != task.target(&project.default_branch) && branch != project.default_branch {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Conflict,
+            format!("{branch} is the branch the work goes to, so it cannot be the task's own"),
+        )
+        .hint("choose another branch"))
+    }
+
+    /// Tries once more what failed after the last status change. Gives what was tried.
+    pub fn retry_hooks(&mut self, place: Place) -> Result<(Changed, Vec<String>)> {
+        let mut locked = self.lock_task(place)?;
+        self.own_task_only(&locked.task, "retry the hooks of")?;
+        let tried = locked.retry_hooks(self)?;
+        let changed = Changed {
+            from: locked.task.status,
+            fields: Vec::new(),
+            acquired: self.take_acquired(),
+            failed: locked.failed_hooks(),
+            task: locked.task,
+            place: locked.place,
+        };
+        Ok((changed, tried))
     }
 
     /// Ends a task on a person's word: its work is in, by a squash, by hand or not needed.
@@ -260,6 +367,7 @@ impl Engine {
                     None => self.checked_out_branch(task)?,
                 };
                 self.branch_is_free(&task.project, &name, Some(&task.id))?;
+                self.is_not_the_target(task, &name)?;
                 Ok((Field::Branch, Value::from(name)))
             }
             Edit::Note(name, value) => {
@@ -354,7 +462,7 @@ impl Engine {
             )
             .hint("name the branch: `--branch NAME`")
         })?;
-        let folder = self.store.workspaces().join(&slot);
+        let folder = self.slot_folder(&slot);
         git::current_branch(&folder)?.ok_or_else(|| {
             Error::new(
                 Code::ConditionUnmet,

@@ -4,9 +4,11 @@ use super::{Caller, Engine};
 use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::locked::{context_mark, written_fields};
-use crate::projects::{self, Project};
+use crate::projects::Project;
 use crate::store::faults::crash_point;
 use crate::store::{Place, journal, replace};
+use crate::workspaces::Acquired;
+use orange_core::config::Fetch;
 use orange_core::history::Event;
 use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::machine;
@@ -16,6 +18,7 @@ use orange_core::workflow::{Creation, Workflow};
 use orange_core::{artifact, naming, testing};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What a person says of a new task.
 #[derive(Debug, Clone, Default)]
@@ -53,6 +56,15 @@ pub struct Start {
     pub local_ahead: u64,
     /// The branch is there already and is used as it is.
     pub existing: bool,
+    /// The remote was asked just now.
+    pub fetched: bool,
+}
+
+impl Start {
+    /// A local branch is as fresh as the user keeps it.
+    fn is_remote(&self) -> bool {
+        self.reference.starts_with("origin/")
+    }
 }
 
 /// A task that was made.
@@ -61,29 +73,21 @@ pub struct Created {
     pub task: Task,
     pub place: Place,
     pub start: Start,
+    /// The slot that the task got.
+    pub acquired: Option<Acquired>,
+    /// Hooks that failed, and why.
+    pub failed: Vec<(String, String)>,
 }
 
 /// A branch that Orange named itself may get a number when it is taken; so many are tried.
 const MOST_SUFFIXES: u32 = 100;
 
+/// Nobody wants to wait longer for a network that may be gone.
+const FETCH_PATIENCE: Duration = Duration::from_secs(5);
+
 impl Engine {
     pub fn create(&mut self, new: &NewTask) -> Result<Created> {
-        let registry = self.projects()?;
-        let project = projects::named(&registry, &new.project)?.clone();
-        if !project.path.is_dir() {
-            return Err(Error::new(
-                Code::NotFound,
-                format!(
-                    "the repository of project {} is not at {} any more",
-                    project.name,
-                    project.path.display()
-                ),
-            )
-            .hint(format!(
-                "say where it is: `orange project update {} --path PATH`",
-                project.name
-            )));
-        }
+        let project = self.registered(&new.project)?;
         let mut task = self.draft(new, &project)?;
         let workflow = Workflow::named(task.workflow);
         let row = workflow.creation(task.status).ok_or_else(|| {
@@ -119,8 +123,15 @@ impl Engine {
             )
             .hint("name the branch before the summary"));
         }
-        let start = starting_point(&project, new)?;
-        task.base = Some(start.reference.clone()).filter(|_| !start.existing);
+        let fetched = self.fetch_for(&project)?;
+        if let Some(base) = &new.base {
+            check_base(&project, base)?;
+        }
+        let mut start = starting_point(&project, new.base.as_deref(), new.branch.as_deref())?;
+        start.fetched = fetched && start.is_remote();
+        // A branch that is not there yet is no base; when the work starts, it may be, or another one.
+        let is_base = !start.existing && start.commit.is_some();
+        task.base = is_base.then(|| start.reference.clone());
         self.store.ensure_home()?;
         let _project = self.lock_project(&project.name)?;
         // Before a key is counted: a refused command uses none up.
@@ -138,9 +149,11 @@ impl Engine {
         let locked = self.lock_marked(place.clone())?;
         tracing::info!(task = locked.task.id, key = %key, "task created");
         Ok(Created {
+            failed: locked.failed_hooks(),
             task: locked.task,
             place,
             start,
+            acquired: self.take_acquired(),
         })
     }
 
@@ -383,61 +396,114 @@ fn check_existing(row: &Creation, project: &Project, branch: &str) -> Result<()>
 }
 
 fn existing_commit(repository: &Path, branch: &str) -> Result<Option<String>> {
-    match git::commit_of(repository, &format!("refs/heads/{branch}"))? {
-        Some(commit) => Ok(Some(commit)),
-        None => git::commit_of(repository, &format!("refs/remotes/origin/{branch}")),
+    let found = git::commits_of(repository, &places_of(branch))?;
+    Ok(found.into_iter().flatten().next())
+}
+
+/// Where a branch may be: here, or at the remote.
+fn places_of(branch: &str) -> [String; 2] {
+    ["heads", "remotes/origin"].map(|place| format!("refs/{place}/{branch}"))
+}
+
+fn check_base(project: &Project, base: &str) -> Result<()> {
+    match git::commit_of(&project.path, base)? {
+        Some(_) => Ok(()),
+        None => Err(no_base(project, base)),
     }
 }
 
-/// Where the branch will start: its own head, the base that was asked for, or the freshest default branch.
-fn starting_point(project: &Project, new: &NewTask) -> Result<Start> {
+fn no_base(project: &Project, base: &str) -> Error {
+    Error::new(
+        Code::NotFound,
+        format!("--base {base:?} is no commit in {}", project.path.display()),
+    )
+    .hint("give a branch, a tag or a commit; `git branch --all` lists the branches")
+}
+
+/// Where the branch starts: its own head, the base that was asked for, or the freshest default branch.
+fn starting_point(project: &Project, base: Option<&str>, branch: Option<&str>) -> Result<Start> {
     let repository = &project.path;
-    if let Some(base) = &new.base {
-        let commit = git::commit_of(repository, base)?.ok_or_else(|| {
-            Error::new(
-                Code::NotFound,
-                format!("--base {base:?} is no commit in {}", repository.display()),
-            )
-            .hint("give a branch, a tag or a commit; `git branch --all` lists the branches")
-        })?;
-        return Ok(Start {
-            reference: base.clone(),
-            commit: Some(commit),
-            local_ahead: 0,
-            existing: false,
-        });
-    }
-    if let Some(branch) = &new.branch
-        && let Some(commit) = existing_commit(repository, branch)?
-    {
-        return Ok(Start {
-            reference: branch.clone(),
-            commit: Some(commit),
-            local_ahead: 0,
-            existing: true,
-        });
-    }
+    let start = |reference: &str, commit: Option<String>| Start {
+        reference: reference.to_owned(),
+        commit,
+        local_ahead: 0,
+        existing: false,
+        fetched: false,
+    };
     let default = &project.default_branch;
     let remote = format!("origin/{default}");
-    if let Some(commit) = git::commit_of(repository, &format!("refs/remotes/{remote}"))? {
+    let base = base.filter(|base| *base != remote);
+    // Whatever may be needed is asked at once: a call of git costs more than its answers.
+    let mut places = vec![
+        base.map_or_else(|| format!("refs/remotes/{remote}"), str::to_owned),
+        format!("refs/heads/{default}"),
+    ];
+    places.extend(branch.iter().flat_map(|branch| places_of(branch)));
+    let mut found = git::commits_of(repository, &places)?.into_iter();
+    let (wanted, local) = (found.next().flatten(), found.next().flatten());
+    if let Some(branch) = branch
+        && let Some(commit) = found.flatten().next()
+    {
+        return Ok(Start {
+            existing: true,
+            ..start(branch, Some(commit))
+        });
+    }
+    if let Some(base) = base {
+        let commit = wanted.ok_or_else(|| no_base(project, base))?;
+        return Ok(start(base, Some(commit)));
+    }
+    if let Some(commit) = wanted {
         let local_ahead = git::commits_ahead(
             repository,
             &format!("refs/heads/{default}"),
             &format!("refs/remotes/{remote}"),
         )?;
         return Ok(Start {
-            reference: remote,
-            commit: Some(commit),
             local_ahead: local_ahead.unwrap_or(0),
-            existing: false,
+            ..start(&remote, Some(commit))
         });
     }
-    Ok(Start {
-        reference: default.clone(),
-        commit: git::commit_of(repository, &format!("refs/heads/{default}"))?,
-        local_ahead: 0,
-        existing: false,
-    })
+    Ok(start(default, local))
+}
+
+impl Engine {
+    /// Where the branch of a task starts, or started. With `fetch` the remote is asked first.
+    pub(crate) fn start_of(
+        &mut self,
+        project: &Project,
+        task: &Task,
+        fetch: bool,
+    ) -> Result<Start> {
+        let fetched = fetch && self.fetch_for(project)?;
+        let mut start = starting_point(project, task.base.as_deref(), Some(&task.branch))?;
+        start.fetched = fetched && start.is_remote();
+        Ok(start)
+    }
+
+    /// Asks the remote for news if the settings say so. A network that is gone is no reason to stop.
+    fn fetch_for(&mut self, project: &Project) -> Result<bool> {
+        if !git::worktree::has_remote(&project.path)? {
+            return Ok(false);
+        }
+        let patience = match self.config()?.git.fetch {
+            Fetch::Create => FETCH_PATIENCE,
+            Fetch::Background => {
+                git::worktree::fetch_in_background(&project.path)?;
+                return Ok(false);
+            }
+            Fetch::Never => return Ok(false),
+        };
+        match git::worktree::fetch(&project.path, patience) {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                self.notice(format!(
+                    "origin could not be asked for news ({error}); what was fetched before is used"
+                ));
+                Ok(false)
+            }
+        }
+    }
 }
 
 /// A web project, by what its package.json depends on.

@@ -3,6 +3,7 @@
 use super::Engine;
 use crate::error::Result;
 use crate::git;
+use crate::workspaces::Slot;
 use orange_core::id::{Key, read_stored};
 use orange_core::machine::{Facts, Linked, Slots};
 use orange_core::naming::counted;
@@ -93,21 +94,37 @@ impl Engine {
             .map_or(crate::projects::DEFAULT_POOL_SIZE, |project| {
                 project.pool_size
             });
-        let holders = self
-            .index()?
-            .slot_holders(&task.project)?
-            .into_iter()
-            .filter(|holder| holder.id != task.id)
-            .map(|holder| holder.key.map_or(holder.id, |key| key.to_string()))
-            .collect();
+        let pool = self.pool()?;
+        if pool.lease_of(task).is_some() {
+            return Ok(Slots {
+                size,
+                holders: Vec::new(),
+            });
+        }
+        let mut holders = Vec::new();
+        for (slot, entry) in pool.held(&task.project) {
+            holders.push(self.holder_name(slot, entry)?);
+        }
         Ok(Slots { size, holders })
+    }
+
+    /// Who has a slot, as people call it.
+    pub(crate) fn holder_name(&mut self, name: &str, slot: &Slot) -> Result<String> {
+        let found = match &slot.task_id {
+            Some(id) => self.index()?.by_id_prefix(id)?.into_iter().next(),
+            None => None,
+        };
+        let key = found.and_then(|task| task.key).map(|key| key.to_string());
+        Ok(key
+            .or_else(|| slot.task.clone())
+            .unwrap_or_else(|| name.to_owned()))
     }
 
     fn worktree(&mut self, task: &Task) -> Result<Option<std::result::Result<(), String>>> {
         let Some(slot) = &task.workspace else {
             return Ok(None);
         };
-        let folder = self.store.workspaces().join(slot);
+        let folder = self.slot_folder(slot);
         if !folder.is_dir() {
             return Ok(None);
         }

@@ -95,28 +95,46 @@ impl Engine {
         Ok(projects::at(&known, &repository).map(|project| project.name.clone()))
     }
 
-    /// The task a folder belongs to: a slot of the pool, or a folder with its TASK.md link.
+    /// The task a folder belongs to: it holds that slot of the pool, or the folder has its TASK.md link.
     pub fn task_at(&mut self, folder: &Path) -> Result<Option<Place>> {
-        let tasks = self.store.tasks().canonicalize();
+        // A link may be left from the task before, so the slot's holder comes first.
+        if let Some((project, slot)) = self.slot_at(folder)
+            && let Some(holder) = self.holder(&project, &slot)?
+        {
+            return Ok(Some(holder));
+        }
+        let Ok(tasks) = self.store.tasks().canonicalize() else {
+            return Ok(None);
+        };
         for ancestor in folder.ancestors() {
             for name in ["TASK.md", "ORANGE_TASK.md"] {
-                if let (Ok(target), Ok(tasks)) =
-                    (std::fs::canonicalize(ancestor.join(name)), &tasks)
-                    && let Ok(inside) = target.strip_prefix(tasks)
+                if let Ok(target) = std::fs::canonicalize(ancestor.join(name))
+                    && let Ok(inside) = target.strip_prefix(&tasks)
                     && let Some(parent) = inside.parent().and_then(Path::to_str)
                 {
                     return Ok(Some(self.store.place(parent)));
                 }
             }
         }
-        let Some((project, slot)) = self.slot_at(folder) else {
-            return Ok(None);
-        };
-        let mut found = self.index()?.by_workspace(&project, &slot)?;
-        if found.is_none() {
-            found = self.fresh_index()?.by_workspace(&project, &slot)?;
+        Ok(None)
+    }
+
+    /// The live task that has a slot. What the index says is checked against the task itself.
+    fn holder(&mut self, project: &str, slot: &str) -> Result<Option<Place>> {
+        let mut claims = self.index()?.by_workspace(project, slot)?;
+        let certain = claims.len() == 1
+            && claims.iter().all(|claim| {
+                let task = self.store.survey(&claim.folder).task;
+                task.workspace.as_deref() == Some(slot)
+            });
+        if !certain {
+            claims = self.fresh_index()?.by_workspace(project, slot)?;
         }
-        Ok(found.map(|found| self.store.place(&found.folder)))
+        match claims.as_slice() {
+            [] => Ok(None),
+            [claim] => Ok(Some(self.store.place(&claim.folder))),
+            _ => Err(ambiguous(slot, claims)),
+        }
     }
 
     /// `workspaces/<project>--<n>/…` → project and slot name.
@@ -125,7 +143,8 @@ impl Engine {
         let pool = pool.canonicalize().unwrap_or(pool);
         let inside = folder.strip_prefix(&pool).ok()?;
         let slot = inside.components().next()?.as_os_str().to_str()?;
-        let (project, _) = slot.rsplit_once("--")?;
+        let (project, number) = slot.rsplit_once("--")?;
+        number.parse::<u32>().ok()?;
         Some((project.to_owned(), slot.to_owned()))
     }
 }

@@ -127,7 +127,15 @@ impl Engine {
             .as_deref()
             .map(check_branch)
             .transpose()?;
-        projects::change(&self.store, |all| {
+        let known = self.project_of(name);
+        if path
+            .as_ref()
+            .is_some_and(|path| known.is_some_and(|known| known.path != *path))
+        {
+            // It may be another repository, with other scripts behind the same commands.
+            self.forget_consents(name)?;
+        }
+        let project = projects::change(&self.store, |all| {
             projects::named(all, name)?;
             if let Some(path) = &path
                 && let Some(other) = projects::at(all, path)
@@ -158,7 +166,28 @@ impl Engine {
             }
             changed
                 .ok_or_else(|| Error::new(Code::NotFound, format!("there is no project {name:?}")))
-        })
+        })?;
+        if path.is_some() {
+            self.follow_repository(&project);
+        }
+        Ok(project)
+    }
+
+    /// A repository that was moved and its worktrees are told of each other.
+    fn follow_repository(&mut self, project: &Project) {
+        let slots: Vec<PathBuf> = self
+            .slot_folders(&project.name)
+            .iter()
+            .map(|slot| self.slot_folder(slot))
+            .collect();
+        if slots.is_empty() {
+            return;
+        }
+        if let Err(error) = git::worktree::repair(&project.path, &slots) {
+            self.notice(format!(
+                "its workspaces do not belong to that repository ({error}); `orange doctor` says more"
+            ));
+        }
     }
 
     /// Forgets a repository. Its tasks stay where they are and come back when it is added again.
@@ -183,11 +212,37 @@ impl Engine {
             )
             .hint("end them first, or add --force: the tasks stay on disk and come back when the project is added again"));
         }
-        projects::change(&self.store, |all| {
+        let gone = self
+            .project_of(name)
+            .is_some_and(|project| !project.path.is_dir());
+        if !gone {
+            self.no_slots_left(name)?;
+        }
+        let store = self.store.clone();
+        let project = projects::change(&store, |all| {
             let project = projects::named(all, name)?.clone();
+            // First, and under the lock: a repository that gets the name later must not inherit them.
+            self.forget_consents(name)?;
             all.retain(|known| known.name != name);
             Ok(project)
-        })
+        })?;
+        if project.path.is_dir() {
+            crate::workspaces::unexclude(&project.path)?;
+        }
+        Ok(project)
+    }
+
+    /// A project takes its free slots with it; one that a task has stays, and so does the project.
+    fn no_slots_left(&mut self, name: &str) -> Result<()> {
+        let collected = self.collect_slots(Some(name), true)?;
+        match collected.kept.first() {
+            None => Ok(()),
+            Some((slot, why)) => Err(Error::new(
+                Code::ConditionUnmet,
+                format!("{slot} is still in use: {why}"),
+            )
+            .hint("cancel or finish the task, or leave the folder; then remove the project")),
+        }
     }
 }
 

@@ -107,10 +107,10 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
             "end one of them, or raise the limit: `orange project update {} --pool-size N`",
             task.project
         ),
-        Condition::SummaryGiven => {
-            "give it one: `orange task update --summary TEXT`, or start it with --status clarification"
-                .into()
-        }
+        Condition::SummaryGiven => format!(
+            "give it one: `orange task update {} --summary TEXT`, or start it with --status clarification",
+            task.label()
+        ),
         Condition::SummaryMissing => "start it with --status planning".into(),
         Condition::Merged => format!(
             "merge it first; if it was squashed or rebased, say so: `orange task resolve {} --message TEXT`",

@@ -119,6 +119,19 @@ impl Engine {
                 task.label()
             )));
         }
+        if let Some(slot) = &task.workspace {
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!(
+                    "{} still has {slot}, because giving it back failed",
+                    task.label()
+                ),
+            )
+            .hint(format!(
+                "`orange task show {0}` says why; then `orange task retry-hooks {0}`",
+                task.label()
+            )));
+        }
         self.no_open_children(&task)?;
         self.tell_who_waits_for(&task)?;
         let event = Event::new(EventType::TaskDeleted, self.now()).by(&self.caller_name());
@@ -250,7 +263,7 @@ impl Engine {
         Ok(History::parse(&bytes.text))
     }
 
-    fn find_in_trash(&self, text: &str, current: Option<&str>) -> Result<(Place, Task)> {
+    pub(super) fn find_in_trash(&self, text: &str, current: Option<&str>) -> Result<(Place, Task)> {
         let wanted = Reference::parse(text);
         let mut found: Vec<(Place, Task)> = self
             .trashed()

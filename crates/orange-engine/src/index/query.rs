@@ -84,14 +84,16 @@ impl Index {
         Ok(rows)
     }
 
-    pub fn by_workspace(&self, project: &str, workspace: &str) -> Result<Option<Found>> {
-        let rows = self.many(
+    /// The live tasks that claim a slot: one, unless something went wrong.
+    pub fn by_workspace(&self, project: &str, workspace: &str) -> Result<Vec<Found>> {
+        let mut rows = self.many(
             &format!(
                 "SELECT {FOUND} FROM tasks WHERE project = ?1 AND workspace = ?2 ORDER BY folder"
             ),
             params![project, workspace],
         )?;
-        Ok(rows.into_iter().find(|row| !is_over(&row.status)))
+        rows.retain(|row| !is_over(&row.status));
+        Ok(rows)
     }
 
     /// Tasks that hold a slot of the project.

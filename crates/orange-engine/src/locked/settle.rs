@@ -305,15 +305,7 @@ impl LockedTask {
             // A writer that died right after emptying the file wrote nothing.
             return Ok(());
         }
-        let name = format!("TASK.md.conflict-{}", engine.file_stamp());
-        let aside = self.place.path.join(&name);
-        replace::write_atomic(&aside, theirs.bytes())
-            .map_err(|error| Error::io("write", &aside, &error))?;
-        engine.notice(format!(
-            "{}: two writers changed TASK.md at once; the other text is kept as {name}",
-            self.place.folder()
-        ));
-        Ok(())
+        self.keep_text(engine, theirs.bytes())
     }
 
     /// Writes of people that an earlier, interrupted replacement had swapped out.

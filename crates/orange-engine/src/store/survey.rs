@@ -9,7 +9,7 @@ use orange_core::reconcile::Filed;
 use orange_core::task::Task;
 use orange_core::task_file::MAX_BYTES;
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 
 /// Reads one folder after the other.
 pub struct Surveyor<'s> {
@@ -68,7 +68,7 @@ impl Surveyor<'_> {
     pub fn new(store: &Store) -> Surveyor<'_> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         Surveyor {
-            tasks: rustix::fs::open(store.tasks(), flags, Mode::empty()).ok(),
+            tasks: rustix::fs::openat(CWD, store.tasks(), flags, Mode::empty()).ok(),
             store,
             path: Vec::new(),
             bytes: Vec::new(),

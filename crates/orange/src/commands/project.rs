@@ -1,5 +1,7 @@
 //! `orange project …`: which repositories Orange knows.
 
+mod trust;
+
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table};
@@ -25,6 +27,11 @@ pub(crate) enum ProjectCommand {
         after_help = "Examples:\n  orange project update shop --pool-size 8\n  orange project update shop --path ~/new/place/shop"
     )]
     Update(UpdateArgs),
+    /// Look at the commands a repository comes with, and agree to them
+    #[command(
+        after_help = "Examples:\n  orange project trust shop\n  orange project trust shop --yes\n  orange project trust shop --revoke"
+    )]
+    Trust(trust::TrustArgs),
     /// Forget a repository; its tasks stay on disk
     #[command(after_help = "Example:\n  orange project remove shop")]
     Remove(RemoveArgs),
@@ -110,6 +117,7 @@ pub(crate) fn run(session: &mut Session, command: ProjectCommand) -> Result<()> 
             )?;
             one(session, &project, "updated");
         }
+        ProjectCommand::Trust(args) => trust::run(session, &args)?,
         ProjectCommand::Remove(args) => {
             let project = session.engine.remove_project(&args.name, args.force)?;
             one(session, &project, "removed");

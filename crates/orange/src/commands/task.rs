@@ -4,6 +4,8 @@ pub(crate) mod create;
 pub(crate) mod deps;
 pub(crate) mod ending;
 pub(crate) mod list;
+pub(crate) mod place;
+pub(crate) mod rescue;
 pub(crate) mod show;
 pub(crate) mod update;
 pub(crate) mod why;
@@ -30,18 +32,34 @@ pub(crate) enum TaskCommand {
     Complete(update::CompleteArgs),
     /// Ask for help (→ stuck)
     Stuck(update::StuckArgs),
+    /// Try again what failed after the last status change
+    RetryHooks(update::RetryHooksArgs),
     /// End a task on your word: squashed, done by hand, not needed any more (→ done)
     Resolve(update::ResolveArgs),
     /// Say in one line why a task is where it is and what moves it on
     Why(why::WhyArgs),
     /// Show what a task waits for and what waits for it
     Deps(deps::DepsArgs),
+    /// Print the folder of a task's worktree
+    Path(place::PathArgs),
+    /// Open a task's worktree in your editor
+    Open(place::OpenArgs),
+    /// Start a shell in a task's worktree
+    Shell(place::ShellArgs),
+    /// Run a command in a task's worktree
+    Exec(place::ExecArgs),
     /// Give a task up; its branch and its text stay
     Cancel(ending::CancelArgs),
     /// Move a task to the trash, where it stays for 30 days
     Delete(ending::DeleteArgs),
     /// Bring a deleted task back; without a name, list them
     Restore(ending::RestoreArgs),
+    /// Work that was saved before something could destroy it: list it, look inside, bring it back
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  orange task rescue list TASK-001\n  orange task rescue show TASK-001\n  orange task rescue restore TASK-001 latest --to-branch rescued/login"
+    )]
+    Rescue(rescue::RescueCommand),
 }
 
 pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
@@ -52,12 +70,18 @@ pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Update(args) => update::run(session, args),
         TaskCommand::Complete(args) => update::complete(session, &args),
         TaskCommand::Stuck(args) => update::stuck(session, &args),
+        TaskCommand::RetryHooks(args) => update::retry_hooks(session, &args),
         TaskCommand::Resolve(args) => update::resolve(session, &args),
         TaskCommand::Why(args) => why::run(session, &args),
         TaskCommand::Deps(args) => deps::run(session, &args),
+        TaskCommand::Path(args) => place::path(session, &args),
+        TaskCommand::Open(args) => place::open(session, &args),
+        TaskCommand::Shell(args) => place::shell(session, &args),
+        TaskCommand::Exec(args) => place::exec(session, &args),
         TaskCommand::Cancel(args) => ending::cancel(session, &args),
         TaskCommand::Delete(args) => ending::delete(session, &args),
         TaskCommand::Restore(args) => ending::restore(session, &args),
+        TaskCommand::Rescue(command) => rescue::run(session, &command),
     }
 }
 

@@ -166,7 +166,7 @@ fn what_only_a_person_decides() {
     env.orange(["task", "delete", &other.id]).ok();
     let elsewhere = env.init_repository("elsewhere");
     let worker = |arguments: &[&str]| env.call(arguments).agent(&own, "worker").run();
-    assert_snapshot!(worker(&["task", "cancel"]), @"
+    assert_snapshot!(worker(&["task", "cancel", &own.id]), @"
     ------- stderr -------
     error: cannot move TASK-001 from planning to cancelled: that is for the human or the engine to do, not for an agent
     hint: from planning an agent can go to: working, clarification
@@ -241,7 +241,7 @@ fn roles() {
         .run()
         .refuses(3, "not_allowed");
     // Without a role an agent is a worker; without a task there is no agent.
-    env.call(["task", "cancel"])
+    env.call(["task", "cancel", &own.id])
         .var("ORANGE_TASK_ID", &own.id)
         .run()
         .fails_with(3)

@@ -32,6 +32,12 @@ fn older_home(name: &str) -> TestEnvironment {
         text.replace("@SHOP@", env.shop().to_str().unwrap()),
     )
     .unwrap();
+    let slot = env.home().join("workspaces/shop--1");
+    let slot = slot.to_str().unwrap();
+    env.git(
+        &env.shop(),
+        &["worktree", "add", "-q", "-b", "dark-mode", slot],
+    );
     env
 }
 
@@ -173,16 +179,21 @@ fn folders_named_after_branches_are_adopted_where_they_are() {
     );
     assert_snapshot!(env.orange(["task", "show", "abc123", "--history"]), @"
     TASK-003 Let people read at night.
-    status     ★ reviewing
-    project    shop
-    branch     dark-mode
-    category   feature
-    workspace  shop--1
-    session    shop/dark-mode
-    created    [TIME] ([AGE])
-    updated    [AGE], revision 1
-    id         abc123
-    file       [HOME]/tasks/shop/dark-mode/TASK.md
+    status    ★ reviewing
+    project   shop
+    branch    dark-mode
+    category  feature
+    session   shop/dark-mode
+    created   [TIME] ([AGE])
+    updated   [AGE], revision 1
+    id        abc123
+    file      [HOME]/tasks/shop/dark-mode/TASK.md
+
+    workspace shop--1
+      folder   [HOME]/workspaces/shop--1
+      branch   dark-mode
+      commits  none that main has not
+      changes  none uncommitted
 
     Let people read at night.
 

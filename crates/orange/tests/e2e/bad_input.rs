@@ -37,7 +37,7 @@ fn a_task_that_does_not_exist() {
     [exit status: 4]
     "#);
     for verb in [
-        "show", "why", "deps", "complete", "stuck", "cancel", "delete", "restore",
+        "show", "why", "deps", "path", "complete", "stuck", "cancel", "delete", "restore",
     ] {
         for name in [
             "TASK-009",
@@ -221,7 +221,7 @@ fn conditions_that_are_not_met() {
     assert_snapshot!(env.move_to(&nameless, "planning"), @"
     ------- stderr -------
     error: cannot move TASK-003 to planning: it has no summary
-    hint: give it one: `orange task update --summary TEXT`, or start it with --status clarification
+    hint: give it one: `orange task update TASK-003 --summary TEXT`, or start it with --status clarification
     [exit status: 3]
     ");
     env.move_to(&nameless, "clarification").ok();
@@ -330,7 +330,7 @@ fn settings_that_cannot_be_used() {
     fs::write(&config, "review:\n  max_rounds: 3\n  colour: red\n").unwrap();
     env.orange(["new", "Another task"]).ok();
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ config.yaml: review.colour means nothing here; known settings: review.max_rounds, git.branch_template
+    ✗ config.yaml: review.colour means nothing here; known settings: review.max_rounds, git.branch_template, git.fetch, workspace.copy, workspace.setup, workspace.teardown, workspace.timeout, rescue.keep_days
     checked 2 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left

@@ -299,17 +299,18 @@ impl TestEnvironment {
 
     /// Takes a new task to this status by hand, writing the artifacts on the way.
     pub(crate) fn bring_to(&self, task: &TestTask, status: &str) {
-        let way: &[&str] = match status {
-            "pending" => &[],
-            "planning" => &["planning"],
-            "clarification" => &["planning", "clarification"],
-            "working" => &["planning", "working"],
-            "stuck" => &["planning", "working", "stuck"],
-            "agent-review" => &["planning", "working", "agent-review"],
-            "reviewing" => &["planning", "working", "agent-review", "reviewing"],
-            "cancelled" => &["cancelled"],
-            other => panic!("no way to {other}"),
-        };
+        self.take(task, way_to(status));
+    }
+
+    /// The same from where the task is.
+    pub(crate) fn bring_on(&self, task: &TestTask, status: &str) {
+        let way = way_to(status);
+        let now = self.show(task)["status"].as_str().unwrap().to_owned();
+        let passed = way.iter().position(|step| *step == now).unwrap() + 1;
+        self.take(task, &way[passed..]);
+    }
+
+    fn take(&self, task: &TestTask, way: &[&str]) {
         for step in way {
             match *step {
                 "working" => task.append("## Plan\n\nAPPROACH: straight ahead\n"),
@@ -321,13 +322,16 @@ impl TestEnvironment {
         }
     }
 
-    /// Merges a task's branch into main by hand; makes a commit on it first.
+    /// Where a task's work is done.
+    pub(crate) fn slot_of(&self, task: &TestTask) -> PathBuf {
+        let run = self.orange(["task", "path", &task.id]).ok();
+        PathBuf::from(run.stdout.trim_end())
+    }
+
+    /// Makes a commit on a task's branch, in its worktree, and merges it into main by hand.
     pub(crate) fn work_and_merge(&self, task: &TestTask) {
-        let shop = self.shop();
-        self.git(&shop, &["checkout", "-q", "-b", &task.branch, "main"]);
-        self.commit(&shop, &format!("{}.txt", task.key), "work");
-        self.git(&shop, &["checkout", "-q", "main"]);
-        self.git(&shop, &["merge", "-q", "--no-edit", &task.branch]);
+        self.commit(&self.slot_of(task), &format!("{}.txt", task.key), "work");
+        self.git(&self.shop(), &["merge", "-q", "--no-edit", &task.branch]);
     }
 
     /// Brings a new task to done, with work that is merged.
@@ -335,6 +339,21 @@ impl TestEnvironment {
         self.bring_to(task, "reviewing");
         self.work_and_merge(task);
         self.move_to(task, "done").ok();
+    }
+}
+
+/// The statuses on the way to one.
+fn way_to(status: &str) -> &'static [&'static str] {
+    match status {
+        "pending" => &[],
+        "planning" => &["planning"],
+        "clarification" => &["planning", "clarification"],
+        "working" => &["planning", "working"],
+        "stuck" => &["planning", "working", "stuck"],
+        "agent-review" => &["planning", "working", "agent-review"],
+        "reviewing" => &["planning", "working", "agent-review", "reviewing"],
+        "cancelled" => &["cancelled"],
+        other => panic!("no way to {other}"),
     }
 }
 

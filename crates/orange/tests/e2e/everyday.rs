@@ -8,11 +8,9 @@ use std::process::Stdio;
 /// A task whose work is on its branch, reviewed, and the branch's head noted by the review.
 fn reviewed(env: &TestEnvironment) -> super::env::TestTask {
     let task = env.create(["login", "Add a login form"]);
-    let shop = env.shop();
-    env.git(&shop, &["checkout", "-q", "-b", &task.branch, "main"]);
-    env.commit(&shop, "login.txt", "work");
-    env.git(&shop, &["checkout", "-q", "main"]);
-    env.bring_to(&task, "reviewing");
+    env.bring_to(&task, "working");
+    env.commit(&env.slot_of(&task), "login.txt", "work");
+    env.bring_on(&task, "reviewing");
     task
 }
 
@@ -22,6 +20,7 @@ fn a_branch_that_was_deleted_after_its_merge_is_merged() {
     let task = reviewed(&env);
     env.move_to(&task, "done").fails_with(3);
     env.git(&env.shop(), &["merge", "-q", "--no-edit", &task.branch]);
+    env.git(&env.slot_of(&task), &["switch", "-q", "--detach"]);
     env.git(&env.shop(), &["branch", "-q", "-d", &task.branch]);
     env.move_to(&task, "done").ok();
 }

@@ -5,6 +5,7 @@ use insta::assert_snapshot;
 
 /// A task in a status, without any artifact that its way needed.
 fn at(env: &TestEnvironment, status: &str) -> TestTask {
+    env.orange(["project", "update", "shop", "--pool-size", "20"]);
     let task = env.create(["Pass the gate"]);
     env.bring_to(&task, status);
     let text = task.text();

@@ -50,7 +50,7 @@ fn every_guarded_field_is_put_back() {
         ("created_by: tester", "created_by: root"),
         ("project: shop", "project: books"),
         ("base: main", "base: other"),
-        ("base: main\n", "base: main\nworkspace: shop--9\n"),
+        ("workspace: shop--1\n", "workspace: shop--9\n"),
         (
             "base: main\n",
             "base: main\npr_url: https://example.com/1\n",
@@ -104,7 +104,7 @@ fn descriptive_fields_are_taken_over() {
     );
     let shown = env.show(&task);
     assert_eq!(shown["tags"], json!(["web", "ui"]));
-    assert_eq!(shown["revision"], 4);
+    assert_eq!(shown["revision"], 5);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn a_revision_forged_upwards_fools_nobody() {
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"
     TASK-001 is working: waits for the agent's handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001
     ------- stderr -------
-    note: TASK-001: TASK.md was edited by hand; put back: revision 99 → 4, status done → working
+    note: TASK-001: TASK.md was edited by hand; put back: revision 99 → 5, status done → working
     "###);
     let shown = env.show(&task);
     assert_eq!(shown["status"], "working");

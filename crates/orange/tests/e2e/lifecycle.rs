@@ -52,7 +52,11 @@ fn from_pending_to_done_by_hand() {
     let check = || the_journal_tells_the_whole_state(&env, &task);
     check();
 
-    assert_snapshot!(env.move_to(&task, "planning"), @"TASK-001: pending → planning");
+    assert_snapshot!(env.move_to(&task, "planning"), @"
+    TASK-001: pending → planning
+      workspace shop--1  [HOME]/workspaces/shop--1
+      branch    starts from main@[HASH]
+    ");
     check();
     let shown = env.show(&task);
     assert_eq!(shown["hooks"]["from"], "pending");
@@ -67,7 +71,7 @@ fn from_pending_to_done_by_hand() {
             ))
             .collect::<Vec<_>>(),
         [
-            ("acquire_workspace", "not carried out"),
+            ("acquire_workspace", "completed"),
             ("spawn_agent(worker)", "not carried out")
         ]
     );
@@ -140,16 +144,8 @@ fn from_pending_to_done_by_hand() {
     check();
 
     // Done means merged, and git has the last word.
-    assert_snapshot!(env.move_to(&task, "done"), @"
-    ------- stderr -------
-    error: cannot move TASK-001 to done: there is no branch login in [TMP]/shop
-    hint: merge it first; if it was squashed or rebased, say so: `orange task resolve TASK-001 --message TEXT`
-    [exit status: 3]
-    ");
     let shop = env.shop();
-    env.git(&shop, &["checkout", "-q", "-b", "login"]);
-    env.commit(&shop, "login.html", "<form>");
-    env.git(&shop, &["checkout", "-q", "main"]);
+    env.commit(&env.slot_of(&task), "login.html", "<form>");
     assert_snapshot!(env.move_to(&task, "done"), @"
     ------- stderr -------
     error: cannot move TASK-001 to done: login is not merged into main
@@ -167,16 +163,16 @@ fn from_pending_to_done_by_hand() {
     category  feature
     tests     unit, UI
     created   [TIME] ([AGE]) by tester
-    updated   [AGE], revision 11
+    updated   [AGE], revision 13
     id        [ID]
     file      [HOME]/tasks/shop/[ID]/TASK.md
 
     hooks of reviewing → done
       kill_session               not carried out
-      release_workspace          not carried out
+      release_workspace          completed
       delete_remote_branch       not carried out
       spawn_next                 not carried out
-      (this version of orange starts no agents and touches no worktrees)
+      (this version of orange starts no agents)
 
     ## Plan
 
@@ -245,12 +241,12 @@ fn the_body_is_never_rewritten() {
 fn evidence_names_the_commit_it_speaks_of() {
     let env = TestEnvironment::new();
     let task = env.create(["login", "Add a login form"]);
-    let shop = env.shop();
-    env.git(&shop, &["checkout", "-q", "-b", "login"]);
-    let head = env.commit(&shop, "login.html", "<form>");
-    env.bring_to(&task, "agent-review");
+    env.bring_to(&task, "working");
+    let slot = env.slot_of(&task);
+    let head = env.commit(&slot, "login.html", "<form>");
+    env.bring_on(&task, "agent-review");
     assert_eq!(task.last("status.changed")["head"], head);
-    let later = env.commit(&shop, "login.html", "<form action>");
+    let later = env.commit(&slot, "login.html", "<form action>");
     task.append("## Review\n\nVerdict: PASS\n");
     env.move_to(&task, "reviewing").ok();
     assert_eq!(task.last("status.changed")["head"], later);
@@ -289,10 +285,7 @@ fn a_delegated_parent_with_commits_of_its_own_goes_to_a_person() {
     let env = TestEnvironment::new();
     let parent = env.create(["whole", "The whole"]);
     env.bring_to(&parent, "working");
-    let shop = env.shop();
-    env.git(&shop, &["checkout", "-q", "-b", "whole"]);
-    env.commit(&shop, "whole.txt", "mine");
-    env.git(&shop, &["checkout", "-q", "main"]);
+    env.commit(&env.slot_of(&parent), "whole.txt", "mine");
     let child = env.create(["A part", "--parent", "TASK-001"]);
     env.move_to(&parent, "delegated").ok();
     env.finish(&child);
@@ -325,9 +318,10 @@ fn done_without_a_review_needs_force_and_a_merge_all_the_same() {
     hint: add --force to do it all the same
     [exit status: 3]
     ");
+    env.commit(&env.slot_of(&task), "quick.txt", "work");
     assert_snapshot!(env.update(&task, &["--status", "done", "--force"]), @"
     ------- stderr -------
-    error: cannot move TASK-001 to done: there is no branch quick in [TMP]/shop
+    error: cannot move TASK-001 to done: quick is not merged into main
     hint: merge it first; if it was squashed or rebased, say so: `orange task resolve TASK-001 --message TEXT`
     [exit status: 3]
     ");

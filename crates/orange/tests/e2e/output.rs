@@ -7,6 +7,7 @@ const COMMANDS: &[&[&str]] = &[
     &["project", "add"],
     &["project", "list"],
     &["project", "update"],
+    &["project", "trust"],
     &["project", "remove"],
     &["task", "create"],
     &["task", "list"],
@@ -14,11 +15,25 @@ const COMMANDS: &[&[&str]] = &[
     &["task", "update"],
     &["task", "complete"],
     &["task", "stuck"],
+    &["task", "retry-hooks"],
+    &["task", "resolve"],
     &["task", "why"],
     &["task", "deps"],
+    &["task", "path"],
+    &["task", "open"],
+    &["task", "shell"],
+    &["task", "exec"],
     &["task", "cancel"],
     &["task", "delete"],
     &["task", "restore"],
+    &["task", "rescue"],
+    &["task", "rescue", "list"],
+    &["task", "rescue", "show"],
+    &["task", "rescue", "restore"],
+    &["workspace"],
+    &["workspace", "init"],
+    &["workspace", "list"],
+    &["workspace", "gc"],
     &["workflow", "show"],
     &["doctor"],
     &["new"],
@@ -56,12 +71,13 @@ fn the_main_help() {
     Usage: orange [OPTIONS] <COMMAND>
 
     Commands:
-      project   Register repositories and look at them
-      task      Create, inspect and move tasks
-      workflow  Look at a workflow's table
-      doctor    Check tasks and databases, and repair them
-      new       Short for `task create`
-      ls        Short for `task list`
+      project    Register repositories and look at them
+      task       Create, inspect and move tasks
+      workspace  Look at the pool of worktrees that tasks work in
+      workflow   Look at a workflow's table
+      doctor     Check tasks and databases, and repair them
+      new        Short for `task create`
+      ls         Short for `task list`
 
     Options:
           --json     Print one JSON value instead of text
@@ -74,6 +90,8 @@ fn the_main_help() {
       orange ls                                  what is going on
       orange task why TASK-001                   what a task waits for
       orange task update TASK-001 --status planning
+      cd "$(orange task path TASK-001)"         go where the work is
+      orange workspace list                      who works where
 
     Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by a gate or precondition,
     4 not found or ambiguous, 130 interrupted.
@@ -115,7 +133,7 @@ fn orange_alone_and_commands_that_do_not_exist() {
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"
-    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workflow, doctor, new, ls]","hint":"see `orange --help`"}}
+    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, doctor, new, ls]","hint":"see `orange --help`"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "delete"]), @"

@@ -61,6 +61,21 @@ impl<'e> Call<'e> {
         self
     }
 
+    /// Starts it and goes on; for tests that kill it.
+    pub(crate) fn spawn(self) -> std::process::Child {
+        Command::new(program())
+            .args(&self.arguments)
+            .current_dir(&self.folder)
+            .env_clear()
+            .envs(self.surroundings)
+            .envs(self.variables)
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
     pub(crate) fn run(self) -> Run {
         let mut command = assert_cmd::Command::from_std(Command::new(program()));
         command

@@ -173,6 +173,7 @@ fn work_that_is_there_already_can_start_in_review() {
     assert_snapshot!(env.orange(["new", "theirs", "Look at this", "--status", "agent-review"]), @"
     created TASK-001 Look at this
       branch   theirs on the existing branch theirs@[HASH]
+      slot     shop--1 [HOME]/workspaces/shop--1
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task why TASK-001
     ");
@@ -184,15 +185,21 @@ fn work_that_is_there_already_can_start_in_review() {
     category  feature
     tests     unit
     created   [TIME] ([AGE]) by tester
-    updated   [AGE], revision 1
+    updated   [AGE], revision 2
     id        [ID]
     file      [HOME]/tasks/shop/[ID]/TASK.md
 
+    workspace shop--1
+      folder   [HOME]/workspaces/shop--1
+      branch   theirs
+      commits  none that main has not
+      changes  none uncommitted
+
     hooks of creation → agent-review
-      acquire_workspace          not carried out
+      acquire_workspace          completed
       spawn_agent(worker-wait)   not carried out
       spawn_reviewer             not carried out
-      (this version of orange starts no agents and touches no worktrees)
+      (this version of orange starts no agents)
 
     history
       [TIME]  task.created         by human

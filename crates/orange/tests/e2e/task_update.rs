@@ -47,7 +47,11 @@ fn fields_and_status_go_together_or_not_at_all() {
     let env = TestEnvironment::new();
     let task = env.create(["nameless"]);
     // The summary that this very command gives opens the way.
-    assert_snapshot!(env.update(&task, &["--status", "planning", "--summary", "Now it has one"]), @"TASK-001: pending → planning; summary Now it has one");
+    assert_snapshot!(env.update(&task, &["--status", "planning", "--summary", "Now it has one"]), @"
+    TASK-001: pending → planning; summary Now it has one
+      workspace shop--1  [HOME]/workspaces/shop--1
+      branch    starts from main@[HASH]
+    ");
     // A refused move takes the fields with it.
     env.update(&task, &["--status", "reviewing", "--priority", "high"])
         .fails_with(3);

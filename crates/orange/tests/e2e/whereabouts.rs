@@ -170,7 +170,7 @@ fn a_bare_repository() {
     );
     assert_snapshot!(env.call(["new", "Work on it"]).at(&bare).run(), @"
     created TASK-001 Work on it
-      branch   orange/TASK-001-work-on-it (not made yet) from main@[HASH]
+      branch   orange/TASK-001-work-on-it (not made yet) from origin/main@[HASH], fetched now
       file     [HOME]/tasks/shop-bare/[ID]/TASK.md
     next: orange task update TASK-001 --status planning
     ------- stderr -------
@@ -251,7 +251,7 @@ fn local_commits_that_the_remote_does_not_have_are_told() {
     env.commit(&env.shop(), "b.txt", "b");
     assert_snapshot!(env.orange(["new", "Start from the remote"]), @"
     created TASK-001 Start from the remote
-      branch   orange/TASK-001-start-from-the-remote (not made yet) from origin/main@[HASH]; your local main has 2 commits that are not in it
+      branch   orange/TASK-001-start-from-the-remote (not made yet) from origin/main@[HASH], fetched now; your local main has 2 commits that are not in it
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task update TASK-001 --status planning
     ------- stderr -------

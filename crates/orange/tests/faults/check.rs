@@ -153,6 +153,56 @@ pub(crate) fn at_rest(env: &Env, label: &str) {
         no_leftovers(&folder, label);
     }
     the_index_agrees(env, &listed.stdout, label);
+    the_pool_agrees(env, label);
+}
+
+/// A slot is held by the task that says so, and by no other; its worktree is on that task's branch, and what
+/// nobody holds is parked and clean.
+#[track_caller]
+fn the_pool_agrees(env: &Env, label: &str) {
+    let text = fs::read_to_string(env.home().join("workspaces/.pool.json")).unwrap_or_default();
+    let pool: Value = serde_json::from_str(&text).unwrap_or_default();
+    let mut held = Vec::new();
+    for (slot, entry) in pool["workspaces"].as_object().into_iter().flatten() {
+        let folder = env.home().join("workspaces").join(slot);
+        let status = env.git_says(&folder, &["status", "--porcelain=v2", "--branch"]);
+        if entry["status"] == "bound" {
+            let id = entry["task_id"].as_str().unwrap().to_owned();
+            held.push((id, slot.clone()));
+            let task = entry["task"]
+                .as_str()
+                .unwrap()
+                .strip_prefix("shop/")
+                .unwrap();
+            let on = format!("# branch.head {task}\n");
+            assert!(status.contains(&on), "{label}: {slot}: {status}");
+            let link = fs::read_link(folder.join("TASK.md"));
+            assert!(
+                link.is_ok_and(|link| link.is_file()),
+                "{label}: {slot}: no link"
+            );
+        } else if folder.exists() {
+            assert!(
+                status.contains("# branch.head (detached)\n"),
+                "{label}: {slot}: {status}"
+            );
+            let dirty = status.lines().find(|line| !line.starts_with('#'));
+            assert_eq!(dirty, None, "{label}: {slot}");
+        }
+    }
+    let mut says: Vec<(String, String)> = task_folders(env)
+        .iter()
+        .filter_map(|folder| {
+            let (fields, _) = task_file(folder);
+            let slot = fields
+                .get("workspace")
+                .filter(|slot| slot.as_str() != "null")?;
+            Some((fields.get("id")?.clone(), slot.clone()))
+        })
+        .collect();
+    says.sort();
+    held.sort();
+    assert_eq!(held, says, "{label}: the pool and the tasks");
 }
 
 /// Files and journal of one task tell the same, and every transition is whole.
@@ -210,6 +260,15 @@ fn hooks_are_settled(events: &[Value], label: &str) {
             })
             .map(|event| &event["hook"])
             .collect();
+        // What failed may be tried again; it has its place in the order from the first time.
+        let mut outcomes = outcomes;
+        let mut seen = Vec::new();
+        outcomes.retain(|hook| {
+            !seen.contains(hook) && {
+                seen.push(*hook);
+                true
+            }
+        });
         assert_eq!(outcomes, hooks, "{label}: hooks of {transition}");
         let ends = of_this
             .iter()

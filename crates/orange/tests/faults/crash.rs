@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::check::{at_rest, task_file, task_folders};
 use crate::env::{Env, in_parallel, told};
 use crate::scenarios::{
-    Scenario, empty_home, one_of_each_kind, other_commands, transitions, uncovered_rows,
+    Scenario, WORK, empty_home, one_of_each_kind, other_commands, transitions, uncovered_rows,
 };
 
 /// What is known of one task: where it lies and what its files say, without times and random ids.
@@ -76,6 +76,8 @@ fn timeless(mut events: Vec<Value>, new: bool) -> Vec<Value> {
     for event in &mut events {
         let map = event.as_object_mut().unwrap();
         map.remove("timestamp");
+        map.remove("epoch");
+        map.remove("rescue");
         if let Some(id) = map.get_mut("transition") {
             let number = transitions.iter().position(|known| known == id);
             let number = number.unwrap_or_else(|| {
@@ -184,6 +186,9 @@ fn check_after_kill(scenario: &Scenario, env: &Env, old: &State, new: &State, la
     let at_kill = state(env, Some(old));
     settle_unadopted(scenario, env);
     at_rest(env, label);
+    if scenario.has_work {
+        work_is_there(env, label);
+    }
     let after = state(env, Some(old));
     one_of(scenario, &at_kill, &after, old, new, label);
     if scenario.creates || after == *new {
@@ -195,6 +200,27 @@ fn check_after_kill(scenario: &Scenario, env: &Env, old: &State, new: &State, la
     at_rest(env, label);
     if !scenario.steps {
         assert_eq!(state(env, Some(old)), *new, "{label}: done again");
+    }
+}
+
+/// What nobody had committed is in the slot or in a rescue, each file whole.
+fn work_is_there(env: &Env, label: &str) {
+    let slot = env.home().join("workspaces/shop--1");
+    let format = "--format=%(refname)";
+    let refs = env.git_says(
+        env.repository(),
+        &["for-each-ref", format, "refs/orange/rescue"],
+    );
+    for (name, text) in WORK {
+        let in_slot = fs::read_to_string(slot.join(name)).is_ok_and(|found| found == *text);
+        let saved = |reference: &str| {
+            let object = format!("{reference}:{name}");
+            env.git_says(env.repository(), &["show", &object]) == *text
+        };
+        assert!(
+            in_slot || refs.lines().any(saved),
+            "{label}: {name} is gone; {refs}"
+        );
     }
 }
 

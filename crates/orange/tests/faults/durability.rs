@@ -12,6 +12,9 @@ use crate::env::{Env, PROJECT, told};
 const CALLS: &str = "trace=open,openat,creat,write,pwrite64,writev,pwritev,ftruncate,truncate,fsync,fdatasync,\
                      rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,rmdir";
 
+/// What git makes in a slot can be made again at any time.
+const SLOT: &str = "/workspaces/shop--";
+
 /// What a process did to the home; paths are relative to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Did {
@@ -110,7 +113,8 @@ fn parse_call(call: &str, home: &str) -> Option<Did> {
     let parts = split_arguments(words);
     let inside = |path: &str| {
         let rest = path.strip_prefix(home)?;
-        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/').to_owned())
+        let ours = (rest.is_empty() || rest.starts_with('/')) && !rest.starts_with(SLOT);
+        ours.then(|| rest.trim_start_matches('/').to_owned())
     };
     let fd = |index: usize| inside(path_of(parts.get(index)?)?);
     // A name in a folder that a descriptor stands for, or a whole path.
@@ -374,6 +378,8 @@ fn a_status_change_is_written_in_the_promised_order() {
                 &|did| matches!(did, Did::Exchanged(_, to) if *to == task),
             ),
             ("folder synced", &synced(&folder)),
+            ("slot", &wrote(&journal, "hook.completed")),
+            ("slot synced", &synced(&journal)),
             ("hooks", &wrote(&journal, "hook.skipped")),
             ("hooks synced", &synced(&journal)),
             ("index", &is_index_write),
@@ -381,7 +387,7 @@ fn a_status_change_is_written_in_the_promised_order() {
             ("told", &printed),
         ],
     );
-    let (mark, settled, unmark) = (at[0], at[9], at[11]);
+    let (mark, settled, unmark) = (at[0], at[11], at[13]);
     let early = done[mark..settled]
         .iter()
         .find(|did| is_index_write(did) || is_mark_removal(did));

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -11,10 +10,10 @@ use tempfile::TempDir;
 /// The name of the only project.
 pub(crate) const PROJECT: &str = "shop";
 
-/// One home. Copies share the repository, which no command writes to.
+/// One home and its repository, which has worktrees in the home: they are copied together.
 pub(crate) struct Env {
     folder: TempDir,
-    repository: Arc<TempDir>,
+    repository: PathBuf,
 }
 
 impl Env {
@@ -25,12 +24,13 @@ impl Env {
 
     /// As [`Env::new`], below a folder of one's choice.
     pub(crate) fn within(parent: &Path) -> Env {
-        let repository = temporary(parent);
+        let folder = temporary(parent);
         let env = Env {
-            folder: temporary(parent),
-            repository: Arc::new(repository),
+            repository: folder.path().join("repository"),
+            folder,
         };
-        env.git(&["init", "--quiet", "--initial-branch=main"]);
+        fs::create_dir(env.repository()).unwrap();
+        env.git(&["init", "--quiet", "--template=", "--initial-branch=main"]);
         env.git(&["commit", "--quiet", "--allow-empty", "--message=first"]);
         let path = env.repository().to_str().unwrap().to_owned();
         let add = ["project", "add", &path, "--name", PROJECT];
@@ -46,10 +46,45 @@ impl Env {
     /// A copy of this home below another folder.
     pub(crate) fn moved_to(&self, parent: &Path) -> Env {
         let folder = temporary(parent);
-        copy(self.folder.path(), folder.path());
-        Env {
+        let copied = Env {
+            repository: folder.path().join("repository"),
             folder,
-            repository: Arc::clone(&self.repository),
+        };
+        copy(self.repository(), copied.repository());
+        self.copy_home(&copied);
+        copied
+    }
+
+    /// Copies the home alone, over whatever is there; what names places names the copy's.
+    pub(crate) fn copy_home(&self, to: &Env) {
+        let _ = fs::remove_dir_all(to.home());
+        let _ = fs::remove_dir_all(to.repository().join(".git/worktrees"));
+        copy(&self.home(), &to.home());
+        let worktrees = self.repository().join(".git/worktrees");
+        if worktrees.is_dir() {
+            copy(&worktrees, &to.repository().join(".git/worktrees"));
+        }
+        let names = |folder: PathBuf, name: &str| -> Vec<PathBuf> {
+            let entries = fs::read_dir(folder).into_iter().flatten();
+            let paths = entries.map(|entry| entry.unwrap().path().join(name));
+            paths
+                .filter(|path| path.symlink_metadata().is_ok())
+                .collect()
+        };
+        let mut files = names(to.repository().join(".git/worktrees"), "gitdir");
+        files.extend(names(to.home().join("workspaces"), ".git"));
+        files.push(to.home().join("projects.json"));
+        let (old, new) = (self.folder.path(), to.folder.path());
+        let (old, new) = (old.to_str().unwrap(), new.to_str().unwrap());
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            fs::write(&file, text.replace(old, new)).unwrap();
+        }
+        for link in names(to.home().join("workspaces"), "TASK.md") {
+            let target = fs::read_link(&link).unwrap();
+            fs::remove_file(&link).unwrap();
+            let target = target.to_str().unwrap().replace(old, new);
+            std::os::unix::fs::symlink(target, link).unwrap();
         }
     }
 
@@ -58,7 +93,7 @@ impl Env {
     }
 
     pub(crate) fn repository(&self) -> &Path {
-        self.repository.path()
+        &self.repository
     }
 
     pub(crate) fn tasks(&self) -> PathBuf {
@@ -123,8 +158,12 @@ impl Env {
     }
 
     pub(crate) fn git(&self, arguments: &[&str]) {
+        self.git_at(self.repository(), arguments);
+    }
+
+    pub(crate) fn git_at(&self, folder: &Path, arguments: &[&str]) {
         let output = Command::new("git")
-            .current_dir(self.repository())
+            .current_dir(folder)
             .args(["-c", "user.name=t", "-c", "user.email=t@example.invalid"])
             .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
             .args(arguments)
@@ -133,6 +172,24 @@ impl Env {
             .output()
             .unwrap();
         assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    }
+}
+
+impl Env {
+    /// What git says in a folder; nothing where there is none.
+    pub(crate) fn git_says(&self, folder: &Path, arguments: &[&str]) -> String {
+        if !folder.is_dir() {
+            return String::new();
+        }
+        let output = Command::new("git")
+            .current_dir(folder)
+            .args(arguments)
+            .env("HOME", self.folder.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "git {arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
     }
 }
 

@@ -18,3 +18,4 @@ mod journal;
 mod processes;
 mod scenarios;
 mod storage;
+mod work;

@@ -18,7 +18,16 @@ pub(crate) struct Scenario {
     pub(crate) steps: bool,
     /// Makes a task: doing it again makes another.
     pub(crate) creates: bool,
+    /// A worktree has work that is on no branch: [`WORK`] must be found afterwards.
+    pub(crate) has_work: bool,
 }
+
+/// Files of a worktree that nobody committed, and what they say.
+pub(crate) const WORK: &[(&str, &str)] = &[
+    ("changed.txt", "changed\n"),
+    ("untracked.txt", "untracked\n"),
+    ("staged.txt", "staged\n"),
+];
 
 /// Who takes a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,6 +158,7 @@ impl Scenario {
             agent: None,
             steps: false,
             creates: false,
+            has_work: false,
         }
     }
 
@@ -344,6 +354,22 @@ pub(crate) fn other_commands() -> Vec<Build> {
             Scenario::new("delete again", env, &["task", "delete", &key, "--yes"])
         }),
         build(|env| {
+            let key = task_in(&env, "working");
+            let path = env.ok(&["task", "path", &key])["path"].clone();
+            let slot = std::path::PathBuf::from(path.as_str().unwrap());
+            fs::write(slot.join("changed.txt"), "as committed\n").unwrap();
+            env.git_at(&slot, &["add", "changed.txt"]);
+            env.git_at(&slot, &["commit", "--quiet", "--message=work"]);
+            for (name, text) in WORK {
+                fs::write(slot.join(name), text).unwrap();
+            }
+            env.git_at(&slot, &["add", "staged.txt"]);
+            let command = ["task", "cancel", &key, "--yes"];
+            let mut scenario = Scenario::new("cancel with uncommitted work", env, &command);
+            scenario.has_work = true;
+            scenario
+        }),
+        build(|env| {
             let key = task_in(&env, "working with a child");
             let command = ["task", "cancel", &key, "--yes", "--with-children"];
             Scenario::new("cancel with children", env, &command).steps()
@@ -356,6 +382,11 @@ pub(crate) fn other_commands() -> Vec<Build> {
             Scenario::new("a child's end moves its parent on", env, &command)
         }),
     ];
+    all.push(build(|env| {
+        let (key, name) = rescued(&env);
+        let command = ["task", "rescue", "restore", &key, &name];
+        Scenario::new("restore a rescue", env, &command)
+    }));
     for status in ["agent-review", "reviewing"] {
         all.push(build(move |env| {
             let command = [
@@ -371,6 +402,32 @@ pub(crate) fn other_commands() -> Vec<Build> {
     }
     all.extend(files_changed_by_others());
     all
+}
+
+/// A task with changes in its workspace and a rescue of other ones.
+fn rescued(env: &Env) -> (String, String) {
+    let key = task_in(env, "working");
+    let folder = env.folder_of(&key);
+    let slot = env.home().join("workspaces/shop--1");
+    let (id, name) = (
+        folder.file_name().unwrap().to_str().unwrap(),
+        "20260102T030405.000Z",
+    );
+    let message = format!("rescue\n\nOrange-Task: {id}\nOrange-Time: 2026-01-02T03:04:05Z\n");
+    fs::write(slot.join("changed"), "then").unwrap();
+    env.git_at(&slot, &["add", "changed"]);
+    env.git_at(&slot, &["commit", "--quiet", "-m", &message]);
+    env.git_at(
+        &slot,
+        &[
+            "update-ref",
+            &format!("refs/orange/rescue/{id}/{name}"),
+            "HEAD",
+        ],
+    );
+    env.git_at(&slot, &["reset", "--quiet", "--hard", "HEAD~1"]);
+    fs::write(slot.join("changed"), "of now").unwrap();
+    (key, name.to_owned())
 }
 
 /// Commands that find more in the task's folder than they left there.

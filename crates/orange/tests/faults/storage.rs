@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::check::{at_rest, events, names, no_leftovers, task_folders};
-use crate::env::{Env, copy, told};
+use crate::env::{Env, told};
 
 /// Set inside the namespace: the folder to mount things on.
 const INSIDE: &str = "ORANGE_TEST_NAMESPACE";
@@ -180,8 +180,7 @@ fn every_shortage(
     free: &dyn Fn(),
 ) -> u64 {
     for room in 0..200 {
-        let _ = fs::remove_dir_all(home.home());
-        copy(&base.home(), &home.home());
+        base.copy_home(home);
         let label = format!("{command:?} with room for {room}");
         let before: Vec<_> = task_folders(home)
             .iter()
@@ -203,7 +202,14 @@ fn every_shortage(
         if output.status.success() {
             return room;
         }
-        says_no_space(&output, &label);
+        if String::from_utf8_lossy(&output.stderr).contains("task retry-hooks") {
+            // Git does not always say that there was no room.
+            assert_eq!(output.status.code(), Some(1), "{label}: {}", told(&output));
+            home.ok(&["task", "retry-hooks", "TASK-001"]);
+            at_rest(home, &label);
+        } else {
+            says_no_space(&output, &label);
+        }
         for (folder, events_before) in &before {
             let now = events(folder);
             assert_eq!(

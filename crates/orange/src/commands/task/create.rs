@@ -132,7 +132,7 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         parent: args.parent,
         ui_testing: args.ui_testing,
     })?;
-    let start = started(&created.start);
+    let start = started(&created.start, "(not made yet)");
     session.finish(
         || {
             json!({
@@ -143,7 +143,7 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         },
         || described_task(&created, &start),
     );
-    Ok(())
+    super::update::failure(&created.task, &created.failed)
 }
 
 /// A sentence alone is a summary; a word alone is a branch.
@@ -211,7 +211,8 @@ fn chosen_project(session: &mut Session, named: Option<&str>) -> Result<String> 
     Ok(added.project.name)
 }
 
-fn started(start: &Start) -> String {
+/// Where a branch starts; `verb` says whether it is there yet.
+pub(crate) fn started(start: &Start, verb: &str) -> String {
     let at = match &start.commit {
         Some(commit) => format!("{}@{}", start.reference, git::short(commit)),
         None => format!("{} (no commits yet)", start.reference),
@@ -219,7 +220,10 @@ fn started(start: &Start) -> String {
     if start.existing {
         return format!("on the existing branch {at}");
     }
-    let mut text = format!("(not made yet) from {at}");
+    let mut text = format!("{verb} from {at}");
+    if start.fetched {
+        text.push_str(", fetched now");
+    }
     if start.local_ahead > 0 {
         let local = start.reference.trim_start_matches("origin/");
         let _ = write!(
@@ -241,6 +245,10 @@ fn described_task(created: &Created, start: &str) -> String {
     };
     let mut text = format!("created {} {summary}\n", palette.bold(&task.label()));
     let _ = writeln!(text, "  branch   {} {start}", clean(&task.branch));
+    if let Some(acquired) = &created.acquired {
+        let folder = acquired.folder.display();
+        let _ = writeln!(text, "  slot     {} {folder}", acquired.lease.slot);
+    }
     for line in extras(task) {
         let _ = writeln!(text, "  {line}");
     }

@@ -1,15 +1,14 @@
 //! `orange task cancel`, `delete` and `restore`: giving up, throwing away, and thinking better of it.
 
 use super::as_json;
-use crate::error::{CommandError, Result};
+use crate::error::Result;
+use crate::question::{asks, confirm, yes};
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_engine::engine::CancelChildren;
-use orange_engine::{Code, Error};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::{BufRead, IsTerminal, Write as _};
 
 /// Give a task up
 #[derive(Debug, Args)]
@@ -17,8 +16,8 @@ use std::io::{BufRead, IsTerminal, Write as _};
     after_help = "Examples:\n  orange task cancel TASK-001\n  orange task cancel TASK-001 --with-children --yes"
 )]
 pub(crate) struct CancelArgs {
-    /// The task; the one you are in unless given
-    id: Option<String>,
+    /// The task
+    id: String,
     /// Its open children too
     #[arg(long, conflicts_with = "keep_children")]
     with_children: bool,
@@ -52,7 +51,7 @@ pub(crate) struct RestoreArgs {
 }
 
 pub(crate) fn cancel(session: &mut Session, args: &CancelArgs) -> Result<()> {
-    let place = session.task(args.id.as_deref())?;
+    let place = session.task(Some(&args.id))?;
     let view = session.engine.view(place.clone())?;
     let mut children = match (args.with_children, args.keep_children) {
         (true, _) => CancelChildren::Too,
@@ -99,7 +98,7 @@ pub(crate) fn cancel(session: &mut Session, args: &CancelArgs) -> Result<()> {
         },
         || format!("{message}\n"),
     );
-    Ok(())
+    super::update::failure(task, &cancelled.changed.failed)
 }
 
 pub(crate) fn delete(session: &mut Session, args: &DeleteArgs) -> Result<()> {
@@ -157,28 +156,4 @@ pub(crate) fn restore(session: &mut Session, args: &RestoreArgs) -> Result<()> {
         || format!("{message}\n"),
     );
     Ok(())
-}
-
-/// Only a person at a terminal is asked; a script said what it wants by calling.
-fn asks(session: &Session, yes: bool) -> bool {
-    !yes && !session.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
-}
-
-fn confirm(session: &Session, sure: bool, question: &str) -> Result<()> {
-    if !asks(session, sure) || yes(question)? {
-        return Ok(());
-    }
-    Err(CommandError(
-        Error::new(Code::Refused, "nothing was changed").hint("answer y, or add --yes"),
-    ))
-}
-
-fn yes(question: &str) -> Result<bool> {
-    let mut stderr = std::io::stderr();
-    let _ = write!(stderr, "{question} [y/N] ");
-    let _ = stderr.flush();
-    let mut answer = String::new();
-    let read = std::io::stdin().lock().read_line(&mut answer);
-    read.map_err(|error| CommandError::usage(format!("no answer: {error}"), "add --yes"))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

@@ -1,5 +1,7 @@
 //! `orange task show`: everything about one task.
 
+mod workspace;
+
 use super::deps::{linked_json, linked_text};
 use super::{as_json, icon, style};
 use crate::error::Result;
@@ -10,7 +12,7 @@ use orange_core::Timestamp;
 use orange_core::history::{Event, EventType, HookOutcome, HookState};
 use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
-use orange_engine::engine::TaskView;
+use orange_engine::engine::{TaskView, WorkspaceState};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -25,19 +27,23 @@ pub(crate) struct ShowArgs {
     /// Every event of its journal
     #[arg(long)]
     history: bool,
+    /// Measure what its worktree takes on disk, which may take a while
+    #[arg(long)]
+    disk: bool,
 }
 
 pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = session.engine.view(place)?;
+    let state = session.engine.workspace_state(&view.task, args.disk);
     session.finish(
-        || to_json(&view, args.history),
-        || to_text(&view, args.history),
+        || to_json(&view, state.as_ref(), args.history),
+        || to_text(&view, state.as_ref(), args.history),
     );
     Ok(())
 }
 
-fn to_json(view: &TaskView, history: bool) -> Value {
+fn to_json(view: &TaskView, state: Option<&WorkspaceState>, history: bool) -> Value {
     let mut task = as_json(&view.task);
     if let Value::Object(map) = &mut task {
         let extra = [
@@ -63,7 +69,10 @@ fn to_json(view: &TaskView, history: bool) -> Value {
             map.insert("history".into(), Value::from(events));
         }
     }
-    json!({ "task": task })
+    match state {
+        Some(state) => json!({ "task": task, "workspace_state": workspace::to_json(state) }),
+        None => json!({ "task": task }),
+    }
 }
 
 fn hooks_json(view: &TaskView) -> Value {
@@ -90,7 +99,7 @@ fn outcome(hook: &HookState) -> (&'static str, Option<&str>) {
     }
 }
 
-fn to_text(view: &TaskView, history: bool) -> String {
+fn to_text(view: &TaskView, state: Option<&WorkspaceState>, history: bool) -> String {
     let palette = Palette::stdout();
     let task = &view.task;
     let mut text = format!(
@@ -103,6 +112,9 @@ fn to_text(view: &TaskView, history: bool) -> String {
         })
     );
     fields(view).render(&mut text, palette);
+    if let Some(state) = state {
+        text.push_str(&workspace::to_text(state, task, palette));
+    }
     if let Some(transition) = view.history.last_transition() {
         let _ = writeln!(
             text,
@@ -245,7 +257,6 @@ fn optional(task: &Task) -> Vec<(&'static str, String)> {
         ("rev. effort", task.review_effort.clone()),
         ("initiative", task.initiative_id.clone()),
         ("parent", task.parent.clone()),
-        ("workspace", task.workspace.clone()),
         ("session", task.tmux_session.clone()),
         ("pull request", task.pr_url.clone()),
         ("phase", task.current_phase.clone()),

@@ -5,8 +5,10 @@ use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
-use orange_core::task::{Field, Status};
+use orange_core::task::{Field, Status, Task};
 use orange_engine::engine::{Change, Changed, Edit};
+use orange_engine::workspaces::Acquired;
+use orange_engine::{Code, Error};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -155,6 +157,16 @@ pub(crate) struct StuckArgs {
     reason: Option<String>,
 }
 
+/// Try again what failed after the last status change
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orange task retry-hooks TASK-001       when a setup command failed, for instance"
+)]
+pub(crate) struct RetryHooksArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+}
+
 /// End a task on your word
 #[derive(Debug, Args)]
 #[command(
@@ -210,22 +222,82 @@ pub(crate) fn resolve(session: &mut Session, args: &ResolveArgs) -> Result<()> {
         changed.from,
         changed.task.status
     );
-    session.finish(
-        || json!({"task": as_json(&changed.task), "message": message}),
-        || format!("{message}\n"),
-    );
-    Ok(())
+    finish(session, &changed, &message)
 }
 
 fn change_task(session: &mut Session, id: Option<&str>, change: &Change) -> Result<()> {
     let place = session.task(id)?;
     let changed = session.engine.change(place, change)?;
     let message = described(&changed, change);
-    session.finish(
-        || json!({"task": as_json(&changed.task), "message": message}),
-        || format!("{message}\n"),
-    );
-    Ok(())
+    finish(session, &changed, &message)
+}
+
+pub(crate) fn retry_hooks(session: &mut Session, args: &RetryHooksArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    let (changed, tried) = session.engine.retry_hooks(place)?;
+    let label = changed.task.label();
+    let message = match tried.as_slice() {
+        [] => format!("{label}: nothing failed, so there is nothing to retry"),
+        tried => format!("{label}: tried again: {}", tried.join(", ")),
+    };
+    finish(session, &changed, &message)
+}
+
+/// Says what happened. A hook that failed makes the command fail, although the task has moved.
+pub(crate) fn finish(session: &mut Session, changed: &Changed, message: &str) -> Result<()> {
+    if changed.failed.is_empty() || !session.json {
+        let mut text = format!("{message}\n");
+        if let Some(acquired) = &changed.acquired {
+            text.push_str(&workspace_lines(acquired));
+        }
+        session.finish(
+            || {
+                let mut value = json!({"task": as_json(&changed.task), "message": message});
+                if let Some(acquired) = &changed.acquired {
+                    value["workspace"] = workspace_json(acquired);
+                }
+                value
+            },
+            || text,
+        );
+    }
+    failure(&changed.task, &changed.failed)
+}
+
+pub(crate) fn failure(task: &Task, failed: &[(String, String)]) -> Result<()> {
+    let Some((hook, why)) = failed.first() else {
+        return Ok(());
+    };
+    let label = task.label();
+    let message = format!("{label} is {} now, but {hook} failed: {why}", task.status);
+    let first = match why.contains("no space left") {
+        true => "free some disk space",
+        false => "see to that",
+    };
+    let error = Error::new(Code::Failed, message);
+    Err(CommandError(error.hint(format!(
+        "{first}, then `orange task retry-hooks {label}`"
+    ))))
+}
+
+pub(crate) fn workspace_lines(acquired: &Acquired) -> String {
+    format!(
+        "  workspace {}  {}\n  branch    {}\n",
+        acquired.lease.slot,
+        acquired.folder.display(),
+        super::create::started(&acquired.start, "starts")
+    )
+}
+
+pub(crate) fn workspace_json(acquired: &Acquired) -> Value {
+    json!({
+        "slot": acquired.lease.slot,
+        "path": acquired.folder,
+        "epoch": acquired.lease.epoch,
+        "base": acquired.start.reference,
+        "base_commit": acquired.start.commit,
+        "fetched": acquired.start.fetched,
+    })
 }
 
 fn described(changed: &Changed, change: &Change) -> String {

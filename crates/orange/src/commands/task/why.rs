@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
+use orange_core::history::HookOutcome;
 use orange_core::task::Status;
 use orange_engine::engine::TaskView;
 use serde_json::json;
@@ -32,6 +33,14 @@ fn stuck_reason(view: &TaskView) -> Option<&str> {
         .filter(|_| stuck && view.task.status == Status::Stuck)
 }
 
+fn hook_failed(view: &TaskView) -> bool {
+    let last = view.history.last_transition();
+    last.is_some_and(|transition| {
+        let mut hooks = transition.hooks.iter();
+        hooks.any(|hook| matches!(hook.outcome, HookOutcome::Failed(_)))
+    })
+}
+
 pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = session.engine.view(place)?;
@@ -50,6 +59,11 @@ pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
         because = format!("{because}; needs attention: {attention}");
     }
     let label = view.task.label();
+    // Nothing goes on without what failed.
+    if view.damaged.is_none() && hook_failed(&view) {
+        why.next = Some(format!("orange task retry-hooks {label}"));
+        (why.needs_human, why.too_early) = (true, false);
+    }
     session.finish(
         || {
             json!({"why": {

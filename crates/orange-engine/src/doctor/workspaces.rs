@@ -1,0 +1,294 @@
+//! What the pool's file, the tasks, git's own list and the disk say of the slots, where they disagree.
+
+use super::{BY_HAND, Report};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::git::state::{self, Head};
+use crate::git::worktree;
+use crate::projects::Project;
+use crate::store::lock::TaskLock;
+use crate::workspaces::{Pool, Slot, slot_number};
+use orange_core::task::Task;
+use std::path::PathBuf;
+
+impl Engine {
+    pub(super) fn check_workspaces(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+        self.check_pool_file(report, repair);
+        let Ok(projects) = self.projects() else {
+            return Ok(());
+        };
+        for project in projects.iter().filter(|project| project.path.is_dir()) {
+            self.check_holders(project, report, repair)?;
+            self.check_claims(project, report, repair)?;
+            self.check_folders(project, report, repair)?;
+            self.check_git_list(project, report, repair);
+        }
+        Ok(())
+    }
+
+    fn check_pool_file(&mut self, report: &mut Report, repair: bool) {
+        let Some(damage) = Pool::damage(&self.store) else {
+            return;
+        };
+        let finding = report.add("workspaces/.pool.json", format!("cannot be read: {damage}"));
+        finding.repair("keeps the file under another name and makes it anew from the tasks");
+        if repair {
+            let outcome = self.change_pool(|_, _| Ok(()));
+            finding.done(outcome.map(|()| "made anew from the tasks".to_owned()));
+        }
+    }
+
+    /// Slots that are held by nobody who would know of it.
+    fn check_holders(
+        &mut self,
+        project: &Project,
+        report: &mut Report,
+        repair: bool,
+    ) -> Result<()> {
+        let pool = self.pool()?;
+        for (name, slot) in pool.held(&project.name) {
+            let holder = self.task_of_slot(project, name, slot)?;
+            let problem = match &holder {
+                None => "is held by a task that does not exist".to_owned(),
+                Some(task) if task.workspace.as_deref() != Some(name) => {
+                    format!("is held by {}, which does not know of it", task.label())
+                }
+                Some(task) => {
+                    self.check_held(project, name, task, report, repair);
+                    continue;
+                }
+            };
+            // One that is on its way to its slot does not know of it yet.
+            let lock = match &holder {
+                Some(task) => TaskLock::try_acquire(&self.task_folder(task))
+                    .ok()
+                    .flatten(),
+                None => None,
+            };
+            if holder.is_some() && lock.is_none() {
+                continue;
+            }
+            let finding = report.add(name, problem);
+            finding.repair("saves what is in it and frees it");
+            if repair {
+                let owner = holder.unwrap_or_else(|| Task {
+                    id: slot.task_id.clone().unwrap_or_else(|| name.clone()),
+                    project: project.name.clone(),
+                    ..Task::default()
+                });
+                finding.done(self.free_slot(project, name, slot, &owner));
+            }
+        }
+        Ok(())
+    }
+
+    fn task_folder(&mut self, task: &Task) -> PathBuf {
+        let found = self.find(&task.id, Some(&task.project));
+        found.map_or_else(|_| PathBuf::new(), |place| place.path)
+    }
+
+    /// The task that the pool says has a slot.
+    fn task_of_slot(&mut self, project: &Project, name: &str, slot: &Slot) -> Result<Option<Task>> {
+        let index = self.index()?;
+        let found = match (&slot.task_id, &slot.task) {
+            (Some(id), _) => index
+                .by_id_prefix(id)?
+                .into_iter()
+                .find(|row| row.id == *id),
+            (None, Some(task)) => {
+                let branch = task.strip_prefix(&format!("{}/", project.name));
+                let branch = branch.unwrap_or(task);
+                index.by_branch(&project.name, branch)?.into_iter().next()
+            }
+            (None, None) => index.by_workspace(&project.name, name)?.into_iter().next(),
+        };
+        Ok(found.map(|row| self.store.survey(&row.folder).task))
+    }
+
+    /// A slot and its task know of each other; is the worktree what they think?
+    fn check_held(
+        &mut self,
+        project: &Project,
+        name: &str,
+        task: &Task,
+        report: &mut Report,
+        repair: bool,
+    ) {
+        let folder = self.slot_folder(name);
+        let label = task.label();
+        if task.status.is_terminal() {
+            report
+                .add(name, format!("{label} is {} and still has it", task.status))
+                .repair(format!("{BY_HAND}: `orange task retry-hooks {label}`"));
+            return;
+        }
+        let is_there = folder.is_dir();
+        if is_there && worktree::belongs(&folder, &project.path).unwrap_or(false) {
+            if let Head::Branch(branch) = state::head(&folder)
+                && branch != task.branch
+            {
+                report
+                    .add(
+                        name,
+                        format!("is on {branch}, {label} works on {}", task.branch),
+                    )
+                    .repair(format!(
+                        "{BY_HAND}: `orange task update {label} --branch` makes {branch} its branch"
+                    ));
+            }
+            return;
+        }
+        let problem = match is_there {
+            true => format!(
+                "the folder of {label} is no worktree of {}",
+                project.path.display()
+            ),
+            false => format!("the worktree of {label} is gone"),
+        };
+        let finding = report.add(name, problem);
+        if is_there {
+            finding.repair(format!(
+                "{BY_HAND}: move {} away, then run this again",
+                folder.display()
+            ));
+            return;
+        }
+        finding.repair("checks its branch out again");
+        if repair {
+            let outcome = self.check_out_again(task, name);
+            finding.done(outcome.map(|()| format!("{} is checked out again", task.branch)));
+        }
+    }
+
+    fn check_out_again(&mut self, task: &Task, slot: &str) -> Result<()> {
+        let place = self.find(&task.id, Some(&task.project))?;
+        let locked = self.lock_task(place)?;
+        self.change_pool(|_, pool| {
+            if let Some(slot) = pool.workspaces.get_mut(slot) {
+                slot.prepared = 0;
+            }
+            Ok(())
+        })?;
+        let acquired = self.acquire(&locked.task, &locked.place);
+        acquired.map(drop).map_err(|trouble| trouble.error)
+    }
+
+    /// Tasks that say they have a slot which the pool does not give them.
+    fn check_claims(&mut self, project: &Project, report: &mut Report, repair: bool) -> Result<()> {
+        for row in self.index()?.slot_holders(&project.name)? {
+            let task = self.store.survey(&row.folder).task;
+            let Some(slot) = task.workspace.clone() else {
+                continue;
+            };
+            let pool = self.pool()?;
+            if pool.lease_of(&task).is_some_and(|lease| lease.slot == slot) {
+                continue;
+            }
+            let free = pool.workspaces.get(&slot).is_none_or(Slot::is_free);
+            let ours = slot_number(&project.name, &slot).is_some();
+            let problem = match (ours, free) {
+                (true, true) => format!("says it has {slot}, which the pool lists as free"),
+                (true, false) => format!("says it has {slot}, which another task has"),
+                (false, _) => format!("says it has {slot}, which is no slot of {}", project.name),
+            };
+            let finding = report.add(format!("{}:{}", project.name, task.label()), problem);
+            finding.repair(match ours && free {
+                true => "gives it the slot",
+                false => "takes that out of the task",
+            });
+            if !repair {
+                continue;
+            }
+            let outcome = match ours && free {
+                true => self
+                    .bind_slot(&slot, &task)
+                    .map(|()| format!("{slot} is its own")),
+                false => self.forget_slot(&task).map(|()| "it has none".to_owned()),
+            };
+            finding.done(outcome);
+        }
+        Ok(())
+    }
+
+    fn forget_slot(&mut self, task: &Task) -> Result<()> {
+        let place = self.find(&task.id, Some(&task.project))?;
+        let mut locked = self.lock_task(place)?;
+        locked.forget_workspace(self)
+    }
+
+    /// Folders of the pool that no entry speaks of, and free slots that are not clean.
+    fn check_folders(
+        &mut self,
+        project: &Project,
+        report: &mut Report,
+        repair: bool,
+    ) -> Result<()> {
+        let pool = self.pool()?;
+        for name in self.slot_folders(&project.name) {
+            let folder = self.slot_folder(&name);
+            if pool
+                .workspaces
+                .get(&name)
+                .is_some_and(|slot| !slot.is_free())
+            {
+                continue;
+            }
+            if !worktree::belongs(&folder, &project.path)? {
+                report
+                    .add(
+                        &name,
+                        format!("is no worktree of {}", project.path.display()),
+                    )
+                    .repair(format!("{BY_HAND}: move {} away", folder.display()));
+                continue;
+            }
+            let parked = matches!(state::head(&folder), Head::Detached(_));
+            let is_clean =
+                parked && !worktree::is_unfinished(&folder)? && worktree::changes(&folder)? == 0;
+            let listed = pool.workspaces.contains_key(&name);
+            if is_clean && listed {
+                continue;
+            }
+            let problem = match is_clean {
+                true => "is in no list",
+                false => "is free, but not clean",
+            };
+            let finding = report.add(&name, problem);
+            finding.repair(match is_clean {
+                true => "lists it as free",
+                false => "saves what is in it and parks it",
+            });
+            if repair {
+                let owner = pool
+                    .workspaces
+                    .get(&name)
+                    .and_then(|slot| slot.last_task.clone());
+                let owner = owner.unwrap_or_else(|| name.clone());
+                finding.done(self.park_slot(project, &name, &owner));
+            }
+        }
+        Ok(())
+    }
+
+    /// Worktrees that git remembers and that are not there.
+    fn check_git_list(&mut self, project: &Project, report: &mut Report, repair: bool) {
+        let workspaces = self.store.workspaces();
+        let gone: Vec<String> = worktree::gone(&project.path, &workspaces)
+            .unwrap_or_default()
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        if gone.is_empty() {
+            return;
+        }
+        let finding = report.add(
+            format!("project {}", project.name),
+            format!("git remembers worktrees that are gone: {}", gone.join(", ")),
+        );
+        finding.repair("saves what git still knows of them and has it forget them");
+        if repair {
+            let outcome = self.forget_all_gone(project);
+            finding.done(outcome.map(|()| "forgotten".to_owned()));
+        }
+    }
+}

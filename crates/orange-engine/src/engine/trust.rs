@@ -1,0 +1,165 @@
+//! Consent: commands that come with a repository run only after its user agreed to exactly these.
+
+use super::Engine;
+use crate::database::Database;
+use crate::error::{Code, Error, Result};
+use crate::git;
+use crate::projects::{self, Project};
+use crate::workspaces::rules::{Commands, Rules};
+use orange_core::naming::counted;
+
+/// How many commands a refusal spells out.
+const SPELLED_OUT: usize = 3;
+
+/// What a repository would like to run, for its user to look at.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    pub project: Project,
+    /// The commit it was read from.
+    pub commit: String,
+    pub commands: Commands,
+    pub trusted: bool,
+}
+
+impl Engine {
+    /// What a workspace of the project gets: what the repository says at that commit, and the user's own settings.
+    pub fn repository_rules(&mut self, project: &Project, commit: &str) -> Result<Rules> {
+        let own = self.config()?.workspace.clone();
+        let rules = Rules::read(&project.path, commit, &own)?;
+        for key in &rules.unknown {
+            tracing::warn!(
+                project = project.name,
+                key,
+                ".orange/config.yaml has a setting that means nothing here"
+            );
+        }
+        Ok(rules)
+    }
+
+    /// Did the user agree to these commands of a project? Nobody need agree to none.
+    pub fn is_trusted(&mut self, project: &str, commands: &Commands) -> Result<bool> {
+        if commands.is_empty() {
+            return Ok(true);
+        }
+        self.database()?.has_consent(project, &commands.hash())
+    }
+
+    /// Why a workspace cannot be had by these rules yet: the repository's commands have no consent.
+    pub fn untrusted(&mut self, project: &Project, rules: &Rules) -> Result<Option<Error>> {
+        if self.is_trusted(&project.name, &rules.foreign)? {
+            return Ok(None);
+        }
+        // Without more words the user is asked about the newest commit; this one may say something else.
+        let newest = self.offer(&project.name, None).ok();
+        let same = newest.is_some_and(|offer| offer.commands == rules.foreign);
+        let at = match same {
+            true => String::new(),
+            false => format!(" --at {}", git::short(&rules.commit)),
+        };
+        Ok(Some(
+            Error::new(
+                Code::ConditionUnmet,
+                format!(
+                    "project {} comes with commands that you have not agreed to: {}",
+                    project.name,
+                    spelled_out(&rules.foreign)
+                ),
+            )
+            .hint(format!(
+                "look at them and agree: `orange project trust {}{at}`",
+                project.name
+            )),
+        ))
+    }
+
+    /// The commands that a repository comes with, at a revision or where new work starts from.
+    pub fn offer(&mut self, name: &str, revision: Option<&str>) -> Result<Offer> {
+        let registry = self.projects()?;
+        let project = projects::named(&registry, name)?.clone();
+        let commit = match revision {
+            Some(revision) => git::commit_of(&project.path, revision)?.ok_or_else(|| {
+                Error::new(
+                    Code::NotFound,
+                    format!("project {name} has no commit {revision:?}"),
+                )
+                .hint("give a branch or a commit of the repository")
+            })?,
+            None => newest_base(&project)?,
+        };
+        let commands = self.repository_rules(&project, &commit)?.foreign;
+        let trusted = self.is_trusted(name, &commands)?;
+        Ok(Offer {
+            project,
+            commit,
+            commands,
+            trusted,
+        })
+    }
+
+    /// Agrees to what was offered; false if that had happened before.
+    pub fn trust(&mut self, offer: &Offer) -> Result<bool> {
+        self.may_trust()?;
+        let now = self.now();
+        let name = &offer.project.name;
+        // Under the registry's lock: a project removed meanwhile must not leave a consent behind.
+        let store = self.store.clone();
+        let database = self.database()?;
+        projects::change(&store, |all| {
+            projects::named(all, name)?;
+            database.give_consent(name, &offer.commands.hash(), now)
+        })
+    }
+
+    /// Takes back whatever was agreed to.
+    pub fn revoke_trust(&mut self, name: &str) -> Result<usize> {
+        self.may_trust()?;
+        let registry = self.projects()?;
+        projects::named(&registry, name)?;
+        self.forget_consents(name)
+    }
+
+    /// Trust is given by people.
+    pub fn may_trust(&self) -> Result<()> {
+        self.people_only("agree to a repository's commands")
+    }
+
+    /// Also without orange.db, which then holds none.
+    pub(super) fn forget_consents(&mut self, project: &str) -> Result<usize> {
+        if !Database::path_in(self.store.home()).exists() {
+            return Ok(0);
+        }
+        self.database()?.revoke_consents(project)
+    }
+}
+
+/// Where new work starts from: the default branch as the remote has it, else as it is here.
+pub(crate) fn newest_base(project: &Project) -> Result<String> {
+    let branch = &project.default_branch;
+    for reference in [
+        format!("refs/remotes/origin/{branch}"),
+        format!("refs/heads/{branch}"),
+    ] {
+        if let Some(commit) = git::commit_of(&project.path, &reference)? {
+            return Ok(commit);
+        }
+    }
+    Err(Error::new(
+        Code::ConditionUnmet,
+        format!("project {} has no commit on {branch} yet", project.name),
+    )
+    .hint("commit something first, or name a branch with --at"))
+}
+
+/// `make setup`, `npm ci` and 2 more commands.
+fn spelled_out(commands: &Commands) -> String {
+    let all: Vec<&String> = commands.setup.iter().chain(&commands.teardown).collect();
+    let mut words: Vec<String> = all
+        .iter()
+        .take(SPELLED_OUT)
+        .map(|command| format!("`{}`", command.replace('\n', "⏎")))
+        .collect();
+    if all.len() > SPELLED_OUT {
+        words.push(counted(all.len() - SPELLED_OUT, "more command"));
+    }
+    words.join(", ")
+}

@@ -1,0 +1,130 @@
+//! Where a task's work lies, and how it stands there.
+
+use super::Engine;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::git::state::{self, Head, Operation};
+use crate::git::status::{self, AheadBehind, Dirt};
+use orange_core::task::{Status, Task};
+use std::path::{Component, Path, PathBuf};
+
+/// A task's worktree as it is now. What could not be found out is None.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceState {
+    pub slot: String,
+    pub folder: PathBuf,
+    pub head: Head,
+    /// Whether the branch checked out is the task's own.
+    pub on_branch: bool,
+    /// What `distance` is counted from.
+    pub base: String,
+    pub distance: Option<AheadBehind>,
+    pub dirt: Option<Dirt>,
+    pub operation: Option<Operation>,
+    /// Bytes; only when asked for.
+    pub disk: Option<u64>,
+}
+
+impl Engine {
+    /// The folder of the task's worktree, which is there.
+    pub fn workspace_folder(&self, task: &Task) -> Result<PathBuf> {
+        let Some(slot) = &task.workspace else {
+            return Err(no_workspace(task));
+        };
+        let gone = |what: String| {
+            Error::new(
+                Code::Failed,
+                format!("the workspace of {}, {what}", task.label()),
+            )
+            .hint("`orange doctor` says what is left of it and what can be done")
+        };
+        match self.safe_slot_folder(slot) {
+            Some(folder) if folder.is_dir() => Ok(folder),
+            Some(folder) => Err(gone(format!("{}, is gone", folder.display()))),
+            None => Err(gone(format!("{slot:?}, is not the name of a workspace"))),
+        }
+    }
+
+    /// How the task's worktree stands; None for a task without one. Starts git only where there is a worktree.
+    /// Measuring its disk use reads every folder in it.
+    pub fn workspace_state(&self, task: &Task, measure: bool) -> Option<WorkspaceState> {
+        let slot = task.workspace.clone()?;
+        let Some(folder) = self.safe_slot_folder(&slot) else {
+            return Some(WorkspaceState {
+                folder: self.store.workspaces(),
+                head: Head::Missing(format!("{slot:?} is not the name of a workspace")),
+                slot,
+                on_branch: false,
+                base: String::new(),
+                distance: None,
+                dirt: None,
+                operation: None,
+                disk: None,
+            });
+        };
+        let base = task.base.clone().unwrap_or_else(|| {
+            let project = self.project_of(&task.project);
+            let default = project.map_or_else(|| "main".to_owned(), |known| known.default_branch);
+            task.target(&default).to_owned()
+        });
+        let mut head = state::head(&folder);
+        // Without the link to its repository there is nothing to ask git about.
+        let is_worktree = folder.join(".git").exists();
+        let status = is_worktree
+            .then(|| status::status(&folder, head.branch(), &base))
+            .flatten();
+        // Some repositories keep their HEAD where only git can read it.
+        if let (Head::Missing(_), Some(branch)) = (
+            &head,
+            status.as_ref().and_then(|status| status.branch.clone()),
+        ) {
+            head = Head::Branch(branch);
+        }
+        Some(WorkspaceState {
+            on_branch: head.branch() == Some(task.branch.as_str()),
+            operation: state::operation(&folder),
+            distance: status.as_ref().and_then(|status| status.distance),
+            dirt: status.map(|status| status.dirt),
+            disk: (measure && folder.is_dir()).then(|| disk::used(&folder)),
+            head,
+            base,
+            folder,
+            slot,
+        })
+    }
+
+    /// A slot is a folder of the pool: a name with a way in it leads out, and is none.
+    fn safe_slot_folder(&self, slot: &str) -> Option<PathBuf> {
+        let mut parts = Path::new(slot).components();
+        match (parts.next(), parts.next()) {
+            (Some(Component::Normal(name)), None) => Some(self.store.workspaces().join(name)),
+            _ => None,
+        }
+    }
+}
+
+fn no_workspace(task: &Task) -> Error {
+    let label = task.label();
+    let way = match task.status {
+        Status::Pending => {
+            let start = match task.summary.trim().is_empty() {
+                true => Status::Clarification,
+                false => Status::Planning,
+            };
+            format!("`orange task update {label} --status {start}` gives it one")
+        }
+        status if status.is_terminal() => {
+            format!(
+                "it is over; `orange task rescue list {label}` shows what was saved of its work"
+            )
+        }
+        _ => format!("`orange task why {label}` says what it waits for"),
+    };
+    Error::new(
+        Code::ConditionUnmet,
+        format!("{label} has no workspace: it is {}", task.status),
+    )
+    .hint(format!(
+        "{way}; `orange task path {label} --task` is the folder of its TASK.md"
+    ))
+}

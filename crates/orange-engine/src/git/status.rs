@@ -1,0 +1,169 @@
+//! What differs in a worktree: uncommitted changes, and commits on either side of its base, in one call.
+
+use super::Git;
+use std::path::Path;
+use std::time::Duration;
+
+/// A look must not hang on a slow disk for ever.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What is not committed, in files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Dirt {
+    /// Changed, staged or not; conflicts included.
+    pub changed: usize,
+    /// Not known to git. A folder of which nothing is known counts as one.
+    pub untracked: usize,
+    /// Left by a merge for somebody to solve.
+    pub conflicts: usize,
+}
+
+impl Dirt {
+    pub fn is_clean(self) -> bool {
+        self == Dirt::default()
+    }
+}
+
+/// Commits that only one side has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AheadBehind {
+    pub ahead: u64,
+    pub behind: u64,
+}
+
+/// Both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The branch checked out, in git's own words.
+    pub branch: Option<String>,
+    pub dirt: Dirt,
+    pub distance: Option<AheadBehind>,
+}
+
+/// What is not committed in a worktree; None when git cannot tell.
+pub fn dirty(worktree: &Path) -> Option<Dirt> {
+    Some(parse(&ask(Git::in_slot(worktree))?).dirt)
+}
+
+/// How far a worktree's HEAD is from a revision; None when git cannot tell.
+pub fn ahead_behind(worktree: &Path, base: &str) -> Option<AheadBehind> {
+    let range = format!("HEAD...{base}");
+    let said = Git::in_slot(worktree)
+        .patience(PATIENCE)
+        .args(["rev-list", "--left-right", "--count", "--end-of-options"])
+        .args([range.as_str(), "--"])
+        .ask()
+        .ok()??;
+    let (ahead, behind) = said.split_once('\t')?;
+    Some(AheadBehind {
+        ahead: ahead.parse().ok()?,
+        behind: behind.parse().ok()?,
+    })
+}
+
+/// Both, of a worktree that has `branch` checked out; None when git cannot tell.
+///
+/// One process, mostly: git's own status counts against the branch's upstream, so it is told, for this call,
+/// that the base is the upstream. Where that cannot be said (an unusual upstream, a base that is no branch),
+/// the commits are counted by a second one.
+pub fn status(worktree: &Path, branch: Option<&str>, base: &str) -> Option<Status> {
+    let mut git = Git::in_slot(worktree);
+    // A `=` would end the name of a setting.
+    if let Some(branch) = branch.filter(|name| !name.contains('=')) {
+        git = with_upstream(git, branch, &as_reference(base));
+    }
+    let mut status = parse(&ask(git)?);
+    if status.distance.is_none() {
+        status.distance = ahead_behind(worktree, base);
+    }
+    Some(status)
+}
+
+fn as_reference(base: &str) -> String {
+    match base {
+        full if full.starts_with("refs/") => full.to_owned(),
+        remote if remote.starts_with("origin/") => format!("refs/remotes/{remote}"),
+        branch => format!("refs/heads/{branch}"),
+    }
+}
+
+fn with_upstream(mut git: Git, branch: &str, base: &str) -> Git {
+    const REMOTE: &str = "orange-base";
+    const SOURCE: &str = "refs/orange/base";
+    let short = ["refs/remotes/origin/", "refs/heads/"]
+        .iter()
+        .find_map(|start| base.strip_prefix(start))
+        .unwrap_or(base);
+    // What the branch has as its upstream already stays the first one: usually its own name, once it was
+    // pushed, or the branch it was made from. Those lead to the base as well.
+    let settings = [
+        format!("branch.{branch}.remote={REMOTE}"),
+        format!("branch.{branch}.merge={SOURCE}"),
+        format!("remote.{REMOTE}.url=."),
+        format!("remote.{REMOTE}.fetch={SOURCE}:{base}"),
+        format!("remote.{REMOTE}.fetch=refs/heads/{branch}:{base}"),
+        format!("remote.{REMOTE}.fetch=refs/heads/{short}:{base}"),
+    ];
+    for setting in settings {
+        git = git.setting(setting);
+    }
+    git
+}
+
+fn ask(git: Git) -> Option<Vec<u8>> {
+    let said = git
+        .patience(PATIENCE)
+        .args([
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "--ahead-behind",
+            "-z",
+        ])
+        .args(["--untracked-files=normal", "--no-renames"])
+        .run()
+        .ok()?;
+    said.success.then_some(said.stdout)
+}
+
+/// Reads porcelain v2. Without renames every part is one entry.
+fn parse(output: &[u8]) -> Status {
+    let mut dirt = Dirt::default();
+    let (mut branch, mut distance) = (None, None);
+    for entry in output.split(|byte| *byte == 0) {
+        match entry.split_first() {
+            Some((b'1' | b'2', _)) => dirt.changed += 1,
+            Some((b'u', _)) => {
+                dirt.changed += 1;
+                dirt.conflicts += 1;
+            }
+            Some((b'?', _)) => dirt.untracked += 1,
+            Some((b'#', _)) => {
+                branch = branch.or_else(|| branch_in(entry));
+                distance = distance.or_else(|| distance_in(entry));
+            }
+            Some(_) | None => {}
+        }
+    }
+    Status {
+        branch,
+        dirt,
+        distance,
+    }
+}
+
+/// `# branch.head feature`
+fn branch_in(header: &[u8]) -> Option<String> {
+    let name = header.strip_prefix(b"# branch.head ")?;
+    (name != b"(detached)").then(|| String::from_utf8_lossy(name).into_owned())
+}
+
+/// `# branch.ab +2 -1`
+fn distance_in(header: &[u8]) -> Option<AheadBehind> {
+    let text = std::str::from_utf8(header).ok()?;
+    let (ahead, behind) = text.strip_prefix("# branch.ab +")?.split_once(" -")?;
+    Some(AheadBehind {
+        ahead: ahead.parse().ok()?,
+        behind: behind.parse().ok()?,
+    })
+}

@@ -1,0 +1,436 @@
+//! What the pool asks of git: worktrees, the branch in each, and a clean state to park in.
+
+use super::Git;
+use super::state::git_folder;
+use crate::error::{Code, Error, Result};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// One entry of git's own list of worktrees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Worktree {
+    pub(crate) path: PathBuf,
+    /// None: HEAD is detached, or the entry is the bare repository itself.
+    pub(crate) branch: Option<String>,
+}
+
+/// All worktrees of a repository, its main one first.
+pub(crate) fn list(repository: &Path) -> Result<Vec<Worktree>> {
+    let said = Git::at(repository)
+        .args(["worktree", "list", "--porcelain", "-z"])
+        .run()?;
+    if !said.success {
+        return Err(said.error("git worktree list"));
+    }
+    let mut all: Vec<Worktree> = Vec::new();
+    for line in said.parts() {
+        let bytes = line.as_bytes();
+        if let Some(path) = bytes.strip_prefix(b"worktree ") {
+            all.push(Worktree {
+                path: PathBuf::from(OsStr::from_bytes(path)),
+                branch: None,
+            });
+        } else if let (Some(branch), Some(last)) =
+            (bytes.strip_prefix(b"branch refs/heads/"), all.last_mut())
+        {
+            last.branch = Some(String::from_utf8_lossy(branch).into_owned());
+        }
+    }
+    Ok(all)
+}
+
+/// Makes a worktree with a detached HEAD. One that git remembers but that is not there any more is made anew.
+pub(crate) fn add(repository: &Path, slot: &Path, commit: &str) -> Result<()> {
+    Git::at(repository)
+        .quiet()
+        // Twice: also where one that was half made is remembered as locked.
+        .args(["worktree", "add", "--quiet", "--force", "--force"])
+        .args(["--detach", "--"])
+        .arg(slot)
+        .arg(commit)
+        .text()
+        .map(drop)
+}
+
+/// Was git stopped while it made this worktree? It keeps it locked until it is whole.
+pub(crate) fn is_half_made(slot: &Path) -> bool {
+    let Ok(text) = std::fs::read_to_string(slot.join(".git")) else {
+        return false;
+    };
+    let Some(folder) = text.trim_end().strip_prefix("gitdir: ") else {
+        // Git writes this file first. With anything beside it, it is a whole one that was damaged.
+        return text.is_empty() && std::fs::read_dir(slot).is_ok_and(|all| all.count() == 1);
+    };
+    let lock = std::fs::read_to_string(Path::new(folder).join("locked"));
+    lock.is_ok_and(|reason| reason.trim_end() == "initializing")
+}
+
+/// Brings a worktree back whose folder was deleted: git still has its HEAD, its index and where both have been,
+/// which may be all that holds some commits. False if git does not remember it.
+pub(crate) fn revive(repository: &Path, slot: &Path) -> Result<bool> {
+    if std::fs::symlink_metadata(slot).is_ok() {
+        return Ok(false);
+    }
+    let Some(common) = common_dir_of(repository)? else {
+        return Ok(false);
+    };
+    let link = slot.join(".git");
+    let remembers = |folder: &PathBuf| {
+        let place = std::fs::read_to_string(folder.join("gitdir"));
+        place.is_ok_and(|place| Path::new(place.trim_end()) == link)
+            && !folder.join("locked").exists()
+    };
+    let entries = std::fs::read_dir(common.join("worktrees"))
+        .into_iter()
+        .flatten();
+    let mut folders = entries.flatten().map(|entry| entry.path());
+    let Some(folder) = folders.find(remembers) else {
+        return Ok(false);
+    };
+    let text = format!("gitdir: {}\n", folder.display());
+    std::fs::create_dir_all(slot)
+        .and_then(|()| std::fs::write(&link, text))
+        .map_err(|error| Error::io("create", slot, &error))?;
+    let checkout = Git::in_slot(slot).args(["checkout-index", "--all", "--force", "--quiet"]);
+    // What is in conflict is not checked out; the rest is.
+    checkout.run()?;
+    Ok(true)
+}
+
+/// Takes a worktree away, with whatever is in it. The caller has saved that.
+pub(crate) fn remove(repository: &Path, slot: &Path) -> Result<()> {
+    Git::at(repository)
+        .quiet()
+        .args(["worktree", "remove", "--force", "--force", "--"])
+        .arg(slot)
+        .text()
+        .map(drop)
+}
+
+/// Worktrees of the pool that git remembers and whose folders are gone. Others may lie on a disk that is not there
+/// right now.
+pub(crate) fn gone(repository: &Path, workspaces: &Path) -> Result<Vec<PathBuf>> {
+    let all = list(repository)?.into_iter().map(|worktree| worktree.path);
+    Ok(all.filter(|path| is_gone(path, workspaces)).collect())
+}
+
+/// Do both names lead to one folder that is there?
+pub(crate) fn same_folder(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
+    }
+}
+
+/// Was this a folder of the pool?
+pub(crate) fn is_gone(path: &Path, workspaces: &Path) -> bool {
+    let ours = |folder: &Path| folder == workspaces || same_folder(folder, workspaces);
+    path.parent().is_some_and(ours) && std::fs::symlink_metadata(path).is_err()
+}
+
+/// The folder that all worktrees of a repository share.
+pub(crate) fn common_dir_of(repository: &Path) -> Result<Option<PathBuf>> {
+    let usual = repository.join(".git");
+    // As git itself would: a folder of this name that is not a worktree's own.
+    if usual.is_dir() && usual.join("objects").is_dir() && !usual.join("commondir").exists() {
+        return Ok(usual.canonicalize().ok());
+    }
+    let folder = Git::at(repository)
+        .args(["rev-parse", "--path-format=absolute", "--git-common-dir"])
+        .ask()?;
+    Ok(folder.map(PathBuf::from))
+}
+
+/// Is this folder the top of a worktree of that repository? Git must never be let loose in one that is not:
+/// it would look for a repository further up, and find the user's.
+pub(crate) fn belongs(slot: &Path, repository: &Path) -> Result<bool> {
+    let answer = Git::in_slot(slot)
+        .args(["rev-parse", "--path-format=absolute"])
+        .args(["--show-toplevel", "--git-common-dir"])
+        .ask()?;
+    let Some((top, common)) = answer.as_deref().and_then(|text| text.split_once('\n')) else {
+        return Ok(false);
+    };
+    Ok(same_folder(Path::new(top), slot)
+        && common_dir_of(repository)?.is_some_and(|theirs| same_folder(Path::new(common), &theirs)))
+}
+
+/// Where a worktree keeps what is its own.
+fn git_dir(slot: &Path) -> Result<PathBuf> {
+    git_folder(slot).map_err(|why| Error::new(Code::Failed, format!("{}: {why}", slot.display())))
+}
+
+/// The commit that is checked out; None before the first one.
+pub(crate) fn head(slot: &Path) -> Result<Option<String>> {
+    Git::in_slot(slot)
+        .args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
+        .ask()
+}
+
+/// Does some ref lead to the commit that is checked out?
+pub(crate) fn head_is_kept(slot: &Path) -> Result<bool> {
+    let missing = Git::in_slot(slot)
+        .args(["rev-list", "--max-count=1", "HEAD", "--not"])
+        .args(["--glob=refs/*", "--"]);
+    Ok(missing.ask()?.is_some_and(|commit| commit.is_empty()))
+}
+
+/// Leaves the branch where it is and the files as they are. Works in the middle of a merge too.
+pub(crate) fn detach(slot: &Path) -> Result<()> {
+    let Some(head) = head(slot)? else {
+        return Ok(());
+    };
+    Git::in_slot(slot)
+        .args(["update-ref", "--no-deref", "-m", "orange: parked", "HEAD"])
+        .arg(head)
+        .text()
+        .map(drop)
+}
+
+/// Files that tell of something begun and not ended, and how git is told to forget it.
+const UNFINISHED: &[(&str, &[&str])] = &[
+    ("rebase-merge", &["rebase", "--quit"]),
+    ("rebase-apply/applying", &["am", "--quit"]),
+    ("rebase-apply", &["rebase", "--quit"]),
+    ("CHERRY_PICK_HEAD", &["cherry-pick", "--quit"]),
+    ("REVERT_HEAD", &["revert", "--quit"]),
+    ("sequencer", &["cherry-pick", "--quit"]),
+    ("BISECT_LOG", &["bisect", "reset", "HEAD"]),
+];
+
+/// Is a merge, a rebase or the like under way?
+pub(crate) fn is_unfinished(slot: &Path) -> Result<bool> {
+    let folder = git_dir(slot)?;
+    let mut begun = UNFINISHED
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(["MERGE_HEAD"]);
+    Ok(begun.any(|name| folder.join(name).exists()))
+}
+
+/// Removes the lock that a killed git left on the slot's index. Only while nobody lives in the slot.
+pub(crate) fn unlock_index(slot: &Path) -> Result<bool> {
+    let lock = git_dir(slot)?.join("index.lock");
+    Ok(lock.exists() && std::fs::remove_file(&lock).is_ok())
+}
+
+/// Forgets an unfinished rebase, merge or the like; HEAD and files stay.
+pub(crate) fn quit_unfinished(slot: &Path) -> Result<()> {
+    let folder = git_dir(slot)?;
+    // What an agent had put aside is saved with the rest; git would put it on the user's list of stashes.
+    for name in [
+        "rebase-merge/autostash",
+        "rebase-apply/autostash",
+        "MERGE_AUTOSTASH",
+    ] {
+        let _ = std::fs::remove_file(folder.join(name));
+    }
+    for (name, command) in UNFINISHED {
+        if folder.join(name).exists() {
+            // What cannot be quit is seen by the reset that follows.
+            Git::in_slot(slot).args(*command).run()?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes index and files those of a commit. HEAD must be detached: on a branch this would move it.
+pub(crate) fn reset(slot: &Path, commit: &str) -> Result<()> {
+    let reset = Git::in_slot(slot).args(["reset", "--quiet", "--hard", commit]);
+    reset.text().map(drop)
+}
+
+/// Removes what is neither tracked nor ignored, nested repositories too.
+pub(crate) fn clean(slot: &Path) -> Result<()> {
+    let clean = Git::in_slot(slot).args(["clean", "--quiet", "-ffd"]);
+    clean.text().map(drop)
+}
+
+/// Forgets where the slot's HEAD has been. What was only there is saved by then, and must not be taken for the
+/// next task's.
+pub(crate) fn forget_moves(slot: &Path) -> Result<()> {
+    let expire = Git::in_slot(slot).args(["reflog", "expire", "--expire=all", "HEAD"]);
+    expire.run().map(drop)
+}
+
+/// A reset leaves submodules as they are. One with changes becomes one that is not fetched yet; its commits stay
+/// where git keeps them. (`git submodule deinit` would change settings that all worktrees share.)
+pub(crate) fn empty_changed_submodules(slot: &Path) -> Result<()> {
+    if !slot.join(".gitmodules").exists() {
+        return Ok(());
+    }
+    let said = Git::in_slot(slot)
+        .args(["diff-files", "--name-only", "-z"])
+        .arg("--ignore-submodules=none")
+        .run()?;
+    if !said.success {
+        return Err(said.error("git diff-files"));
+    }
+    for path in said.parts() {
+        let folder = slot.join(path);
+        if std::fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_dir()) {
+            std::fs::remove_dir_all(&folder)
+                .and_then(|()| std::fs::create_dir(&folder))
+                .map_err(|error| Error::io("empty", &folder, &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells a repository that was moved where its worktrees are, and them where it is.
+pub(crate) fn repair(repository: &Path, slots: &[PathBuf]) -> Result<()> {
+    let repair = Git::at(repository).quiet().args(["worktree", "repair"]);
+    repair.args(slots).text().map(drop)
+}
+
+/// What `git status` lists in a slot: changed or untracked paths.
+pub(crate) fn changes(slot: &Path) -> Result<usize> {
+    let said = Git::in_slot(slot)
+        .args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"])
+        .arg("--ignore-submodules=none")
+        .run()?;
+    match said.success {
+        true => Ok(said.parts().count()),
+        false => Err(said.error("git status")),
+    }
+}
+
+/// Checks out a branch that is there.
+pub(crate) fn switch(slot: &Path, branch: &str) -> Result<()> {
+    let switch = Git::in_slot(slot).args(["switch", "--quiet", "--no-guess"]);
+    switch.arg(branch).text().map(drop)
+}
+
+/// Makes a branch at a commit and checks it out. When the slot is parked there already, no file is looked at.
+pub(crate) fn switch_to_new(
+    slot: &Path,
+    branch: &str,
+    commit: &str,
+    parked_there: bool,
+) -> Result<()> {
+    let reference = format!("refs/heads/{branch}");
+    if parked_there {
+        // An empty old value: the branch must not exist.
+        Git::in_slot(slot)
+            .args(["update-ref", "-m", "orange: branch created", &reference])
+            .args([commit, ""])
+            .text()?;
+        let head = Git::in_slot(slot)
+            .args(["symbolic-ref", "-m", "orange: task begins", "HEAD"])
+            .arg(&reference);
+        return head.text().map(drop);
+    }
+    Git::in_slot(slot)
+        .args(["switch", "--quiet", "--no-track", "-c", branch])
+        .arg(commit)
+        .text()
+        .map(drop)
+}
+
+/// Makes a branch that follows one of the remote, and checks it out.
+pub(crate) fn switch_to_remote(slot: &Path, branch: &str) -> Result<()> {
+    Git::in_slot(slot)
+        .args(["switch", "--quiet", "--track", "-c", branch])
+        .arg(format!("refs/remotes/origin/{branch}"))
+        .text()
+        .map(drop)
+}
+
+/// Renames a branch, wherever it is checked out.
+pub(crate) fn rename_branch(repository: &Path, from: &str, to: &str) -> Result<()> {
+    let rename = Git::at(repository).quiet();
+    let rename = rename.args(["branch", "--move", "--", from, to]);
+    rename.text().map(drop)
+}
+
+pub(crate) fn has_remote(repository: &Path) -> Result<bool> {
+    let url = Git::at(repository).args(["config", "--get", "remote.origin.url"]);
+    Ok(url.ask()?.is_some_and(|url| !url.is_empty()))
+}
+
+/// Only what follows the remote's branches is written, whatever the user's settings for a fetch are: a mirror's
+/// would overwrite the branches of tasks and prune what was saved of them.
+const FETCH: &[&str] = &[
+    "fetch",
+    "--quiet",
+    "--no-write-fetch-head",
+    "--no-recurse-submodules",
+    "--no-prune",
+    "--no-tags",
+    "--refmap=",
+    "origin",
+    "+refs/heads/*:refs/remotes/origin/*",
+];
+
+/// Asks the remote for news; gives up after a while, because nobody wants to wait for a network that is gone.
+pub(crate) fn fetch(repository: &Path, patience: Duration) -> Result<()> {
+    let said = Git::at(repository)
+        .quiet()
+        .args(FETCH)
+        .patience(patience)
+        .run()?;
+    match said.success {
+        true => Ok(()),
+        false => Err(said.error("git fetch")),
+    }
+}
+
+/// The same without waiting for it: the next command finds what came.
+pub(crate) fn fetch_in_background(repository: &Path) -> Result<()> {
+    Git::at(repository).quiet().args(FETCH).leave()
+}
+
+/// Is a path part of a commit?
+pub(crate) fn has_path(repository: &Path, commit: &str, path: &str) -> Result<bool> {
+    let object = format!("{commit}:{path}");
+    let exists = Git::at(repository).args(["cat-file", "-e", &object]);
+    Ok(exists.run()?.success)
+}
+
+/// Is a path in the slot's index?
+pub(crate) fn is_tracked(slot: &Path, path: &str) -> Result<bool> {
+    let listed = Git::in_slot(slot).args(["ls-files", "--error-unmatch", "--", path]);
+    Ok(listed.run()?.success)
+}
+
+/// Names of objects at paths of a commit; what is not there is left out.
+pub(crate) fn objects_at(repository: &Path, commit: &str, paths: &[&str]) -> Result<Vec<String>> {
+    let input: Vec<String> = paths
+        .iter()
+        .map(|path| format!("{commit}:{path}\n"))
+        .collect();
+    let said = Git::at(repository)
+        .args(["cat-file", "--batch-check=%(objectname)"])
+        .input(input.concat())
+        .run()?;
+    let text = said.text();
+    let found = text.lines().filter(|line| !line.ends_with(" missing"));
+    Ok(found.map(str::to_owned).collect())
+}
+
+/// A branch that somebody has checked out elsewhere.
+pub(crate) fn checked_out_at(repository: &Path, branch: &str) -> Result<Option<PathBuf>> {
+    let all = list(repository)?;
+    let found = all
+        .into_iter()
+        .find(|worktree| worktree.branch.as_deref() == Some(branch));
+    Ok(found.map(|worktree| worktree.path))
+}
+
+/// Refuses what is not a folder of the pool, whatever it was asked to do there.
+pub(crate) fn inside(workspaces: &Path, slot: &Path) -> Result<()> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let above = slot.parent().and_then(real);
+    let named = slot.file_name().is_some_and(|name| name != "..");
+    let is_link = std::fs::symlink_metadata(slot).is_ok_and(|meta| meta.is_symlink());
+    if named && !is_link && above.is_some() && above == real(workspaces) {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::Refused,
+        format!("{} is no folder of the pool", slot.display()),
+    )
+    .hint("nothing was touched; `orange doctor` says what is wrong with the pool"))
+}

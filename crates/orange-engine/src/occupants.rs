@@ -1,0 +1,151 @@
+//! Which live processes live in a folder. A slot that somebody still lives in is not reset or given away.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+/// A process that lives in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Occupant {
+    pub pid: u32,
+    /// Its command line, made fit for one line of a message.
+    pub name: String,
+}
+
+/// The processes whose current folder, root or executable lies in `folder`, this one included, by pid.
+///
+/// Only what may be looked at counts: processes of other users are passed over. On systems other than Linux
+/// nobody is ever found (they have no /proc; untested there).
+pub fn in_folder(folder: &Path) -> Vec<Occupant> {
+    others_in_folder(folder, &[])
+}
+
+/// The same without these.
+pub fn others_in_folder(folder: &Path, except: &[u32]) -> Vec<Occupant> {
+    let mut found = system::in_folder(folder, except);
+    found.sort();
+    found
+}
+
+/// This process and those it descends from: the shell somebody typed the command in is no stranger.
+pub fn own_line() -> Vec<u32> {
+    const LONGEST: usize = 256;
+    let mut line = vec![std::process::id()];
+    while let Some(parent) = line.last().and_then(|pid| system::parent_of(*pid)) {
+        if parent == 0 || line.len() >= LONGEST || line.contains(&parent) {
+            break;
+        }
+        line.push(parent);
+    }
+    line
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use super::Occupant;
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::{Path, PathBuf};
+
+    pub(super) fn in_folder(folder: &Path, except: &[u32]) -> Vec<Occupant> {
+        let folder = real(folder);
+        let Ok(entries) = fs::read_dir("/proc") else {
+            return Vec::new();
+        };
+        entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+            .filter(|pid| !except.contains(pid) && lives_in(*pid, &folder))
+            .map(|pid| Occupant {
+                pid,
+                name: name_of(pid),
+            })
+            .collect()
+    }
+
+    /// The kernel names folders by their real path. One that is gone has the real path of what is left above it.
+    fn real(folder: &Path) -> PathBuf {
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        for above in folder.ancestors() {
+            if let Ok(real) = above.canonicalize() {
+                return match folder.strip_prefix(above) {
+                    // Joining nothing would add a slash.
+                    Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+                    Ok(_) | Err(_) => real,
+                };
+            }
+        }
+        folder
+    }
+
+    fn lives_in(pid: u32, folder: &Path) -> bool {
+        ["cwd", "exe", "root"].iter().any(|link| {
+            fs::read_link(format!("/proc/{pid}/{link}"))
+                .is_ok_and(|target| is_inside(&target, folder))
+        })
+    }
+
+    /// A folder or program that was removed meanwhile is named with this at its end.
+    fn is_inside(target: &Path, folder: &Path) -> bool {
+        if target.starts_with(folder) {
+            return true;
+        }
+        target
+            .as_os_str()
+            .as_bytes()
+            .strip_suffix(b" (deleted)")
+            .is_some_and(|removed| Path::new(OsStr::from_bytes(removed)).starts_with(folder))
+    }
+
+    fn name_of(pid: u32) -> String {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let name = super::one_line(&line);
+        if !name.is_empty() {
+            return name;
+        }
+        super::one_line(&fs::read(format!("/proc/{pid}/comm")).unwrap_or_default())
+    }
+
+    pub(super) fn parent_of(pid: u32) -> Option<u32> {
+        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat);
+        // The name in brackets may contain anything, so count from its end.
+        let (_, rest) = stat.rsplit_once(')')?;
+        rest.split_whitespace().nth(1)?.parse().ok()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use super::Occupant;
+    use std::path::Path;
+
+    pub(super) fn in_folder(_folder: &Path, _except: &[u32]) -> Vec<Occupant> {
+        Vec::new()
+    }
+
+    pub(super) fn parent_of(_pid: u32) -> Option<u32> {
+        None
+    }
+}
+
+/// Words that NUL separates as one short line, without anything a terminal would obey.
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "nobody is found there")
+)]
+fn one_line(bytes: &[u8]) -> String {
+    const LONGEST: usize = 80;
+    let text = String::from_utf8_lossy(bytes);
+    let words: Vec<&str> = text
+        .split(|letter: char| letter.is_control() || letter.is_whitespace())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}

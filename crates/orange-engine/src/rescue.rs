@@ -1,0 +1,274 @@
+//! Saving everything of a worktree before something destructive: as a commit under
+//! `refs/orange/rescue/<task id>/<time>`, and as plain copies of what git cannot hold. Neither the index nor a
+//! file of the worktree is touched.
+
+mod nested;
+mod note;
+mod raw;
+mod restore;
+
+pub use note::Note;
+pub use restore::{Restored, Shown, ShownFile, restore, show, to_branch};
+
+use crate::error::{Code, Error, Result};
+use crate::git::rescue::content::{Entries, TempIndex};
+use crate::git::rescue::refs::{self, Kept};
+use crate::git::rescue::{LINK, Worktree};
+use crate::store::faults::crash_point;
+use orange_core::Timestamp;
+use raw::Staging;
+use std::path::{Path, PathBuf};
+
+/// Whose worktree is to be saved, and why.
+#[derive(Debug, Clone, Copy)]
+pub struct Save<'a> {
+    pub slot: &'a Path,
+    pub task_id: &'a str,
+    /// Where raw content goes that git cannot hold: `<task folder>/rescued`.
+    pub raw_folder: &'a Path,
+    /// The task's branch: commits reachable from it need no rescue, those it was at before do.
+    pub branch: Option<&'a str>,
+    pub reason: &'a str,
+    pub now: Timestamp,
+}
+
+/// What was saved, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rescued {
+    pub reference: String,
+    /// The last part of the ref: the time.
+    pub name: String,
+    pub commit: String,
+    /// The copies of what git cannot hold.
+    pub raw: Option<PathBuf>,
+    /// Changed paths compared with HEAD, and repositories copied.
+    pub files: usize,
+    /// Commits that were on no branch.
+    pub commits: usize,
+}
+
+/// One rescue among others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rescue {
+    pub reference: String,
+    pub task_id: String,
+    pub name: String,
+    pub commit: String,
+    pub note: Note,
+}
+
+/// Saves what a worktree holds. None: nothing that is not on a branch already.
+pub fn save(save: &Save<'_>) -> Result<Option<Rescued>> {
+    let worktree = Worktree::open(save.slot)?;
+    let index = TempIndex::copy_of(&worktree)?;
+    let (entries, staged) = read_index(&worktree, &index)?;
+    let base = worktree.base_tree()?;
+    let mut nested = index.add_everything(&entries)?;
+    let mut tree = index.write_tree()?;
+    let mut changes = worktree.changes(&base, &tree)?;
+    let added: Vec<PathBuf> = changes
+        .iter()
+        .filter(|change| change.new_mode == LINK && change.old_mode != LINK)
+        .map(|change| change.path.clone())
+        .collect();
+    if !added.is_empty() {
+        // A link to a commit that is nowhere in this repository would be worth nothing.
+        index.remove(&added)?;
+        tree = index.write_tree()?;
+        changes = worktree.changes(&base, &tree)?;
+        nested.extend(added);
+    }
+    nested.extend(nested::broken(&worktree.root, &changes));
+    crash_point("rescue.tree");
+    let mut staging = Staging::new(save.raw_folder);
+    for copy in nested::to_copy(&worktree, entries.links(), nested)? {
+        staging.add(&worktree.root, &copy)?;
+    }
+    let lost = worktree.lost(save.branch)?;
+    let staged = staged.filter(|staged| *staged != base && *staged != tree);
+    if tree == base && staged.is_none() && lost.tips.is_empty() && staging.is_empty() {
+        return Ok(None);
+    }
+    let head = worktree.head.as_ref().map(|head| head.commit.clone());
+    let mut parents: Vec<String> = head.clone().into_iter().collect();
+    let staged = match staged {
+        Some(tree) => {
+            Some(worktree.commit(&tree, &parents, "rescue: what was staged\n", save.now)?)
+        }
+        None => None,
+    };
+    parents.extend(staged.clone());
+    parents.extend(lost.operation);
+    parents.extend(lost.tips);
+    let mut seen = std::collections::HashSet::new();
+    parents.retain(|parent| seen.insert(parent.clone()));
+    let mut note = Note {
+        reason: save.reason.to_owned(),
+        task_id: save.task_id.to_owned(),
+        branch: save.branch.map(str::to_owned),
+        time: save.now,
+        head,
+        staged,
+        operation: lost.operation_name.map(str::to_owned),
+        files: changes.len() + staging.len(),
+        commits: lost.commits,
+        raw: None,
+    };
+    let tree = Tree { tree, parents };
+    let rescued = keep(&worktree, &tree, &mut note, staging)?;
+    crash_point("rescue.saved");
+    Ok(Some(rescued))
+}
+
+/// Saves the commits of a branch that is about to be deleted. None: other refs reach all of them.
+pub fn save_branch(save: &Save<'_>, branch: &str) -> Result<Option<Rescued>> {
+    let worktree = Worktree::open(save.slot)?;
+    let Some(lost) = worktree.only_on_branch(branch)? else {
+        return Ok(None);
+    };
+    let mut note = Note {
+        reason: save.reason.to_owned(),
+        task_id: save.task_id.to_owned(),
+        branch: Some(branch.to_owned()),
+        time: save.now,
+        head: Some(lost.tip.clone()),
+        staged: None,
+        operation: None,
+        files: 0,
+        commits: lost.commits,
+        raw: None,
+    };
+    let tree = Tree {
+        tree: lost.tree,
+        parents: vec![lost.tip],
+    };
+    let staging = Staging::new(save.raw_folder);
+    keep(&worktree, &tree, &mut note, staging).map(Some)
+}
+
+/// All rescues of a repository, or of one task: the oldest first.
+pub fn list(repository: &Path, task_id: Option<&str>) -> Result<Vec<Rescue>> {
+    let below = task_id.map_or_else(|| refs::ROOT.to_owned(), task_ref);
+    let mut found: Vec<Rescue> = refs::kept_below(repository, &below)?
+        .into_iter()
+        .filter_map(Rescue::of)
+        .collect();
+    found.sort_by(|one, other| (one.note.time, &one.name).cmp(&(other.note.time, &other.name)));
+    Ok(found)
+}
+
+/// Deletes the rescues made before a time. Gives their refs; [`read_reference`] tells whose copies can go too.
+pub fn expire(repository: &Path, before: Timestamp) -> Result<Vec<String>> {
+    let old: Vec<Kept> = refs::kept_below(repository, refs::ROOT)?
+        .into_iter()
+        .filter(|kept| Rescue::of(kept.clone()).is_some_and(|rescue| rescue.note.time < before))
+        .collect();
+    refs::forget(repository, &old)?;
+    Ok(old.into_iter().map(|kept| kept.reference).collect())
+}
+
+/// `refs/orange/rescue/<task id>/<name>` → task id and name.
+pub fn read_reference(reference: &str) -> Option<(String, String)> {
+    let inside = reference.strip_prefix(refs::ROOT)?.strip_prefix('/')?;
+    let (task, name) = inside.rsplit_once('/')?;
+    Some((note::unescaped(task), name.to_owned()))
+}
+
+impl Rescue {
+    fn of(kept: Kept) -> Option<Rescue> {
+        let (task_id, name) = read_reference(&kept.reference)?;
+        Some(Rescue {
+            note: Note::parse(&kept.message)?,
+            reference: kept.reference,
+            commit: kept.commit,
+            task_id,
+            name,
+        })
+    }
+
+    fn kept(&self) -> Kept {
+        Kept {
+            reference: self.reference.clone(),
+            commit: self.commit.clone(),
+            message: String::new(),
+        }
+    }
+}
+
+struct Tree {
+    tree: String,
+    parents: Vec<String>,
+}
+
+/// Puts the copies and the commit under the first free name of this time.
+fn keep(
+    worktree: &Worktree,
+    tree: &Tree,
+    note: &mut Note,
+    mut staging: Staging,
+) -> Result<Rescued> {
+    let time = note::name_of(note.time);
+    for attempt in 1..=MOST_AT_ONCE {
+        let name = match attempt {
+            1 => time.clone(),
+            later => format!("{time}-{later}"),
+        };
+        // The copies first: a ref must never speak of something that is not there.
+        if !staging.is_empty() {
+            if !staging.place(&name)? {
+                continue;
+            }
+            note.raw = Some(name.clone());
+        }
+        let commit = worktree.commit(&tree.tree, &tree.parents, &note.message(), note.time)?;
+        let reference = format!("{}/{name}", task_ref(&note.task_id));
+        if worktree.keep(&reference, &commit)? {
+            return Ok(Rescued {
+                reference,
+                commit,
+                raw: staging.keep(),
+                files: note.files,
+                commits: note.commits,
+                name,
+            });
+        }
+    }
+    Err(Error::new(
+        Code::Busy,
+        format!("{MOST_AT_ONCE} rescues of {time} are there already"),
+    )
+    .hint("try again"))
+}
+
+const MOST_AT_ONCE: u32 = 1000;
+
+fn task_ref(task_id: &str) -> String {
+    format!("{}/{}", refs::ROOT, note::escaped(task_id))
+}
+
+/// What is in the index, and the index as a tree; no tree where there is no index.
+fn read_index(worktree: &Worktree, index: &TempIndex<'_>) -> Result<(Entries, Option<String>)> {
+    if !index.exists() {
+        return Ok((index.entries()?, None));
+    }
+    // Both read the whole index, so they do it at once. Writing the tree replaces the copy by the same entries.
+    let (entries, tree) = std::thread::scope(|scope| {
+        let tree = scope.spawn(|| index.write_tree());
+        let entries = index.entries();
+        let tree = tree.join();
+        (entries, tree)
+    });
+    let entries = entries?;
+    let tree = match tree {
+        // Git refuses to write a tree of conflicts.
+        _ if entries.is_unmerged() => {
+            let sides = TempIndex::empty(worktree);
+            sides.ensure_empty_blob()?;
+            sides.put(entries.with_conflicts_as_files())?;
+            sides.write_tree()?
+        }
+        Ok(tree) => tree?,
+        Err(_) => return Err(Error::new(Code::Failed, "git write-tree: it was not run")),
+    };
+    Ok((entries, Some(tree)))
+}

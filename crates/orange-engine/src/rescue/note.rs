@@ -1,0 +1,172 @@
+//! What a rescue's commit message says, for people and for Orange; and how a rescue is called.
+
+use orange_core::Timestamp;
+use std::fmt::Write;
+
+/// Why and of what a rescue was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    pub reason: String,
+    pub task_id: String,
+    pub branch: Option<String>,
+    pub time: Timestamp,
+    /// Where HEAD was; None before the first commit.
+    pub head: Option<String>,
+    /// A commit of what was staged and differs from the files.
+    pub staged: Option<String>,
+    /// A merge, rebase, cherry-pick or revert that was under way.
+    pub operation: Option<String>,
+    pub files: usize,
+    pub commits: usize,
+    /// The folder of copies, in the task's `rescued`.
+    pub raw: Option<String>,
+}
+
+impl Note {
+    pub(super) fn message(&self) -> String {
+        let reason = one_line(&self.reason);
+        let mut text = format!(
+            "rescue: {reason}\n\n\
+             Saved by orange before something that might have destroyed it, untracked files included.\n\
+             Ignored files are not in it.\n\n"
+        );
+        let mut add = |name: &str, value: &str| {
+            let _ = writeln!(text, "Orange-{name}: {}", one_line(value));
+        };
+        add("Reason", &reason);
+        add("Task", &self.task_id);
+        add("Time", &self.time.to_string());
+        add("Files", &self.files.to_string());
+        add("Commits", &self.commits.to_string());
+        let optional = [
+            ("Branch", &self.branch),
+            ("Head", &self.head),
+            ("Staged", &self.staged),
+            ("Operation", &self.operation),
+            ("Raw", &self.raw),
+        ];
+        for (name, value) in optional {
+            if let Some(value) = value {
+                add(name, value);
+            }
+        }
+        text
+    }
+
+    /// None if the message is not one of ours.
+    pub(super) fn parse(message: &str) -> Option<Note> {
+        let field = |name: &str| {
+            message
+                .lines()
+                .filter_map(|line| line.strip_prefix("Orange-")?.strip_prefix(name))
+                .find_map(|rest| rest.strip_prefix(": ").map(str::to_owned))
+        };
+        let count = |name: &str| field(name).and_then(|text| text.parse().ok()).unwrap_or(0);
+        Some(Note {
+            reason: field("Reason").unwrap_or_default(),
+            task_id: field("Task")?,
+            branch: field("Branch"),
+            time: field("Time")?.parse().ok()?,
+            head: field("Head"),
+            staged: field("Staged"),
+            operation: field("Operation"),
+            files: count("Files"),
+            commits: count("Commits"),
+            raw: field("Raw"),
+        })
+    }
+}
+
+/// A time as a part of a ref: `20261115T113822.045Z`.
+pub(super) fn name_of(time: Timestamp) -> String {
+    let milliseconds = time.as_millisecond().rem_euclid(1000);
+    format!("{}.{milliseconds:03}Z", time.strftime("%Y%m%dT%H%M%S"))
+}
+
+/// A task id as a part of a ref.
+pub(super) fn escaped(id: &str) -> String {
+    let mut text = String::with_capacity(id.len());
+    for byte in id.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => text.push(char::from(byte)),
+            other => {
+                let _ = write!(text, "%{other:02X}");
+            }
+        }
+    }
+    text
+}
+
+pub(super) fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = (*first == b'%')
+            .then(|| after.get(..2))
+            .flatten()
+            .and_then(|code| u8::from_str_radix(str::from_utf8(code).ok()?, 16).ok());
+        match code {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn one_line(text: &str) -> String {
+    text.split(char::is_control)
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_read_as_it_was_written() {
+        let mut note = Note {
+            reason: "release".into(),
+            task_id: "abc".into(),
+            branch: Some("feature/ä".into()),
+            time: Timestamp::from_millisecond(1_700_000_000_123).unwrap(),
+            head: Some("1".repeat(40)),
+            staged: None,
+            operation: Some("rebase".into()),
+            files: 3,
+            commits: 2,
+            raw: None,
+        };
+        assert_eq!(Note::parse(&note.message()), Some(note.clone()));
+        note.reason = "two\nOrange-Task: evil\r\nlines".into();
+        let read = Note::parse(&note.message()).unwrap();
+        assert_eq!(read.reason, "two Orange-Task: evil lines");
+        assert_eq!(read.task_id, "abc");
+        assert_eq!(Note::parse("some other commit\n"), None);
+    }
+
+    #[test]
+    fn names_sort_by_time_and_ids_survive() {
+        let at = |milliseconds| name_of(Timestamp::from_millisecond(milliseconds).unwrap());
+        assert_eq!(at(1_700_000_000_045), "20231114T221320.045Z");
+        assert!(at(1_700_000_000_045) < at(1_700_000_000_046));
+        for id in [
+            "V1StGXR8_Z5jdHi6B-myT",
+            "old/branch.lock",
+            "a%2Fb",
+            "ä ~^:?*[\\",
+        ] {
+            let escaped = escaped(id);
+            assert!(!escaped.contains(['/', '.', ' ', '~']), "{escaped}");
+            assert_eq!(unescaped(&escaped), id);
+        }
+    }
+}

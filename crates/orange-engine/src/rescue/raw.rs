@@ -1,0 +1,192 @@
+//! Plain copies of what git cannot hold: made under a passing name, made durable, then given their name at once.
+
+use super::nested::Copy;
+use crate::error::{Code, Error, Result, plain};
+use crate::git::rescue::submodule;
+use crate::store::make_folder;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, FileTimes};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How a folder begins that is not whole yet.
+const PART: &str = ".part-";
+
+/// What the bundle of a submodule is called, after its path.
+pub(super) const BUNDLE: &str = ".git-bundle";
+
+/// A folder of copies in the making; gone when it is dropped before [`Staging::keep`].
+pub(super) struct Staging {
+    folder: PathBuf,
+    current: PathBuf,
+    count: usize,
+}
+
+impl Staging {
+    /// Makes nothing before the first copy.
+    pub(super) fn new(folder: &Path) -> Staging {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        Staging {
+            folder: folder.to_owned(),
+            current: folder.join(format!("{PART}{}-{count}", std::process::id())),
+            count: 0,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn add(&mut self, root: &Path, copy: &Copy) -> Result<()> {
+        if self.count == 0 {
+            remove_leftovers(&self.folder);
+            make_folder(&self.current)
+                .map_err(|error| Error::io("create", &self.current, &error))?;
+        }
+        self.count += 1;
+        let (from, to) = (root.join(&copy.path), self.current.join(&copy.path));
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent).map_err(|error| Error::io("create", parent, &error))?;
+        }
+        if copy.files {
+            copy_tree(&from, &to)?;
+        }
+        if copy.bundle {
+            submodule::bundle(&from, &bundle_of(&to))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the copies their name; false if it is taken.
+    pub(super) fn place(&mut self, name: &str) -> Result<bool> {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        let target = self.folder.join(name);
+        if self.current.file_name().is_some_and(is_part) {
+            sync_all(&self.current).map_err(|error| Error::io("write", &self.current, &error))?;
+        }
+        match renameat_with(CWD, &self.current, CWD, &target, RenameFlags::NOREPLACE) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::EXIST) => return Ok(false),
+            Err(error) => return Err(Error::io("rename", &self.current, &error.into())),
+        }
+        self.current = target;
+        let synced = File::open(&self.folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| Error::io("write", &self.folder, &error))?;
+        Ok(true)
+    }
+
+    /// The folder, which stays from now on; None if there was nothing to copy.
+    pub(super) fn keep(mut self) -> Option<PathBuf> {
+        let kept = (self.count > 0).then(|| self.current.clone());
+        self.count = 0;
+        kept
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            let _ = fs::remove_dir_all(&self.current);
+        }
+    }
+}
+
+fn is_part(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(PART.as_bytes())
+}
+
+pub(super) fn bundle_of(path: &Path) -> PathBuf {
+    let mut name: OsString = path.as_os_str().to_owned();
+    name.push(BUNDLE);
+    name.into()
+}
+
+/// Copies a file, a link or a folder with all that is in it: content, modes and times.
+pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+    let mut open = vec![(from.to_owned(), to.to_owned())];
+    // Times and modes of folders come last: writing into them would need the one and change the other.
+    let mut folders = Vec::new();
+    while let Some((from, to)) = open.pop() {
+        let failed = |error: &io::Error| unreadable(&from, error);
+        let data = fs::symlink_metadata(&from).map_err(|error| failed(&error))?;
+        let kind = data.file_type();
+        if kind.is_dir() {
+            fs::create_dir(&to).map_err(|error| Error::io("create", &to, &error))?;
+            for entry in fs::read_dir(&from).map_err(|error| failed(&error))? {
+                let name = entry.map_err(|error| failed(&error))?.file_name();
+                open.push((from.join(&name), to.join(&name)));
+            }
+            folders.push((to, data));
+        } else if kind.is_symlink() {
+            let target = fs::read_link(&from).map_err(|error| failed(&error))?;
+            symlink(target, &to).map_err(|error| Error::io("create", &to, &error))?;
+        } else if kind.is_file() {
+            let source = File::open(&from).map_err(|error| failed(&error))?;
+            copy_file(source, &data, &to).map_err(|error| Error::io("write", &to, &error))?;
+        }
+        // Pipes, sockets and devices hold nothing.
+    }
+    for (path, data) in folders.into_iter().rev() {
+        let set = File::open(&path).and_then(|folder| {
+            folder.set_times(times(&data)?)?;
+            folder.set_permissions(data.permissions())
+        });
+        set.map_err(|error| Error::io("write", &path, &error))?;
+    }
+    Ok(())
+}
+
+fn copy_file(mut source: File, data: &fs::Metadata, to: &Path) -> io::Result<()> {
+    let mut target = File::create_new(to)?;
+    // Shares the blocks where the file system can.
+    if rustix::fs::ioctl_ficlone(&target, &source).is_err() {
+        io::copy(&mut source, &mut target)?;
+    }
+    target.set_times(times(data)?)?;
+    target.set_permissions(data.permissions())
+}
+
+fn times(data: &fs::Metadata) -> io::Result<FileTimes> {
+    Ok(FileTimes::new().set_modified(data.modified()?))
+}
+
+/// Everything on its file system: one call instead of one for each of thousands of files.
+pub(super) fn sync_all(folder: &Path) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(File::open(folder)?)?)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    Error::new(
+        Code::Refused,
+        format!(
+            "the work cannot be saved whole, so nothing is touched: {}: {}",
+            path.display(),
+            plain(error)
+        ),
+    )
+    .hint("make it readable or move it away, then try again")
+}
+
+/// Half copies of processes that were killed.
+fn remove_leftovers(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PART))
+            .and_then(|rest| rest.split('-').next());
+        if owner.is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Looking into a rescue, and bringing back what it holds: into a worktree, or as a branch.
+
+use super::raw::{copy_tree, sync_all};
+use super::{Rescue, Rescued, Save, save};
+use crate::error::{Code, Error, Result};
+use crate::git::rescue::{Difference, LINK, Worktree, differences, refs};
+use crate::git::{branch_exists, valid_branch_name};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a rescue holds.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    pub rescue: Rescue,
+    /// Compared with where HEAD was.
+    pub files: Vec<ShownFile>,
+    /// Commits that only rescues hold: id and subject.
+    pub commits: Vec<(String, String)>,
+    /// The copies of what git cannot hold, if they are still there.
+    pub raw: Option<PathBuf>,
+    /// What was copied, below that folder.
+    pub copies: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownFile {
+    /// `A` added, `M` changed, `D` deleted, `T` of another kind.
+    pub status: char,
+    pub path: PathBuf,
+}
+
+/// What came back.
+#[derive(Debug, Clone)]
+pub struct Restored {
+    /// What was in the worktree before.
+    pub before: Option<Rescued>,
+    pub written: usize,
+    pub deleted: usize,
+    /// Copied repositories that are back in their place.
+    pub copied: Vec<PathBuf>,
+    /// Those that are not, because their place is not free.
+    pub not_copied: Vec<PathBuf>,
+}
+
+pub fn show(repository: &Path, rescue: &Rescue, raw_folder: &Path) -> Result<Shown> {
+    let files = changes_of(repository, rescue)?
+        .into_iter()
+        .map(|change| ShownFile {
+            status: change.status,
+            path: change.path,
+        })
+        .collect();
+    let raw = rescue
+        .note
+        .raw
+        .as_ref()
+        .map(|name| raw_folder.join(name))
+        .filter(|path| path.is_dir());
+    Ok(Shown {
+        files,
+        commits: refs::only_in(repository, &rescue.kept())?,
+        copies: raw.as_deref().map(copies_in).unwrap_or_default(),
+        raw,
+        rescue: rescue.clone(),
+    })
+}
+
+/// Brings the files back that were changed when the rescue was made; neither HEAD nor the branch nor the index
+/// is moved. What is there now is saved first.
+pub fn restore(repository: &Path, rescue: &Rescue, place: &Save<'_>) -> Result<Restored> {
+    let worktree = Worktree::open(place.slot)?;
+    worktree.belongs_to(repository)?;
+    let changes = changes_of(repository, rescue)?;
+    let in_the_way = worktree.in_the_way(&changes)?;
+    if let Some(first) = in_the_way.first() {
+        return Err(Error::new(
+            Code::Conflict,
+            format!(
+                "{} in the workspace would be overwritten, and it cannot be saved: it is ignored, or a folder that is not empty",
+                first.display()
+            ),
+        )
+        .hint("move it away first, or use --to-branch NAME"));
+    }
+    let before = save(place)?;
+    worktree.put_back(&rescue.commit, &changes)?;
+    let shown = show(repository, rescue, place.raw_folder)?;
+    let (mut copied, mut not_copied) = (Vec::new(), Vec::new());
+    // The commits of a submodule are for git to take out of their bundle.
+    for path in shown.copies.into_iter().filter(|path| !is_bundle(path)) {
+        let source = shown.raw.as_deref().map(|raw| raw.join(&path));
+        let target = place.slot.join(&path);
+        let free = is_free(&target) && parent_inside(place.slot, &path);
+        match source.filter(|_| free) {
+            Some(source) => {
+                bring_back(&source, &target)?;
+                copied.push(path);
+            }
+            None => not_copied.push(path),
+        }
+    }
+    let deleted = changes.iter().filter(|change| change.status == 'D').count();
+    Ok(Restored {
+        before,
+        written: changes.len() - deleted,
+        deleted,
+        copied,
+        not_copied,
+    })
+}
+
+/// Makes a branch at the rescue.
+pub fn to_branch(repository: &Path, rescue: &Rescue, branch: &str) -> Result<()> {
+    if !valid_branch_name(branch)? {
+        return Err(Error::new(
+            Code::Usage,
+            format!("{branch:?} cannot be the name of a branch"),
+        )
+        .hint("letters, digits, - and / do, as in rescued/login"));
+    }
+    if branch_exists(repository, branch)? {
+        return Err(Error::new(
+            Code::Conflict,
+            format!("there is a branch {branch} already"),
+        )
+        .hint("choose another name"));
+    }
+    refs::make_branch(repository, branch, &rescue.commit)
+}
+
+fn changes_of(repository: &Path, rescue: &Rescue) -> Result<Vec<Difference>> {
+    let base = match &rescue.note.head {
+        Some(head) => head.clone(),
+        None => refs::empty_tree(repository)?,
+    };
+    let mut changes = differences(repository, &base, &rescue.commit)?;
+    // A submodule's commit is for `git submodule` to check out.
+    changes.retain(|change| change.old_mode != LINK && change.new_mode != LINK);
+    Ok(changes)
+}
+
+/// The folders that were copied: the outermost ones that hold more than one folder.
+fn copies_in(raw: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(inside) = open.pop() {
+        let Ok(entries) = fs::read_dir(raw.join(&inside)) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            let path = inside.join(entry.file_name());
+            let plain_folder = entry.file_type().is_ok_and(|kind| kind.is_dir())
+                && entry.file_name() != ".git"
+                && !raw.join(&path).join(".git").exists()
+                && only_folders(&raw.join(&path));
+            match plain_folder {
+                true => open.push(path),
+                false => found.push(path),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn only_folders(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|entries| {
+        let kinds: Vec<bool> = entries
+            .flatten()
+            .map(|entry| {
+                entry.file_type().is_ok_and(|kind| kind.is_dir())
+                    || is_bundle(Path::new(&entry.file_name()))
+            })
+            .collect();
+        !kinds.is_empty() && kinds.into_iter().all(|folder| folder)
+    })
+}
+
+fn is_bundle(path: &Path) -> bool {
+    path.as_os_str()
+        .as_encoded_bytes()
+        .ends_with(super::raw::BUNDLE.as_bytes())
+}
+
+/// Nothing there, or an empty folder.
+fn is_free(path: &Path) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(data) if data.is_dir() => {
+            fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+        }
+        Ok(_) => false,
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// No folder above is a link that would lead out of the worktree.
+fn parent_inside(root: &Path, path: &Path) -> bool {
+    path.ancestors()
+        .skip(1)
+        .all(|above| fs::symlink_metadata(root.join(above)).map_or(true, |data| data.is_dir()))
+}
+
+fn bring_back(source: &Path, target: &Path) -> Result<()> {
+    if let Some(parent) = target.parent() {
+        fs::create_dir_all(parent).map_err(|error| Error::io("create", parent, &error))?;
+    }
+    // An empty folder is in the way of a copy.
+    let _ = fs::remove_dir(target);
+    copy_tree(source, target)?;
+    sync_all(target).map_err(|error| Error::io("write", target, &error))
+}

@@ -1,0 +1,405 @@
+//! The pool: worktrees that tasks borrow. Who has which slot stands in `.pool.json`; each lease has a number
+//! (its epoch), and whoever gives a slot back or resets it must name it.
+
+mod acquire;
+pub mod commands;
+pub mod files;
+mod link;
+mod pool_file;
+mod release;
+pub mod rules;
+mod setup;
+mod slot_lock;
+mod slot_truth;
+mod view;
+
+pub use acquire::Acquired;
+pub(crate) use link::unexclude;
+pub use pool_file::{Pool, Slot};
+pub use release::Released;
+pub(crate) use slot_truth::astray;
+pub use view::{Collected, SlotView};
+
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result};
+use crate::git;
+use crate::occupants;
+use crate::projects::Project;
+use crate::store::Store;
+use crate::store::faults::crash_point;
+use orange_core::task::Task;
+use slot_lock::SlotLock;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// A slot that is one task's until it gives it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    pub slot: String,
+    pub epoch: u64,
+}
+
+/// `shop--2`.
+pub fn slot_name(project: &str, number: u32) -> String {
+    format!("{project}--{number}")
+}
+
+/// The number of a project's slot.
+pub fn slot_number(project: &str, slot: &str) -> Option<u32> {
+    let digits = slot.strip_prefix(project)?.strip_prefix("--")?;
+    let number = digits.parse().ok()?;
+    (slot_name(project, number) == slot).then_some(number)
+}
+
+impl Engine {
+    pub(crate) fn slot_folder(&self, slot: &str) -> PathBuf {
+        self.store.workspaces().join(slot)
+    }
+
+    /// The pool, for looking at. A file that is missing or cannot be read is made up for from the tasks.
+    pub fn pool(&mut self) -> Result<Pool> {
+        match Pool::read(&self.store)? {
+            Some(pool) => Ok(pool),
+            None => self.pool_from_tasks(),
+        }
+    }
+
+    /// Changes the pool under its lock; written only if it changed.
+    pub(crate) fn change_pool<T>(
+        &mut self,
+        change: impl FnOnce(&mut Engine, &mut Pool) -> Result<T>,
+    ) -> Result<T> {
+        let _lock = lock_pool(&self.store)?;
+        let before = Pool::read(&self.store)?;
+        let mut pool = match &before {
+            Some(pool) => pool.clone(),
+            None => {
+                let stamp = self.file_stamp();
+                if let Some(aside) = Pool::set_aside(&self.store, &stamp)? {
+                    self.notice(format!(
+                        "workspaces/.pool.json could not be read; it is kept as {aside} and was made anew from the tasks"
+                    ));
+                }
+                self.pool_from_tasks()?
+            }
+        };
+        let result = change(self, &mut pool)?;
+        if before.as_ref() != Some(&pool) {
+            pool.write(&self.store)?;
+            crash_point("pool.written");
+        }
+        Ok(result)
+    }
+
+    /// Who has which slot, as the tasks and the folders say.
+    fn pool_from_tasks(&mut self) -> Result<Pool> {
+        let mut pool = Pool::default();
+        let epoch = self.epoch_floor();
+        for project in self.projects()? {
+            for task in self.fresh_index()?.slot_holders(&project.name)? {
+                let task = self.store.survey(&task.folder).task;
+                if let Some(slot) = task
+                    .workspace
+                    .clone()
+                    .filter(|slot| slot_number(&project.name, slot).is_some())
+                {
+                    pool.workspaces.insert(slot, Slot::bound_to(&task, epoch));
+                }
+            }
+            for slot in self.slot_folders(&project.name) {
+                pool.workspaces.entry(slot).or_default();
+            }
+        }
+        Ok(pool)
+    }
+
+    /// Slots of a project that have a folder.
+    pub(crate) fn slot_folders(&self, project: &str) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.store.workspaces()) else {
+            return Vec::new();
+        };
+        entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| slot_number(project, name).is_some())
+            .collect()
+    }
+
+    /// No lease of a pool file that was lost can have had a higher number than the time.
+    fn epoch_floor(&self) -> u64 {
+        u64::try_from(self.now().as_second()).unwrap_or(0)
+    }
+
+    /// Gives a task a slot, or the one it has. Nothing is done to the slot yet.
+    pub(crate) fn reserve(&mut self, task: &Task, wanted: &Wanted) -> Result<Lease> {
+        let project = self.registered(&task.project)?;
+        self.change_pool(|engine, pool| {
+            if let Some(lease) = pool.lease_of(task) {
+                return Ok(lease);
+            }
+            let slot = engine.choose(pool, &project, task, wanted)?;
+            let epoch = engine.epoch_floor();
+            Ok(pool.bind(&slot, task, epoch))
+        })
+    }
+
+    /// Gives a reservation back that came to nothing.
+    pub(crate) fn unreserve(&mut self, task: &Task, lease: &Lease) -> Result<()> {
+        self.change_pool(|_, pool| {
+            pool.free(task, lease);
+            Ok(())
+        })
+    }
+
+    /// For `doctor`: a task that says it has a slot gets it.
+    pub(crate) fn bind_slot(&mut self, slot: &str, task: &Task) -> Result<()> {
+        self.change_pool(|engine, pool| {
+            if !pool.is_free(slot) {
+                return Err(changed_meanwhile(slot));
+            }
+            let epoch = engine.epoch_floor();
+            pool.bind(slot, task, epoch);
+            Ok(())
+        })
+    }
+
+    /// For `doctor`: what is in a slot is saved under the task's name, then the slot is free.
+    pub(crate) fn free_slot(
+        &mut self,
+        project: &Project,
+        slot: &str,
+        seen: &Slot,
+        task: &Task,
+    ) -> Result<String> {
+        self.change_pool(|engine, pool| {
+            if pool.workspaces.get(slot) != Some(seen) {
+                return Err(changed_meanwhile(slot));
+            }
+            let said = engine.tidied(project, slot, &task.id)?;
+            if let Some(entry) = pool.workspaces.get_mut(slot) {
+                entry.release();
+                entry.last_task = Some(task.id.clone());
+            }
+            Ok(said)
+        })
+    }
+
+    /// For `doctor`: a free slot as it should be.
+    pub(crate) fn park_slot(
+        &mut self,
+        project: &Project,
+        slot: &str,
+        owner: &str,
+    ) -> Result<String> {
+        self.change_pool(|engine, pool| {
+            if !pool.is_free(slot) {
+                return Err(changed_meanwhile(slot));
+            }
+            let said = engine.tidied(project, slot, owner)?;
+            pool.workspaces.entry(slot.to_owned()).or_default();
+            Ok(said)
+        })
+    }
+
+    fn tidied(&mut self, project: &Project, slot: &str, owner: &str) -> Result<String> {
+        let folder = self.slot_folder(slot);
+        if !folder.is_dir() || !git::worktree::belongs(&folder, &project.path)? {
+            return Ok("it is free".to_owned());
+        }
+        if let Some(who) = self.occupant(&folder) {
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!("{who} lives in {slot}"),
+            ));
+        }
+        let park = self.parking_place(project)?;
+        let lock = SlotLock::try_take(&self.store, slot)?;
+        Ok(
+            match lock.handed_on(|| self.tidy(owner, &folder, &park, "repaired"))? {
+                Some(reference) => format!("it is free; what was in it is saved as {reference}"),
+                None => "it is free".to_owned(),
+            },
+        )
+    }
+
+    /// A slot that was reserved for a task that then did not get it is free again.
+    pub(crate) fn drop_reservation(&mut self, task: &Task) -> Result<()> {
+        let pool = Pool::read(&self.store)?;
+        match pool.and_then(|pool| pool.lease_of(task)) {
+            Some(lease) if task.workspace.as_ref() != Some(&lease.slot) => {
+                self.unreserve(task, &lease)
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The task's own slot, then one with the same dependencies installed, then any that is free.
+    fn choose(
+        &mut self,
+        pool: &Pool,
+        project: &Project,
+        task: &Task,
+        wanted: &Wanted,
+    ) -> Result<String> {
+        let held = pool.held(&project.name).count();
+        let size = usize::try_from(project.pool_size).unwrap_or(usize::MAX);
+        if held >= size {
+            return Err(self.exhausted(pool, project));
+        }
+        let mut free: Vec<(u8, u32, String)> = (1..=project.pool_size)
+            .map(|number| (number, slot_name(&project.name, number)))
+            .filter(|(_, slot)| pool.is_free(slot))
+            .map(|(number, slot)| {
+                let entry = pool.workspaces.get(&slot);
+                let last = entry.and_then(|entry| entry.last_task.as_deref());
+                let lockfiles = entry.and_then(|entry| entry.lockfiles.as_deref());
+                let rank = match () {
+                    () if last == Some(task.id.as_str()) => 0,
+                    () if lockfiles.is_some() && lockfiles == wanted.lockfiles.as_deref() => 1,
+                    () if self.slot_folder(&slot).is_dir() => 2,
+                    () => 3,
+                };
+                (rank, number, slot)
+            })
+            .collect();
+        free.sort();
+        let own = occupants::own_line();
+        let mut passed = Vec::new();
+        for (_, _, slot) in free {
+            match why_not(&self.slot_folder(&slot), &own) {
+                None => return Ok(slot),
+                Some(why) => {
+                    self.notice(format!("{slot} is passed over: {why}"));
+                    passed.push(format!("{slot} ({why})"));
+                }
+            }
+        }
+        if passed.is_empty() {
+            return Err(self.exhausted(pool, project));
+        }
+        Err(Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "no free slot of {} can be used: {}",
+                project.name,
+                passed.join(", ")
+            ),
+        )
+        .hint(
+            "leave those folders, end those processes, move away what is no worktree; Orange never ends or deletes what is not its own",
+        ))
+    }
+
+    fn exhausted(&mut self, pool: &Pool, project: &Project) -> Error {
+        let holders: Vec<String> = pool
+            .held(&project.name)
+            .map(|(slot, entry)| format!("{slot}: {}", entry.task.as_deref().unwrap_or("?")))
+            .collect();
+        Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "no slot of {} is free ({} of {} held: {})",
+                project.name,
+                holders.len(),
+                project.pool_size,
+                holders.join(", ")
+            ),
+        )
+        .hint(format!(
+            "finish or cancel one of these, or enlarge the pool: `orange project update {} --pool-size {}`",
+            project.name,
+            project.pool_size + 1
+        ))
+    }
+
+    /// A project whose repository is where it is said to be.
+    pub(crate) fn registered(&self, name: &str) -> Result<Project> {
+        let registry = self.projects()?;
+        let project = crate::projects::named(&registry, name)?.clone();
+        if project.path.is_dir() {
+            return Ok(project);
+        }
+        Err(Error::new(
+            Code::NotFound,
+            format!(
+                "the repository of project {} is not at {} any more",
+                project.name,
+                project.path.display()
+            ),
+        )
+        .hint(format!(
+            "say where it is: `orange project update {} --path PATH`",
+            project.name
+        )))
+    }
+}
+
+/// What speaks against giving a free slot to somebody.
+fn why_not(folder: &Path, own_line: &[u32]) -> Option<String> {
+    let Ok(found) = std::fs::symlink_metadata(folder) else {
+        return None;
+    };
+    if !found.is_dir() {
+        return Some("it is no folder".to_owned());
+    }
+    let empty = std::fs::read_dir(folder).is_ok_and(|mut all| all.next().is_none());
+    if !empty
+        && !git::worktree::is_half_made(folder)
+        && (!folder.join(".git").is_file() || git::state::git_folder(folder).is_err())
+    {
+        return Some("it is no worktree".to_owned());
+    }
+    let others = occupants::others_in_folder(folder, own_line);
+    let process = others.first()?;
+    Some(format!(
+        "process {} ({}) lives in it",
+        process.pid, process.name
+    ))
+}
+
+fn changed_meanwhile(slot: &str) -> Error {
+    Error::new(
+        Code::Conflict,
+        format!("{slot} was given to a task meanwhile"),
+    )
+}
+
+/// What a task would like of a slot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// Names what its base says about dependencies.
+    pub(crate) lockfiles: Option<String>,
+}
+
+fn lock_pool(store: &Store) -> Result<File> {
+    store.ensure_home()?;
+    store.lock_file("workspaces/.pool.lock")
+}
+
+/// Files that decide what is installed in a slot: a slot where they are the same needs no new installation.
+const LOCKFILES: &[&str] = &[
+    "Cargo.lock",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "yarn.lock",
+    "bun.lock",
+    "bun.lockb",
+    "poetry.lock",
+    "uv.lock",
+    "Pipfile.lock",
+    "requirements.txt",
+    "Gemfile.lock",
+    "composer.lock",
+    "go.sum",
+    "mix.lock",
+    "flake.lock",
+];
+
+/// Names the lockfiles of a commit; None if it has none.
+pub(crate) fn lockfiles_at(repository: &Path, commit: &str) -> Result<Option<String>> {
+    let objects = git::worktree::objects_at(repository, commit, LOCKFILES)?;
+    Ok((!objects.is_empty()).then(|| {
+        let hash = crate::store::replace::short_hash(objects.concat().as_bytes());
+        format!("{hash:016x}")
+    }))
+}

@@ -1,0 +1,325 @@
+//! Giving a task a slot: reserved before its status changes, made ready afterwards.
+
+use super::slot_lock::SlotLock;
+use super::{Lease, Wanted, link, lockfiles_at};
+use crate::engine::{Engine, Start};
+use crate::error::{Code, Error, Result};
+use crate::git::state::{self, Head};
+use crate::git::{self, worktree};
+use crate::projects::Project;
+use crate::store::Place;
+use crate::store::faults::crash_point;
+use orange_core::task::Task;
+use std::path::{Path, PathBuf};
+
+/// A slot that is ready for a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acquired {
+    pub lease: Lease,
+    pub folder: PathBuf,
+    /// Where the branch starts, or started.
+    pub start: Start,
+}
+
+/// A slot that could not be made ready.
+#[derive(Debug)]
+pub(crate) struct NotReady {
+    pub(crate) error: Error,
+    /// The task keeps the slot: its branch is checked out there, only what comes after it failed.
+    pub(crate) kept: Option<Lease>,
+}
+
+impl From<Error> for NotReady {
+    fn from(error: Error) -> NotReady {
+        NotReady { error, kept: None }
+    }
+}
+
+impl Engine {
+    /// Whatever is known to be in the way is said before anything changes. Gives the slot.
+    pub(crate) fn reserve_for(&mut self, task: &Task) -> Result<Lease> {
+        let project = self.registered(&task.project)?;
+        self.branch_is_usable(&project, task)?;
+        let start = self.start_of(&project, task, false)?;
+        let commit = start
+            .commit
+            .as_deref()
+            .ok_or_else(|| no_commits(&project))?;
+        self.commands_are_trusted(&project, task)?;
+        let wanted = Wanted {
+            lockfiles: lockfiles_at(&project.path, commit)?,
+        };
+        self.reserve(task, &wanted)
+    }
+
+    /// A branch can be checked out only once.
+    fn branch_is_usable(&mut self, project: &Project, task: &Task) -> Result<()> {
+        let own = self
+            .pool()?
+            .lease_of(task)
+            .map(|lease| self.slot_folder(&lease.slot));
+        let Some(place) = worktree::checked_out_at(&project.path, &task.branch)? else {
+            return Ok(());
+        };
+        if own.is_some_and(|own| own == place || worktree::same_folder(&own, &place)) {
+            return Ok(());
+        }
+        if worktree::is_gone(&place, &self.store.workspaces()) {
+            // A slot that was deleted by hand; git would go on keeping the branch for it.
+            return self.forget_gone(project, &place);
+        }
+        Err(Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "branch {} is checked out at {}",
+                task.branch,
+                place.display()
+            ),
+        )
+        .hint(format!(
+            "switch to another branch there (`git -C {} switch …`), then try again",
+            place.display()
+        )))
+    }
+
+    /// Makes the task's slot ready. Done once more after a crash, it goes on where it was.
+    pub(crate) fn acquire(
+        &mut self,
+        task: &Task,
+        place: &Place,
+    ) -> std::result::Result<Acquired, NotReady> {
+        let project = self.registered(&task.project)?;
+        let held = self.pool()?.lease_of(task);
+        let lease = match held {
+            Some(lease) => lease,
+            None => self.reserve_for(task)?,
+        };
+        let lock = SlotLock::take(&self.store, &lease.slot)?;
+        let folder = self.slot_folder(&lease.slot);
+        let start = match self.check_out(&project, task, &lease, &folder, &lock) {
+            Ok(start) => start,
+            Err(error) => {
+                if task.workspace.as_ref() == Some(&lease.slot) {
+                    // It had the slot before, with work in it.
+                    let kept = Some(lease);
+                    return Err(NotReady { error, kept });
+                }
+                // Others may have it. If this cannot be written either, the end of the command tries again.
+                if let Err(other) = self.unreserve(task, &lease) {
+                    tracing::warn!(%other, "the slot is still reserved");
+                }
+                return Err(error.into());
+            }
+        };
+        crash_point("acquire.checked-out");
+        match self.furnish(&project, task, place, &lease, &folder) {
+            Ok(()) => Ok(Acquired {
+                lease,
+                folder,
+                start,
+            }),
+            Err(error) => Err(NotReady {
+                error,
+                kept: Some(lease),
+            }),
+        }
+    }
+
+    /// The worktree is there, clean, and on the task's branch.
+    fn check_out(
+        &mut self,
+        project: &Project,
+        task: &Task,
+        lease: &Lease,
+        folder: &Path,
+        lock: &SlotLock,
+    ) -> Result<Start> {
+        let repository = &project.path;
+        worktree::inside(&self.store.workspaces(), folder)?;
+        let start = self.start_of(project, task, true)?;
+        let commit = start.commit.clone().ok_or_else(|| no_commits(project))?;
+        let is_new = lock.handed_on(|| self.make_worktree(repository, folder, &commit))?;
+        crash_point("acquire.worktree");
+        if !is_new && task.workspace.as_ref() == Some(&lease.slot) {
+            // The task's own slot, whatever is checked out there by now.
+            return Ok(start);
+        }
+        let current = git::current_branch(folder)?;
+        if current.as_deref() == Some(&task.branch) {
+            return Ok(start);
+        }
+        if !is_new {
+            let detached = current.is_none();
+            lock.handed_on(|| self.preflight(project, task, lease, folder, detached))?;
+        }
+        lock.handed_on(|| switch(repository, folder, task, &start, &commit))?;
+        Ok(start)
+    }
+
+    /// True when the worktree had to be made.
+    fn make_worktree(&self, repository: &Path, folder: &Path, commit: &str) -> Result<bool> {
+        // Git was killed in the middle of it: nobody has worked there yet.
+        if worktree::is_half_made(folder) {
+            remove_half_made(folder)?;
+        }
+        if worktree::revive(repository, folder)? && worktree::belongs(folder, repository)? {
+            return Ok(false);
+        }
+        let empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+        if empty || std::fs::symlink_metadata(folder).is_err() {
+            let made = worktree::add(repository, folder, commit);
+            if made.is_err() && folder.exists() {
+                remove_half_made(folder)?;
+            }
+            return made.map(|()| true);
+        }
+        if worktree::belongs(folder, repository)? {
+            return Ok(false);
+        }
+        Err(Error::new(
+            Code::Failed,
+            format!(
+                "{} is in the way: it is no worktree of {}",
+                folder.display(),
+                repository.display()
+            ),
+        )
+        .hint("`orange doctor` says more; move the folder away if it is not needed"))
+    }
+
+    /// A slot should have been left clean. If it was not, what is in it is saved before it goes.
+    fn preflight(
+        &mut self,
+        project: &Project,
+        task: &Task,
+        lease: &Lease,
+        folder: &Path,
+        detached: bool,
+    ) -> Result<()> {
+        let unfinished = worktree::is_unfinished(folder)?;
+        if detached
+            && !unfinished
+            && worktree::changes(folder)? == 0
+            && worktree::head_is_kept(folder)?
+        {
+            return Ok(());
+        }
+        let pool = self.pool()?;
+        let before = pool.workspaces.get(&lease.slot);
+        let before = before.and_then(|slot| slot.last_task.clone());
+        let owner = before.unwrap_or_else(|| task.id.clone());
+        let park = self.parking_place(project)?;
+        let saved = self.tidy(&owner, folder, &park, "found in a free slot")?;
+        if let Some(saved) = saved {
+            self.notice(format!(
+                "{} was not clean; what was in it is saved as {saved}",
+                lease.slot
+            ));
+        }
+        Ok(())
+    }
+
+    /// What a slot gets besides the checkout.
+    fn furnish(
+        &mut self,
+        project: &Project,
+        task: &Task,
+        place: &Place,
+        lease: &Lease,
+        folder: &Path,
+    ) -> Result<()> {
+        let name = link::name_for(folder)?;
+        let slot = self.pool()?.workspaces.get(&lease.slot).cloned();
+        let ready = slot
+            .as_ref()
+            .is_some_and(|slot| slot.prepared == lease.epoch);
+        let last = slot.and_then(|slot| slot.last_task);
+        let returns = last.as_ref() == Some(&task.id);
+        if !ready {
+            self.keep_strays(last.as_deref().unwrap_or(&task.id), folder)?;
+        }
+        link::exclude(&project.path)?;
+        link::make(folder, name, &place.task_file())?;
+        crash_point("acquire.linked");
+        if !ready {
+            self.set_up(project, task, place, lease, folder, !returns)?;
+            crash_point("acquire.set-up");
+        }
+        self.change_pool(|_, pool| {
+            if !pool.holds(task, lease) {
+                return Err(Error::new(
+                    Code::Conflict,
+                    format!("{} was taken from it meanwhile", lease.slot),
+                ));
+            }
+            if let Some(slot) = pool.workspaces.get_mut(&lease.slot) {
+                slot.link = Some(name.to_owned());
+                slot.prepared = lease.epoch;
+            }
+            Ok(())
+        })
+    }
+
+    /// Where free slots wait: at the freshest default branch.
+    pub(crate) fn parking_place(&self, project: &Project) -> Result<String> {
+        for reference in [
+            format!("refs/remotes/origin/{}", project.default_branch),
+            format!("refs/heads/{}", project.default_branch),
+            "HEAD".to_owned(),
+        ] {
+            if let Some(commit) = git::commit_of(&project.path, &reference)? {
+                return Ok(commit);
+            }
+        }
+        Err(no_commits(project))
+    }
+}
+
+/// Checks the task's branch out, made at the commit where it starts if there is none yet.
+fn switch(
+    repository: &Path,
+    folder: &Path,
+    task: &Task,
+    start: &Start,
+    commit: &str,
+) -> Result<()> {
+    if !start.existing {
+        let parked_there = state::head(folder) == Head::Detached(commit.to_owned());
+        return worktree::switch_to_new(folder, &task.branch, commit, parked_there);
+    }
+    match git::branch_exists(repository, &task.branch)? {
+        true => worktree::switch(folder, &task.branch),
+        false => worktree::switch_to_remote(folder, &task.branch),
+    }
+}
+
+/// What is left of a worktree that git did not finish making.
+fn remove_half_made(folder: &Path) -> Result<()> {
+    std::fs::remove_dir_all(folder).map_err(|error| Error::io("remove", folder, &error))
+}
+
+fn no_commits(project: &Project) -> Error {
+    if let Ok(Some(_)) = git::commit_of(&project.path, "HEAD") {
+        return Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "{} has no branch {}, from which the work of project {} starts",
+                project.path.display(),
+                project.default_branch,
+                project.name
+            ),
+        )
+        .hint(format!(
+            "name the one that is: `orange project update {} --default-branch NAME`",
+            project.name
+        ));
+    }
+    Error::new(
+        Code::ConditionUnmet,
+        format!(
+            "{} has no commit that a branch could start from",
+            project.path.display()
+        ),
+    )
+    .hint("make a first commit there: `git commit --allow-empty -m start`")
+}

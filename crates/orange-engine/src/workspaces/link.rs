@@ -1,0 +1,178 @@
+//! TASK.md in a worktree: a link to the task's own file, kept out of git's sight, and put back when an editor
+//! replaced it by a file.
+
+use crate::error::{Error, Result};
+use crate::git::worktree;
+use crate::store::replace;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the link is called, unless the repository has a file of that name.
+pub(crate) const LINK: &str = "TASK.md";
+const OTHER_LINK: &str = "ORANGE_TASK.md";
+
+/// Where a file that replaced the link waits until its text is taken over.
+const REPLACED: &str = ".orange-TASK.md";
+
+/// Stands before our lines in `info/exclude`.
+const NOTE: &str = "# orange: links to task files; `orange project remove` takes these lines away";
+
+/// Which name the link gets in a worktree, by the commit that is checked out there.
+pub(super) fn name_for(slot: &Path) -> Result<&'static str> {
+    match worktree::has_path(slot, "HEAD", LINK)? || worktree::is_tracked(slot, LINK)? {
+        true => Ok(OTHER_LINK),
+        false => Ok(LINK),
+    }
+}
+
+/// What the link is called, or was before something replaced it, in a slot of which nobody knows it any more.
+pub(super) fn name_in(slot: &Path) -> Result<Option<&'static str>> {
+    let is_link =
+        |name: &&str| fs::symlink_metadata(slot.join(name)).is_ok_and(|meta| meta.is_symlink());
+    let names = [LINK, OTHER_LINK];
+    match names.into_iter().find(|name| is_link(name)) {
+        Some(name) => Ok(Some(name)),
+        None => Ok(strays(slot)?.into_iter().find(|name| *name != REPLACED)),
+    }
+}
+
+/// Makes the link. Whatever untracked thing has its name was saved before, or is taken over by [`replaced`].
+pub(super) fn make(slot: &Path, name: &str, task_file: &Path) -> Result<()> {
+    let link = slot.join(name);
+    if fs::read_link(&link).is_ok_and(|target| target == task_file) {
+        return Ok(());
+    }
+    let make = || -> io::Result<()> {
+        if fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_symlink()) {
+            fs::remove_file(&link)?;
+        }
+        std::os::unix::fs::symlink(task_file, &link)
+    };
+    make().map_err(|error| Error::io("link", &link, &error))
+}
+
+/// Takes the link away; anything else of its name stays.
+pub(super) fn remove(slot: &Path, name: &str) -> Result<()> {
+    let link = slot.join(name);
+    if fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_symlink()) {
+        fs::remove_file(&link).map_err(|error| Error::io("remove", &link, &error))?;
+    }
+    Ok(())
+}
+
+/// Files with a name of the link's that no commit has: an editor put one there, of this task or of one before.
+pub(super) fn strays(slot: &Path) -> Result<Vec<&'static str>> {
+    let mut found = Vec::new();
+    for name in [LINK, OTHER_LINK, REPLACED] {
+        let path = slot.join(name);
+        let is_stray = fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_symlink());
+        if is_stray
+            && !worktree::has_path(slot, "HEAD", name)?
+            && !worktree::is_tracked(slot, name)?
+        {
+            found.push(name);
+        }
+    }
+    Ok(found)
+}
+
+/// Does a file stand where the link was?
+pub(super) fn is_replaced(slot: &Path, name: &str) -> bool {
+    fs::symlink_metadata(slot.join(name)).is_ok_and(|meta| meta.is_file())
+}
+
+/// A file that somebody put in the link's place, moved out of the way. None as long as the link is a link.
+/// A process that dies before [`forget`] leaves it to be found here again.
+pub(crate) fn replaced(slot: &Path, name: &str) -> Result<Option<PathBuf>> {
+    let waiting = slot.join(REPLACED);
+    let is_file = |path: &Path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
+    if is_file(&waiting) {
+        return Ok(Some(waiting));
+    }
+    let link = slot.join(name);
+    if !is_file(&link) {
+        return Ok(None);
+    }
+    fs::rename(&link, &waiting).map_err(|error| Error::io("move", &link, &error))?;
+    Ok(Some(waiting))
+}
+
+pub(crate) fn forget(waiting: &Path) -> Result<()> {
+    fs::remove_file(waiting).map_err(|error| Error::io("remove", waiting, &error))
+}
+
+/// Puts the link back where a file was.
+pub(crate) fn put_back(slot: &Path, name: &str, task_file: &Path) -> Result<()> {
+    match fs::symlink_metadata(slot.join(name)) {
+        // Somebody was quick; the next command looks again. A link that leads elsewhere is of a home that moved.
+        Ok(meta) if !meta.is_symlink() => Ok(()),
+        Ok(_) | Err(_) => make(slot, name, task_file),
+    }
+}
+
+fn exclude_file(repository: &Path) -> Result<Option<PathBuf>> {
+    let common = worktree::common_dir_of(repository)?;
+    Ok(common.map(|common| common.join("info/exclude")))
+}
+
+/// Keeps the links out of `git status` in every worktree. Only the shared file is read by git.
+pub(super) fn exclude(repository: &Path) -> Result<()> {
+    let Some(path) = exclude_file(repository)? else {
+        return Ok(());
+    };
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(Error::io("read", &path, &error)),
+    };
+    let missing: Vec<String> = lines()
+        .into_iter()
+        .filter(|line| !text.lines().any(|have| have == line))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let gap = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    let new = format!("{text}{gap}{}\n", missing.join("\n"));
+    write(&path, &new)
+}
+
+/// Takes our lines out again.
+pub(crate) fn unexclude(repository: &Path) -> Result<()> {
+    let Some(path) = exclude_file(repository)? else {
+        return Ok(());
+    };
+    let Ok(text) = fs::read_to_string(&path) else {
+        return Ok(());
+    };
+    let ours = lines();
+    let kept: String = text
+        .split_inclusive('\n')
+        .filter(|line| !ours.iter().any(|own| own == line.trim_end_matches('\n')))
+        .collect();
+    match kept == text {
+        true => Ok(()),
+        false => write(&path, &kept),
+    }
+}
+
+fn lines() -> Vec<String> {
+    let mut lines = vec![NOTE.to_owned()];
+    lines.extend([LINK, OTHER_LINK, REPLACED].map(|name| format!("/{name}")));
+    lines
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let write = || -> io::Result<()> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        replace::write_atomic(path, text.as_bytes())
+    };
+    write().map_err(|error| Error::io("write", path, &error))
+}

@@ -1,0 +1,230 @@
+//! `.pool.json`: which task has which slot. Written whole, under the pool's lock; what other programs keep in
+//! it stays.
+
+use super::Lease;
+use crate::error::{Error, Result};
+use crate::store::{Store, make_folder, replace};
+use orange_core::task::Task;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pool {
+    #[serde(default)]
+    pub workspaces: BTreeMap<String, Slot>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+/// One slot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Slot {
+    /// `bound` or `available`; a word we do not know means: hands off.
+    pub status: String,
+    /// `project/branch`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// The number of the last lease.
+    #[serde(default)]
+    pub epoch: u64,
+    /// The id of the task that had the slot before; it would find its own way about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_task: Option<String>,
+    /// The number of the lease for which the slot was made ready to the end.
+    #[serde(default)]
+    pub prepared: u64,
+    /// What the link to the task's file is called in the slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// Names the lockfiles that were there when the slot was given back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lockfiles: Option<String>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+const BOUND: &str = "bound";
+const AVAILABLE: &str = "available";
+
+impl Default for Slot {
+    fn default() -> Slot {
+        Slot {
+            status: AVAILABLE.to_owned(),
+            task: None,
+            task_id: None,
+            epoch: 0,
+            last_task: None,
+            prepared: 0,
+            link: None,
+            lockfiles: None,
+            other: Map::new(),
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn bound_to(task: &Task, epoch: u64) -> Slot {
+        let mut slot = Slot::default();
+        slot.bind(task, epoch);
+        slot
+    }
+
+    fn bind(&mut self, task: &Task, epoch: u64) {
+        self.status = BOUND.to_owned();
+        self.task = Some(format!("{}/{}", task.project, task.branch));
+        self.task_id = Some(task.id.clone());
+        self.epoch = epoch.max(self.epoch.saturating_add(1));
+    }
+
+    pub fn is_free(&self) -> bool {
+        self.status == AVAILABLE
+    }
+
+    pub(super) fn release(&mut self) {
+        self.status = AVAILABLE.to_owned();
+        self.task_id = None;
+        self.task = None;
+    }
+
+    /// An older program's entry has no id: then the task's own word is needed too.
+    fn is_of(&self, name: &str, task: &Task) -> bool {
+        !self.is_free()
+            && match &self.task_id {
+                Some(id) => *id == task.id,
+                None => {
+                    self.task.as_deref() == Some(&format!("{}/{}", task.project, task.branch))
+                        && task.workspace.as_deref() == Some(name)
+                }
+            }
+    }
+}
+
+fn path_in(store: &Store) -> PathBuf {
+    store.workspaces().join(".pool.json")
+}
+
+impl Pool {
+    /// None: there is no file, or none that can be read.
+    pub(super) fn read(store: &Store) -> Result<Option<Pool>> {
+        let path = path_in(store);
+        match std::fs::read(&path) {
+            Ok(text) => match serde_json::from_slice(&text) {
+                Ok(pool) => Ok(Some(pool)),
+                Err(error) => {
+                    tracing::warn!(%error, "workspaces/.pool.json cannot be read");
+                    Ok(None)
+                }
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", &path, &error)),
+        }
+    }
+
+    /// Why the file cannot be read, for `doctor`.
+    pub(crate) fn damage(store: &Store) -> Option<String> {
+        let text = std::fs::read(path_in(store)).ok()?;
+        let read: std::result::Result<Pool, _> = serde_json::from_slice(&text);
+        read.err().map(|error| error.to_string())
+    }
+
+    /// Keeps a file that cannot be read under another name.
+    pub(super) fn set_aside(store: &Store, stamp: &str) -> Result<Option<String>> {
+        let path = path_in(store);
+        let name = format!(".pool.json.damaged-{stamp}");
+        match std::fs::rename(&path, path.with_file_name(&name)) {
+            Ok(()) => Ok(Some(name)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("set aside", &path, &error)),
+        }
+    }
+
+    pub(super) fn write(&self, store: &Store) -> Result<()> {
+        let path = path_in(store);
+        let write = || -> io::Result<()> {
+            make_folder(&store.workspaces())?;
+            let mut text = serde_json::to_vec_pretty(self)?;
+            text.push(b'\n');
+            replace::write_atomic(&path, &text)
+        };
+        write().map_err(|error| Error::io("write", &path, &error))
+    }
+
+    /// What a task has, if anything.
+    pub fn lease_of(&self, task: &Task) -> Option<Lease> {
+        let mut slots = self.workspaces.iter();
+        slots
+            .find(|(name, slot)| slot.is_of(name, task))
+            .map(|(name, slot)| Lease {
+                slot: name.clone(),
+                epoch: slot.epoch,
+            })
+    }
+
+    /// Is the lease still the one that counts?
+    pub fn holds(&self, task: &Task, lease: &Lease) -> bool {
+        self.workspaces
+            .get(&lease.slot)
+            .is_some_and(|slot| slot.epoch == lease.epoch && slot.is_of(&lease.slot, task))
+    }
+
+    /// Was it the last lease of a slot that is free now?
+    pub(super) fn was_last(&self, task: &Task, lease: &Lease) -> bool {
+        self.workspaces.get(&lease.slot).is_some_and(|slot| {
+            slot.is_free()
+                && slot.epoch == lease.epoch
+                && slot.last_task.as_deref() == Some(&task.id)
+        })
+    }
+
+    /// Slots of a project that somebody has.
+    pub fn held(&self, project: &str) -> impl Iterator<Item = (&String, &Slot)> {
+        self.workspaces.iter().filter(move |(name, slot)| {
+            super::slot_number(project, name).is_some() && !slot.is_free()
+        })
+    }
+
+    pub(super) fn is_free(&self, slot: &str) -> bool {
+        self.workspaces.get(slot).is_none_or(Slot::is_free)
+    }
+
+    pub(super) fn bind(&mut self, slot: &str, task: &Task, epoch: u64) -> Lease {
+        let entry = self.workspaces.entry(slot.to_owned()).or_default();
+        entry.bind(task, epoch);
+        Lease {
+            slot: slot.to_owned(),
+            epoch: entry.epoch,
+        }
+    }
+
+    /// False when the lease is not the one that counts: then the slot is somebody else's.
+    pub(super) fn free(&mut self, task: &Task, lease: &Lease) -> bool {
+        if !self.holds(task, lease) {
+            return false;
+        }
+        if let Some(slot) = self.workspaces.get_mut(&lease.slot) {
+            slot.release();
+        }
+        true
+    }
+
+    /// Is the slot somebody else's?
+    pub(crate) fn is_anothers(&self, slot: &str, task: &Task) -> bool {
+        let entry = self.workspaces.get(slot);
+        entry.is_some_and(|entry| !entry.is_free() && !entry.is_of(slot, task))
+    }
+
+    /// The branch of a task gets another name.
+    pub(crate) fn rename(&mut self, task: &Task, branch: &str) {
+        let mut slots = self.workspaces.iter_mut();
+        if let Some((_, slot)) = slots.find(|(name, slot)| slot.is_of(name, task)) {
+            slot.task = Some(format!("{}/{branch}", task.project));
+            // By its branch alone an older program's entry would not be known again.
+            slot.task_id = Some(task.id.clone());
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! What a repository and its user want a workspace to get. A repository speaks through a commit, never through
+//! a checkout: an agent can edit the files around it, but not what was committed before it came.
+
+use crate::error::{Code, Error, Result, plain};
+use crate::git::{self, Git};
+use orange_core::config::{DEFAULT_TIMEOUT, WorkspaceConfig};
+use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+const CONFIG: &str = ".orange/config.yaml";
+const INCLUDE: &str = ".worktreeinclude";
+/// No rules of a person are longer.
+const MAX_BYTES: u64 = 1024 * 1024;
+/// Patterns travel as arguments of git, for which systems have limits.
+const MAX_PATTERN_BYTES: usize = 256 * 1024;
+
+/// Commands that come with a repository, and run only if its user agreed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Commands {
+    pub setup: Vec<String>,
+    pub teardown: Vec<String>,
+}
+
+impl Commands {
+    pub fn is_empty(&self) -> bool {
+        self.setup.is_empty() && self.teardown.is_empty()
+    }
+
+    /// What a consent is bound to: the exact commands, which of them are for setup, and their order.
+    pub fn hash(&self) -> String {
+        let mut hash = Sha256::new();
+        // Counts and lengths in front, so that no two lists give the same bytes.
+        for (kind, commands) in [(b's', &self.setup), (b't', &self.teardown)] {
+            hash.update([kind]);
+            hash.update((commands.len() as u64).to_be_bytes());
+            for command in commands {
+                hash.update((command.len() as u64).to_be_bytes());
+                hash.update(command.as_bytes());
+            }
+        }
+        let digest = hash.finalize();
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// What a workspace gets, the repository's wishes and the user's own together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rules {
+    /// The commit that the repository's part was read from.
+    pub commit: String,
+    /// Patterns of ignored files to copy.
+    pub copy: Vec<String>,
+    /// All commands in the order they run: the repository's, then the user's.
+    pub setup: Vec<String>,
+    pub teardown: Vec<String>,
+    /// For each command.
+    pub timeout: Duration,
+    /// The part of the commands that came with the repository.
+    pub foreign: Commands,
+    /// Settings in the repository's file that mean nothing to this version.
+    pub unknown: Vec<String>,
+}
+
+impl Rules {
+    /// Reads the rules of a repository as committed, and adds the user's own.
+    pub fn read(repository: &Path, commit: &str, own: &WorkspaceConfig) -> Result<Rules> {
+        let tree = Tree::at(repository, commit)?;
+        let (theirs, unknown) = match tree.file(CONFIG)? {
+            Some(text) => WorkspaceConfig::parse(&text).map_err(|error| {
+                let line = error
+                    .line
+                    .map_or(String::new(), |line| format!(", line {line}"));
+                tree.broken(CONFIG, &format!("{line}: {}", error.reason))
+            })?,
+            None => Default::default(),
+        };
+        let include = match tree.file(INCLUDE)? {
+            Some(text) => Some(text),
+            None => own_include(repository)?,
+        };
+        let mut copy = patterns(include.as_deref().unwrap_or_default());
+        for pattern in theirs.copy.iter().chain(&own.copy) {
+            copy.extend(patterns(pattern));
+        }
+        if copy.iter().map(String::len).sum::<usize>() > MAX_PATTERN_BYTES {
+            return Err(Error::new(
+                Code::Usage,
+                format!(
+                    "there are too many patterns of files to copy into a workspace of {}",
+                    repository.display()
+                ),
+            )
+            .hint(format!(
+                "shorten {INCLUDE} or workspace.copy; a pattern can stand for a whole folder"
+            )));
+        }
+        let both = |theirs: &[String], own: &[String]| [theirs, own].concat();
+        Ok(Rules {
+            commit: commit.to_owned(),
+            copy,
+            setup: both(&theirs.setup, &own.setup),
+            teardown: both(&theirs.teardown, &own.teardown),
+            timeout: own.timeout.or(theirs.timeout).unwrap_or(DEFAULT_TIMEOUT),
+            foreign: Commands {
+                setup: theirs.setup,
+                teardown: theirs.teardown,
+            },
+            unknown,
+        })
+    }
+
+    /// The rules without the commands that came with the repository.
+    pub fn without_foreign(mut self) -> Rules {
+        self.setup.drain(..self.foreign.setup.len());
+        self.teardown.drain(..self.foreign.teardown.len());
+        self.foreign = Commands::default();
+        self
+    }
+}
+
+/// The rules' files in one commit.
+struct Tree<'a> {
+    repository: &'a Path,
+    commit: &'a str,
+    /// Mode, object, size and path of each that is there.
+    entries: Vec<(String, String, u64, String)>,
+}
+
+impl<'a> Tree<'a> {
+    fn at(repository: &'a Path, commit: &'a str) -> Result<Tree<'a>> {
+        let said = as_committed(repository)
+            .args([
+                "ls-tree",
+                "-l",
+                "-z",
+                "--full-tree",
+                "--end-of-options",
+                commit,
+            ])
+            .args([CONFIG, INCLUDE])
+            .run()?;
+        if !said.success {
+            return Err(said.error(&format!("git ls-tree {}", git::short(commit))));
+        }
+        Ok(Tree {
+            repository,
+            commit,
+            entries: said.parts().filter_map(tree_entry).collect(),
+        })
+    }
+
+    /// The text of a file, if the commit has it.
+    fn file(&self, path: &str) -> Result<Option<String>> {
+        let Some((mode, object, size, _)) = self.entries.iter().find(|entry| entry.3 == path)
+        else {
+            return Ok(None);
+        };
+        if !mode.starts_with("100") {
+            return Err(self.broken(path, ": it is not a plain file"));
+        }
+        if *size > MAX_BYTES {
+            return Err(self.broken(path, ": it is larger than 1 MB"));
+        }
+        let said = as_committed(self.repository)
+            .args(["cat-file", "blob", object])
+            .run()?;
+        if !said.success {
+            return Err(said.error("git cat-file"));
+        }
+        match text_of(said.stdout) {
+            Ok(text) => Ok(Some(text)),
+            Err(line) => Err(self.broken(path, &format!(", line {line}: it is not UTF-8"))),
+        }
+    }
+
+    fn broken(&self, path: &str, what: &str) -> Error {
+        let commit = git::short(self.commit);
+        Error::new(Code::Damaged, format!("{path} at commit {commit}{what}")).hint(format!(
+            "correct it in {} and commit that on the branch the task starts from",
+            self.repository.display()
+        ))
+    }
+}
+
+/// Nobody's `git replace` stands in for what was committed.
+fn as_committed(repository: &Path) -> Git {
+    Git::at(repository)
+        .quiet()
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+}
+
+/// `100644 blob <object> <size>\t<path>`.
+fn tree_entry(line: &OsStr) -> Option<(String, String, u64, String)> {
+    let (facts, path) = line.to_str()?.split_once('\t')?;
+    let mut facts = facts.split_ascii_whitespace();
+    let (mode, _kind, object, size) = (facts.next()?, facts.next()?, facts.next()?, facts.next()?);
+    // A folder has no size.
+    let size = size.parse().unwrap_or(0);
+    Some((mode.to_owned(), object.to_owned(), size, path.to_owned()))
+}
+
+/// The text, or the line that is not UTF-8.
+fn text_of(bytes: Vec<u8>) -> std::result::Result<String, usize> {
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        1 + error
+            .as_bytes()
+            .iter()
+            .take(good)
+            .filter(|byte| **byte == b'\n')
+            .count()
+    })
+}
+
+/// An include file in the user's checkout that git does not track: the user's own, for this repository.
+fn own_include(repository: &Path) -> Result<Option<String>> {
+    let path = repository.join(INCLUDE);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    // A tracked one belongs to the branch that happens to be checked out. A bare repository has no checkout.
+    let untracked = Git::at(repository)
+        .quiet()
+        .args(["ls-files", "-z", "--others", "--", INCLUDE])
+        .run()?;
+    if !untracked.success || untracked.parts().next().is_none() {
+        return Ok(None);
+    }
+    let unusable = |why: &str| {
+        Error::new(Code::Usage, format!("cannot read {}{why}", path.display()))
+            .hint("correct or remove the file")
+    };
+    let mut bytes = Vec::new();
+    std::fs::File::open(&path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| unusable(&format!(": {}", plain(&error))))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(unusable(": it is larger than 1 MB"));
+    }
+    text_of(bytes)
+        .map(Some)
+        .map_err(|line| unusable(&format!(", line {line}: it is not UTF-8")))
+}
+
+/// The patterns of a text as in .gitignore: no comments, no empty lines, no blanks at the end unless escaped.
+fn patterns(text: &str) -> Vec<String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.contains('\0'))
+        .map(|line| {
+            let bare = line.trim_end_matches(' ');
+            let escapes = bare.len() - bare.trim_end_matches('\\').len();
+            match escapes % 2 == 1 && bare.len() < line.len() {
+                true => format!("{bare} "),
+                false => bare.to_owned(),
+            }
+        })
+        .filter(|pattern| !pattern.is_empty() && pattern != "!")
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commands(setup: &[&str], teardown: &[&str]) -> Commands {
+        let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        Commands {
+            setup: owned(setup),
+            teardown: owned(teardown),
+        }
+    }
+
+    #[test]
+    fn a_hash_tells_every_two_sets_of_commands_apart() {
+        let sets = [
+            commands(&[], &[]),
+            commands(&["a"], &[]),
+            commands(&[], &["a"]),
+            commands(&["a", "b"], &[]),
+            commands(&["b", "a"], &[]),
+            commands(&["a"], &["b"]),
+            commands(&["ab"], &[]),
+            commands(&["a\nb"], &[]),
+            commands(&["a "], &[]),
+            commands(&["", "a"], &[]),
+        ];
+        let hashes: std::collections::BTreeSet<String> = sets.iter().map(Commands::hash).collect();
+        assert_eq!(hashes.len(), sets.len());
+        assert!(hashes.iter().all(|hash| hash.len() == 64));
+        assert_eq!(sets[5].hash(), sets[5].clone().hash());
+    }
+
+    #[test]
+    fn patterns_are_read_as_git_reads_them() {
+        let text = "\u{feff}# comment\n.env\r\n\n\\#odd\n!keep  \nblank\\  \nback\\\\  \n  lead\n";
+        assert_eq!(
+            patterns(text),
+            [".env", "\\#odd", "!keep", "blank\\ ", "back\\\\", "  lead"]
+        );
+    }
+}

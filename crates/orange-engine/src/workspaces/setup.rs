@@ -1,0 +1,112 @@
+//! What a slot gets besides the checkout: files of the user's, and the commands that make it ready. Both are
+//! read from the commit the work starts from, so that no agent writes its own.
+
+use super::rules::Rules;
+use super::{Lease, commands, files};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::git;
+use crate::projects::Project;
+use crate::store::Place;
+use orange_core::naming::counted;
+use orange_core::task::Task;
+use std::path::Path;
+
+impl Engine {
+    /// Refuses commands that nobody agreed to.
+    pub(super) fn commands_are_trusted(&mut self, project: &Project, task: &Task) -> Result<()> {
+        let rules = self.rules_for(project, task)?;
+        match self.untrusted(project, &rules)? {
+            Some(refusal) => Err(refusal),
+            None => Ok(()),
+        }
+    }
+
+    /// The rules of the commit that the task starts from. An existing branch is not asked: it may be an agent's.
+    fn rules_for(&mut self, project: &Project, task: &Task) -> Result<Rules> {
+        let base = match &task.base {
+            Some(base) => git::commit_of(&project.path, base)?,
+            None => None,
+        };
+        let commit = match base {
+            Some(commit) => commit,
+            None => self.parking_place(project)?,
+        };
+        self.repository_rules(project, &commit)
+    }
+
+    /// Copies files and runs the setup commands. A slot that was another task's gets fresh copies.
+    pub(super) fn set_up(
+        &mut self,
+        project: &Project,
+        task: &Task,
+        place: &Place,
+        lease: &Lease,
+        folder: &Path,
+        fresh: bool,
+    ) -> Result<()> {
+        let rules = self.rules_for(project, task)?;
+        if let Some(refusal) = self.untrusted(project, &rules)? {
+            return Err(refusal);
+        }
+        let copied = files::copy_into(&project.path, folder, &rules.copy, fresh)?;
+        if let Some(first) = copied.skipped.first() {
+            self.notice(format!(
+                "{} not copied into {}, the first is {}: {}",
+                counted(copied.skipped.len(), "file"),
+                lease.slot,
+                first.path.display(),
+                first.why
+            ));
+        }
+        let log = place.path.join("setup.log");
+        let env = surroundings(project, task, lease);
+        commands::run(folder, &rules.setup, rules.timeout, &env, &log)?;
+        Ok(())
+    }
+
+    /// Runs the teardown commands. One that fails is told, but keeps no slot from being given back.
+    pub(super) fn tear_down(
+        &mut self,
+        project: &Project,
+        task: &Task,
+        place: &Place,
+        lease: &Lease,
+        folder: &Path,
+    ) -> Result<()> {
+        let rules = match self.rules_for(project, task) {
+            Ok(rules) => rules,
+            Err(error) => {
+                self.notice(format!("no teardown of {}: {error}", lease.slot));
+                return Ok(());
+            }
+        };
+        let rules = match self.is_trusted(&project.name, &rules.foreign)? {
+            true => rules,
+            false => rules.without_foreign(),
+        };
+        let log = place.path.join("teardown.log");
+        let env = surroundings(project, task, lease);
+        if let Err(failed) = commands::run(folder, &rules.teardown, rules.timeout, &env, &log) {
+            self.notice(format!(
+                "teardown of {}: {failed}; all of its output is in {}",
+                lease.slot,
+                log.display()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What a command may want to know. Nothing that makes it look like an agent.
+fn surroundings(project: &Project, task: &Task, lease: &Lease) -> Vec<(String, String)> {
+    [
+        ("ORANGE_PROJECT", project.name.clone()),
+        ("ORANGE_REPOSITORY", project.path.display().to_string()),
+        ("ORANGE_WORKSPACE", lease.slot.clone()),
+        ("ORANGE_TASK_KEY", task.label()),
+        ("ORANGE_BRANCH", task.branch.clone()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
+}

@@ -1,0 +1,54 @@
+//! Who is at work in a slot right now. Git is handed the lock too: when Orange is killed, a git that it started
+//! goes on, and whoever comes next has to wait for that git, or both would write to one folder.
+
+use crate::error::{Code, Error, Result};
+use crate::store::Store;
+use rustix::io::{FdFlags, fcntl_setfd};
+use std::fs::File;
+
+/// The lock on one slot's folder.
+pub(super) struct SlotLock {
+    file: File,
+}
+
+impl SlotLock {
+    /// Waits, but not for ever. The pool's lock must not be held.
+    pub(super) fn take(store: &Store, slot: &str) -> Result<SlotLock> {
+        let file = store.lock_file(&name(slot))?;
+        Ok(SlotLock { file })
+    }
+
+    /// For somebody who holds the pool's lock: an error instead of waiting.
+    pub(super) fn try_take(store: &Store, slot: &str) -> Result<SlotLock> {
+        match store.try_lock_file(&name(slot))? {
+            Some(file) => Ok(SlotLock { file }),
+            None => Err(
+                Error::new(Code::Busy, format!("another process is at work in {slot}"))
+                    .hint("try again when it has finished"),
+            ),
+        }
+    }
+
+    /// What is started while `work` runs holds the lock as well, as long as it lives.
+    pub(super) fn handed_on<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.inherit(true);
+        let result = work();
+        self.inherit(false);
+        result
+    }
+
+    fn inherit(&self, on: bool) {
+        let flags = if on {
+            FdFlags::empty()
+        } else {
+            FdFlags::CLOEXEC
+        };
+        if let Err(error) = fcntl_setfd(&self.file, flags) {
+            tracing::warn!(%error, "a slot's lock cannot be handed on");
+        }
+    }
+}
+
+fn name(slot: &str) -> String {
+    format!("workspaces/.{slot}.lock")
+}

@@ -1,0 +1,244 @@
+//! The pool as people see it: what is in each slot, slots made in advance, and those that nobody needs.
+
+use super::slot_lock::SlotLock;
+use super::{Slot, slot_name, slot_number};
+use crate::disk;
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result};
+use crate::git::state::{self, Head, Operation};
+use crate::git::status::{self, Status};
+use crate::git::worktree;
+use crate::occupants::{self, Occupant};
+use crate::projects::Project;
+use crate::{git, rescue};
+use std::path::PathBuf;
+
+/// One slot, looked at.
+#[derive(Debug, Clone)]
+pub struct SlotView {
+    pub name: String,
+    pub project: String,
+    pub folder: PathBuf,
+    pub slot: Slot,
+    /// Who has it, as people call it.
+    pub holder: Option<String>,
+    /// None: there is no folder yet.
+    pub head: Option<Head>,
+    pub operation: Option<Operation>,
+    pub status: Option<Status>,
+    pub occupants: Vec<Occupant>,
+    /// Bytes; only if asked for.
+    pub disk: Option<u64>,
+}
+
+/// What `workspace gc` did.
+#[derive(Debug, Clone, Default)]
+pub struct Collected {
+    pub removed: Vec<String>,
+    /// Slots that stay, and why.
+    pub kept: Vec<(String, String)>,
+    /// Rescue refs that were too old.
+    pub expired: usize,
+}
+
+impl Engine {
+    /// Slots of one project, or of all, in order.
+    pub fn slots_of(&mut self, project: Option<&str>, with_disk: bool) -> Result<Vec<SlotView>> {
+        let pool = self.pool()?;
+        let mut all = Vec::new();
+        for registered in self.projects()? {
+            if project.is_some_and(|wanted| wanted != registered.name) {
+                continue;
+            }
+            let mut numbers: Vec<u32> = (1..=registered.pool_size)
+                .chain(
+                    pool.workspaces
+                        .keys()
+                        .filter_map(|name| slot_number(&registered.name, name)),
+                )
+                .collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            for number in numbers {
+                let name = slot_name(&registered.name, number);
+                let slot = pool.workspaces.get(&name).cloned().unwrap_or_default();
+                all.push(self.slot_view(&registered, name, slot, with_disk)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn slot_view(
+        &mut self,
+        project: &Project,
+        name: String,
+        slot: Slot,
+        with_disk: bool,
+    ) -> Result<SlotView> {
+        let folder = self.slot_folder(&name);
+        let there = folder.is_dir();
+        let head = there.then(|| state::head(&folder));
+        let branch = head.as_ref().and_then(Head::branch);
+        let remote = format!("origin/{}", project.default_branch);
+        let target = match git::commit_of(&project.path, &remote) {
+            Ok(Some(_)) => &remote,
+            Ok(None) | Err(_) => &project.default_branch,
+        };
+        Ok(SlotView {
+            holder: match slot.is_free() {
+                true => None,
+                false => Some(self.holder_name(&name, &slot)?),
+            },
+            operation: state::operation(&folder).filter(|_| there),
+            status: match there {
+                true => status::status(&folder, branch, target),
+                false => None,
+            },
+            occupants: match there {
+                true => occupants::others_in_folder(&folder, &occupants::own_line()),
+                false => Vec::new(),
+            },
+            disk: (there && with_disk).then(|| disk::used(&folder)),
+            project: project.name.clone(),
+            head,
+            name,
+            folder,
+            slot,
+        })
+    }
+
+    /// Makes slots before anybody needs them. Gives the new ones.
+    pub fn make_slots(&mut self, project: &str, count: Option<u32>) -> Result<Vec<String>> {
+        self.people_only("make workspaces")?;
+        let project = self.registered(project)?;
+        let count = count.unwrap_or(project.pool_size);
+        if count == 0 || count > project.pool_size {
+            return Err(Error::new(
+                Code::Usage,
+                format!("the pool of {} has {} slots", project.name, project.pool_size),
+            )
+            .hint(format!(
+                "give a number from 1 to {0}, or enlarge it: `orange project update {1} --pool-size N`",
+                project.pool_size, project.name
+            )));
+        }
+        let park = self.parking_place(&project)?;
+        let mut made = Vec::new();
+        for number in 1..=count {
+            let name = slot_name(&project.name, number);
+            let folder = self.slot_folder(&name);
+            // Under the lock: a task could take the slot meanwhile.
+            let is_new = self.change_pool(|engine, pool| {
+                if !pool.is_free(&name) || folder.exists() {
+                    return Ok(false);
+                }
+                worktree::inside(&engine.store.workspaces(), &folder)?;
+                let lock = SlotLock::try_take(&engine.store, &name)?;
+                lock.handed_on(|| worktree::add(&project.path, &folder, &park))?;
+                let slot = pool.workspaces.entry(name.clone()).or_default();
+                slot.lockfiles = super::lockfiles_at(&project.path, &park)?;
+                Ok(true)
+            })?;
+            if is_new {
+                made.push(name);
+            }
+        }
+        Ok(made)
+    }
+
+    /// Removes free slots that nobody needs: those beyond the pool's size, or with `all` every free one.
+    pub fn collect_slots(&mut self, project: Option<&str>, all: bool) -> Result<Collected> {
+        self.people_only("remove workspaces")?;
+        let mut collected = Collected::default();
+        for registered in self.projects()? {
+            if project.is_some_and(|wanted| wanted != registered.name) {
+                continue;
+            }
+            for name in self.slot_folders(&registered.name) {
+                let number = slot_number(&registered.name, &name).unwrap_or(0);
+                if !all && number <= registered.pool_size {
+                    continue;
+                }
+                match self.remove_slot(&registered, &name)? {
+                    None => collected.removed.push(name),
+                    Some(why) => collected.kept.push((name, why)),
+                }
+            }
+            if registered.path.is_dir() {
+                self.forget_all_gone(&registered)?;
+                collected.expired += self.expire_rescues(&registered)?;
+            }
+        }
+        Ok(collected)
+    }
+
+    /// Has git forget the slots that nobody has and whose folders were deleted.
+    pub(crate) fn forget_all_gone(&mut self, project: &Project) -> Result<()> {
+        for folder in worktree::gone(&project.path, &self.store.workspaces())? {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            if self.pool()?.is_free(&name) {
+                self.forget_gone(project, &folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Why the slot stays; None if it is gone.
+    fn remove_slot(&mut self, project: &Project, name: &str) -> Result<Option<String>> {
+        let folder = self.slot_folder(name);
+        self.change_pool(|engine, pool| {
+            if !pool.is_free(name) {
+                let entry = pool.workspaces.get(name).cloned().unwrap_or_default();
+                let holder = engine.holder_name(name, &entry)?;
+                return Ok(Some(format!("{holder} has it")));
+            }
+            let others = occupants::others_in_folder(&folder, &occupants::own_line());
+            if let Some(process) = others.first() {
+                let (pid, name) = (process.pid, &process.name);
+                return Ok(Some(format!("process {pid} ({name}) lives in it")));
+            }
+            if let Err(error) = worktree::inside(&engine.store.workspaces(), &folder) {
+                return Ok(Some(error.message));
+            }
+            if !worktree::belongs(&folder, &project.path)? {
+                return Ok(Some(format!(
+                    "it is no worktree of {}",
+                    project.path.display()
+                )));
+            }
+            let entry = pool.workspaces.get(name);
+            let owner = entry.and_then(|slot| slot.last_task.clone());
+            let owner = owner.unwrap_or_else(|| name.to_owned());
+            let park = engine.parking_place(project)?;
+            let lock = match SlotLock::try_take(&engine.store, name) {
+                Ok(lock) => lock,
+                Err(busy) => return Ok(Some(busy.message)),
+            };
+            lock.handed_on(|| {
+                engine.tidy(&owner, &folder, &park, "the slot was removed")?;
+                worktree::remove(&project.path, &folder)
+            })?;
+            pool.workspaces.remove(name);
+            Ok(None)
+        })
+    }
+
+    /// Forgets what was saved longer ago than the settings say, raw content too.
+    fn expire_rescues(&mut self, project: &Project) -> Result<usize> {
+        let days = i64::from(self.config()?.rescue.keep_days);
+        let kept = orange_core::SignedDuration::from_hours(24 * days);
+        let before = self.now().saturating_sub(kept).unwrap_or_default();
+        let expired = rescue::expire(&project.path, before)?;
+        for reference in &expired {
+            if let Some((task, name)) = rescue::read_reference(reference) {
+                let raw = self.raw_folder(&task).join(name);
+                if raw.is_dir()
+                    && let Err(error) = std::fs::remove_dir_all(&raw)
+                {
+                    tracing::warn!(%error, folder = %raw.display(), "not removed");
+                }
+            }
+        }
+        Ok(expired.len())
+    }
+}

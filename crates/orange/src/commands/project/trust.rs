@@ -1,0 +1,138 @@
+//! `orange project trust`: looking at the commands a repository comes with, and agreeing to them.
+
+use crate::error::{CommandError, Result};
+use crate::output;
+use crate::question::{asks, nothing_changed, yes};
+use crate::session::Session;
+use crate::ui::clean_block;
+use clap::Args;
+use orange_core::naming::counted;
+use orange_engine::engine::Offer;
+use orange_engine::{Code, Error, git};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// The project
+    name: String,
+    /// Look at this branch or commit instead of where new work starts from
+    #[arg(long, value_name = "REVISION", conflicts_with = "revoke")]
+    at: Option<String>,
+    /// Agree without being asked
+    #[arg(long, short, conflicts_with = "revoke")]
+    yes: bool,
+    /// Take back whatever was agreed to
+    #[arg(long)]
+    revoke: bool,
+}
+
+pub(crate) fn run(session: &mut Session, args: &TrustArgs) -> Result<()> {
+    session.engine.may_trust()?;
+    if args.revoke {
+        return revoke(session, &args.name);
+    }
+    let offer = session.engine.offer(&args.name, args.at.as_deref())?;
+    let name = &offer.project.name;
+    let commit = git::short(&offer.commit);
+    if offer.commands.is_empty() {
+        let message = format!("project {name} comes with no commands at {commit}");
+        finish(session, &offer, &message, "");
+        return Ok(());
+    }
+    let listed = listed(&offer);
+    if offer.trusted {
+        let message = format!("you have agreed to the commands of project {name} at {commit}");
+        finish(session, &offer, &message, &listed);
+        return Ok(());
+    }
+    let mut shown = listed.as_str();
+    if asks(session, args.yes) {
+        // Together, so that nobody is asked about something that went into a file.
+        let question = format!("{shown}let Orange run these in every workspace of {name}?");
+        shown = "";
+        if !yes(&question)? {
+            return Err(nothing_changed());
+        }
+    } else if !args.yes {
+        if !session.json {
+            output::print(&listed);
+        }
+        return Err(unanswered(args));
+    }
+    session.engine.trust(&offer)?;
+    let message = format!("agreed to the commands of project {name} at {commit}");
+    finish(session, &offer, &message, shown);
+    Ok(())
+}
+
+fn revoke(session: &mut Session, name: &str) -> Result<()> {
+    let count = session.engine.revoke_trust(name)?;
+    let message = match count {
+        0 => format!("nothing was agreed to for project {name}"),
+        count => format!(
+            "took back {} for project {name}",
+            counted(count, "agreement")
+        ),
+    };
+    session.finish(
+        || json!({"project": name, "trusted": false, "revoked": count, "message": message}),
+        || format!("{message}\n"),
+    );
+    Ok(())
+}
+
+/// Nobody there to ask.
+fn unanswered(args: &TrustArgs) -> CommandError {
+    let name = &args.name;
+    let at = match &args.at {
+        Some(revision) => format!(" --at {revision}"),
+        None => String::new(),
+    };
+    let message = format!(
+        "agreeing to the commands of project {name} needs an answer, and this is no terminal"
+    );
+    let hint = format!("read them, then `orange project trust {name}{at} --yes`");
+    CommandError(Error::new(Code::Refused, message).hint(hint))
+}
+
+/// Ends in one way: whoever comes here has agreed, or need not.
+fn finish(session: &mut Session, offer: &Offer, message: &str, listed: &str) {
+    session.finish(
+        || as_json(offer, message),
+        || format!("{listed}{message}\n"),
+    );
+}
+
+fn as_json(offer: &Offer, message: &str) -> Value {
+    json!({
+        "project": offer.project.name,
+        "commit": offer.commit,
+        "commands": {"setup": offer.commands.setup, "teardown": offer.commands.teardown},
+        "trusted": true,
+        "message": message,
+    })
+}
+
+/// Every command in full: what is not seen cannot be agreed to.
+fn listed(offer: &Offer) -> String {
+    let mut text = format!(
+        "commands in .orange/config.yaml of project {} at {}:\n",
+        offer.project.name,
+        git::short(&offer.commit)
+    );
+    let kinds = [
+        ("setup", &offer.commands.setup),
+        ("teardown", &offer.commands.teardown),
+    ];
+    for (kind, commands) in kinds {
+        for command in commands {
+            let mut begin = format!("  {kind:<8}  ");
+            for line in clean_block(command).lines() {
+                let _ = writeln!(text, "{begin}{line}");
+                begin = " ".repeat(begin.len());
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,147 @@
+//! `orange task path`, `open`, `shell` and `exec`: going where the work is.
+
+mod program;
+
+use crate::error::{CommandError, Result};
+use crate::output;
+use crate::session::Session;
+use crate::ui::clean;
+use clap::Args;
+use orange_core::task::Task;
+use program::{Program, variable};
+use serde_json::json;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// Print the folder of a task's worktree
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  cd \"$(orange task path TASK-001)\"\n  orange task path TASK-001 --task      where its TASK.md lies"
+)]
+pub(crate) struct PathArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// The task's own folder, where TASK.md lies
+    #[arg(long)]
+    task: bool,
+}
+
+/// Open a task's worktree in your editor
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The editor is VISUAL, or else EDITOR; it may have arguments.\n\nExamples:\n  orange task open TASK-001\n  orange task open TASK-001 --with \"code -n\""
+)]
+pub(crate) struct OpenArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// The editor to open it with
+    #[arg(long, value_name = "COMMAND")]
+    with: Option<OsString>,
+}
+
+/// Start a shell in a task's worktree
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The shell is SHELL, or else /bin/sh; its exit code is the command's.\n\nExample:\n  orange task shell TASK-001"
+)]
+pub(crate) struct ShellArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+}
+
+/// Run a command in a task's worktree
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Its exit code is the command's own; 127 if there is no such command.\n\nExamples:\n  orange task exec TASK-001 -- git log --oneline -3\n  orange task exec -- make test         inside a workspace: its task"
+)]
+pub(crate) struct ExecArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn path(session: &mut Session, args: &PathArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    let path = match args.task {
+        // Also for a task that is too damaged to be read.
+        true => place.path,
+        false => {
+            let task = session.engine.view(place)?.task;
+            session.engine.workspace_folder(&task)?
+        }
+    };
+    if session.json {
+        output::print(&format!("{}\n", json!({"path": path.to_string_lossy()})));
+    } else {
+        output::print_bytes(&[path.as_os_str().as_bytes(), b"\n"].concat());
+    }
+    Ok(())
+}
+
+pub(crate) fn open(session: &mut Session, args: &OpenArgs) -> Result<()> {
+    let (_, folder) = worktree(session, args.id.as_deref(), "open")?;
+    let named = args.with.clone();
+    let editor = named
+        .or_else(|| variable("VISUAL"))
+        .or_else(|| variable("EDITOR"));
+    let editor = editor.filter(|editor| !editor.is_empty()).ok_or_else(|| {
+        CommandError::usage(
+            "there is no editor to open it with",
+            "set VISUAL or EDITOR, or name one: `orange task open --with \"code -n\"`",
+        )
+    })?;
+    let program = Program::from_line(&editor).with(&folder);
+    hand_over(session, program.in_folder(&folder).for_a_person())
+}
+
+pub(crate) fn shell(session: &mut Session, args: &ShellArgs) -> Result<()> {
+    let (task, folder) = worktree(session, args.id.as_deref(), "shell")?;
+    let shell = variable("SHELL").unwrap_or_else(|| "/bin/sh".into());
+    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        let line = format!(
+            "{} {} in {}; `exit` leads back\n",
+            task.label(),
+            clean(&task.summary),
+            clean(&folder.to_string_lossy())
+        );
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+    let program = Program::new(shell).in_folder(&folder);
+    hand_over(session, program.for_a_person())
+}
+
+pub(crate) fn exec(session: &mut Session, args: &ExecArgs) -> Result<()> {
+    let (_, folder) = worktree(session, args.id.as_deref(), "exec")?;
+    let mut words = args.command.iter();
+    let mut program = Program::new(words.next().cloned().unwrap_or_default());
+    for word in words {
+        program = program.with(word);
+    }
+    hand_over(session, program.in_folder(&folder))
+}
+
+/// The task and its worktree, for a command whose output is somebody else's.
+fn worktree(session: &mut Session, id: Option<&str>, verb: &str) -> Result<(Task, PathBuf)> {
+    if session.json {
+        return Err(CommandError::usage(
+            format!("`task {verb}` has nothing to say in JSON"),
+            "leave --json out; a command that is to get it needs it behind `--`",
+        ));
+    }
+    let place = session.task(id)?;
+    let task = session.engine.view(place)?.task;
+    let folder = session.engine.workspace_folder(&task)?;
+    Ok((task, folder))
+}
+
+/// Says what there is to say before it is too late, then lets the program take over.
+fn hand_over(session: &mut Session, program: Program) -> Result<()> {
+    for notice in session.engine.take_notices() {
+        output::note(&notice);
+    }
+    program.take_over()
+}

@@ -1,0 +1,326 @@
+//! `orange task rescue …`: work that was saved before something could destroy it.
+
+use crate::error::Result;
+use crate::session::Session;
+use crate::ui::{Cell, Column, Extent, KeyValues, Palette, Style, Table, ago, clean, relative};
+use clap::{Args, Subcommand};
+use orange_core::Timestamp;
+use orange_core::naming::counted;
+use orange_engine::engine::{RescueOwner, RescueRestored, RestoredTo};
+use orange_engine::git::short;
+use orange_engine::rescue::{Note, Rescue, Restored, Shown};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RescueCommand {
+    /// List a task's rescues
+    #[command(
+        after_help = "Examples:\n  orange task rescue list TASK-001\n  orange task rescue list TASK-001 --json"
+    )]
+    List(ListArgs),
+    /// Show what a rescue holds
+    #[command(
+        after_help = "Examples:\n  orange task rescue show TASK-001\n  orange task rescue show TASK-001 20261115T1138"
+    )]
+    Show(ShowArgs),
+    /// Bring back what a rescue holds
+    #[command(
+        after_help = "Files go into the task's workspace; what is there now is saved first, and neither the branch\nnor what is staged changes. Ignored files are never saved, so they are not brought back either.\n\nExamples:\n  orange task rescue restore TASK-001 latest\n  orange task rescue restore TASK-001 20261115T1138 --to-branch rescued/login"
+    )]
+    Restore(RestoreArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// The task, a deleted one too; the one you are in unless given
+    id: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The task, a deleted one too
+    id: String,
+    /// The rescue: its name, the beginning of it, or `latest`
+    #[arg(default_value = "latest")]
+    name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// The task, a deleted one too
+    id: String,
+    /// The rescue: its name, the beginning of it, or `latest`
+    name: String,
+    /// Make this branch at the rescue instead of touching a workspace
+    #[arg(long, value_name = "BRANCH")]
+    to_branch: Option<String>,
+}
+
+pub(crate) fn run(session: &mut Session, command: &RescueCommand) -> Result<()> {
+    match command {
+        RescueCommand::List(args) => list(session, args),
+        RescueCommand::Show(args) => show(session, args),
+        RescueCommand::Restore(args) => restore(session, args),
+    }
+}
+
+fn owner(session: &mut Session, id: &str) -> Result<RescueOwner> {
+    let project = session.project(None)?;
+    Ok(session.engine.rescue_owner(id, project.as_deref())?)
+}
+
+fn list(session: &mut Session, args: &ListArgs) -> Result<()> {
+    let owner = match &args.id {
+        Some(id) => owner(session, id)?,
+        None => {
+            let place = session.task(None)?;
+            session.engine.rescue_owner_at(place)?
+        }
+    };
+    let rescues = session.engine.rescues(&owner)?;
+    session.finish(
+        || json!({"rescues": rescues.iter().map(as_json).collect::<Vec<_>>()}),
+        || list_text(&owner.label, &rescues),
+    );
+    Ok(())
+}
+
+fn show(session: &mut Session, args: &ShowArgs) -> Result<()> {
+    let owner = owner(session, &args.id)?;
+    let rescue = session.engine.rescue_named(&owner, &args.name)?;
+    let shown = session.engine.show_rescue(&owner, &rescue)?;
+    session.finish(
+        || json!({"rescue": shown_json(&shown)}),
+        || shown_text(&owner, &shown),
+    );
+    Ok(())
+}
+
+fn restore(session: &mut Session, args: &RestoreArgs) -> Result<()> {
+    let owner = owner(session, &args.id)?;
+    let to_branch = args.to_branch.as_deref();
+    let done = session
+        .engine
+        .restore_rescue(&owner, &args.name, to_branch)?;
+    session.finish(|| restored_json(&done), || restored_text(&owner, &done));
+    Ok(())
+}
+
+fn as_json(rescue: &Rescue) -> Value {
+    let note = &rescue.note;
+    json!({
+        "name": rescue.name,
+        "task_id": rescue.task_id,
+        "reference": rescue.reference,
+        "commit": rescue.commit,
+        "time": note.time,
+        "reason": note.reason,
+        "branch": note.branch,
+        "head": note.head,
+        "staged": note.staged,
+        "operation": note.operation,
+        "files": note.files,
+        "commits": note.commits,
+        "raw": note.raw,
+    })
+}
+
+fn paths_json(paths: &[PathBuf]) -> Value {
+    paths.iter().map(|path| path.to_string_lossy()).collect()
+}
+
+fn shown_json(shown: &Shown) -> Value {
+    let mut value = as_json(&shown.rescue);
+    let changes: Vec<Value> = shown
+        .files
+        .iter()
+        .map(|file| json!({"status": file.status.to_string(), "path": file.path.to_string_lossy()}))
+        .collect();
+    let commits: Vec<Value> = shown
+        .commits
+        .iter()
+        .map(|(commit, subject)| json!({"commit": commit, "subject": subject}))
+        .collect();
+    value["changes"] = changes.into();
+    value["lost_commits"] = commits.into();
+    value["raw"] = shown.raw.as_deref().map(Path::to_string_lossy).into();
+    value["copies"] = paths_json(&shown.copies);
+    value
+}
+
+fn restored_json(done: &RescueRestored) -> Value {
+    let mut value = json!({"rescue": as_json(&done.rescue)});
+    match &done.to {
+        RestoredTo::Branch(branch) => value["branch"] = branch.as_str().into(),
+        RestoredTo::Workspace { name, restored } => {
+            value["workspace"] = name.as_str().into();
+            value["written"] = restored.written.into();
+            value["deleted"] = restored.deleted.into();
+            value["copied"] = paths_json(&restored.copied);
+            value["not_copied"] = paths_json(&restored.not_copied);
+            value["before"] = restored
+                .before
+                .as_ref()
+                .map(|saved| saved.name.as_str())
+                .into();
+        }
+    }
+    value
+}
+
+/// `3 files, 2 commits, staged`
+fn holds(note: &Note) -> String {
+    let mut parts = Vec::new();
+    if note.files > 0 {
+        parts.push(counted(note.files, "file"));
+    }
+    if note.commits > 0 {
+        parts.push(counted(note.commits, "commit"));
+    }
+    if note.staged.is_some() {
+        parts.push("staged".into());
+    }
+    if note.raw.is_some() {
+        parts.push("copies".into());
+    }
+    parts.join(", ")
+}
+
+fn list_text(label: &str, rescues: &[Rescue]) -> String {
+    if rescues.is_empty() {
+        return format!("{} has no rescues\n", clean(label));
+    }
+    let now = Timestamp::now();
+    let mut table = Table::new(&[
+        Column::new("NAME"),
+        Column::new("HOLDS").min(10).priority(1),
+        Column::new("REASON").flexible(),
+        Column::new("AGE"),
+    ]);
+    for rescue in rescues {
+        table.row([
+            Cell::from(rescue.name.as_str()),
+            Cell::from(holds(&rescue.note)),
+            Cell::from(rescue.note.reason.as_str()),
+            Cell::new(relative(now, rescue.note.time), Style::Dim),
+        ]);
+    }
+    let mut text = String::new();
+    table.render(&mut text, Extent::stdout(), Palette::stdout());
+    text
+}
+
+fn shown_text(owner: &RescueOwner, shown: &Shown) -> String {
+    let Rescue { name, note, .. } = &shown.rescue;
+    let mut pairs = KeyValues::new();
+    let when = format!("{} ({})", note.time, ago(Timestamp::now(), note.time));
+    pairs
+        .add("rescue", format!("{name} of {}", owner.label))
+        .add("saved", when)
+        .add("reason", note.reason.as_str())
+        .add("commit", shown.rescue.commit.as_str());
+    if let Some(branch) = &note.branch {
+        pairs.add("branch", branch.as_str());
+    }
+    if let Some(operation) = &note.operation {
+        pairs.add("during", format!("a {operation} that was under way"));
+    }
+    if let Some(staged) = &note.staged {
+        pairs.add("staged", format!("{staged} (what was staged and differs)"));
+    }
+    match (&shown.raw, &note.raw) {
+        (Some(raw), _) => {
+            pairs.add("copies", raw.to_string_lossy());
+        }
+        (None, Some(name)) => {
+            pairs.add_styled("copies", format!("{name} is gone"), Style::Yellow);
+        }
+        (None, None) => {}
+    }
+    let mut text = String::new();
+    pairs.render(&mut text, Palette::stdout());
+    let mut section = |title: &str, lines: Vec<String>| {
+        if !lines.is_empty() {
+            let _ = writeln!(text, "\n{title}");
+            for line in lines {
+                let _ = writeln!(text, "  {}", clean(&line));
+            }
+        }
+    };
+    let files = shown.files.iter();
+    section(
+        "files",
+        files
+            .map(|file| format!("{} {}", file.status, file.path.display()))
+            .collect(),
+    );
+    let copies = shown.copies.iter();
+    section(
+        "copied as they were",
+        copies.map(|path| path.display().to_string()).collect(),
+    );
+    let commits = shown.commits.iter();
+    section(
+        "commits that only rescues hold",
+        commits
+            .map(|(commit, subject)| format!("{} {subject}", short(commit)))
+            .collect(),
+    );
+    text.push_str("\nignored files are not in it\n");
+    text
+}
+
+fn restored_text(owner: &RescueOwner, done: &RescueRestored) -> String {
+    let (label, name) = (clean(&owner.label), &done.rescue.name);
+    match &done.to {
+        RestoredTo::Branch(branch) => {
+            format!("{label}: {name} is the branch {} now\n", clean(branch))
+        }
+        RestoredTo::Workspace {
+            name: workspace,
+            restored,
+        } => {
+            let mut text = format!(
+                "{label}: {name} is back in {}: {} written, {} deleted\n",
+                clean(workspace),
+                counted(restored.written, "file"),
+                restored.deleted
+            );
+            for line in besides(done, restored) {
+                let _ = writeln!(text, "  {}", clean(&line));
+            }
+            text
+        }
+    }
+}
+
+/// What else there is to know.
+fn besides(done: &RescueRestored, restored: &Restored) -> Vec<String> {
+    let note = &done.rescue.note;
+    let mut lines = Vec::new();
+    if let Some(before) = &restored.before {
+        lines.push(format!("what was there before is rescue {}", before.name));
+    }
+    for path in &restored.copied {
+        lines.push(format!("{} is copied back", path.display()));
+    }
+    for path in &restored.not_copied {
+        lines.push(format!(
+            "{} is not copied back: its place is not free; the copy stays",
+            path.display()
+        ));
+    }
+    if let Some(staged) = &note.staged {
+        lines.push(format!("what was staged then: git show {}", short(staged)));
+    }
+    if note.commits > 0 {
+        lines.push(format!(
+            "{} stay in the rescue: git log {}",
+            counted(note.commits, "commit"),
+            short(&done.rescue.commit)
+        ));
+    }
+    lines
+}

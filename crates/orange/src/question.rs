@@ -1,0 +1,32 @@
+//! Questions to a person at a terminal.
+
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+use orange_engine::{Code, Error};
+use std::io::{BufRead, IsTerminal, Write};
+
+/// Only a person at a terminal is asked; a script said what it wants by calling.
+pub(crate) fn asks(session: &Session, yes: bool) -> bool {
+    !yes && !session.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+pub(crate) fn confirm(session: &Session, sure: bool, question: &str) -> Result<()> {
+    if !asks(session, sure) || yes(question)? {
+        return Ok(());
+    }
+    Err(nothing_changed())
+}
+
+pub(crate) fn nothing_changed() -> CommandError {
+    CommandError(Error::new(Code::Refused, "nothing was changed").hint("answer y, or add --yes"))
+}
+
+pub(crate) fn yes(question: &str) -> Result<bool> {
+    let mut stderr = std::io::stderr();
+    let _ = write!(stderr, "{question} [y/N] ");
+    let _ = stderr.flush();
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    read.map_err(|error| CommandError::usage(format!("no answer: {error}"), "add --yes"))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
