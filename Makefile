@@ -14,7 +14,7 @@ demo: ## build Orange and show what it does, without any agent account
 	cargo build --locked
 	bash scripts/demo
 
-test: ## check format and lints, then run all tests
+test: ## check format and lints, then run all tests and the stories
 	@bash scripts/install-deps test
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -23,6 +23,8 @@ test: ## check format and lints, then run all tests
 	else \
 		set -x; cargo test --workspace --locked; \
 	fi
+	cargo build --locked
+	sh tests/stories/workspaces.sh
 
 bench: ## measure Orange and its peers, and write docs/benchmarks.md
 	@bash scripts/install-deps bench
