@@ -9,6 +9,7 @@ mod peers;
 mod report;
 mod rows;
 mod scratch;
+mod workspaces;
 
 use report::{Report, Row};
 use std::io::Write;
@@ -19,7 +20,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: orange-bench [--write FILE] [ROW …]
 
-ROW is list, show, change, rebuild, start or growth; all unless given.";
+ROW is list, show, change, rebuild, start, workspaces or growth; all unless given.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -45,7 +46,7 @@ fn bench(arguments: &[String]) -> Result<()> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--write" => write = Some(PathBuf::from(words.next().ok_or(USAGE)?)),
-            "list" | "show" | "change" | "rebuild" | "start" | "growth" => {
+            "list" | "show" | "change" | "rebuild" | "start" | "workspaces" | "growth" => {
                 wanted.push(word.as_str())
             }
             _ => return Err(USAGE.into()),
@@ -63,6 +64,9 @@ fn bench(arguments: &[String]) -> Result<()> {
     }
     if wants("change") {
         rows.extend(rows::change(&scratch)?);
+    }
+    if wants("workspaces") {
+        rows.extend(workspaces::rows(&scratch)?);
     }
     if wants("show") {
         rows.extend(rows::show(&scratch)?);

@@ -221,7 +221,14 @@ const NOTES: &str = "\
 - *the same writes*: mark and fsync of its folder, journal line and fdatasync, new TASK.md and fsync, both renames,
   fsync of the task's folder, and a second journal write and fdatasync for hooks. Nothing is read or checked.
   A change stands for two: planning → clarification (one journal write) and back (two).
+- *acquire a warm slot*: `orange task update --status planning` of a new task, from its start to its end; the slot was
+  parked at the base before, by `orange workspace init` or by the task of the round before. The peer is
+  `git worktree add -b BRANCH PATH main` in the same repository. Slot and worktree are given back outside of the
+  measured time. The repository has 50,000 files of a few hundred bytes in 1,000 folders, one pack and no remote.
+- *rescue of a dirty slot*: what saves a slot before it is cleaned, in process, with 20 modified, 5 staged and 20
+  untracked files that no round before had. The peer is a plain `git status` in the same slot. `task cancel` does
+  the same as a command, and then parks the slot clean.
 - *growth* of a list or a rebuild is the time per task; of a command on one task, the time.
-- `orange` and the floors are processes, started and waited for by the benchmark, except for the status change *in
-  process*, where both sides are loops.
+- `orange` and the floors are processes, started and waited for by the benchmark, except for the rescue
+  and for the status change *in process*, where both sides are loops.
 ";
