@@ -2,6 +2,7 @@
 //! later could act on a task that has moved on.
 
 use crate::engine::Engine;
+use crate::error::Error;
 use crate::locked::LockedTask;
 use crate::workspaces::{Acquired, Lease, Released};
 use orange_core::history::{Event, EventType};
@@ -61,7 +62,7 @@ fn acquire(engine: &mut Engine, locked: &LockedTask) -> Event {
             event
         }
         Err(trouble) => {
-            let event = Event::new(EventType::HookFailed, now).because(trouble.error.to_string());
+            let event = Event::new(EventType::HookFailed, now).because(spoken(&trouble.error));
             match trouble.kept {
                 Some(lease) => {
                     let slot = Value::from(lease.slot.as_str());
@@ -97,7 +98,15 @@ fn release(engine: &mut Engine, locked: &LockedTask) -> Event {
             }
             workspace(event, locked, Value::Null)
         }
-        Err(error) => Event::new(EventType::HookFailed, engine.now()).because(error.to_string()),
+        Err(error) => Event::new(EventType::HookFailed, engine.now()).because(spoken(&error)),
+    }
+}
+
+/// What went wrong, and what helps.
+fn spoken(error: &Error) -> String {
+    match &error.hint {
+        Some(hint) => format!("{error} ({hint})"),
+        None => error.to_string(),
     }
 }
 

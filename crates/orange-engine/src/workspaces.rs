@@ -91,12 +91,13 @@ impl Engine {
         Ok(result)
     }
 
-    /// Who has which slot, as the tasks and the folders say.
+    /// Who has which slot, as the tasks and the folders say. The index is taken as it is: that field is only ever
+    /// changed by commands, which tell it.
     fn pool_from_tasks(&mut self) -> Result<Pool> {
         let mut pool = Pool::default();
         let epoch = self.epoch_floor();
         for project in self.projects()? {
-            for task in self.fresh_index()?.slot_holders(&project.name)? {
+            for task in self.index()?.slot_holders(&project.name)? {
                 let task = self.store.survey(&task.folder).task;
                 if let Some(slot) = task
                     .workspace

@@ -14,7 +14,7 @@ use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::machine;
 use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_core::task_file::TaskFile;
-use orange_core::workflow::{Creation, Workflow};
+use orange_core::workflow::{Creation, Hook, HookEntry, Workflow};
 use orange_core::{artifact, naming, testing};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -137,6 +137,10 @@ impl Engine {
         // Before a key is counted: a refused command uses none up.
         if let Some(branch) = &new.branch {
             self.branch_is_free(&project.name, branch, None)?;
+        }
+        let acquires = |entry: &HookEntry| entry.hook == Hook::AcquireWorkspace;
+        if row.hooks.iter().any(acquires) {
+            self.could_acquire(&project, &task)?;
         }
         let key = self.next_key(&project.name)?;
         task.key = Some(key);

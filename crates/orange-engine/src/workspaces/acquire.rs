@@ -52,6 +52,14 @@ impl Engine {
         self.reserve(task, &wanted)
     }
 
+    /// Would a task that is about to be made get a slot now? Another one may still be quicker.
+    pub(crate) fn could_acquire(&mut self, project: &Project, task: &Task) -> Result<()> {
+        self.commands_are_trusted(project, task)?;
+        let pool = self.pool()?;
+        self.choose(&pool, project, task, &Wanted::default())
+            .map(drop)
+    }
+
     /// A branch can be checked out only once.
     fn branch_is_usable(&mut self, project: &Project, task: &Task) -> Result<()> {
         let own = self

@@ -121,24 +121,25 @@ pub(super) fn exclude(repository: &Path) -> Result<()> {
     let Some(path) = exclude_file(repository)? else {
         return Ok(());
     };
-    let text = match fs::read_to_string(&path) {
+    let text = match fs::read(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(Error::io("read", &path, &error)),
     };
-    let missing: Vec<String> = lines()
-        .into_iter()
-        .filter(|line| !text.lines().any(|have| have == line))
-        .collect();
+    let has = |line: &String| {
+        text.split(|byte| *byte == b'\n')
+            .any(|have| have == line.as_bytes())
+    };
+    let missing: Vec<String> = lines().into_iter().filter(|line| !has(line)).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let gap = if text.is_empty() || text.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
-    let new = format!("{text}{gap}{}\n", missing.join("\n"));
+    let mut new = text.clone();
+    if !new.is_empty() && !new.ends_with(b"\n") {
+        new.push(b'\n');
+    }
+    new.extend_from_slice(missing.join("\n").as_bytes());
+    new.push(b'\n');
     write(&path, &new)
 }
 
@@ -147,17 +148,21 @@ pub(crate) fn unexclude(repository: &Path) -> Result<()> {
     let Some(path) = exclude_file(repository)? else {
         return Ok(());
     };
-    let Ok(text) = fs::read_to_string(&path) else {
+    let Ok(text) = fs::read(&path) else {
         return Ok(());
     };
     let ours = lines();
-    let kept: String = text
-        .split_inclusive('\n')
-        .filter(|line| !ours.iter().any(|own| own == line.trim_end_matches('\n')))
+    let is_ours = |line: &[u8]| {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        ours.iter().any(|own| own.as_bytes() == line)
+    };
+    let kept: Vec<&[u8]> = text
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| !is_ours(line))
         .collect();
-    match kept == text {
-        true => Ok(()),
-        false => write(&path, &kept),
+    match kept.concat() {
+        kept if kept == text => Ok(()),
+        kept => write(&path, &kept),
     }
 }
 
@@ -167,12 +172,12 @@ fn lines() -> Vec<String> {
     lines
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+fn write(path: &Path, text: &[u8]) -> Result<()> {
     let write = || -> io::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        replace::write_atomic(path, text.as_bytes())
+        replace::write_atomic(path, text)
     };
     write().map_err(|error| Error::io("write", path, &error))
 }

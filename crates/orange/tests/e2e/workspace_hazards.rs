@@ -250,3 +250,34 @@ fn a_git_that_outlives_its_orange_is_waited_for() {
     assert_eq!(fs::read_to_string(slot.join("a.slow")).unwrap(), "slow\n");
     assert!(slot.join("work.txt").exists());
 }
+
+#[test]
+fn excludes_that_are_no_text_stay_as_they_are() {
+    let env = TestEnvironment::new();
+    let file = env.shop().join(".git/info/exclude");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, b"caf\xe9\n*.tmp").unwrap();
+    started(&env);
+    let text = fs::read(&file).unwrap();
+    assert!(text.starts_with(b"caf\xe9\n*.tmp\n# orange:"), "{text:?}");
+}
+
+#[test]
+fn a_task_that_needs_a_slot_at_once_is_not_made_without_one() {
+    let env = TestEnvironment::new();
+    env.orange(["project", "update", "shop", "--pool-size", "1"])
+        .ok();
+    started(&env);
+    env.git(&env.shop(), &["branch", "theirs"]);
+    env.orange([
+        "task",
+        "create",
+        "theirs",
+        "Look at it",
+        "--status",
+        "agent-review",
+    ])
+    .fails_with(3)
+    .says("no slot of shop is free");
+    assert_eq!(env.keys(["--all"]), ["TASK-001"]);
+}
