@@ -38,6 +38,9 @@ pub struct Slot {
     /// The number of the lease for which the slot was made ready to the end.
     #[serde(default)]
     pub prepared: u64,
+    /// The number of the lease for which the teardown commands were run: they are not run twice.
+    #[serde(default)]
+    pub torn_down: u64,
     /// What the link to the task's file is called in the slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
@@ -60,6 +63,7 @@ impl Default for Slot {
             epoch: 0,
             last_task: None,
             prepared: 0,
+            torn_down: 0,
             link: None,
             lockfiles: None,
             other: Map::new(),

@@ -74,6 +74,10 @@ impl Engine {
         lease: &Lease,
         folder: &Path,
     ) -> Result<()> {
+        let slot = self.pool()?.workspaces.get(&lease.slot).cloned();
+        if slot.is_some_and(|slot| slot.torn_down == lease.epoch) {
+            return Ok(());
+        }
         let rules = match self.rules_for(project, task) {
             Ok(rules) => rules,
             Err(error) => {
@@ -94,7 +98,16 @@ impl Engine {
                 log.display()
             ));
         }
-        Ok(())
+        if rules.teardown.is_empty() {
+            return Ok(());
+        }
+        // A process that dies before the slot is free leaves the rest to the next, but not this.
+        self.change_pool(|_, pool| {
+            if let Some(slot) = pool.workspaces.get_mut(&lease.slot) {
+                slot.torn_down = lease.epoch;
+            }
+            Ok(())
+        })
     }
 }
 

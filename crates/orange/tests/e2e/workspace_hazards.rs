@@ -281,3 +281,23 @@ fn a_task_that_needs_a_slot_at_once_is_not_made_without_one() {
     .says("no slot of shop is free");
     assert_eq!(env.keys(["--all"]), ["TASK-001"]);
 }
+
+#[test]
+fn teardown_is_not_run_twice_after_a_kill() {
+    let env = TestEnvironment::new();
+    let log = env.root().join("teardowns");
+    let config = format!(
+        "workspace:\n  teardown: echo $ORANGE_BRANCH >> {}\n",
+        log.display()
+    );
+    fs::write(env.home().join("config.yaml"), config).unwrap();
+    let (task, _) = started(&env);
+    let killed = env
+        .call(["task", "cancel", &task.id, "--yes"])
+        .var("ORANGE_CRASH_AT", "release.parked")
+        .run();
+    killed.says("killed at release.parked");
+    env.orange(["task", "list"]).ok();
+    assert_eq!(env.show(&task)["workspace"], serde_json::Value::Null);
+    assert_eq!(fs::read_to_string(&log).unwrap(), "login\n");
+}
