@@ -39,7 +39,7 @@ pub struct Slot {
     #[serde(default)]
     pub prepared: u64,
     /// The number of the lease for which the teardown commands were run: they are not run twice.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub torn_down: u64,
     /// What the link to the task's file is called in the slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +49,11 @@ pub struct Slot {
     pub lockfiles: Option<String>,
     #[serde(flatten)]
     other: Map<String, Value>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 const BOUND: &str = "bound";
