@@ -1,4 +1,4 @@
-//! Worktrees in every state, made by the real git.
+//! Worktrees in every state, made by the real git (`#[cfg(test)]`).
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

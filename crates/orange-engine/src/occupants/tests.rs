@@ -1,4 +1,4 @@
-//! Real processes in real folders.
+//! Real processes in real folders (`#[cfg(test)]`).
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

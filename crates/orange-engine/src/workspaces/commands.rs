@@ -1,6 +1,7 @@
 //! Runs setup and teardown commands in a slot: with a time limit, all output in a log, a failure shown and not
 //! swallowed. The one file that starts `sh`.
 
+mod group;
 mod output;
 
 use self::output::Output;
@@ -92,6 +93,7 @@ pub fn run(
     env: &[(String, String)],
     log: &Path,
 ) -> Result<(), CommandFailed> {
+    group::end_left(log);
     for command in commands {
         let failed = |end: End, tail: Vec<String>| CommandFailed {
             command: command.clone(),
@@ -102,7 +104,10 @@ pub fn run(
         let not_started = |error: io::Error| failed(End::NotStarted(plain(&error)), Vec::new());
         let mut output = Output::to(log, command).map_err(not_started)?;
         let end = match start(slot, command, env, &mut output) {
-            Ok(child) => watch(child, timeout, &mut output),
+            Ok(child) => {
+                let _remembered = group::Remembered::new(log, child.id());
+                watch(child, timeout, &mut output)
+            }
             Err(error) => End::NotStarted(plain(&error)),
         };
         output.finish(&end.to_string());

@@ -301,3 +301,37 @@ fn teardown_is_not_run_twice_after_a_kill() {
     assert_eq!(env.show(&task)["workspace"], serde_json::Value::Null);
     assert_eq!(fs::read_to_string(&log).unwrap(), "login\n");
 }
+
+/// A setup command has a session of its own, so Ctrl-C does not reach it; the next command ends it.
+#[test]
+fn a_setup_that_outlives_its_orange_is_ended_before_another_runs() {
+    let env = TestEnvironment::new();
+    let pid = env.root().join("pid");
+    let config = env.home().join("config.yaml");
+    let setup = format!(
+        "echo $$ > {0}.new && mv {0}.new {0} && exec sleep 1000",
+        pid.display()
+    );
+    fs::write(&config, format!("workspace:\n  setup: {setup:?}\n")).unwrap();
+    let task = env.create(["login", "Add a login form"]);
+    let mut first = env
+        .call(["task", "update", &task.id, "--status", "planning"])
+        .spawn();
+    // It is known to be running, and runs.
+    let running = task.folder.join("setup.running");
+    let is_known = || fs::read_to_string(&running).is_ok_and(|text| !text.is_empty());
+    while !pid.exists() || !is_known() {
+        assert!(first.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    fs::write(&config, "").unwrap();
+    env.orange(["task", "list"]).ok();
+    assert_eq!(env.show(&task)["workspace"], "shop--1");
+    let pid = fs::read_to_string(&pid).unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    // Gone, or dead and waiting for whoever inherited it to notice.
+    assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+    assert!(!running.exists());
+}
