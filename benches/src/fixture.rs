@@ -61,6 +61,9 @@ impl Home {
             .args(words)
             .current_dir(&self.repository)
             .env("ORANGE_HOME", &self.path)
+            .env("ORANGE_AGENTS_HARNESS", "none")
+            .env("ORANGE_AGENTS_REVIEW_HARNESS", "none")
+            .env("ORANGE_AGENTS_SPAWN_ON_CREATE", "false")
             .env_remove("ORANGE_TASK_ID")
             .env_remove("ORANGE_LOG_LEVEL");
         command
@@ -251,7 +254,8 @@ fn draft(number: usize) -> Task {
         summary,
         base: Some("main".into()),
         created_by: Some("bench".into()),
-        harness: Some("claude".into()),
+        // Status changes are measured, not agents.
+        harness: Some("none".into()),
         // One in ten waits for the task before it.
         blocked_by: if number % 10 == 3 {
             vec![key(number - 1)]

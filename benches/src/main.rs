@@ -1,6 +1,7 @@
 //! `make bench`: every speed goal as a ratio, measured in this run against a floor (the least work that could
 //! do the job) or a peer that does the same job. Prints one table; `--write FILE` keeps it.
 
+mod agents;
 mod fixture;
 mod floor;
 mod growth;
@@ -20,7 +21,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: orange-bench [--write FILE] [ROW …]
 
-ROW is list, show, change, rebuild, start, workspaces or growth; all unless given.";
+ROW is list, show, change, rebuild, start, workspaces, agents or growth; all unless given.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,9 +47,8 @@ fn bench(arguments: &[String]) -> Result<()> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--write" => write = Some(PathBuf::from(words.next().ok_or(USAGE)?)),
-            "list" | "show" | "change" | "rebuild" | "start" | "workspaces" | "growth" => {
-                wanted.push(word.as_str())
-            }
+            "list" | "show" | "change" | "rebuild" | "start" | "workspaces" | "agents"
+            | "growth" => wanted.push(word.as_str()),
             _ => return Err(USAGE.into()),
         }
     }
@@ -67,6 +67,9 @@ fn bench(arguments: &[String]) -> Result<()> {
     }
     if wants("workspaces") {
         rows.extend(workspaces::rows(&scratch)?);
+    }
+    if wants("agents") {
+        rows.extend(agents::rows(&scratch)?);
     }
     if wants("show") {
         rows.extend(rows::show(&scratch)?);

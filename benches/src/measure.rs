@@ -34,6 +34,19 @@ fn output_file() -> Result<Stdio> {
 pub(crate) struct Times(Vec<Duration>);
 
 impl Times {
+    pub(crate) fn of(times: Vec<Duration>) -> Times {
+        Times(times)
+    }
+
+    /// At least so many of a hundred are as fast.
+    pub(crate) fn percentile(&self, percent: usize) -> Duration {
+        let mut sorted = self.0.clone();
+        sorted.sort();
+        let at = (sorted.len() * percent).div_ceil(100);
+        let last = sorted.get(at.saturating_sub(1));
+        last.copied().unwrap_or_default()
+    }
+
     /// For what computes: whatever is slower than this was disturbed.
     pub(crate) fn best(&self) -> Duration {
         self.0.iter().min().copied().unwrap_or_default()

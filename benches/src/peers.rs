@@ -13,6 +13,29 @@ pub(crate) fn installed(program: &str) -> bool {
     })
 }
 
+/// workmux, of the version that `scripts/install-deps bench` installs.
+pub(crate) struct Workmux {
+    pub(crate) program: std::path::PathBuf,
+    pub(crate) version: &'static str,
+}
+
+impl Workmux {
+    const VERSION: &'static str = "0.1.278";
+
+    pub(crate) fn find() -> Option<Workmux> {
+        let cache = match std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()) {
+            Some(cache) => cache.into(),
+            None => std::env::home_dir()?.join(".cache"),
+        };
+        let folder = format!("orange-bench/workmux-{}/bin/workmux", Workmux::VERSION);
+        let program = cache.join(folder);
+        program.is_file().then_some(Workmux {
+            program,
+            version: Workmux::VERSION,
+        })
+    }
+}
+
 const PRIORITIES: [&str; 3] = ["H", "M", "L"];
 
 /// Taskwarrior with so many tasks, in a folder of its own.

@@ -228,6 +228,18 @@ const NOTES: &str = "\
 - *rescue of a dirty slot*: what saves a slot before it is cleaned, in process, with 20 modified, 5 staged and 20
   untracked files that no round before had. The peer is a plain `git status` in the same slot. `task cancel` does
   the same as a command, and then parks the slot clean.
+- *`task spawn`*: the command from its start to its end, with a slot that is parked and a tmux server that runs; it
+  ends when the agent's window has reported. The floor is one `git switch -c` in a worktree and one
+  `tmux new-session -d`, which waits for nothing. The repository has 20 files and no remote, `git.fetch` is `never`.
+- *agent running*: from the start of the command until a file is there that the agent's first act is to create.
+  workmux opens its window in the background of the same server, with the same command, and makes its worktree anew.
+- *agent's exit → status advanced*: 120 agents whose last act is `exec date +%s%N`; from that time until TASK.md,
+  which then says `agent-review`, was exchanged for the new one (its ctime).
+- *a task from creation to `reviewing`*: `task create`, a scripted worker that plans, commits and hands over, a scripted
+  reviewer that passes it. The script does `git switch -c`, `tmux new-session`, waits for the worker's last step, opens
+  the reviewer's window, waits, closes it; its agents take the same steps, but touch a file where ours call `orange`.
+- *monitor's tick*: in process, with 500 tasks whose agents (`sleep`, each beside a real `run-agent`) are alive in 500
+  sessions. Calls of tmux are counted in an `orange watch --once` with a `tmux` of our own first on the PATH.
 - *growth* of a list or a rebuild is the time per task; of a command on one task, the time.
 - `orange` and the floors are processes, started and waited for by the benchmark, except for the rescue
   and for the status change *in process*, where both sides are loops.

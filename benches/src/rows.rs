@@ -7,10 +7,9 @@ use crate::peers::{Taskwarrior, installed};
 use crate::report::{Row, milliseconds};
 use crate::scratch::Scratch;
 use crate::{Result, note};
-use orange_core::Timestamp;
 use orange_core::task::Status;
 use orange_engine::engine::Change;
-use orange_engine::{Caller, Engine, Settings};
+use orange_engine::{Engine, Settings};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -243,12 +242,7 @@ pub(crate) fn change(scratch: &Scratch) -> Result<Vec<Row>> {
 }
 
 fn engine(home: &Home) -> Engine {
-    Engine::new(Settings {
-        home: home.path.clone(),
-        caller: Caller::Human,
-        user: Some("bench".into()),
-        clock: Timestamp::now,
-    })
+    Engine::new(Settings::at(home.path.clone()))
 }
 
 /// There and back again, so that every round finds the same.

@@ -8,7 +8,7 @@ mod edit;
 #[cfg(test)]
 mod tests;
 
-pub use edit::{archive, context_section, demote_headings};
+pub use edit::{append_section, archive, context_section, demote_headings, embedded_section};
 
 use std::ops::Range;
 

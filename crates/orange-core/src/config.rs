@@ -1,5 +1,6 @@
 //! config.yaml: the user's settings, with their defaults. A repository's `.orange/config.yaml` is read the same way.
 
+mod agents;
 mod values;
 
 #[cfg(test)]
@@ -8,7 +9,9 @@ mod tests;
 use crate::choice;
 use crate::yaml::{self, Node};
 use std::time::Duration;
-use values::{above_zero, days, leaves, lines_of_text, scalar, several_commands, time_span};
+
+pub use agents::{AgentsConfig, CustomHarness, CustomHarnesses};
+use values::{above_zero, days, leaves, lines_of_text, scalar, several_commands, text, time_span};
 
 /// What a setup or teardown command may take unless somebody says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
@@ -20,6 +23,29 @@ pub struct Config {
     pub git: GitConfig,
     pub workspace: WorkspaceConfig,
     pub rescue: RescueConfig,
+    pub agents: AgentsConfig,
+    pub tmux: TmuxConfig,
+    pub notify: NotifyConfig,
+    pub monitor: MonitorConfig,
+    pub harnesses: CustomHarnesses,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TmuxConfig {
+    /// The name of a server, or the path of its socket. None: the user's default server.
+    pub server: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NotifyConfig {
+    /// Run with `sh -c` for each thing that needs a person.
+    pub command: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MonitorConfig {
+    /// How often runs are looked at that may have ended without a word.
+    pub interval: Duration,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +102,13 @@ impl Default for Config {
             },
             workspace: WorkspaceConfig::default(),
             rescue: RescueConfig { keep_days: 30 },
+            agents: AgentsConfig::default(),
+            tmux: TmuxConfig::default(),
+            notify: NotifyConfig::default(),
+            monitor: MonitorConfig {
+                interval: Duration::from_secs(30),
+            },
+            harnesses: CustomHarnesses::new(),
         }
     }
 }
@@ -98,6 +131,14 @@ const KNOWN: &[&str] = &[
     "workspace.teardown",
     "workspace.timeout",
     "rescue.keep_days",
+    "agents.harness",
+    "agents.review_harness",
+    "agents.limit",
+    "agents.spawn_on_create",
+    "harness.NAME",
+    "tmux.server",
+    "notify.command",
+    "monitor.interval",
 ];
 
 impl Config {
@@ -110,6 +151,21 @@ impl Config {
 
     pub fn known_keys() -> &'static [&'static str] {
         KNOWN
+    }
+
+    /// The variable that overrides a setting: `ORANGE_AGENTS_HARNESS` for `agents.harness`.
+    pub fn variable(key: &str) -> String {
+        format!("ORANGE_{}", key.to_uppercase().replace('.', "_"))
+    }
+
+    /// Sets one setting from outside the file; an error says what the value must be.
+    pub fn override_with(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let node = Node::Scalar {
+            text: value.to_owned(),
+            plain: true,
+            span: 0..0,
+        };
+        self.set(key, &node).map(|_| ())
     }
 
     /// False if the setting means nothing; an error is why its value cannot be used.
@@ -130,7 +186,17 @@ impl Config {
                     .parse()
                     .map_err(|_| format!("must be one of: {}", Fetch::WORDS.join(", ")))?;
             }
-            _ => return self.workspace.set(path, node),
+            "tmux.server" => self.tmux.server = text(node)?,
+            "notify.command" => self.notify.command = text(node)?,
+            "monitor.interval" => self.monitor.interval = time_span(node)?,
+            _ => {
+                if let Some(name) = path.strip_prefix("harness.") {
+                    self.harnesses
+                        .insert(name.to_owned(), agents::custom(node)?);
+                    return Ok(true);
+                }
+                return Ok(self.agents.set(path, node)? || self.workspace.set(path, node)?);
+            }
         }
         Ok(true)
     }

@@ -28,6 +28,15 @@ pub enum EventType {
     JournalRecovered,
     FrontmatterRebuilt,
     ContextChanged,
+    AgentSpawned,
+    AgentExited,
+    AgentCrashed,
+    AgentStopped,
+    AgentNudged,
+    MessageSent,
+    MessageDelivered,
+    MessageFailed,
+    AttentionRaised,
     Other(String),
 }
 
@@ -46,6 +55,15 @@ const WORDS: &[(EventType, &str)] = &[
     (EventType::JournalRecovered, "journal.recovered"),
     (EventType::FrontmatterRebuilt, "frontmatter.rebuilt"),
     (EventType::ContextChanged, "context.changed"),
+    (EventType::AgentSpawned, "agent.spawned"),
+    (EventType::AgentExited, "agent.exited"),
+    (EventType::AgentCrashed, "agent.crashed"),
+    (EventType::AgentStopped, "agent.stopped"),
+    (EventType::AgentNudged, "agent.nudged"),
+    (EventType::MessageSent, "message.sent"),
+    (EventType::MessageDelivered, "message.delivered"),
+    (EventType::MessageFailed, "message.failed"),
+    (EventType::AttentionRaised, "attention.raised"),
 ];
 
 impl EventType {
@@ -88,6 +106,13 @@ pub struct ArchiveSection {
     pub round: u32,
 }
 
+/// A section that goes with an event, added at the end of the body in the same write as the frontmatter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppendSection {
+    pub section: String,
+    pub text: String,
+}
+
 /// One line of the journal. A flat record, because that is what stands in the file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
@@ -115,6 +140,8 @@ pub struct Event {
     pub hooks: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub archive: Vec<ArchiveSection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub append: Vec<AppendSection>,
     /// The new value of every field this event changes.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub fields: FieldMap,
@@ -138,6 +165,7 @@ enum Member {
     Reason,
     Hooks,
     Archive,
+    Append,
     Fields,
     Other(String),
 }
@@ -163,7 +191,7 @@ impl<'de> serde::de::Visitor<'de> for EventVisitor {
         let (mut kind, mut timestamp) = (None, None);
         let (mut revision, mut by, mut transition) = (None, None, None);
         let (mut from, mut to, mut hook, mut reason) = (None, None, None, None);
-        let (mut hooks, mut archive, mut fields) = (None, None, None);
+        let (mut hooks, mut archive, mut append, mut fields) = (None, None, None, None);
         let mut details = Map::new();
         while let Some(member) = map.next_key()? {
             match member {
@@ -178,6 +206,7 @@ impl<'de> serde::de::Visitor<'de> for EventVisitor {
                 Member::Reason => once(&mut reason, "reason", &mut map)?,
                 Member::Hooks => once(&mut hooks, "hooks", &mut map)?,
                 Member::Archive => once(&mut archive, "archive", &mut map)?,
+                Member::Append => once(&mut append, "append", &mut map)?,
                 Member::Fields => once(&mut fields, "fields", &mut map)?,
                 Member::Other(name) => {
                     details.insert(name, map.next_value()?);
@@ -196,6 +225,7 @@ impl<'de> serde::de::Visitor<'de> for EventVisitor {
             reason: reason.unwrap_or_default(),
             hooks: hooks.unwrap_or_default(),
             archive: archive.unwrap_or_default(),
+            append: append.unwrap_or_default(),
             fields: fields.unwrap_or_default(),
             details,
         })
@@ -229,6 +259,7 @@ impl Event {
             reason: None,
             hooks: Vec::new(),
             archive: Vec::new(),
+            append: Vec::new(),
             fields: FieldMap::new(),
             details: Map::new(),
         }
@@ -253,6 +284,12 @@ impl Event {
         self.from = Some(from.to_string());
         self.to = Some(to.to_string());
         self
+    }
+
+    /// What the event is about, besides the task.
+    pub fn run_or_hook(&self) -> &str {
+        let run = self.details.get("run").and_then(Value::as_str);
+        run.or(self.hook.as_deref()).unwrap_or_default()
     }
 
     pub fn to_line(&self) -> String {
@@ -317,24 +354,8 @@ impl History {
         self.events
             .iter()
             .rev()
-            .find_map(|event| match event.kind {
-                EventType::TaskDeleted => Some(true),
-                EventType::TaskRestored => Some(false),
-                EventType::TaskCreated
-                | EventType::TaskAdopted
-                | EventType::TaskUpdated
-                | EventType::StatusChanged
-                | EventType::HookCompleted
-                | EventType::HookFailed
-                | EventType::HookSkipped
-                | EventType::TransitionFinished
-                | EventType::FieldsRestored
-                | EventType::JournalRecovered
-                | EventType::FrontmatterRebuilt
-                | EventType::ContextChanged
-                | EventType::Other(_) => None,
-            })
-            .unwrap_or(false)
+            .find(|event| matches!(event.kind, EventType::TaskDeleted | EventType::TaskRestored))
+            .is_some_and(|event| event.kind == EventType::TaskDeleted)
     }
 
     /// The last status change and how far its hooks got.
@@ -356,26 +377,15 @@ impl History {
             })
             .collect();
         for event in later.iter().filter(of_this) {
-            let outcome = match event.kind {
-                EventType::HookCompleted => HookOutcome::Completed,
-                EventType::HookFailed => {
-                    HookOutcome::Failed(event.reason.clone().unwrap_or_default())
-                }
-                EventType::HookSkipped => {
-                    HookOutcome::Skipped(event.reason.clone().unwrap_or_default())
-                }
-                EventType::TaskCreated
-                | EventType::TaskAdopted
-                | EventType::TaskUpdated
-                | EventType::TaskDeleted
-                | EventType::TaskRestored
-                | EventType::StatusChanged
-                | EventType::TransitionFinished
-                | EventType::FieldsRestored
-                | EventType::JournalRecovered
-                | EventType::FrontmatterRebuilt
-                | EventType::ContextChanged
-                | EventType::Other(_) => continue,
+            let reason = || event.reason.clone().unwrap_or_default();
+            let outcome = if event.kind == EventType::HookCompleted {
+                HookOutcome::Completed
+            } else if event.kind == EventType::HookFailed {
+                HookOutcome::Failed(reason())
+            } else if event.kind == EventType::HookSkipped {
+                HookOutcome::Skipped(reason())
+            } else {
+                continue;
             };
             if let Some(state) = hooks
                 .iter_mut()
@@ -434,10 +444,8 @@ mod tests {
         let history = History::parse(text);
         assert_eq!(history.events.len(), 3);
         assert!(history.bad_lines.is_empty());
-        assert_eq!(
-            history.events[1].kind,
-            EventType::Other("agent.spawned".into())
-        );
+        assert_eq!(history.events[1].kind, EventType::AgentSpawned);
+        assert_eq!(history.events[2].kind, EventType::Other("message".into()));
         assert_eq!(history.events[1].details["session"], "orange/dark-mode");
         // Not ours: no revision, no fields. The task is to be adopted.
         assert!(history.own().is_empty());

@@ -2,15 +2,19 @@
 //! Nothing here touches files, processes, the clock, threads or the environment.
 
 pub mod artifact;
+pub mod attention;
 pub mod choice;
 pub mod config;
+pub mod exit;
 pub mod gate;
 pub mod graph;
 pub mod history;
 pub mod id;
 pub mod machine;
 pub mod naming;
+pub mod prompt;
 pub mod reconcile;
+pub mod runs;
 pub mod task;
 pub mod task_file;
 pub mod testing;

@@ -303,6 +303,11 @@ fn decision(row: &Transition, situation: Situation<'_>, actor: Actor) -> Decisio
             .fields
             .insert(Field::BlockedReason.name().into(), reason);
     }
+    if situation.task.queued_at.is_some() {
+        event
+            .fields
+            .insert(Field::QueuedAt.name().into(), Value::Null);
+    }
     with_hooks(&mut event, &hooks, situation.task, situation.body);
     Decision {
         event: number(event, situation.task),

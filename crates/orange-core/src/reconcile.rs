@@ -8,7 +8,7 @@ pub use filed::Filed;
 pub use salvage::last_resort;
 
 use crate::Timestamp;
-use crate::history::{ArchiveSection, Event, EventType, History};
+use crate::history::{AppendSection, ArchiveSection, Event, EventType, History};
 use crate::machine::{self, number};
 use crate::task::{BadValue, Field, Guard, Shape, Status, Task, WorkflowName};
 use crate::task_file::{Damage, TaskFile};
@@ -74,6 +74,8 @@ pub struct Reconciled {
     pub events: Vec<Event>,
     /// Headings that journalled events renamed and this file does not show yet.
     pub archive: Vec<ArchiveSection>,
+    /// Sections that journalled events added and this file may not have yet.
+    pub append: Vec<AppendSection>,
     /// The frontmatter does not say what `task` says.
     pub rewrite: bool,
     /// The file as it is cannot be used; `task` is what the journal knows.
@@ -194,6 +196,7 @@ fn rebuilt(
         task,
         events,
         archive: archived_since(own, 0),
+        append: appended_since(own, 0),
         rewrite: true,
         broken: Some(broken),
         unadopted: false,
@@ -221,6 +224,7 @@ fn whole(event: Event, unadopted: bool) -> Result<Reconciled, Broken> {
         task,
         events: vec![event],
         archive: Vec::new(),
+        append: Vec::new(),
         rewrite: true,
         broken: None,
         unadopted,
@@ -290,6 +294,7 @@ fn merge(
     }
 
     let archive = archived_since(own, found.revision);
+    let append = appended_since(own, found.revision);
     let mut task = latest;
     let mut events = Vec::new();
     if !was.is_empty() {
@@ -309,6 +314,7 @@ fn merge(
         task,
         events,
         archive,
+        append,
         broken: None,
         unadopted: false,
     })
@@ -337,11 +343,20 @@ fn archived_since(own: &[Event], revision: u64) -> Vec<ArchiveSection> {
         .collect()
 }
 
+/// The sections that events after a revision added. Whoever adds them skips those that are there.
+fn appended_since(own: &[Event], revision: u64) -> Vec<AppendSection> {
+    own.iter()
+        .filter(|event| event.revision.is_some_and(|later| later > revision))
+        .flat_map(|event| event.append.iter().cloned())
+        .collect()
+}
+
 fn unusable_value(latest: Task, broken: Broken) -> Reconciled {
     Reconciled {
         task: latest,
         events: Vec::new(),
         archive: Vec::new(),
+        append: Vec::new(),
         rewrite: false,
         broken: Some(broken),
         unadopted: false,

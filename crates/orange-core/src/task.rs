@@ -401,6 +401,7 @@ task_fields! {
     ReviewRound review_round: u32 = 0, Guarded;
     CrashCount crash_count: u32 = 0, Guarded;
     Queue queue: Queue = Queue::Active, Descriptive;
+    QueuedAt queued_at: Option<Timestamp> = None, Guarded;
     Priority priority: Priority = Priority::Normal, Descriptive;
     Category category: Category = Category::Feature, Descriptive;
     Weight weight: Option<Weight> = None, Descriptive;

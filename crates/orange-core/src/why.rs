@@ -5,7 +5,7 @@
 use crate::gate::{self, Gate, Verdict};
 use crate::machine::{Facts, Situation, meets};
 use crate::task::{Status, Task};
-use crate::workflow::Condition;
+use crate::workflow::{Condition, Role};
 
 /// The answer to `task why`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,13 +54,62 @@ impl Why {
     }
 }
 
-/// Explains a task. `target` is the branch its work goes to.
-pub fn why(situation: Situation<'_>, target: &str) -> Why {
+/// The agent that a task's status is about, as far as an explanation cares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Agent {
+    /// It never had one: the person does the work.
+    None,
+    /// Alive; what it is doing, by its own account.
+    Alive { state: Option<String> },
+    /// Gone; `how` says with a verb how it ended.
+    Gone { how: String },
+}
+
+/// What an explanation needs to know besides the situation.
+#[derive(Debug, Clone)]
+pub struct Surroundings<'a> {
+    /// The branch the work goes to.
+    pub target: &'a str,
+    pub agent: Agent,
+    /// What was said when the task came to its status.
+    pub reason: Option<&'a str>,
+    /// Why no agent more may run.
+    pub limit: Option<String>,
+}
+
+/// Explains a task.
+pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let task = situation.task;
     let label = task.label();
     let update = |status: Status| format!("orange task update {label} --status {status}");
+    match (task.status, &around.agent) {
+        (Status::Planning | Status::Working | Status::AgentReview, Agent::Gone { how }) => {
+            return Why::needs_you(
+                format!("its {} {how}", role_of(task.status)),
+                format!("orange task respawn {label}"),
+            );
+        }
+        (Status::Planning | Status::Working | Status::AgentReview, Agent::Alive { state }) => {
+            let doing = match state {
+                Some(state) => format!("its {} is {state}", role_of(task.status)),
+                None => format!("its {} is running", role_of(task.status)),
+            };
+            let owed = owed(situation);
+            return Why::waits(
+                format!("{doing}; {owed}"),
+                format!("orange task attach {label}"),
+            );
+        }
+        (Status::Clarification, Agent::Alive { .. }) => {
+            return Why::needs_you(
+                "the agent waits for your answer to its questions in TASK.md",
+                format!("orange task send {label} TEXT"),
+            );
+        }
+        _ => {}
+    }
     match task.status {
-        Status::Pending => pending(situation),
+        Status::Pending => pending(situation, around),
         Status::Planning => match Gate::Plan.check(situation.body) {
             Ok(()) => Why::waits("the plan is written", update(Status::Working)),
             Err(problem) => Why::missing(
@@ -70,7 +119,10 @@ pub fn why(situation: Situation<'_>, target: &str) -> Why {
         },
         Status::Clarification => Why::needs_you(
             "the agent waits for your answer to its questions in TASK.md",
-            update(Status::Planning),
+            match around.agent {
+                Agent::None | Agent::Alive { .. } => update(Status::Planning),
+                Agent::Gone { .. } => format!("orange task respawn {label} --message TEXT"),
+            },
         ),
         Status::Working => match Gate::Handoff.check(situation.body) {
             Ok(()) => Why::waits(
@@ -85,13 +137,14 @@ pub fn why(situation: Situation<'_>, target: &str) -> Why {
         Status::AgentReview => in_review(situation, &update),
         Status::Reviewing => Why::needs_you(
             format!(
-                "waits for your decision: merge {} into {target}, or ask for changes with `{}`",
-                task.branch,
-                update(Status::Working)
+                "waits for your decision: merge {} into {}, or ask for changes with `orange task request-changes {label} TEXT`",
+                task.branch, around.target
             ),
             update(Status::Done),
         ),
-        Status::Stuck => Why::needs_you(stuck_because(task), update(Status::Working)),
+        Status::Stuck => {
+            Why::needs_you(stuck_because(task, around.reason), update(Status::Working))
+        }
         Status::Delegated => delegated(situation.facts, &update),
         Status::Done => Why::over("its work is merged"),
         Status::Cancelled => Why::over("it was cancelled; a new task can start the work again"),
@@ -111,15 +164,33 @@ pub fn why(situation: Situation<'_>, target: &str) -> Why {
     }
 }
 
-fn pending(situation: Situation<'_>) -> Why {
+/// The role whose end a status waits for.
+fn role_of(status: Status) -> Role {
+    match status == Status::AgentReview {
+        true => Role::Reviewer,
+        false => Role::Worker,
+    }
+}
+
+/// What an agent has to write before its task moves on.
+fn owed(situation: Situation<'_>) -> String {
+    let task = situation.task;
+    if task.status == Status::Planning {
+        "waits for its plan".to_owned()
+    } else if task.status == Status::AgentReview {
+        format!(
+            "waits for the verdict of review round {} of {}",
+            task.review_round, situation.max_rounds
+        )
+    } else {
+        "waits for its handoff".to_owned()
+    }
+}
+
+fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let task = situation.task;
     let label = task.label();
-    let to = if task.summary.trim().is_empty() {
-        Status::Clarification
-    } else {
-        Status::Planning
-    };
-    let start = format!("orange task update {label} --status {to}");
+    let start = format!("orange task spawn {label}");
     let blocker = |wanted: Option<Status>| {
         let mut links = situation.facts.blockers.iter();
         links
@@ -156,7 +227,13 @@ fn pending(situation: Situation<'_>) -> Why {
             format!("orange project update {} --pool-size N", task.project),
         );
     }
-    Why::waits("nothing is in its way; it has not been started", start)
+    if let Some(limit) = &around.limit {
+        return Why::waits(limit.clone(), format!("{start} --force"));
+    }
+    match task.queued_at {
+        Some(_) => Why::waits("it is queued and nothing is in its way any more", start),
+        None => Why::waits("nothing is in its way; it has not been started", start),
+    }
 }
 
 fn in_review(situation: Situation<'_>, update: &dyn Fn(Status) -> String) -> Why {
@@ -181,8 +258,10 @@ fn in_review(situation: Situation<'_>, update: &dyn Fn(Status) -> String) -> Why
     }
 }
 
-fn stuck_because(task: &Task) -> String {
-    if task.crash_count > 0 {
+fn stuck_because(task: &Task, reason: Option<&str>) -> String {
+    if let Some(reason) = reason {
+        reason.to_owned()
+    } else if task.crash_count > 0 {
         format!("its agent crashed {} times", task.crash_count)
     } else if task.review_round > 0 {
         format!("it did not pass review after round {}", task.review_round)

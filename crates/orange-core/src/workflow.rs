@@ -165,6 +165,37 @@ impl Hook {
         }
     }
 
+    /// The hook of that word, should this program know it.
+    pub fn from_name(name: &str) -> Option<Hook> {
+        let prompts = Prompt::ALL.iter().map(|prompt| Hook::SpawnAgent(*prompt));
+        let all = Hook::PLAIN.iter().copied().chain(prompts);
+        all.into_iter().find(|hook| hook.name() == name)
+    }
+
+    /// Every hook that takes nothing along.
+    const PLAIN: &'static [Hook] = &[
+        Hook::AcquireWorkspace,
+        Hook::ReleaseWorkspace,
+        Hook::EnsureFixer,
+        Hook::SpawnReviewer,
+        Hook::KillReviewer,
+        Hook::KillSession,
+        Hook::NotifyWorker,
+        Hook::IncrementReviewRound,
+        Hook::ResetReviewRound,
+        Hook::ArchiveReview,
+        Hook::ArchiveHandoff,
+        Hook::SpawnNext,
+        Hook::DeleteRemoteBranch,
+        Hook::Classify,
+        Hook::WritePlan,
+        Hook::StartExecutor,
+        Hook::ReleaseExecutor,
+        Hook::StopExecutor,
+        Hook::CommitWip,
+        Hook::StartFinalize,
+    ];
+
     /// Part of the task's own state, so it is written together with the status and needs no later step.
     pub fn is_state_change(self) -> bool {
         matches!(

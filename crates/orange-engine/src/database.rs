@@ -1,7 +1,8 @@
-//! orange.db: the truth for what has no file of its own. Today: the counter of task keys, and consents.
+//! orange.db: the truth for what has no file of its own. Today: the counter of task keys, consents, notifications.
 //! Versioned migrations, a copy before each, a backup once a day.
 
 mod consents;
+mod notified;
 
 use crate::error::{Code, Error, Result};
 use crate::index::is_damage;
@@ -33,6 +34,13 @@ CREATE TABLE consents (
     hash       TEXT NOT NULL,
     granted_at TEXT NOT NULL,
     PRIMARY KEY (project, hash)
+) WITHOUT ROWID;
+",
+    "
+-- What the user was told of by notify.command.
+CREATE TABLE notifications (
+    key     TEXT PRIMARY KEY,
+    sent_at TEXT NOT NULL
 ) WITHOUT ROWID;
 ",
 ];

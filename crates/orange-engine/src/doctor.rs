@@ -1,5 +1,6 @@
 //! `doctor`: what is wrong with tasks and databases, what a repair would do, and doing it.
 
+mod agents;
 mod repositories;
 mod workspaces;
 
@@ -98,6 +99,7 @@ impl Engine {
         self.check_tasks(&mut report, repair)?;
         self.check_links(&mut report)?;
         self.check_workspaces(&mut report, repair)?;
+        self.check_agents(&mut report, repair)?;
         self.check_leftovers(&mut report, repair);
         Ok(report)
     }

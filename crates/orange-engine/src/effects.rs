@@ -1,105 +1,79 @@
-//! Carrying out hooks. What starts agents is journalled as not carried out and stays so, because running it
-//! later could act on a task that has moved on.
+//! Carrying out hooks. Each finds out what of it was done before, so that it can be carried out again after a kill.
+
+mod agents;
+mod slots;
+
+pub(crate) use agents::{heard, with_undelivered};
+pub(crate) use slots::acquire as acquired;
 
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::locked::LockedTask;
-use crate::workspaces::{Acquired, Lease, Released};
 use orange_core::history::{Event, EventType};
-use orange_core::machine;
-use orange_core::task::Field;
 use orange_core::workflow::Hook;
-use serde_json::Value;
 
-/// Why a hook of this version's table was left alone.
-const NOT_YET: &str = "this version of orange starts no agents";
+/// Why a hook of a workflow that is not built yet is left alone.
+const NOT_YET: &str = "this version of orange has no phased workflow";
 
 /// Why a hook is not carried out any more.
 const SUPERSEDED: &str = "the journal lost its end; the task may have moved on since";
 
-/// Does the hook reach beyond the task's own files?
-pub(crate) fn acts(hook: &str) -> bool {
-    [Hook::AcquireWorkspace, Hook::ReleaseWorkspace]
-        .iter()
-        .any(|known| known.name() == hook)
-}
-
-/// Carries out one hook of a transition and says what became of it.
-pub(crate) fn carry_out(engine: &mut Engine, locked: &LockedTask, hook: &str) -> Event {
-    let event = if hook == Hook::AcquireWorkspace.name() {
-        acquire(engine, locked)
-    } else if hook == Hook::ReleaseWorkspace.name() {
-        release(engine, locked)
-    } else {
-        Event::new(EventType::HookSkipped, engine.now()).because(NOT_YET)
+/// Carries out one hook of a transition and says what became of it; the last event is about the hook itself.
+pub(crate) fn carry_out(engine: &mut Engine, locked: &mut LockedTask, hook: &str) -> Vec<Event> {
+    let mut events = match Hook::from_name(hook) {
+        Some(known) => effect(engine, locked, known),
+        None => vec![skipped(engine, "this version of orange does not know it")],
     };
-    named(event, hook)
+    if let Some(last) = events.last_mut() {
+        last.hook = Some(hook.to_owned());
+    }
+    events
 }
 
-pub(crate) fn superseded(engine: &Engine, hook: &str) -> Event {
-    let event = Event::new(EventType::HookSkipped, engine.now()).because(SUPERSEDED);
-    named(event, hook)
+fn effect(engine: &mut Engine, locked: &mut LockedTask, hook: Hook) -> Vec<Event> {
+    match hook {
+        Hook::AcquireWorkspace => vec![slots::acquire(engine, locked)],
+        Hook::ReleaseWorkspace => vec![slots::release(engine, locked)],
+        Hook::SpawnAgent(prompt) => agents::spawn(engine, locked, prompt),
+        Hook::SpawnReviewer => agents::spawn_reviewer(engine, locked),
+        Hook::EnsureFixer => agents::ensure_fixer(engine, locked),
+        Hook::KillReviewer => agents::kill_reviewer(engine, locked),
+        Hook::KillSession => agents::kill_session(engine, locked),
+        Hook::NotifyWorker => agents::notify_worker(engine, locked),
+        Hook::SpawnNext => agents::spawn_next(engine),
+        Hook::DeleteRemoteBranch => vec![
+            Event::new(EventType::HookCompleted, engine.now())
+                .because("orange has not pushed its branch"),
+        ],
+        Hook::IncrementReviewRound
+        | Hook::ResetReviewRound
+        | Hook::ArchiveReview
+        | Hook::ArchiveHandoff => vec![Event::new(EventType::HookCompleted, engine.now())],
+        Hook::Classify
+        | Hook::WritePlan
+        | Hook::StartExecutor
+        | Hook::ReleaseExecutor
+        | Hook::StopExecutor
+        | Hook::CommitWip
+        | Hook::StartFinalize => vec![skipped(engine, NOT_YET)],
+    }
 }
 
-fn named(mut event: Event, hook: &str) -> Event {
+/// Did it reach beyond the task's own files? Then what became of it is journalled at once.
+pub(crate) fn acted(hook: &str, events: &[Event]) -> bool {
+    let slots = [Hook::AcquireWorkspace.name(), Hook::ReleaseWorkspace.name()];
+    let tells = |event: &Event| event.revision.is_some() || event.kind == EventType::HookFailed;
+    events.len() > 1 || slots.contains(&hook) || events.iter().any(tells)
+}
+
+pub(crate) fn superseded(engine: &Engine, hook: &str) -> Vec<Event> {
+    let mut event = skipped(engine, SUPERSEDED);
     event.hook = Some(hook.to_owned());
-    event
+    vec![event]
 }
 
-fn acquire(engine: &mut Engine, locked: &LockedTask) -> Event {
-    let outcome = engine.acquire(&locked.task, &locked.place);
-    let now = engine.now();
-    match outcome {
-        Ok(acquired) => {
-            let Acquired { lease, start, .. } = &acquired;
-            let mut event = with_lease(Event::new(EventType::HookCompleted, now), lease)
-                .detail("base", start.reference.as_str());
-            if let Some(commit) = &start.commit {
-                event = event.detail("base_commit", commit.as_str());
-            }
-            let event = workspace(event, locked, Value::from(lease.slot.as_str()));
-            engine.note_acquired(acquired);
-            event
-        }
-        Err(trouble) => {
-            let event = Event::new(EventType::HookFailed, now).because(spoken(&trouble.error));
-            match trouble.kept {
-                Some(lease) => {
-                    let slot = Value::from(lease.slot.as_str());
-                    workspace(with_lease(event, &lease), locked, slot)
-                }
-                None => event,
-            }
-        }
-    }
-}
-
-fn release(engine: &mut Engine, locked: &LockedTask) -> Event {
-    let outcome = engine.release(&locked.task, &locked.place, locked.noted_lease());
-    let completed = Event::new(EventType::HookCompleted, engine.now());
-    match outcome {
-        Ok(Released::Nothing) => workspace(completed, locked, Value::Null),
-        Ok(Released::Passed { slot }) => {
-            let event = completed.because(format!("{slot} is another task's by now"));
-            workspace(event, locked, Value::Null)
-        }
-        Ok(Released::Parked {
-            slot,
-            epoch,
-            rescue,
-        }) => {
-            let mut event = with_lease(completed, &Lease { slot, epoch });
-            if let Some(reference) = rescue {
-                engine.notice(format!(
-                    "what was not committed is saved: `orange task rescue list {}`",
-                    locked.task.label()
-                ));
-                event = event.detail("rescue", reference);
-            }
-            workspace(event, locked, Value::Null)
-        }
-        Err(error) => Event::new(EventType::HookFailed, engine.now()).because(spoken(&error)),
-    }
+fn skipped(engine: &Engine, why: &str) -> Event {
+    Event::new(EventType::HookSkipped, engine.now()).because(why)
 }
 
 /// What went wrong, and what helps.
@@ -108,18 +82,4 @@ fn spoken(error: &Error) -> String {
         Some(hint) => format!("{error} ({hint})"),
         None => error.to_string(),
     }
-}
-
-fn with_lease(event: Event, lease: &Lease) -> Event {
-    let event = event.detail("slot", lease.slot.as_str());
-    event.detail("epoch", lease.epoch)
-}
-
-/// An event that changes the task's workspace, unless it says so already.
-fn workspace(mut event: Event, locked: &LockedTask, slot: Value) -> Event {
-    if locked.task.get(Field::Workspace) == slot {
-        return event;
-    }
-    event.fields.insert(Field::Workspace.name().into(), slot);
-    machine::number(event, &locked.task)
 }

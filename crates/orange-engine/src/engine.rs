@@ -1,23 +1,31 @@
 //! The verbs every front end calls. One file per group of verbs; this one holds what they share.
 
+mod agents;
 mod change;
 mod create;
 mod delegation;
 mod facts;
 mod find;
+mod handover;
+mod messages;
 mod project;
 mod refusal;
 mod rescue;
+mod start;
 mod trash;
 mod trust;
 mod view;
 mod whereabouts;
 
+pub use agents::{AgentView, Screen};
 pub(crate) use change::bad_value;
 pub use change::{Change, Changed, Edit};
 pub use create::{Created, NewTask, Start};
+pub use messages::Sent;
+pub(crate) use messages::{Whose, undelivered};
 pub use project::{AddProject, Added, UpdateProject};
 pub use rescue::{RescueOwner, RescueRestored, RestoredTo};
+pub use start::StartOutcome;
 pub use trash::{CancelChildren, Cancelled};
 pub use trust::Offer;
 pub(crate) use trust::newest_base;
@@ -29,19 +37,27 @@ use crate::error::{Code, Error, Result};
 use crate::index::Index;
 use crate::projects::{self, Project};
 use crate::store::{Place, Store};
+use crate::tmux::Inside;
 use crate::workspaces::Acquired;
 use orange_core::Timestamp;
 use orange_core::config::Config;
+use orange_core::history::Event;
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
 use orange_core::workflow::{Actor, Role};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Who runs the command, as the front end found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
     Human,
-    Agent { task: String, role: Role },
+    Agent {
+        task: String,
+        role: Role,
+    },
+    /// Orange itself: an errand, the monitor.
+    Engine,
 }
 
 impl Caller {
@@ -49,6 +65,7 @@ impl Caller {
         match self {
             Caller::Human => Actor::Human,
             Caller::Agent { role, .. } => Actor::Agent(*role),
+            Caller::Engine => Actor::Engine,
         }
     }
 }
@@ -61,6 +78,30 @@ pub struct Settings {
     /// The user's name, for `created_by`.
     pub user: Option<String>,
     pub clock: fn() -> Timestamp,
+    /// This program, for windows and errands.
+    pub orange: PathBuf,
+    /// Where agents are looked for.
+    pub search_path: Option<OsString>,
+    /// The tmux window that the caller sits in.
+    pub inside: Option<Inside>,
+    /// Settings from the environment, which outdo config.yaml: key and value.
+    pub overrides: Vec<(&'static str, String)>,
+}
+
+impl Settings {
+    /// A person at a home, and nothing else known: for what starts no agents.
+    pub fn at(home: PathBuf) -> Settings {
+        Settings {
+            home,
+            caller: Caller::Human,
+            user: None,
+            clock: Timestamp::now,
+            orange: PathBuf::from("orange"),
+            search_path: None,
+            inside: None,
+            overrides: Vec::new(),
+        }
+    }
 }
 
 /// Everything a front end can do.
@@ -75,6 +116,11 @@ pub struct Engine {
     notices: Vec<String>,
     stamps: u32,
     acquired: Option<Acquired>,
+    spawned: Vec<Event>,
+    pub(crate) orange: PathBuf,
+    pub(crate) search_path: Option<OsString>,
+    pub(crate) inside: Option<Inside>,
+    overrides: Vec<(&'static str, String)>,
 }
 
 impl Engine {
@@ -91,6 +137,11 @@ impl Engine {
             notices: Vec::new(),
             stamps: 0,
             acquired: None,
+            spawned: Vec::new(),
+            orange: settings.orange,
+            search_path: settings.search_path,
+            inside: settings.inside,
+            overrides: settings.overrides,
         }
     }
 
@@ -133,6 +184,16 @@ impl Engine {
         self.acquired.take()
     }
 
+    /// An agent that a hook started for the task at hand.
+    pub(crate) fn note_spawned(&mut self, event: &Event) {
+        self.spawned.push(event.clone());
+    }
+
+    /// The agents started since the last time, as they were journalled.
+    pub fn take_spawned(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.spawned)
+    }
+
     /// What there is to say, once.
     pub fn take_notices(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notices)
@@ -146,7 +207,7 @@ impl Engine {
     pub fn config(&mut self) -> Result<&Config> {
         if self.config.is_none() {
             let path = self.store.home().join("config.yaml");
-            let config = match std::fs::read_to_string(&path) {
+            let mut config = match std::fs::read_to_string(&path) {
                 Ok(text) => {
                     let (config, unknown) = Config::parse(&text).map_err(|error| {
                         Error::new(Code::Usage, error.to_string())
@@ -160,6 +221,15 @@ impl Engine {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Config::default(),
                 Err(error) => return Err(Error::io("read", &path, &error)),
             };
+            for (key, value) in &self.overrides {
+                config.override_with(key, value).map_err(|problem| {
+                    Error::new(
+                        Code::Usage,
+                        format!("{}: {key} {problem}", Config::variable(key)),
+                    )
+                    .hint("correct the variable, or unset it")
+                })?;
+            }
             self.config = Some(config);
         }
         Ok(self.config.get_or_insert_default())

@@ -1,5 +1,7 @@
 //! The only file that starts git. Every call pins locale, prompts and the repository it speaks of.
 
+pub(crate) mod committed;
+mod refs;
 pub(crate) mod rescue;
 pub mod state;
 pub mod status;
@@ -8,6 +10,8 @@ mod tests;
 pub(crate) mod worktree;
 
 use crate::error::{Code, Error, Result, plain};
+use crate::patience::Watch;
+use refs::Found;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -253,35 +257,6 @@ fn cannot_start(error: &std::io::Error) -> Error {
         .hint("install git 2.39 or newer and make sure it is on PATH")
 }
 
-/// Kills a process group that takes too long.
-struct Watch {
-    done: std::sync::mpsc::Sender<()>,
-    thread: std::thread::JoinHandle<bool>,
-}
-
-impl Watch {
-    fn over(child: u32, patience: Duration) -> Watch {
-        let (done, waits) = std::sync::mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            let timed_out = waits.recv_timeout(patience).is_err();
-            let group = i32::try_from(child)
-                .ok()
-                .and_then(rustix::process::Pid::from_raw);
-            if let (true, Some(group)) = (timed_out, group) {
-                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-            }
-            timed_out
-        });
-        Watch { done, thread }
-    }
-
-    /// True if it had to be killed.
-    fn end(self) -> bool {
-        let _ = self.done.send(());
-        self.thread.join().unwrap_or(false)
-    }
-}
-
 fn run(folder: Option<&Path>, arguments: &[&str]) -> Result<Said> {
     let git = folder.map_or_else(Git::anywhere, Git::at);
     git.args(arguments).run()
@@ -371,6 +346,11 @@ pub fn branch_exists(repository: &Path, branch: &str) -> Result<bool> {
 
 /// The commit a revision names, if it names one.
 pub fn commit_of(repository: &Path, revision: &str) -> Result<Option<String>> {
+    match refs::look_up(repository, revision) {
+        Found::Commit(commit) => return Ok(Some(commit)),
+        Found::Nothing => return Ok(None),
+        Found::Unknown => {}
+    }
     ask(
         repository,
         &[
@@ -385,6 +365,17 @@ pub fn commit_of(repository: &Path, revision: &str) -> Result<Option<String>> {
 
 /// The same for several revisions, in their order, by one call of git.
 pub(crate) fn commits_of(repository: &Path, revisions: &[String]) -> Result<Vec<Option<String>>> {
+    let known: Vec<Found> = revisions
+        .iter()
+        .map(|revision| refs::look_up(repository, revision))
+        .collect();
+    if !known.contains(&Found::Unknown) {
+        let commit = |found| match found {
+            Found::Commit(commit) => Some(commit),
+            Found::Nothing | Found::Unknown => None,
+        };
+        return Ok(known.into_iter().map(commit).collect());
+    }
     let mut input = String::new();
     for revision in revisions {
         // A line is a question: what could be none names nothing.

@@ -1,20 +1,30 @@
-//! The half of Orange that touches the world: files, locks, SQLite, git. Front ends call [`Engine`];
+//! The half of Orange that touches the world: files, locks, SQLite, git, tmux. Front ends call [`Engine`];
 //! nothing here prints or reads the user's environment.
 
+pub mod agent_run;
 pub mod database;
 pub mod disk;
 pub mod doctor;
 mod effects;
 pub mod engine;
+pub mod errand;
 pub mod error;
 pub mod git;
+pub mod harness;
 pub mod index;
 pub mod locked;
+pub mod monitor;
+mod notify;
 pub mod occupants;
+mod patience;
 pub mod projects;
+pub mod prompt;
 pub mod recovery;
 pub mod rescue;
+pub mod runs;
+pub mod sessions;
 pub mod store;
+pub mod tmux;
 pub mod workspaces;
 
 pub use engine::{Caller, Engine, Settings};

@@ -1,6 +1,7 @@
 //! One task under its lock: brought into order first, then changed by events. Journal, TASK.md, witness and
 //! index are written in that order; a process killed in between leaves a mark that the next one follows.
 
+mod agents;
 mod settle;
 
 pub use settle::written_fields;
@@ -8,6 +9,7 @@ pub use settle::written_fields;
 use crate::effects;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
+use crate::notify::{self, Notification};
 use crate::store::faults::crash_point;
 use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::{PATIENCE, Place, Snapshot, journal, replace};
@@ -34,6 +36,8 @@ pub struct LockedTask {
     unindexed: bool,
     /// Somebody still writes to a file that was swapped out: the next command has to look again.
     writer_open: bool,
+    /// What the person is to hear of.
+    untold: Vec<Notification>,
     /// Rebuild what a command alone would not touch (`doctor --repair`).
     repair: bool,
 }
@@ -94,6 +98,7 @@ impl Engine {
             // Of what an earlier step left undone the index may be all.
             unindexed: marked,
             writer_open: false,
+            untold: Vec::new(),
             repair,
             place,
         };
@@ -105,9 +110,13 @@ impl Engine {
         }
         locked.merge_leftovers(self)?;
         locked.settle(self)?;
+        if marked {
+            locked.untold = locked.perhaps_untold();
+        }
         locked.note_changed_context(self)?;
         locked.look_into_slot(self)?;
         locked.finish_hooks(self)?;
+        locked.settle_runs(self)?;
         locked.index(self)?;
         locked.conclude(self);
         Ok(locked)
@@ -162,17 +171,25 @@ impl LockedTask {
             .map(|hook| hook.name.clone())
             .collect();
         let superseded = state.superseded;
+        // Whoever journalled it may not have lived to tell of it; the same thing is told once.
+        self.untold.extend(notify::worth_telling(
+            &self.task,
+            std::slice::from_ref(state.opening),
+        ));
         self.mark(engine)?;
         let mut events = Vec::new();
         for hook in open {
             crash_point("hook.before");
-            let mut event = match superseded {
+            let outcome = match superseded {
                 true => effects::superseded(engine, &hook),
                 false => effects::carry_out(engine, self, &hook),
             };
-            event.transition = Some(transition.clone());
-            events.push(event);
-            if effects::acts(&hook) {
+            let acted = effects::acted(&hook, &outcome);
+            events.extend(outcome.into_iter().map(|mut event| {
+                event.transition = Some(transition.clone());
+                event
+            }));
+            if acted {
                 // What was done outside is journalled at once; the rest can wait for each other.
                 self.outcome(engine, std::mem::take(&mut events))?;
             }
@@ -193,9 +210,11 @@ impl LockedTask {
         let mut tried = Vec::new();
         for (hook, _) in self.failed_hooks() {
             self.mark(engine)?;
-            let mut event = effects::carry_out(engine, self, &hook);
-            event.transition.clone_from(&transition);
-            self.outcome(engine, vec![event])?;
+            let mut events = effects::carry_out(engine, self, &hook);
+            for event in &mut events {
+                event.transition.clone_from(&transition);
+            }
+            self.outcome(engine, events)?;
             tried.push(hook);
         }
         self.index(engine)?;
@@ -268,7 +287,27 @@ impl LockedTask {
             Field::Branch,
             branch.into(),
             "renamed in its worktree",
-        )
+        )?;
+        self.follow_session(engine);
+        Ok(())
+    }
+
+    /// The tmux session is called as the branch is. A help for people, so nothing fails for it.
+    pub(crate) fn follow_session(&mut self, engine: &mut Engine) {
+        let renamed = engine
+            .rename_session(&self.task)
+            .and_then(|name| match name {
+                Some(name) => self.correct(
+                    engine,
+                    Field::TmuxSession,
+                    name.into(),
+                    "named after the branch",
+                ),
+                None => Ok(()),
+            });
+        if let Err(error) = renamed {
+            tracing::warn!(%error, "the session keeps its old name");
+        }
     }
 
     /// The task has no slot, whatever it says.
@@ -327,7 +366,24 @@ impl LockedTask {
             engine.notice(format!("its parent could not be looked at: {error}"));
             return;
         }
+        let untold = std::mem::take(&mut self.untold);
+        engine.tell_person(&self.task, untold);
         self.unmark(engine);
+    }
+
+    /// What a process that died may not have told the person any more; nothing is told twice.
+    fn perhaps_untold(&self) -> Vec<Notification> {
+        let events = &self.snapshot.history.events;
+        let last = events
+            .iter()
+            .rposition(|event| event.kind == EventType::StatusChanged)
+            .unwrap_or(0);
+        notify::worth_telling(&self.task, events.get(last..).unwrap_or_default())
+    }
+
+    /// Gives the lock back while the task stays listed as changing: another process goes on with it.
+    pub(crate) fn let_go(&mut self) {
+        self.lock.release();
     }
 
     pub fn unmark(&mut self, engine: &Engine) {
@@ -371,6 +427,8 @@ impl LockedTask {
         let lines: Vec<String> = events.iter().map(Event::to_line).collect();
         self.snapshot.journal_bytes =
             journal::append(&path, &lines).map_err(|error| Error::io("write", &path, &error))?;
+        self.untold
+            .extend(notify::worth_telling(&self.task, &events));
         self.snapshot.history.events.extend(events);
         Ok(())
     }

@@ -8,7 +8,6 @@ mod remarks;
 pub mod replace;
 mod survey;
 
-pub use remarks::attention;
 use remarks::mentions;
 pub use survey::Surveyor;
 
@@ -16,6 +15,7 @@ use crate::error::{Code, Error, Result};
 use crate::index::Stamp;
 use crate::index::refresh::stamp_of;
 use orange_core::Timestamp;
+use orange_core::attention::attention;
 use orange_core::history::History;
 use orange_core::reconcile::{Broken, Folder, Reconciled, reconcile};
 use orange_core::task::Task;
@@ -103,8 +103,12 @@ impl Store {
 
     /// Makes the folders a first command needs.
     pub fn ensure_home(&self) -> Result<()> {
-        for folder in [&self.home, &self.tasks, &self.in_flight()] {
+        for folder in [&self.home, &self.in_flight()] {
             make_folder(folder).map_err(|error| Error::io("create", folder, &error))?;
+        }
+        if !self.tasks.is_dir() {
+            make_private_folder(&self.tasks)
+                .map_err(|error| Error::io("create", &self.tasks, &error))?;
         }
         Ok(())
     }
@@ -252,6 +256,13 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
         Some(parent) => File::open(parent)?.sync_all(),
         None => Ok(()),
     }
+}
+
+/// The same for what only its user may read: prompts, messages, screens.
+pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    make_folder(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700))
 }
 
 fn open_lock(path: &Path) -> Result<File> {

@@ -14,7 +14,7 @@ mod slot_truth;
 mod view;
 
 pub use acquire::Acquired;
-pub(crate) use link::unexclude;
+pub(crate) use link::{name_at, unexclude};
 pub use pool_file::{Pool, Slot};
 pub use release::Released;
 pub(crate) use slot_truth::astray;

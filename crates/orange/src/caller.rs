@@ -13,7 +13,7 @@ pub(crate) fn find() -> Result<Caller> {
         };
         return Ok(Caller::Agent { task, role });
     }
-    Ok(from_ancestors().unwrap_or(Caller::Human))
+    Ok(from_ancestors())
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -31,7 +31,11 @@ fn parse_role(word: &str) -> Result<Role> {
 }
 
 /// Walks up to `orange run-agent --task ID --role ROLE`, which outlives a cleaned environment.
-fn from_ancestors() -> Option<Caller> {
+pub(crate) fn from_ancestors() -> Caller {
+    run_agent_above().unwrap_or(Caller::Human)
+}
+
+fn run_agent_above() -> Option<Caller> {
     const HIGHEST: usize = 64;
     let mut pid = std::process::id();
     for _ in 0..HIGHEST {

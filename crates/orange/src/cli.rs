@@ -1,10 +1,13 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
-use crate::commands::{doctor, project, task, workflow, workspace};
+use crate::commands::{
+    agent, demo, doctor, project, prompt, sim, task, watch, workflow, workspace,
+};
 use clap::{Parser, Subcommand};
 
 const AFTER: &str = "\
 Examples:
+  orange demo                                see what it does, in a quarter of a minute
   orange project add .                       register the repository you are in
   orange new \"Add a login form\"              create a task
   orange ls                                  what is going on
@@ -57,10 +60,35 @@ pub(crate) enum Command {
         after_help = "Example:\n  orange workflow show --format mermaid"
     )]
     Workflow(workflow::WorkflowCommand),
+    /// Look at what agents are told
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  orange prompt list\n  orange prompt show reviewer --task TASK-001"
+    )]
+    Prompt(prompt::PromptCommand),
     /// Check tasks and databases, and repair them
     Doctor(doctor::DoctorArgs),
+    /// Start tasks that nothing holds back
+    Run(task::start::RunArgs),
+    /// Watch over all agents, and print what happens
+    Watch(watch::WatchArgs),
+    /// See three tasks with scripted agents go their way, on a throw-away repository
+    Demo(demo::DemoArgs),
+    /// Play a scripted agent: rehearse a workflow without spending tokens
+    Sim(sim::SimArgs),
     /// Short for `task create`
     New(Box<task::create::CreateArgs>),
     /// Short for `task list`
     Ls(Box<task::list::ListArgs>),
+    /// Short for `task attach`
+    Attach(task::talk::AttachArgs),
+    /// Short for `task send`
+    Send(task::talk::SendArgs),
+    /// Report what an agent does (a harness's own hooks run this)
+    #[command(hide = true)]
+    Signal(agent::SignalArgs),
+    #[command(hide = true)]
+    RunAgent(agent::RunAgentArgs),
+    #[command(hide = true, subcommand)]
+    Errand(agent::Errand),
 }

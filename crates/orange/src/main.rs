@@ -3,11 +3,13 @@
 mod caller;
 mod cli;
 mod commands;
+mod demo;
 mod error;
 mod log;
 mod output;
 mod question;
 mod session;
+mod sim;
 mod ui;
 
 use clap::Parser;

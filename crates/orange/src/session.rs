@@ -4,7 +4,9 @@ use crate::error::{CommandError, Result};
 use crate::output;
 use crate::{caller, log};
 use orange_core::Timestamp;
+use orange_core::config::Config;
 use orange_engine::store::{Place, faults};
+use orange_engine::tmux::Inside;
 use orange_engine::{Caller, Code, Engine, Settings};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -29,12 +31,7 @@ impl Session {
         // Only debug builds listen to this; it is how the tests kill the program at a chosen step.
         faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
         let caller = caller::find()?;
-        let mut engine = Engine::new(Settings {
-            home,
-            caller: caller.clone(),
-            user: std::env::var("USER").ok().filter(|user| !user.is_empty()),
-            clock: Timestamp::now,
-        });
+        let mut engine = engine(home, caller.clone())?;
         engine.recover();
         let folder = std::env::current_dir().map_err(|error| {
             CommandError::usage(
@@ -48,6 +45,30 @@ impl Session {
             json,
             caller,
         })
+    }
+
+    /// For Orange itself, away from any terminal.
+    pub(crate) fn for_errand() -> Result<Session> {
+        let home = home()?;
+        let level = std::env::var("ORANGE_LOG_LEVEL").unwrap_or_default();
+        log::init(&home, &level).map_err(|message| CommandError::usage(message, "unset it"))?;
+        faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
+        Ok(Session {
+            engine: engine(home.clone(), Caller::Engine)?,
+            folder: home,
+            json: false,
+            caller: Caller::Engine,
+        })
+    }
+
+    /// An agent has no use for hints where to look.
+    pub(crate) fn is_person(&self) -> bool {
+        self.caller == Caller::Human
+    }
+
+    /// Refuses an agent where only a person decides.
+    pub(crate) fn people_only(&self, what: &str) -> Result<()> {
+        Ok(self.engine.people_only(what)?)
     }
 
     /// The project that was named, the one we are in, or that of the agent's task.
@@ -124,10 +145,45 @@ impl Drop for Session {
         for notice in self.engine.take_notices() {
             output::note(&notice);
         }
+        if self.caller != Caller::Engine {
+            self.engine.leave_queue_to_errand();
+        }
     }
 }
 
-fn home() -> Result<PathBuf> {
+fn engine(home: PathBuf, caller: Caller) -> Result<Engine> {
+    let pane = std::env::var("TMUX_PANE").ok();
+    let inside = std::env::var("TMUX").ok();
+    Ok(Engine::new(Settings {
+        home,
+        caller,
+        user: std::env::var("USER").ok().filter(|user| !user.is_empty()),
+        clock: Timestamp::now,
+        orange: own_program()?,
+        search_path: std::env::var_os("PATH"),
+        overrides: overrides(),
+        inside: inside.and_then(|tmux| Inside::parse(&tmux, pane.as_deref())),
+    }))
+}
+
+/// Settings that the environment gives.
+fn overrides() -> Vec<(&'static str, String)> {
+    let keys = Config::known_keys().iter();
+    keys.filter_map(|key| Some((*key, std::env::var(Config::variable(key)).ok()?)))
+        .collect()
+}
+
+/// This program as a path that a later version may take the place of.
+pub(crate) fn own_program() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|error| {
+        CommandError::usage(
+            format!("this program cannot be found: {error}"),
+            "start it by its full path",
+        )
+    })
+}
+
+pub(crate) fn home() -> Result<PathBuf> {
     if let Some(home) = std::env::var_os("ORANGE_HOME").filter(|home| !home.is_empty()) {
         let home = PathBuf::from(home);
         return std::path::absolute(&home).map_err(|error| {

@@ -14,8 +14,8 @@ pub(crate) use key_values::KeyValues;
 pub(crate) use palette::{Palette, Style};
 pub(crate) use size::size;
 pub(crate) use table::{Cell, Column, Table};
-pub(crate) use text::{clean, clean_block};
-pub(crate) use time::{ago, relative};
+pub(crate) use text::{clean, clean_block, fitted};
+pub(crate) use time::{ago, clock, relative};
 
 use std::io::{IsTerminal, stdout};
 

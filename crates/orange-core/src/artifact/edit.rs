@@ -61,35 +61,56 @@ pub fn demote_headings(text: &str) -> String {
     out
 }
 
-/// A `## Context` section holding `text`, in LF line ends, that neither opens further sections nor
-/// hides those that follow after a blank line.
+/// A `## Context` section holding `text`; see [`embedded_section`].
 pub fn context_section(text: &str) -> String {
-    const HEADING: &str = "## Context\n";
+    embedded_section("Context", text)
+}
+
+/// A section holding a person's text, in LF line ends, that neither opens further sections nor hides
+/// those that follow after a blank line.
+pub fn embedded_section(name: &str, text: &str) -> String {
+    let heading = format!("## {name}\n");
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let text = without_outer_blank_lines(&text);
     if text.is_empty() {
-        return HEADING.to_owned();
+        return heading;
     }
-    let mut section = format!("{HEADING}\n{}\n", demote_headings(text));
+    let mut section = format!("{heading}\n{}\n", demote_headings(text));
     if let Some(closing) = closing_line(&section) {
         section.push_str(&closing);
         section.push('\n');
     }
-    if is_self_contained(&section) {
+    if is_self_contained(name, &section) {
         section
     } else {
-        format!("{HEADING}\n{}", fenced(text))
+        format!("{heading}\n{}", fenced(text))
     }
 }
 
+/// Adds a section at the end of a body, whatever the body ends in. A body that ends in an open fence or
+/// comment gets it closed first: the section would be invisible.
+pub fn append_section(body: &str, section: &str) -> String {
+    let mut text = body.to_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    if let Some(closing) = closing_line(&text) {
+        text.push_str(&closing);
+        text.push('\n');
+    }
+    text.push('\n');
+    text.push_str(section);
+    text
+}
+
 /// Whether `section` is one section and a heading after it is seen.
-fn is_self_contained(section: &str) -> bool {
+fn is_self_contained(name: &str, section: &str) -> bool {
     let names: Vec<String> = sections(&format!("{section}\n## After\n"))
         .into_iter()
         .map(|s| s.name)
         .collect();
     let has_level_one = Outline::of(section).headings.iter().any(|h| h.level == 1);
-    names == ["Context", "After"] && !has_level_one
+    names == [name, "After"] && !has_level_one
 }
 
 /// `text` as a code block, with a fence longer than any in it.

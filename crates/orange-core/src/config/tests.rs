@@ -136,3 +136,40 @@ fn what_cannot_run_or_match_is_refused() {
         )
     );
 }
+
+#[test]
+fn a_harness_of_ones_own_is_a_command_or_says_more() {
+    let (config, unknown) = Config::parse(
+        "agents:\n  harness: mine\n  limit: 3\n  spawn_on_create: false\nharness:\n  mine: my-agent --yes {prompt}\n  other:\n    command: [a, 'b c', '{prompt_file}']\n    one_shot: true\n    interrupt: C-c\ntmux:\n  server: work\n",
+    )
+    .unwrap();
+    assert_eq!(unknown, Vec::<String>::new());
+    assert_eq!(config.agents.harness, "mine");
+    assert_eq!(config.agents.limit, 3);
+    assert!(!config.agents.spawn_on_create);
+    assert_eq!(
+        config.harnesses["mine"].command,
+        ["my-agent", "--yes", "{prompt}"]
+    );
+    let other = &config.harnesses["other"];
+    assert_eq!(other.command, ["a", "b c", "{prompt_file}"]);
+    assert!(other.one_shot && !other.signals);
+    assert_eq!(config.tmux.server.as_deref(), Some("work"));
+    for (text, said) in [
+        (
+            "harness:\n  mine:\n    colour: red\n",
+            "line 3: harness.mine: `colour` is not known",
+        ),
+        (
+            "harness:\n  mine: []\n",
+            "line 2: harness.mine must be a command",
+        ),
+        (
+            "agents:\n  spawn_on_create: maybe\n",
+            "line 2: agents.spawn_on_create must be true or false",
+        ),
+    ] {
+        let error = Config::parse(text).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}

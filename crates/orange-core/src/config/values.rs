@@ -34,6 +34,9 @@ pub(super) fn leaves(root: &Node) -> Result<Vec<(String, &Node)>, ConfigError> {
 }
 
 fn is_section(name: &str) -> bool {
+    if name == "harness" {
+        return true;
+    }
     KNOWN.iter().any(|known| {
         known
             .split_once('.')
@@ -65,6 +68,41 @@ pub(super) fn days(node: &Node) -> Result<u32, String> {
     number
         .filter(|number| *number > 0)
         .ok_or_else(|| "must be a whole number of days above 0".to_owned())
+}
+
+/// A text on its own; an empty one is none.
+pub(super) fn text(node: &Node) -> Result<Option<String>, String> {
+    match node {
+        empty if is_empty(empty) => Ok(None),
+        Node::Scalar { text, .. } if !text.contains('\0') => Ok(Some(text.trim().to_owned())),
+        Node::Scalar { .. } | Node::Sequence { .. } | Node::Mapping { .. } => {
+            Err("must be text".to_owned())
+        }
+    }
+}
+
+pub(super) fn flag(node: &Node) -> Result<bool, String> {
+    match scalar(node) {
+        Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        Some(_) | None => Err("must be true or false".to_owned()),
+    }
+}
+
+/// An argument vector: a list of words, or one text that is split at white space.
+pub(super) fn several_words(node: &Node) -> Result<Vec<String>, String> {
+    let wanted = "must be a command: a list of words";
+    let words: Vec<String> = match node {
+        Node::Scalar { text, .. } => text.split_whitespace().map(str::to_owned).collect(),
+        Node::Sequence { .. } | Node::Mapping { .. } => {
+            let words = texts(node).ok_or(wanted)?;
+            words.into_iter().map(str::to_owned).collect()
+        }
+    };
+    match words.first().is_none_or(String::is_empty) || words.iter().any(|w| w.contains('\0')) {
+        true => Err(format!("{wanted}; the first one is the program")),
+        false => Ok(words),
+    }
 }
 
 /// Seconds, or a number with `s`, `m` or `h` behind it.

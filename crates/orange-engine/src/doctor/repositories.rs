@@ -2,8 +2,10 @@
 
 use super::{BY_HAND, Report};
 use crate::engine::{Engine, newest_base};
+use crate::projects::Project;
 use crate::workspaces::rules::Rules;
 use orange_core::config::WorkspaceConfig;
+use orange_core::prompt::PromptName;
 
 impl Engine {
     /// Rules that cannot be read, or say something that means nothing, where new work starts from.
@@ -31,10 +33,36 @@ impl Engine {
                     }
                 }
                 Err(error) => {
-                    let finding = report.add(subject, error.message);
+                    let finding = report.add(subject.clone(), error.message);
                     finding.repair(format!("{BY_HAND}: {}", error.hint.unwrap_or_default()));
                 }
             }
+            self.check_prompts(&project, &subject, report);
+        }
+    }
+
+    /// Prompts that agents do not get although somebody wrote them.
+    fn check_prompts(&mut self, project: &Project, subject: &str, report: &mut Report) {
+        let prompts = match self.prompts(Some(&project.name)) {
+            Ok(prompts) => prompts,
+            Err(error) => {
+                report.add(subject.to_owned(), error.message);
+                return;
+            }
+        };
+        for source in prompts.sources {
+            if let Some(unusable) = source.unusable {
+                let finding = report.add(subject.to_owned(), unusable.to_string());
+                let path = project.path.display();
+                finding.repair(format!("{BY_HAND}: correct it in {path} and commit that"));
+            }
+        }
+        for path in prompts.unknown {
+            let known = PromptName::WORDS.join(", ");
+            report.add(
+                subject.to_owned(),
+                format!("{path} has the name of no prompt; there are {known}"),
+            );
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::locked::LockedTask;
 use crate::store::Place;
 use crate::workspaces::{Acquired, astray};
 use orange_core::gate::Gate;
-use orange_core::history::Event;
+use orange_core::history::{AppendSection, Event};
 use orange_core::id::{Reference, read_stored, stored_reference};
 use orange_core::machine::{self, Move, Situation};
 use orange_core::task::{BadValue, Field, FieldMap, FieldValue, Status, Task};
@@ -41,6 +41,8 @@ pub struct Change {
     pub resolution: Option<String>,
     /// Why, for the journal.
     pub reason: Option<String>,
+    /// A person's words to the agent.
+    pub message: Option<String>,
 }
 
 /// What came of it.
@@ -94,12 +96,30 @@ impl Engine {
             let mut event =
                 self.decide(&after, &locked.body, wish, change.resolution.as_deref())?;
             event.reason.clone_from(&change.reason);
+            if let Some(message) = &change.message {
+                event = event.detail("message", message.as_str());
+                if locked.task.status == Status::Reviewing {
+                    event.append.push(AppendSection {
+                        section: "Changes requested".into(),
+                        text: message.clone(),
+                    });
+                }
+            }
             events.push(event);
         }
         let acquires = |event: &Event| {
             let name = Hook::AcquireWorkspace.name();
             event.hooks.iter().any(|hook| hook == name)
         };
+        let spawns = |event: &Event| {
+            event
+                .hooks
+                .iter()
+                .any(|hook| hook.starts_with("spawn_agent"))
+        };
+        if events.iter().any(spawns) {
+            self.could_spawn(&after)?;
+        }
         if events.iter().any(acquires) {
             locked.reserve(self, &after)?;
         }
@@ -112,6 +132,11 @@ impl Engine {
             })?;
         }
         self.commit(&mut locked, events)?;
+        if renamed {
+            locked.follow_session(self);
+            locked.index(self)?;
+            locked.conclude(self);
+        }
         if let Some(slot) = after.workspace.as_ref().filter(|_| renamed) {
             // It was so when the command came; now it is not any more.
             self.forget_notice(&astray(&after.label(), slot, &after.branch, &old_branch));
@@ -239,6 +264,10 @@ impl Engine {
             return Ok(());
         }
         locked.commit(self, events)?;
+        if self.ends_itself(locked) {
+            locked.index(self)?;
+            return self.hand_over(locked);
+        }
         let finished = locked.finish_hooks(self);
         locked.index(self)?;
         finished?;
@@ -312,7 +341,7 @@ impl Engine {
     /// Refuses an agent that reaches for a task that is not its own.
     pub(crate) fn own_task_only(&self, task: &Task, verb: &str) -> Result<()> {
         match &self.caller {
-            Caller::Human => Ok(()),
+            Caller::Human | Caller::Engine => Ok(()),
             Caller::Agent { task: own, .. } if *own == task.id => Ok(()),
             Caller::Agent { task: own, role } => Err(Error::new(
                 Code::NotAllowed,
@@ -326,9 +355,9 @@ impl Engine {
     }
 
     /// Refuses an agent outright, where only a person decides.
-    pub(crate) fn people_only(&self, what: &str) -> Result<()> {
+    pub fn people_only(&self, what: &str) -> Result<()> {
         match &self.caller {
-            Caller::Human => Ok(()),
+            Caller::Human | Caller::Engine => Ok(()),
             Caller::Agent { role, .. } => Err(Error::new(
                 Code::NotAllowed,
                 format!("{} agent may not {what}", with_article(role.as_str())),

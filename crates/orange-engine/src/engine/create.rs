@@ -163,6 +163,10 @@ impl Engine {
 
     /// The fields that do not depend on the key.
     fn draft(&mut self, new: &NewTask, project: &Project) -> Result<Task> {
+        let config = self.config()?.clone();
+        for name in [&new.harness, &new.review_harness].into_iter().flatten() {
+            crate::harness::find(name, &config, &self.orange)?;
+        }
         let mut task = Task {
             id: nanoid::nanoid!(ID_LENGTH, &ID_ALPHABET),
             project: project.name.clone(),
@@ -215,7 +219,7 @@ impl Engine {
     fn set_parent(&mut self, task: &mut Task, new: &NewTask) -> Result<()> {
         let Some(reference) = &new.parent else {
             return match &self.caller {
-                Caller::Human => Ok(()),
+                Caller::Human | Caller::Engine => Ok(()),
                 Caller::Agent { task: own, .. } => Err(Error::new(
                     Code::NotAllowed,
                     "an agent may only create children of its own task",

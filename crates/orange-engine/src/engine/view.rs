@@ -5,13 +5,15 @@ use crate::error::{Code, Error, Result};
 use crate::index::Index;
 use crate::index::list::{Deleted, Filter, Listed};
 use crate::index::query::Found;
-use crate::store::{Place, attention, lock};
-use orange_core::history::{EventType, History};
+use crate::store::{Place, journal, lock};
+use orange_core::attention::attention;
+use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, read_stored, stored_reference};
 use orange_core::machine::{Linked, Situation};
+use orange_core::runs::Ending;
 use orange_core::task::{Status, Task};
-use orange_core::why::{Why, why};
-use orange_core::workflow::Condition;
+use orange_core::why::{Agent, Surroundings, Why, why};
+use orange_core::workflow::{Condition, Role};
 
 /// All that `task show` tells.
 #[derive(Debug, Clone)]
@@ -170,6 +172,14 @@ impl Engine {
         })
     }
 
+    /// The events of a journal from a byte on; a line that is cut short is left for the next time.
+    pub fn events_since(&self, place: &Place, from: usize) -> Result<Vec<Event>> {
+        let path = place.journal();
+        let bytes = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+        let later = bytes.text.get(from..).unwrap_or_default();
+        Ok(History::parse(later).events)
+    }
+
     /// Why the task is where it is.
     pub fn why(&mut self, view: &TaskView) -> Result<Why> {
         let facts = self.facts(
@@ -191,7 +201,47 @@ impl Engine {
             max_rounds: self.config()?.review.max_rounds,
             now: self.now(),
         };
-        Ok(why(situation, view.task.target(&default_branch)))
+        let limit = match view.task.status {
+            Status::Pending => self.limit_reached()?,
+            _ => None,
+        };
+        let last = view
+            .history
+            .events
+            .iter()
+            .rev()
+            .find(|event| event.to.is_some());
+        let here = last.filter(|event| event.to.as_deref() == Some(view.task.status.as_str()));
+        let around = Surroundings {
+            target: view.task.target(&default_branch),
+            agent: self.agent_of(view),
+            reason: here.and_then(|event| event.reason.as_deref()),
+            limit,
+        };
+        Ok(why(situation, &around))
+    }
+
+    /// The agent that the task's status is about.
+    fn agent_of(&self, view: &TaskView) -> Agent {
+        let role = match view.task.status {
+            Status::AgentReview => Role::Reviewer,
+            _ => Role::Worker,
+        };
+        let agents = self.agents(&view.history);
+        match agents.into_iter().find(|agent| agent.run.role == role) {
+            None => Agent::None,
+            Some(agent) if agent.alive => Agent::Alive {
+                state: agent.state.map(|(state, _)| state.to_string()),
+            },
+            Some(agent) => Agent::Gone {
+                how: match agent.run.end {
+                    None => "is gone without a word".to_owned(),
+                    Some(end) if end.how == Ending::Crashed => format!("crashed: {}", end.reason),
+                    Some(end) if end.reason.is_empty() => "was stopped".to_owned(),
+                    Some(end) => format!("ended: {}", end.reason),
+                },
+            },
+        }
     }
 
     /// The task, what it waits for, what that waits for, and so on.

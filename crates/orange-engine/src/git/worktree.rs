@@ -210,10 +210,19 @@ pub(crate) fn is_unfinished(slot: &Path) -> Result<bool> {
     Ok(begun.any(|name| folder.join(name).exists()))
 }
 
-/// Removes the lock that a killed git left on the slot's index. Only while nobody lives in the slot.
-pub(crate) fn unlock_index(slot: &Path) -> Result<bool> {
-    let lock = git_dir(slot)?.join("index.lock");
-    Ok(lock.exists() && std::fs::remove_file(&lock).is_ok())
+const LOCKS: [&str; 2] = ["index.lock", "HEAD.lock"];
+
+/// Is a git at work on the slot's index or HEAD, or was it killed over it?
+pub(crate) fn is_locked(slot: &Path) -> Result<bool> {
+    let folder = git_dir(slot)?;
+    Ok(LOCKS.iter().any(|name| folder.join(name).exists()))
+}
+
+/// Removes the locks that a killed git left on the slot's index and HEAD. Only while nobody lives in the slot.
+pub(crate) fn unlock(slot: &Path) -> Result<bool> {
+    let folder = git_dir(slot)?;
+    let locks = LOCKS.map(|name| std::fs::remove_file(folder.join(name)));
+    Ok(locks.iter().any(std::result::Result::is_ok))
 }
 
 /// Forgets an unfinished rebase, merge or the like; HEAD and files stay.

@@ -25,13 +25,15 @@ pub(super) struct Line<'a> {
     pub(super) category: &'a str,
     /// One tag a line.
     pub(super) tags: &'a str,
+    /// It has a tmux session.
+    pub(super) session: Option<&'a str>,
 }
 
 /// Stands for a number or the length of a text that is not there.
 const NONE: i64 = -1;
 
 const NUMBERS: usize = 7;
-const TEXTS: usize = 11;
+const TEXTS: usize = 12;
 
 /// Numbers, the lengths of the texts, and the texts end to end.
 pub(super) fn write(entry: &Entry) -> Vec<u8> {
@@ -58,6 +60,7 @@ pub(super) fn write(entry: &Entry) -> Vec<u8> {
         Some(task.queue.as_str()),
         Some(task.category.as_str()),
         Some(&tags),
+        task.tmux_session.as_deref(),
     ];
     let mut bytes = Vec::with_capacity(512);
     let lengths = texts.map(|text| text.map_or(NONE, |text| text.len() as i64));
@@ -115,6 +118,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         queue: text()?,
         category: text()?,
         tags: text()?,
+        session: optional()?,
     })
 }
 

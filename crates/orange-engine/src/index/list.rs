@@ -28,6 +28,8 @@ pub struct Listed {
     pub updated_second: i64,
     pub damaged: Option<String>,
     pub attention: Option<String>,
+    /// It has a tmux session, so an agent is expected while it is active.
+    pub has_session: bool,
     /// References that are not over, with their status.
     pub waits_for: Vec<String>,
     /// The task as one JSON object; empty unless asked for.
@@ -341,6 +343,7 @@ fn listed(number: i64, line: &Line<'_>) -> Listed {
         updated_second: line.updated_second,
         damaged: line.damaged.map(str::to_owned),
         attention: line.attention.map(str::to_owned),
+        has_session: line.session.is_some(),
         waits_for: Vec::new(),
         fields: String::new(),
     }

@@ -7,7 +7,7 @@ use crate::store::faults::crash_point;
 use crate::store::replace::{self, Outcome, Theirs};
 use crate::store::{nanoseconds, stamp_at};
 use orange_core::artifact;
-use orange_core::history::{ArchiveSection, Event, EventType, History};
+use orange_core::history::{AppendSection, ArchiveSection, Event, EventType, History};
 use orange_core::machine;
 use orange_core::reconcile::{Broken, Reconciled, differing_fields, last_resort};
 use orange_core::task::{Field, Task};
@@ -261,6 +261,7 @@ impl LockedTask {
             let body = found.map(salvage_body).unwrap_or_default();
             let mut file = TaskFile::create(&written_fields(&self.task), &body);
             archive(&mut file, &truth.archive);
+            append(&mut file, &truth.append);
             return Ok(file);
         };
         if truth.broken.is_some() {
@@ -278,6 +279,7 @@ impl LockedTask {
             .hint("run `orange doctor`")
         })?;
         archive(&mut file, &truth.archive);
+        append(&mut file, &truth.append);
         Ok(file)
     }
 
@@ -405,6 +407,16 @@ fn archive(file: &mut TaskFile, steps: &[ArchiveSection]) {
             && let Some(body) = artifact::archive(file.body(), &step.section, step.round)
         {
             file.set_body(&body);
+        }
+    }
+}
+
+/// Adds the sections that the journal says belong here, unless they are there.
+fn append(file: &mut TaskFile, steps: &[AppendSection]) {
+    for step in steps {
+        let section = artifact::embedded_section(&step.section, &step.text);
+        if !file.body().contains(&section) {
+            file.set_body(&artifact::append_section(file.body(), &section));
         }
     }
 }

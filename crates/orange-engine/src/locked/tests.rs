@@ -1,10 +1,9 @@
 //! Writers that come one after the other in the middle of a command's own write (`#[cfg(test)]`).
 
 use super::*;
+use crate::Settings;
 use crate::engine::{Change, Edit};
 use crate::store::faults::hook;
-use crate::{Caller, Settings};
-use orange_core::Timestamp;
 use orange_core::task::Field;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,12 +20,7 @@ impl Home {
     /// One task of an older program, adopted.
     fn new() -> Home {
         let folder = tempfile::tempdir().unwrap();
-        let mut engine = Engine::new(Settings {
-            home: folder.path().to_owned(),
-            caller: Caller::Human,
-            user: None,
-            clock: Timestamp::now,
-        });
+        let mut engine = Engine::new(Settings::at(folder.path().to_owned()));
         engine.store.ensure_home().unwrap();
         let place = engine.store.place("shop/one");
         fs::create_dir_all(&place.path).unwrap();

@@ -53,6 +53,11 @@ pub struct TaskLock {
 }
 
 impl TaskLock {
+    /// Gives the lock back before the value goes.
+    pub fn release(&self) {
+        let _ = self.file.unlock();
+    }
+
     /// Locks the task, waiting up to `patience` for another holder to finish.
     pub fn acquire(folder: &Path, patience: Duration) -> Result<Self, LockError> {
         let file = open(folder)?;

@@ -1,29 +1,7 @@
-//! What there is to say of a task besides its fields: what to look at, and whom its Context names.
+//! Whom a task's Context names.
 
-use orange_core::history::{History, HookOutcome};
 use orange_core::id::{Key, Reference};
 use orange_core::task::Task;
-
-/// What a person should look at, from the journal.
-pub fn attention(history: &History) -> Option<String> {
-    let failed = history.last_transition().and_then(|transition| {
-        transition
-            .hooks
-            .into_iter()
-            .find_map(|hook| match hook.outcome {
-                HookOutcome::Failed(reason) => Some(format!("{} failed: {reason}", hook.name)),
-                HookOutcome::Open | HookOutcome::Completed | HookOutcome::Skipped(_) => None,
-            })
-    });
-    failed.or_else(|| {
-        let first = history.bad_lines.first()?;
-        Some(format!(
-            "history.jsonl: {}, the first is line {}",
-            orange_core::naming::counted(history.bad_lines.len(), "unreadable line"),
-            first.line
-        ))
-    })
-}
 
 /// Keys that the Context names, for `referenced_by`.
 pub(super) fn mentions(task: &Task, body: &str) -> Vec<(String, Key)> {

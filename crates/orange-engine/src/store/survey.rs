@@ -54,7 +54,7 @@ impl Snapshot {
     pub(crate) fn entry_of(&self, place: &Place, task: Task) -> Entry {
         Entry {
             folder: place.folder(),
-            attention: super::attention(&self.history),
+            attention: orange_core::attention::attention(&self.history),
             mentions: mentions(&task, self.body()),
             damaged: None,
             task,

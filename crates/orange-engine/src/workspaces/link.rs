@@ -26,6 +26,14 @@ pub(super) fn name_for(slot: &Path) -> Result<&'static str> {
     }
 }
 
+/// Which name it would get in a worktree of a commit.
+pub(crate) fn name_at(repository: &Path, commit: &str) -> Result<&'static str> {
+    match worktree::has_path(repository, commit, LINK)? {
+        true => Ok(OTHER_LINK),
+        false => Ok(LINK),
+    }
+}
+
 /// What the link is called, or was before something replaced it, in a slot of which nobody knows it any more.
 pub(super) fn name_in(slot: &Path) -> Result<Option<&'static str>> {
     let is_link =

@@ -126,6 +126,16 @@ impl Engine {
         worktree::remove(&project.path, folder)
     }
 
+    /// Takes away what a killed git left, which would keep every later one from its work.
+    pub(crate) fn unlock_slot(&self, folder: &Path) -> Result<()> {
+        // Not even a git that this command came from: it goes on with its work afterwards.
+        let own = [std::process::id()];
+        match worktree::is_locked(folder)? && occupants::others_in_folder(folder, &own).is_empty() {
+            true => unlock(folder),
+            false => Ok(()),
+        }
+    }
+
     /// Saves what is in a slot and parks it. Gives where it was saved, if there was anything.
     pub(crate) fn tidy(
         &mut self,
@@ -135,8 +145,8 @@ impl Engine {
         reason: &str,
     ) -> Result<Option<String>> {
         worktree::inside(&self.store.workspaces(), folder)?;
-        if self.occupant(folder).is_none() && worktree::unlock_index(folder)? {
-            tracing::warn!(slot = %folder.display(), "removed the index.lock of a git that was killed");
+        if self.occupant(folder).is_none() {
+            unlock(folder)?;
         }
         let saved = self.save_and_detach(task_id, folder, reason)?;
         worktree::quit_unfinished(folder)?;
@@ -223,4 +233,11 @@ impl Engine {
             None => self.store.workspaces().join(".rescued").join(task_id),
         }
     }
+}
+
+fn unlock(folder: &Path) -> Result<()> {
+    if worktree::unlock(folder)? {
+        tracing::warn!(slot = %folder.display(), "removed the locks of a git that was killed");
+    }
+    Ok(())
 }

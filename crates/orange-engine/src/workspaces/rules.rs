@@ -2,10 +2,10 @@
 //! a checkout: an agent can edit the files around it, but not what was committed before it came.
 
 use crate::error::{Code, Error, Result, plain};
+use crate::git::committed::{Committed, Unreadable, text_of};
 use crate::git::{self, Git};
 use orange_core::config::{DEFAULT_TIMEOUT, WorkspaceConfig};
 use sha2::{Digest, Sha256};
-use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
@@ -125,54 +125,27 @@ impl Rules {
 struct Tree<'a> {
     repository: &'a Path,
     commit: &'a str,
-    /// Mode, object, size and path of each that is there.
-    entries: Vec<(String, String, u64, String)>,
+    files: Committed<'a>,
 }
 
 impl<'a> Tree<'a> {
     fn at(repository: &'a Path, commit: &'a str) -> Result<Tree<'a>> {
-        let said = as_committed(repository)
-            .args([
-                "ls-tree",
-                "-l",
-                "-z",
-                "--full-tree",
-                "--end-of-options",
-                commit,
-            ])
-            .args([CONFIG, INCLUDE])
-            .run()?;
-        if !said.success {
-            return Err(said.error(&format!("git ls-tree {}", git::short(commit))));
-        }
         Ok(Tree {
             repository,
             commit,
-            entries: said.parts().filter_map(tree_entry).collect(),
+            files: Committed::at(repository, commit, &[CONFIG, INCLUDE])?,
         })
     }
 
     /// The text of a file, if the commit has it.
     fn file(&self, path: &str) -> Result<Option<String>> {
-        let Some((mode, object, size, _)) = self.entries.iter().find(|entry| entry.3 == path)
-        else {
-            return Ok(None);
-        };
-        if !mode.starts_with("100") {
-            return Err(self.broken(path, ": it is not a plain file"));
-        }
-        if *size > MAX_BYTES {
-            return Err(self.broken(path, ": it is larger than 1 MB"));
-        }
-        let said = as_committed(self.repository)
-            .args(["cat-file", "blob", object])
-            .run()?;
-        if !said.success {
-            return Err(said.error("git cat-file"));
-        }
-        match text_of(said.stdout) {
-            Ok(text) => Ok(Some(text)),
-            Err(line) => Err(self.broken(path, &format!(", line {line}: it is not UTF-8"))),
+        match self.files.file(path, MAX_BYTES)? {
+            None => Ok(None),
+            Some(Ok(text)) => Ok(Some(text)),
+            Some(Err(Unreadable { line, reason })) => {
+                let line = line.map_or(String::new(), |line| format!(", line {line}"));
+                Err(self.broken(path, &format!("{line}: {reason}")))
+            }
         }
     }
 
@@ -183,36 +156,6 @@ impl<'a> Tree<'a> {
             self.repository.display()
         ))
     }
-}
-
-/// Nobody's `git replace` stands in for what was committed.
-fn as_committed(repository: &Path) -> Git {
-    Git::at(repository)
-        .quiet()
-        .env("GIT_NO_REPLACE_OBJECTS", "1")
-}
-
-/// `100644 blob <object> <size>\t<path>`.
-fn tree_entry(line: &OsStr) -> Option<(String, String, u64, String)> {
-    let (facts, path) = line.to_str()?.split_once('\t')?;
-    let mut facts = facts.split_ascii_whitespace();
-    let (mode, _kind, object, size) = (facts.next()?, facts.next()?, facts.next()?, facts.next()?);
-    // A folder has no size.
-    let size = size.parse().unwrap_or(0);
-    Some((mode.to_owned(), object.to_owned(), size, path.to_owned()))
-}
-
-/// The text, or the line that is not UTF-8.
-fn text_of(bytes: Vec<u8>) -> std::result::Result<String, usize> {
-    String::from_utf8(bytes).map_err(|error| {
-        let good = error.utf8_error().valid_up_to();
-        1 + error
-            .as_bytes()
-            .iter()
-            .take(good)
-            .filter(|byte| **byte == b'\n')
-            .count()
-    })
 }
 
 /// An include file in the user's checkout that git does not track: the user's own, for this repository.

@@ -24,15 +24,20 @@ impl Engine {
 
     /// The rules of the commit that the task starts from. An existing branch is not asked: it may be an agent's.
     fn rules_for(&mut self, project: &Project, task: &Task) -> Result<Rules> {
+        let commit = self.rules_commit(project, task)?;
+        self.repository_rules(project, &commit)
+    }
+
+    /// The commit that speaks for the repository about a task: where it starts from, never its own branch.
+    pub(crate) fn rules_commit(&self, project: &Project, task: &Task) -> Result<String> {
         let base = match &task.base {
             Some(base) => git::commit_of(&project.path, base)?,
             None => None,
         };
-        let commit = match base {
-            Some(commit) => commit,
-            None => self.parking_place(project)?,
-        };
-        self.repository_rules(project, &commit)
+        match base {
+            Some(commit) => Ok(commit),
+            None => self.parking_place(project),
+        }
     }
 
     /// Copies files and runs the setup commands. A slot that was another task's gets fresh copies.

@@ -10,8 +10,9 @@ use crate::git::status::{self, Status};
 use crate::git::worktree;
 use crate::occupants::{self, Occupant};
 use crate::projects::Project;
+use crate::runs::{self, RunSpec};
 use crate::{git, rescue};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One slot, looked at.
 #[derive(Debug, Clone)]
@@ -95,7 +96,7 @@ impl Engine {
                 false => None,
             },
             occupants: match there {
-                true => occupants::others_in_folder(&folder, &occupants::own_line()),
+                true => self.strangers(&folder, &slot),
                 false => Vec::new(),
             },
             disk: (there && with_disk).then(|| disk::used(&folder)),
@@ -105,6 +106,22 @@ impl Engine {
             folder,
             slot,
         })
+    }
+
+    /// Who lives in a slot and is not at work there: the agents of the task that has it are.
+    fn strangers(&self, folder: &Path, slot: &Slot) -> Vec<Occupant> {
+        let mut ours = occupants::own_line();
+        let of_task = |spec: &RunSpec| Some(&spec.task) == slot.task_id.as_ref();
+        for run in runs::all(self.store.home()) {
+            if run.spec().as_ref().is_some_and(of_task)
+                && let Some(started) = run.started().filter(|_| run.is_alive())
+            {
+                let family = runs::descendants(started.process.pid);
+                ours.extend(family.into_iter().map(|process| process.pid));
+                ours.push(started.process.pid);
+            }
+        }
+        occupants::others_in_folder(folder, &ours)
     }
 
     /// Makes slots before anybody needs them. Gives the new ones.

@@ -7,7 +7,10 @@ pub(crate) mod list;
 pub(crate) mod place;
 pub(crate) mod rescue;
 pub(crate) mod show;
+pub(crate) mod start;
+pub(crate) mod talk;
 pub(crate) mod update;
+pub(crate) mod wait;
 pub(crate) mod why;
 
 use crate::error::Result;
@@ -26,6 +29,20 @@ pub(crate) enum TaskCommand {
     List(list::ListArgs),
     /// Show a task with its fields, links, hooks and text
     Show(show::ShowArgs),
+    /// Start a task that is pending
+    Spawn(start::SpawnArgs),
+    /// Go to a task's tmux session
+    Attach(talk::AttachArgs),
+    /// Show what an agent's window shows
+    Peek(talk::PeekArgs),
+    /// Tell an agent something
+    Send(talk::SendArgs),
+    /// Start an agent again that is gone
+    Respawn(start::RespawnArgs),
+    /// Send a reviewed task back to its worker (reviewing → working)
+    RequestChanges(talk::RequestChangesArgs),
+    /// Wait until a task needs you, is reviewed or is done
+    Wait(wait::WaitArgs),
     /// Change a task's fields or status
     Update(update::UpdateArgs),
     /// Hand the work over for review (working → agent-review)
@@ -67,6 +84,13 @@ pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Create(args) => create::run(session, args),
         TaskCommand::List(args) => list::run(session, &args),
         TaskCommand::Show(args) => show::run(session, &args),
+        TaskCommand::Spawn(args) => start::spawn(session, &args),
+        TaskCommand::Attach(args) => talk::attach(session, &args),
+        TaskCommand::Peek(args) => talk::peek(session, &args),
+        TaskCommand::Send(args) => talk::send(session, &args),
+        TaskCommand::Respawn(args) => start::respawn(session, &args),
+        TaskCommand::RequestChanges(args) => talk::request_changes(session, &args),
+        TaskCommand::Wait(args) => wait::run(session, &args),
         TaskCommand::Update(args) => update::run(session, args),
         TaskCommand::Complete(args) => update::complete(session, &args),
         TaskCommand::Stuck(args) => update::stuck(session, &args),

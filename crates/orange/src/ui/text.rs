@@ -118,6 +118,13 @@ pub(super) fn clean_width(text: &str) -> usize {
     total
 }
 
+/// `text` made safe for one line and cut to `width` columns.
+pub(crate) fn fitted(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    fit_into(&mut out, &clean(text), width);
+    out
+}
+
 /// Appends the clean `text`, cut to `width` columns; returns the columns used.
 pub(super) fn fit_into(out: &mut String, text: &str, width: usize) -> usize {
     let (end, used, whole) = cut(text, width);

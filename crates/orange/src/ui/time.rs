@@ -17,6 +17,12 @@ pub(crate) fn relative(now: Timestamp, then: Timestamp) -> String {
     phrase(now, then, "")
 }
 
+/// The time of day here: `14:05:09`.
+pub(crate) fn clock(time: Timestamp) -> String {
+    let here = time.to_zoned(jiff::tz::TimeZone::system());
+    here.strftime("%H:%M:%S").to_string()
+}
+
 /// Like [`relative`] within a sentence: `now`, `4m ago`, `in 3m`.
 pub(crate) fn ago(now: Timestamp, then: Timestamp) -> String {
     phrase(now, then, " ago")

@@ -100,8 +100,8 @@ fn a_fence_around_text_is_longer_than_those_in_it() {
     let text = "a\n````\n## Plan\n```";
     let section = format!("## Context\n\n{}", fenced(text));
     assert!(section.contains("\n`````\na\n"));
-    assert!(is_self_contained(&section));
-    assert!(!is_self_contained("## Context\n\n```\nx\n"));
-    assert!(!is_self_contained("## Context\n\n# x\n"));
-    assert!(!is_self_contained("## Context\n\n## x\n"));
+    assert!(is_self_contained("Context", &section));
+    assert!(!is_self_contained("Context", "## Context\n\n```\nx\n"));
+    assert!(!is_self_contained("Context", "## Context\n\n# x\n"));
+    assert!(!is_self_contained("Context", "## Context\n\n## x\n"));
 }

@@ -7,9 +7,10 @@ use crate::output;
 use crate::session::Session;
 use crate::ui::{Palette, clean};
 use clap::Args;
+use orange_core::history::Event;
 use orange_core::naming::{counted, is_sentence};
 use orange_core::task::{Category, Priority, Queue, Status, Task, Weight, WorkflowName};
-use orange_engine::engine::{AddProject, Created, NewTask, Start};
+use orange_engine::engine::{AddProject, Created, NewTask, Start, StartOutcome};
 use orange_engine::error::plain;
 use orange_engine::{Code, git};
 use serde_json::json;
@@ -87,6 +88,9 @@ pub(crate) struct CreateArgs {
     /// How hard the reviewer should think
     #[arg(long, value_name = "LEVEL")]
     review_effort: Option<String>,
+    /// Leave it pending; `orange task spawn` or `orange run --ready` starts it
+    #[arg(long)]
+    no_spawn: bool,
     /// Whether it needs UI tests; detected from the words unless given
     #[arg(long, value_name = "BOOL")]
     ui_testing: Option<bool>,
@@ -132,18 +136,68 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         parent: args.parent,
         ui_testing: args.ui_testing,
     })?;
-    let start = started(&created.start, "(not made yet)");
+    let beginning = match args.no_spawn {
+        true => Ok(None),
+        false => begin(session, &created),
+    };
+    let (created, waits) = with_start(created, beginning.as_ref().ok().and_then(Option::as_ref));
+    let spawned = session.engine.take_spawned();
+    let verb = match created.acquired {
+        Some(_) => "starts",
+        None => "(not made yet)",
+    };
+    let start = started(&created.start, verb);
     session.finish(
         || {
             json!({
                 "task": as_json(&created.task),
                 "message": format!("created {}, {start}", created.task.label()),
                 "path": created.place.task_file(),
+                "queued": waits,
+                "agents": super::start::as_values(&spawned),
             })
         },
-        || described_task(&created, &start),
+        || described_task(&created, &start, waits.as_deref(), &spawned),
     );
+    beginning.map_err(|error| not_started(&created.task, error))?;
     super::update::failure(&created.task, &created.failed)
+}
+
+/// A new task starts at once, unless it is for later or the user said otherwise.
+fn begin(session: &mut Session, created: &Created) -> Result<Option<StartOutcome>> {
+    let task = &created.task;
+    let at_once = session.engine.config()?.agents.spawn_on_create;
+    if !at_once || task.status != Status::Pending || task.queue == Queue::Backlog {
+        return Ok(None);
+    }
+    Ok(Some(session.engine.start(created.place.clone(), false)?))
+}
+
+/// The task as it is after its start; the second value is what it waits for.
+fn with_start(mut created: Created, outcome: Option<&StartOutcome>) -> (Created, Option<String>) {
+    match outcome {
+        Some(StartOutcome::Started(changed)) => {
+            created.task = changed.task.clone();
+            created.acquired.clone_from(&changed.acquired);
+            created.failed.clone_from(&changed.failed);
+            (created, None)
+        }
+        Some(StartOutcome::Queued(task, why)) => {
+            created.task = (**task).clone();
+            (created, Some(why.clone()))
+        }
+        None => (created, None),
+    }
+}
+
+/// The task is there; only its agent is not.
+fn not_started(task: &Task, error: CommandError) -> CommandError {
+    let CommandError(mut error) = error;
+    let label = task.label();
+    error.message = format!("{label} was created but not started: {}", error.message);
+    let hint = error.hint.unwrap_or_else(|| "see to that".to_owned());
+    error.hint = Some(format!("{hint}; then `orange task spawn {label}`"));
+    CommandError(error)
 }
 
 /// A sentence alone is a summary; a word alone is a branch.
@@ -236,7 +290,12 @@ pub(crate) fn started(start: &Start, verb: &str) -> String {
     text
 }
 
-fn described_task(created: &Created, start: &str) -> String {
+fn described_task(
+    created: &Created,
+    start: &str,
+    waits: Option<&str>,
+    spawned: &[Event],
+) -> String {
     let palette = Palette::stdout();
     let task = &created.task;
     let summary = match task.summary.as_str() {
@@ -253,19 +312,15 @@ fn described_task(created: &Created, start: &str) -> String {
         let _ = writeln!(text, "  {line}");
     }
     let _ = writeln!(text, "  file     {}", created.place.task_file().display());
-    if !task.blocked_by.is_empty() {
+    if let Some(why) = waits {
+        let _ = writeln!(text, "  queued   {}", clean(why));
+    }
+    if !spawned.is_empty() {
+        text.push_str(&super::start::lines(task, spawned));
+    } else if !task.blocked_by.is_empty() || waits.is_some() {
         let _ = writeln!(text, "next: orange task why {}", task.label());
     } else if task.status == Status::Pending {
-        let to = if task.summary.is_empty() {
-            Status::Clarification
-        } else {
-            Status::Planning
-        };
-        let _ = writeln!(
-            text,
-            "next: orange task update {} --status {to}",
-            task.label()
-        );
+        let _ = writeln!(text, "next: orange task spawn {}", task.label());
     } else {
         let _ = writeln!(text, "next: orange task why {}", task.label());
     }

@@ -8,6 +8,8 @@ use clap::Args;
 use orange_core::Timestamp;
 use orange_core::task::{Category, Priority, Queue, Status};
 use orange_engine::index::list::{Filter, Listed};
+use orange_engine::sessions::{LiveAgent, LiveAgents, SessionState};
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// List tasks
@@ -21,7 +23,8 @@ Examples:
   orange ls --search login --json
 
 Signs: · pending  ✎ planning  ? clarification  ▶ working  ◎ agent-review
-       ★ reviewing  ! stuck  ⇉ delegated  ✓ done  – cancelled  ✗ damaged")]
+       ★ reviewing  ! stuck  ⇉ delegated  ✓ done  – cancelled  ✗ damaged
+Agents (second column): ● alive  ✗ one should be and is not  ○ none expected")]
 pub(crate) struct ListArgs {
     /// Tasks of this project; may be given more than once
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -83,11 +86,12 @@ pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
         projects,
     };
     let json = session.json;
+    let live = session.engine.live_agents();
     let text = session.engine.list_as(&filter, |rows| {
         let text = match json {
             // The rows are JSON already; building values of thousands of them would only cost time.
-            true => as_json(&rows),
-            false => as_text(&rows, &filter),
+            true => as_json(&rows, &live),
+            false => as_text(&rows, &filter, &live),
         };
         // The process ends soon: giving back thousands of small pieces of memory one by one only takes time.
         std::mem::forget(rows);
@@ -97,16 +101,18 @@ pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
     Ok(())
 }
 
-fn as_json(rows: &[Listed]) -> String {
+fn as_json(rows: &[Listed], live: &LiveAgents) -> String {
     let mut text = String::from("{\"tasks\":[");
     for (position, row) in rows.iter().enumerate() {
         if position > 0 {
             text.push(',');
         }
-        let extra = serde_json::json!({
+        let extra = json!({
             "damaged": row.damaged,
             "attention": row.attention,
             "waits_for": row.waits_for,
+            "session": session_state(row, live).word(),
+            "agents": agents_json(live.of(&row.folder)),
         })
         .to_string();
         // Both are objects: join them at their braces.
@@ -118,7 +124,25 @@ fn as_json(rows: &[Listed]) -> String {
     text
 }
 
+fn session_state(row: &Listed, live: &LiveAgents) -> SessionState {
+    live.session(&row.folder, row.status.parse().ok(), row.has_session)
+}
+
+fn agents_json(agents: &[LiveAgent]) -> Vec<Value> {
+    let as_json = |agent: &LiveAgent| {
+        let (state, since) = agent.state.unzip();
+        json!({
+            "role": agent.role,
+            "harness": agent.harness,
+            "state": state,
+            "since": since.map(|time| time.to_string()),
+        })
+    };
+    agents.iter().map(as_json).collect()
+}
+
 const COLUMNS: &[Column] = &[
+    Column::new(""),
     Column::new(""),
     Column::new("KEY"),
     Column::new("PROJECT").max(16).min(6).priority(40),
@@ -129,7 +153,7 @@ const COLUMNS: &[Column] = &[
     Column::new("AGE"),
 ];
 
-fn as_text(rows: &[Listed], filter: &Filter) -> String {
+fn as_text(rows: &[Listed], filter: &Filter, live: &LiveAgents) -> String {
     if rows.is_empty() {
         return nothing(filter);
     }
@@ -140,9 +164,11 @@ fn as_text(rows: &[Listed], filter: &Filter) -> String {
     let urgent = rows
         .iter()
         .any(|row| row.priority != Priority::Normal as i64);
+    let in_tmux = rows.iter().any(|row| row.has_session);
     let shown = |position: usize| match position {
-        2 => several,
-        4 => urgent,
+        1 => in_tmux,
+        3 => several,
+        5 => urgent,
         _ => true,
     };
     let columns: Vec<Column> = COLUMNS
@@ -154,7 +180,7 @@ fn as_text(rows: &[Listed], filter: &Filter) -> String {
     let mut table = Table::new(&columns);
     table.reserve(rows.len());
     for row in rows {
-        let cells = cells(row, now);
+        let cells = cells(row, now, session_state(row, live));
         table.row(
             cells
                 .into_iter()
@@ -168,7 +194,7 @@ fn as_text(rows: &[Listed], filter: &Filter) -> String {
     text
 }
 
-fn cells(row: &Listed, now: Timestamp) -> [Cell<'_>; 8] {
+fn cells(row: &Listed, now: Timestamp, session: SessionState) -> [Cell<'_>; 9] {
     let status: Option<Status> = row.status.parse().ok();
     let (sign, colour) = match (&row.damaged, status) {
         (Some(_), _) | (None, None) => ("✗", Style::Red),
@@ -186,6 +212,7 @@ fn cells(row: &Listed, now: Timestamp) -> [Cell<'_>; 8] {
     let then = Timestamp::from_second(row.updated_second).unwrap_or(now);
     [
         Cell::new(sign, colour),
+        Cell::new(session.icon(), session_style(session)),
         Cell::new(key, Style::Bold),
         Cell::from(row.project.as_str()),
         Cell::new(word, colour),
@@ -194,6 +221,14 @@ fn cells(row: &Listed, now: Timestamp) -> [Cell<'_>; 8] {
         Cell::new(row.branch.as_str(), Style::Dim),
         Cell::new(relative(now, then), Style::Dim),
     ]
+}
+
+fn session_style(session: SessionState) -> Style {
+    match session {
+        SessionState::Alive => Style::Green,
+        SessionState::Gone => Style::Red,
+        SessionState::None => Style::Dim,
+    }
 }
 
 fn priority(order: i64) -> Cell<'static> {

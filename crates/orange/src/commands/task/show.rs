@@ -1,5 +1,6 @@
 //! `orange task show`: everything about one task.
 
+mod agents;
 mod workspace;
 
 use super::deps::{linked_json, linked_text};
@@ -12,7 +13,8 @@ use orange_core::Timestamp;
 use orange_core::history::{Event, EventType, HookOutcome, HookState};
 use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
-use orange_engine::engine::{TaskView, WorkspaceState};
+use orange_engine::engine::{AgentView, TaskView, WorkspaceState};
+use orange_engine::sessions::SessionState;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -36,9 +38,19 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = session.engine.view(place)?;
     let state = session.engine.workspace_state(&view.task, args.disk);
+    let agents = session.engine.agents(&view.history);
+    let alive = agents.iter().any(|agent| agent.alive);
+    let has_session = view.task.tmux_session.is_some();
+    let sign = SessionState::of(alive, Some(view.task.status), has_session);
     session.finish(
-        || to_json(&view, state.as_ref(), args.history),
-        || to_text(&view, state.as_ref(), args.history),
+        || {
+            let mut value = to_json(&view, state.as_ref(), args.history);
+            value["task"]["session"] = json!(sign.word());
+            value["task"]["agents"] = agents::to_json(&agents);
+            value["task"]["messages"] = agents::messages_json(&view.history);
+            value
+        },
+        || to_text(&view, state.as_ref(), &agents, args.history),
     );
     Ok(())
 }
@@ -99,7 +111,12 @@ fn outcome(hook: &HookState) -> (&'static str, Option<&str>) {
     }
 }
 
-fn to_text(view: &TaskView, state: Option<&WorkspaceState>, history: bool) -> String {
+fn to_text(
+    view: &TaskView,
+    state: Option<&WorkspaceState>,
+    agents: &[AgentView],
+    history: bool,
+) -> String {
     let palette = Palette::stdout();
     let task = &view.task;
     let mut text = format!(
@@ -115,6 +132,7 @@ fn to_text(view: &TaskView, state: Option<&WorkspaceState>, history: bool) -> St
     if let Some(state) = state {
         text.push_str(&workspace::to_text(state, task, palette));
     }
+    text.push_str(&agents::to_text(agents, &view.history, &task.label()));
     if let Some(transition) = view.history.last_transition() {
         let _ = writeln!(
             text,

@@ -216,13 +216,13 @@ pub(crate) fn stuck(session: &mut Session, args: &StuckArgs) -> Result<()> {
 pub(crate) fn resolve(session: &mut Session, args: &ResolveArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let changed = session.engine.resolve(place, &args.message)?;
-    let message = format!(
-        "{}: {} → {}",
-        changed.task.label(),
-        changed.from,
-        changed.task.status
-    );
-    finish(session, &changed, &message)
+    finish(session, &changed, &moved(&changed))
+}
+
+/// `TASK-001: reviewing → working`.
+pub(crate) fn moved(changed: &Changed) -> String {
+    let (from, to) = (changed.from, changed.task.status);
+    format!("{}: {from} → {to}", changed.task.label())
 }
 
 fn change_task(session: &mut Session, id: Option<&str>, change: &Change) -> Result<()> {
@@ -250,11 +250,18 @@ pub(crate) fn finish(session: &mut Session, changed: &Changed, message: &str) ->
         if let Some(acquired) = &changed.acquired {
             text.push_str(&workspace_lines(acquired));
         }
+        let spawned = session.engine.take_spawned();
+        if session.is_person() {
+            text.push_str(&super::start::lines(&changed.task, &spawned));
+        }
         session.finish(
             || {
                 let mut value = json!({"task": as_json(&changed.task), "message": message});
                 if let Some(acquired) = &changed.acquired {
                     value["workspace"] = workspace_json(acquired);
+                }
+                if !spawned.is_empty() {
+                    value["agents"] = Value::from(super::start::as_values(&spawned));
                 }
                 value
             },

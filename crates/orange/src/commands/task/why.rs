@@ -5,7 +5,6 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::history::HookOutcome;
-use orange_core::task::Status;
 use orange_engine::engine::TaskView;
 use serde_json::json;
 
@@ -17,20 +16,6 @@ use serde_json::json;
 pub(crate) struct WhyArgs {
     /// The task; the one you are in unless given
     id: Option<String>,
-}
-
-/// What was said when the task got stuck.
-fn stuck_reason(view: &TaskView) -> Option<&str> {
-    let last = view
-        .history
-        .events
-        .iter()
-        .rev()
-        .find(|event| event.to.is_some())?;
-    let stuck = last.to.as_deref() == Some(Status::Stuck.as_str());
-    last.reason
-        .as_deref()
-        .filter(|_| stuck && view.task.status == Status::Stuck)
 }
 
 fn hook_failed(view: &TaskView) -> bool {
@@ -52,10 +37,10 @@ pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
         why.next = Some("orange doctor --repair".to_owned());
         (why.needs_human, why.too_early) = (true, false);
     }
-    if let Some(reason) = stuck_reason(&view) {
-        because = format!("{because}: {reason}");
-    }
-    if let Some(attention) = &view.attention {
+    why.needs_human |= view.attention.is_some();
+    // A crash is what the answer speaks of already.
+    let said = |attention: &&String| !attention.contains(" crashed: ");
+    if let Some(attention) = view.attention.as_ref().filter(said) {
         because = format!("{because}; needs attention: {attention}");
     }
     let label = view.task.label();

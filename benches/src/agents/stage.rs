@@ -1,0 +1,177 @@
+//! A home with a small repository, warm slots and a tmux server that runs already.
+
+use crate::Result;
+use crate::fixture::PROJECT;
+use crate::measure::run;
+use crate::scratch::Scratch;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(super) struct Stage<'s> {
+    scratch: &'s Scratch,
+    pub(super) root: PathBuf,
+    pub(super) home: PathBuf,
+    pub(super) repository: PathBuf,
+}
+
+impl<'s> Stage<'s> {
+    /// `agent` is what the harness of that name runs; it gets the prompt as its first argument.
+    pub(super) fn new(scratch: &'s Scratch, name: &str, slots: usize, agent: &str) -> Result<Self> {
+        let root = scratch.memory.join(name);
+        let stage = Stage {
+            scratch,
+            home: root.join("home"),
+            repository: root.join("repository"),
+            root,
+        };
+        fs::create_dir_all(&stage.home)?;
+        fs::create_dir_all(&stage.repository)?;
+        let agent = serde_json::to_string(agent)?;
+        let socket = stage.socket();
+        fs::write(
+            stage.home.join("config.yaml"),
+            format!(
+                "tmux:\n  server: {}\nagents:\n  harness: tiny\n  review_harness: none\n  limit: 1000\ngit:\n  fetch: never\nharness:\n  tiny: [sh, -c, {agent}, sh, \"{{prompt}}\"]\n",
+                socket.display()
+            ),
+        )?;
+        stage.git(&["init", "--quiet", "--initial-branch=main"])?;
+        for number in 0..20 {
+            fs::write(
+                stage.repository.join(format!("file-{number}.txt")),
+                "text\n",
+            )?;
+        }
+        stage.git(&["add", "."])?;
+        stage.git(&["commit", "--quiet", "--message=start"])?;
+        // Neither side pays for the start of a server.
+        run(&mut stage.tmux(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-s",
+            "keep",
+            "sleep 100000",
+        ]))?;
+        let path = stage.repository.display().to_string();
+        let slots = slots.to_string();
+        stage.orange(&[
+            "project",
+            "add",
+            &path,
+            "--name",
+            PROJECT,
+            "--pool-size",
+            &slots,
+        ])?;
+        stage.orange(&["workspace", "init", &slots])?;
+        Ok(stage)
+    }
+
+    pub(super) fn socket(&self) -> PathBuf {
+        self.root.join("tmux")
+    }
+
+    /// A program with an environment in which nothing of the user's own counts.
+    pub(super) fn program(&self, program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(folder)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.root)
+            .env("SHELL", "/bin/sh")
+            .env("LC_ALL", "C.UTF-8")
+            .env("ORANGE_HOME", &self.home)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_AUTHOR_NAME", "bench")
+            .env("GIT_AUTHOR_EMAIL", "bench@example.invalid")
+            .env("GIT_COMMITTER_NAME", "bench")
+            .env("GIT_COMMITTER_EMAIL", "bench@example.invalid");
+        command
+    }
+
+    pub(super) fn orange_command(&self, words: &[&str]) -> Command {
+        let mut command = self.program(&self.scratch.orange, &self.repository);
+        command.args(words);
+        command
+    }
+
+    pub(super) fn orange(&self, words: &[&str]) -> Result<Duration> {
+        run(&mut self.orange_command(words))
+    }
+
+    pub(super) fn tmux(&self, words: &[&str]) -> Command {
+        let mut command = self.program("tmux", &self.root);
+        command.arg("-S").arg(self.socket()).args(words);
+        command
+    }
+
+    pub(super) fn git(&self, words: &[&str]) -> Result<Duration> {
+        run(self.program("git", &self.repository).args(words))
+    }
+
+    /// What a program finds in its environment inside of a pane of this server.
+    pub(super) fn inside(&self) -> Result<[(&'static str, String); 2]> {
+        let output = self
+            .tmux(&["display-message", "-p", "-t", "keep", "#{pid} #{pane_id}"])
+            .output()?;
+        let said = String::from_utf8(output.stdout)?;
+        let (pid, pane) = said.trim().split_once(' ').ok_or("tmux says nothing")?;
+        let socket = self.socket();
+        Ok([
+            ("TMUX", format!("{},{pid},0", socket.display())),
+            ("TMUX_PANE", pane.to_owned()),
+        ])
+    }
+
+    /// The folder of the task that was created last.
+    pub(super) fn newest(&self, key: &str) -> Result<PathBuf> {
+        let output = self
+            .orange_command(&["task", "show", key, "--json"])
+            .output()?;
+        let shown: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        let id = shown["task"]["id"].as_str().ok_or("no id")?;
+        Ok(self.home.join("tasks").join(PROJECT).join(id))
+    }
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        let _ = run(&mut self.tmux(&["kill-server"]));
+    }
+}
+
+/// Waits for something, looking often.
+pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        if Instant::now() >= deadline {
+            return Err(format!("waited in vain for {what}").into());
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    Ok(())
+}
+
+/// The time from a command's start until a file is there.
+pub(super) fn until_file(command: &mut Command, file: &Path) -> Result<Duration> {
+    let start = Instant::now();
+    let mut child = command
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()?;
+    until(&format!("{}", file.display()), || file.exists())?;
+    let took = start.elapsed();
+    match child.wait()?.success() {
+        true => Ok(took),
+        false => Err(format!("{command:?} failed").into()),
+    }
+}

@@ -1,0 +1,154 @@
+//! What a person should look at: derived from the journal, so that every process sees the same.
+
+use crate::history::{Event, EventType, History, HookOutcome};
+use crate::naming::counted;
+use crate::task::Status;
+
+/// The one thing to look at first, in words; None when nothing asks for a person besides the status.
+pub fn attention(history: &History) -> Option<String> {
+    failed_hook(history)
+        .or_else(|| raised(history))
+        .or_else(|| unreadable(history))
+}
+
+fn failed_hook(history: &History) -> Option<String> {
+    let hooks = history.last_transition()?.hooks;
+    hooks.into_iter().find_map(|hook| match hook.outcome {
+        HookOutcome::Failed(reason) => Some(format!("{} failed: {reason}", hook.name)),
+        HookOutcome::Open | HookOutcome::Completed | HookOutcome::Skipped(_) => None,
+    })
+}
+
+/// The newest remark since the last status change that nothing has answered.
+fn raised(history: &History) -> Option<String> {
+    let since = history
+        .events
+        .iter()
+        .rposition(|event| event.kind == EventType::StatusChanged || event.is_whole())
+        .map_or(0, |at| at + 1);
+    let events = history.events.get(since..)?;
+    let open = |at: usize, event: &Event| {
+        let later = events.get(at + 1..).unwrap_or_default();
+        !answered(event, later)
+    };
+    let mut newest_first = events.iter().enumerate().rev();
+    newest_first.find_map(|(at, event)| remark(event).filter(|_| open(at, event)))
+}
+
+fn remark(event: &Event) -> Option<String> {
+    let reason = event.reason.as_deref().unwrap_or_default();
+    let role = detail(event, "role").unwrap_or("agent");
+    if event.kind == EventType::AgentCrashed {
+        Some(format!("its {role} crashed: {reason}"))
+    } else if event.kind == EventType::MessageFailed {
+        Some(format!("message not delivered: {reason}"))
+    } else if event.kind == EventType::AttentionRaised {
+        Some(reason.to_owned())
+    } else {
+        None
+    }
+}
+
+/// A crash is answered by the next run, a message by its delivery, everything else by either.
+fn answered(event: &Event, later: &[Event]) -> bool {
+    later.iter().any(|next| {
+        if event.kind == EventType::MessageFailed {
+            let same = detail(next, "message") == detail(event, "message");
+            return same && next.kind == EventType::MessageDelivered;
+        }
+        let respawned = next.kind == EventType::AgentSpawned
+            && detail(event, "role").is_none_or(|role| detail(next, "role") == Some(role));
+        let heard = event.kind == EventType::AttentionRaised
+            && matches!(
+                next.kind,
+                EventType::MessageDelivered | EventType::AttentionRaised
+            );
+        respawned || heard
+    })
+}
+
+fn unreadable(history: &History) -> Option<String> {
+    let first = history.bad_lines.first()?;
+    Some(format!(
+        "history.jsonl: {}, the first is line {}",
+        counted(history.bad_lines.len(), "unreadable line"),
+        first.line
+    ))
+}
+
+fn detail<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
+    event.details.get(name)?.as_str()
+}
+
+/// What a person is told when this is journalled; None for what moves on by itself.
+pub fn notification(event: &Event) -> Option<String> {
+    let to = event.to.as_deref().and_then(|word| word.parse().ok());
+    let status = match to {
+        Some(Status::Clarification) => Some("asks a question"),
+        Some(Status::Reviewing) => Some("passed its review and waits for you"),
+        Some(Status::Stuck) => Some("is stuck and needs your help"),
+        _ => None,
+    };
+    if event.kind == EventType::StatusChanged {
+        // Who did it knows it.
+        let by_person = event.by.as_deref() == Some("human");
+        return status.filter(|_| !by_person).map(str::to_owned);
+    }
+    if event.kind == EventType::HookFailed {
+        let hook = event.hook.as_deref().unwrap_or("a hook");
+        let reason = event.reason.as_deref().unwrap_or_default();
+        return Some(format!("{hook} failed: {reason}"));
+    }
+    // A reviewer is started again without anybody's help.
+    if event.kind == EventType::AgentCrashed && detail(event, "role") == Some("reviewer") {
+        return None;
+    }
+    remark(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(lines: &[&str]) -> Option<String> {
+        let text: String = lines
+            .iter()
+            .map(|rest| format!("{{\"timestamp\":\"2026-01-01T00:00:00Z\",{rest}}}\n"))
+            .collect();
+        attention(&History::parse(text.as_bytes()))
+    }
+
+    const CRASH: &str =
+        r#""type":"agent.crashed","role":"worker","run":"a","reason":"exit code 1""#;
+    const FAILED: &str = r#""type":"message.failed","message":"m1","reason":"no answer""#;
+    const STOPPED: &str = r#""type":"attention.raised","reason":"stopped""#;
+
+    #[test]
+    fn a_crash_stands_until_the_role_runs_again_or_the_status_changes() {
+        let crashed = Some("its worker crashed: exit code 1".to_owned());
+        assert_eq!(seen(&[CRASH]), crashed);
+        let reviewer = r#""type":"agent.spawned","role":"reviewer","run":"b""#;
+        assert_eq!(seen(&[CRASH, reviewer]), crashed);
+        let worker = r#""type":"agent.spawned","role":"worker","run":"b""#;
+        assert_eq!(seen(&[CRASH, worker]), None);
+        let moved = r#""type":"status.changed","from":"working","to":"stuck""#;
+        assert_eq!(seen(&[CRASH, moved]), None);
+    }
+
+    #[test]
+    fn a_lost_message_stands_until_it_is_delivered() {
+        let lost = Some("message not delivered: no answer".to_owned());
+        let other = r#""type":"message.delivered","message":"m2""#;
+        assert_eq!(seen(&[FAILED, other]), lost);
+        let same = r#""type":"message.delivered","message":"m1""#;
+        assert_eq!(seen(&[FAILED, same]), None);
+    }
+
+    #[test]
+    fn the_newest_that_stands_is_shown() {
+        assert_eq!(seen(&[CRASH, STOPPED]), Some("stopped".into()));
+        let heard = r#""type":"message.delivered","message":"m2""#;
+        let crashed = Some("its worker crashed: exit code 1".to_owned());
+        assert_eq!(seen(&[CRASH, STOPPED, heard]), crashed);
+    }
+}

@@ -1,0 +1,92 @@
+//! Settings about agents: which harness works and reviews, how many at once, and harnesses of the user's own.
+
+use super::values::{above_zero, flag, scalar, several_words};
+use crate::yaml::Node;
+use std::collections::BTreeMap;
+
+/// Who works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentsConfig {
+    /// The harness of a task that names none.
+    pub harness: String,
+    /// The same for reviews. None: `claude`, or the worker's where that is not installed.
+    pub review_harness: Option<String>,
+    /// Workers that may run at once, over all projects.
+    pub limit: u32,
+    /// Whether a new task is started at once.
+    pub spawn_on_create: bool,
+}
+
+impl Default for AgentsConfig {
+    fn default() -> Self {
+        AgentsConfig {
+            harness: "claude".into(),
+            review_harness: None,
+            limit: 10,
+            spawn_on_create: true,
+        }
+    }
+}
+
+/// A harness of the user's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CustomHarness {
+    /// The argument vector; `{prompt}` and `{prompt_file}` stand for the prompt.
+    pub command: Vec<String>,
+    /// It works once through and ends; it takes no messages.
+    pub one_shot: bool,
+    /// It reports with `orange signal` what it does.
+    pub signals: bool,
+    /// The key that interrupts it.
+    pub interrupt: Option<String>,
+}
+
+/// Harnesses of the user's own, by name.
+pub type CustomHarnesses = BTreeMap<String, CustomHarness>;
+
+impl AgentsConfig {
+    /// False if the setting means nothing.
+    pub(super) fn set(&mut self, path: &str, node: &Node) -> Result<bool, String> {
+        match path {
+            "agents.harness" => self.harness = name(node)?,
+            "agents.review_harness" => self.review_harness = Some(name(node)?),
+            "agents.limit" => self.limit = above_zero(node)?,
+            "agents.spawn_on_create" => self.spawn_on_create = flag(node)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+fn name(node: &Node) -> Result<String, String> {
+    let name = scalar(node).map(str::trim).filter(|name| !name.is_empty());
+    name.map(str::to_owned)
+        .ok_or_else(|| "must be the name of a harness".to_owned())
+}
+
+/// `harness.NAME`: a command, or a mapping with one.
+pub(super) fn custom(node: &Node) -> Result<CustomHarness, String> {
+    let mut harness = CustomHarness::default();
+    let Node::Mapping { entries, .. } = node else {
+        harness.command = several_words(node)?;
+        return Ok(harness);
+    };
+    for entry in entries {
+        let value = &entry.value;
+        let outcome = match entry.key.as_str() {
+            "command" => several_words(value).map(|words| harness.command = words),
+            "one_shot" => flag(value).map(|set| harness.one_shot = set),
+            "signals" => flag(value).map(|set| harness.signals = set),
+            "interrupt" => {
+                harness.interrupt = scalar(value).map(str::to_owned);
+                Ok(())
+            }
+            _ => Err("is not known; allowed: command, one_shot, signals, interrupt".to_owned()),
+        };
+        outcome.map_err(|problem| format!(": `{}` {problem}", entry.key))?;
+    }
+    match harness.command.is_empty() {
+        true => Err("needs a `command`, a list of words".to_owned()),
+        false => Ok(harness),
+    }
+}

@@ -1,0 +1,196 @@
+//! Runs as the journal knows them: which agent processes a task has had, and how each ended.
+
+use crate::Timestamp;
+use crate::history::{Event, EventType, History};
+use crate::workflow::Role;
+
+/// One agent process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    pub id: String,
+    pub role: Role,
+    pub harness: String,
+    pub started: Timestamp,
+    pub end: Option<RunEnd>,
+}
+
+/// How a run ended, as it was journalled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunEnd {
+    pub how: Ending,
+    pub at: Timestamp,
+    /// What there is to say of it.
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, and nothing was missing.
+    Exited,
+    /// By itself, without what its status asks for.
+    Crashed,
+    /// Orange ended it.
+    Stopped,
+}
+
+/// All runs of a task, in the order in which they started.
+pub fn runs(history: &History) -> Vec<Run> {
+    let mut found: Vec<Run> = Vec::new();
+    for event in &history.events {
+        let Some(id) = text(event, "run") else {
+            continue;
+        };
+        if event.kind == EventType::AgentSpawned {
+            if found.iter().all(|run| run.id != id) {
+                found.extend(spawned(event, id));
+            }
+        } else if let Some(how) = ending(&event.kind)
+            && let Some(run) = found
+                .iter_mut()
+                .find(|run| run.id == id && run.end.is_none())
+        {
+            run.end = Some(RunEnd {
+                how,
+                at: event.timestamp,
+                reason: event.reason.clone().unwrap_or_default(),
+            });
+        }
+    }
+    found
+}
+
+/// The runs whose end is not journalled.
+pub fn open_runs(history: &History) -> Vec<Run> {
+    let mut all = runs(history);
+    all.retain(|run| run.end.is_none());
+    all
+}
+
+/// The newest run of a role.
+pub fn last_run(history: &History, role: Role) -> Option<Run> {
+    runs(history).into_iter().rev().find(|run| run.role == role)
+}
+
+/// How many runs a role has had since the task entered its status; since the beginning for a worker, whose
+/// run lasts through all of them.
+pub fn attempts(history: &History, role: Role) -> u32 {
+    let since = match role {
+        Role::Reviewer => history
+            .events
+            .iter()
+            .rposition(|event| event.kind == EventType::StatusChanged)
+            .unwrap_or(0),
+        Role::Worker | Role::Executor => 0,
+    };
+    let count = history
+        .events
+        .iter()
+        .skip(since)
+        .filter(|event| event.kind == EventType::AgentSpawned)
+        .filter(|event| text(event, "role") == Some(role.as_str()))
+        .count();
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// The name of the run that follows all runs of a role so far, where no transition gives it one. Two processes
+/// that begin it, one after the other's death, mean the same run.
+pub fn next_run_id(history: &History, task_id: &str, role: Role) -> String {
+    let count = runs(history).iter().filter(|run| run.role == role).count();
+    format!("{task_id}-{}{}", letter(role), count + 1)
+}
+
+/// What a role is called in the name of a run.
+pub fn letter(role: Role) -> &'static str {
+    match role {
+        Role::Worker => "w",
+        Role::Reviewer => "r",
+        Role::Executor => "e",
+    }
+}
+
+fn spawned(event: &Event, id: &str) -> Option<Run> {
+    Some(Run {
+        id: id.to_owned(),
+        role: text(event, "role")?.parse().ok()?,
+        harness: text(event, "harness").unwrap_or_default().to_owned(),
+        started: event.timestamp,
+        end: None,
+    })
+}
+
+fn ending(kind: &EventType) -> Option<Ending> {
+    if *kind == EventType::AgentExited {
+        Some(Ending::Exited)
+    } else if *kind == EventType::AgentCrashed {
+        Some(Ending::Crashed)
+    } else if *kind == EventType::AgentStopped {
+        Some(Ending::Stopped)
+    } else {
+        None
+    }
+}
+
+fn text<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
+    event.details.get(name)?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(lines: &[&str]) -> History {
+        let text: String = lines
+            .iter()
+            .enumerate()
+            .map(|(second, rest)| {
+                format!("{{\"timestamp\":\"2026-01-01T00:00:{second:02}Z\",{rest}}}\n")
+            })
+            .collect();
+        let history = History::parse(text.as_bytes());
+        assert_eq!(history.bad_lines, []);
+        history
+    }
+
+    #[test]
+    fn a_run_ends_once_and_a_spawn_counts_once() {
+        let history = history(&[
+            r#""type":"agent.spawned","run":"a","role":"worker","harness":"sim""#,
+            r#""type":"agent.spawned","run":"a","role":"worker","harness":"sim""#,
+            r#""type":"agent.crashed","run":"a","reason":"exit code 1""#,
+            r#""type":"agent.exited","run":"a","reason":"later""#,
+            r#""type":"agent.spawned","run":"b","role":"worker","harness":"sim""#,
+        ]);
+        let all = runs(&history);
+        assert_eq!(all.len(), 2);
+        let end = all[0]
+            .end
+            .as_ref()
+            .map(|end| (end.how, end.reason.as_str()));
+        assert_eq!(end, Some((Ending::Crashed, "exit code 1")));
+        let open: Vec<String> = open_runs(&history).into_iter().map(|run| run.id).collect();
+        assert_eq!(open, ["b"]);
+        assert_eq!(
+            last_run(&history, Role::Worker).map(|run| run.id),
+            Some("b".into())
+        );
+        assert_eq!(last_run(&history, Role::Reviewer), None);
+    }
+
+    #[test]
+    fn events_of_the_older_program_are_no_runs() {
+        let history = history(&[r#""type":"agent.spawned","session":"shop/x""#]);
+        assert_eq!(runs(&history), []);
+    }
+
+    #[test]
+    fn a_reviewer_is_counted_anew_after_every_status_change() {
+        let history = history(&[
+            r#""type":"agent.spawned","run":"a","role":"reviewer""#,
+            r#""type":"status.changed","from":"working","to":"agent-review""#,
+            r#""type":"agent.spawned","run":"b","role":"reviewer""#,
+            r#""type":"agent.spawned","run":"c","role":"worker""#,
+        ]);
+        assert_eq!(attempts(&history, Role::Reviewer), 1);
+        assert_eq!(attempts(&history, Role::Worker), 1);
+    }
+}

@@ -1,0 +1,302 @@
+//! The process inside a tmux window: starts an agent on its terminal, stays beside it, hands it messages, ends
+//! all it started, and records how it ended. It knows nothing of workflows: what follows from an end or from a
+//! turn is the business of an errand, which a newer Orange may carry out.
+
+mod alarms;
+mod courier;
+
+use crate::errand;
+use crate::error::{Code, Error, Result, plain};
+use crate::runs::{self, Ended, ProcessId, RunFolder, RunSpec, Started};
+use crate::tmux::Tmux;
+use alarms::{Alarms, Child, End};
+use courier::Courier;
+use orange_core::Timestamp;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// What the process in the window is told.
+#[derive(Debug, Clone)]
+pub struct AgentRun {
+    pub home: PathBuf,
+    pub run: String,
+    /// This program.
+    pub orange: PathBuf,
+    /// What the user gets when the agent is gone.
+    pub shell: OsString,
+}
+
+/// An argument of a process cannot be longer than this; a longer prompt is named by its file.
+const LONGEST_ARGUMENT: usize = 100 * 1024;
+
+/// How long another process may look at the lock while we want it.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What was typed for the agent has arrived when nothing more comes for so long; and how long that may take.
+const QUIET: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+const TYPING: Duration = Duration::from_secs(5);
+
+/// Between two looks while something is under way, and while nothing is.
+const SHORT: Duration = Duration::from_millis(20);
+const LONG: Duration = Duration::from_millis(500);
+
+/// Gives back a terminal as a shell expects it: main screen, cursor, no paste brackets, no mouse, no colour.
+const CLEAN: &str =
+    "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[0m\r\n";
+
+/// Runs the agent to its end. Gives the shell to go on with, if there is still somebody to use it.
+pub fn run(this: &AgentRun) -> Result<Option<Command>> {
+    let folder = RunFolder::new(&this.home, &this.run);
+    let spec = folder
+        .spec()
+        .ok_or_else(|| Error::new(Code::NotFound, format!("there is no run {}", this.run)))?;
+    let Some(lock) = lock(&folder)? else {
+        return Err(Error::new(
+            Code::Busy,
+            format!("run {} has its agent already", this.run),
+        ));
+    };
+    if folder.started().is_some() {
+        return Err(Error::new(
+            Code::Conflict,
+            format!("run {} was started before; an agent runs once", this.run),
+        ));
+    }
+    let terminal = rustix::termios::tcgetattr(std::io::stdin()).ok();
+    let mut alarms = Alarms::install()?;
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    let process = ProcessId::of(std::process::id()).ok_or_else(|| {
+        Error::new(
+            Code::Failed,
+            "this system does not tell about its processes (/proc)",
+        )
+    })?;
+    folder.note_started(&Started {
+        process,
+        at: Timestamp::now(),
+    })?;
+    let ended = if folder.is_to_stop() {
+        stopped_early()
+    } else {
+        live(this, &folder, &spec, &mut alarms)
+    };
+    give_back_terminal(terminal.as_ref());
+    runs::end_tree(std::process::id(), || alarms.reap_others());
+    let is_quiet = discard_typed(terminal.as_ref());
+    if let Err(error) = folder.note_ended(&ended) {
+        // A full disk, say. That it is gone shows without it, and the person gets a shell all the same.
+        tracing::error!(%error, run = this.run, "how the agent ended is not noted");
+    }
+    say(&format!("the {} has ended: {}\r\n", spec.role, ended.how));
+    drop(lock);
+    if !ended.stopped
+        && let Ok(pid) = errand::start(&this.orange, &this.home, &["tend", &this.run])
+    {
+        alarms.wait_for(pid);
+    }
+    if ended.stopped || alarms.terminal_is_gone() || !is_quiet {
+        return Ok(None);
+    }
+    // What the person starts from now on is not ours to look after.
+    let _ = rustix::process::set_child_subreaper(None);
+    Ok(Some(shell(this, &spec)))
+}
+
+fn lock(folder: &RunFolder) -> Result<Option<File>> {
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    loop {
+        let lock = folder
+            .lock()
+            .map_err(|error| Error::io("lock", folder.path(), &error))?;
+        // Somebody who only looks whether we live holds it for an instant.
+        if lock.is_some() || folder.started().is_some() || Instant::now() >= deadline {
+            return Ok(lock);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// From the start of the agent to its end.
+fn live(this: &AgentRun, folder: &RunFolder, spec: &RunSpec, alarms: &mut Alarms) -> Ended {
+    let child = match start(this, folder, spec) {
+        Ok(child) => child,
+        Err(error) => {
+            return ended(format!("not started: {}", plain(&error)), Some(127), false);
+        }
+    };
+    alarms.watch(&child);
+    let mut courier = Courier::new(folder.clone(), spec.clone());
+    let mut wait = SHORT;
+    loop {
+        alarms.wait(wait);
+        if let Some(end) = alarms.reap(&child) {
+            return ended(words(end), code(end), folder.is_to_stop());
+        }
+        if folder.is_to_stop() {
+            end_agent(alarms, &child);
+            return ended("stopped by orange".into(), None, true);
+        }
+        if alarms.terminal_is_gone() {
+            end_agent(alarms, &child);
+            return ended("its window was closed".into(), None, false);
+        }
+        let pane = || folder.pane().map(|pane| (Tmux::at(&pane.socket), pane));
+        if courier.step(Instant::now(), pane) {
+            // Reaped with everything else that ends here.
+            let _ = errand::start(&this.orange, &this.home, &["tend", &this.run]);
+        }
+        wait = if courier.is_busy() { SHORT } else { LONG };
+    }
+}
+
+fn end_agent(alarms: &mut Alarms, child: &Child) {
+    runs::end_tree(std::process::id(), || {
+        alarms.reap(child);
+    });
+}
+
+fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result<Child> {
+    let prompt = std::fs::read_to_string(folder.prompt_file())?.replace('\0', "");
+    let file = folder.prompt_file().display().to_string();
+    let as_argument = match prompt.len() > LONGEST_ARGUMENT {
+        true => {
+            format!("Your instructions are in the file {file}. Read all of it, then follow it.")
+        }
+        false => prompt,
+    };
+    let mut words = spec.command.iter();
+    let program = words.next().map(String::as_str).unwrap_or_default();
+    let mut command = Command::new(program);
+    // In this order: what a person wrote into the prompt is not looked at again.
+    command.args(words.map(|word| {
+        match word.as_str() {
+            "{prompt}" => as_argument.clone(),
+            word => word
+                .replace("{prompt_file}", &file)
+                .replace("{prompt}", &as_argument),
+        }
+    }));
+    command
+        .current_dir(&spec.worktree)
+        .env("ORANGE_TASK_ID", &spec.task)
+        .env("ORANGE_ROLE", spec.role.as_str())
+        .env("ORANGE_RUN_ID", &spec.run)
+        .env("ORANGE_HOME", &this.home)
+        .env("PATH", search_path(this, spec));
+    Child::start(&mut command)
+}
+
+/// Orange first, so that an agent finds the one it belongs to.
+fn search_path(this: &AgentRun, spec: &RunSpec) -> OsString {
+    let inherited = std::env::var_os("PATH");
+    let rest = spec.search_path.clone().map(OsString::from).or(inherited);
+    let mut folders: Vec<PathBuf> = this
+        .orange
+        .parent()
+        .map(PathBuf::from)
+        .into_iter()
+        .collect();
+    let own = folders.clone();
+    folders.extend(
+        std::env::split_paths(&rest.unwrap_or_default()).filter(|folder| !own.contains(folder)),
+    );
+    std::env::join_paths(folders).unwrap_or_default()
+}
+
+fn ended(how: String, code: Option<i32>, stopped: bool) -> Ended {
+    Ended {
+        at: Timestamp::now(),
+        how,
+        code,
+        stopped,
+    }
+}
+
+fn stopped_early() -> Ended {
+    ended("stopped by orange before it began".into(), None, true)
+}
+
+fn words(end: End) -> String {
+    match end {
+        End::Code(code) => format!("exit code {code}"),
+        End::Signal(signal) => format!("ended by signal {signal}"),
+    }
+}
+
+fn code(end: End) -> Option<i32> {
+    match end {
+        End::Code(code) => Some(code),
+        End::Signal(_) => None,
+    }
+}
+
+/// The shell that the user gets: it is no agent's any more.
+fn shell(this: &AgentRun, spec: &RunSpec) -> Command {
+    let mut command = Command::new(&this.shell);
+    if spec.worktree.is_dir() {
+        command.current_dir(&spec.worktree);
+    } else {
+        command.current_dir(&this.home);
+    }
+    for name in ["ORANGE_TASK_ID", "ORANGE_ROLE", "ORANGE_RUN_ID"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// An agent that died may have left the terminal in any state, and in the hands of a group that is gone.
+fn give_back_terminal(settings: Option<&rustix::termios::Termios>) {
+    alarms::take_terminal();
+    if let Some(settings) = settings {
+        let now = rustix::termios::OptionalActions::Now;
+        let _ = rustix::termios::tcsetattr(std::io::stdin(), now, settings);
+    }
+    say(CLEAN);
+}
+
+/// Throws away what the agent did not live to read: a shell would carry it out. False if it does not end.
+fn discard_typed(settings: Option<&rustix::termios::Termios>) -> bool {
+    use rustix::termios::{OptionalActions, QueueSelector, tcflush, tcsetattr};
+    let Some(settings) = settings else {
+        return true;
+    };
+    let input = std::io::stdin();
+    // Line by line the terminal would take no more than a few kilobytes, and tmux keep the rest for the shell.
+    let mut raw = settings.clone();
+    raw.make_raw();
+    let _ = tcsetattr(&input, OptionalActions::Flush, &raw);
+    let deadline = Instant::now() + TYPING;
+    let is_quiet = loop {
+        let _ = tcflush(&input, QueueSelector::IFlush);
+        let mut sources = [PollFd::new(&input, PollFlags::IN)];
+        match poll(&mut sources, Some(&QUIET)) {
+            Ok(0) => break true,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => break true,
+            // Hung up: there will be no shell either.
+            Ok(_) if !sources[0].revents().contains(PollFlags::IN) => break true,
+            Ok(_) if sources[0].revents().contains(PollFlags::HUP) => break true,
+            Ok(_) => {}
+        }
+        if Instant::now() >= deadline {
+            break false;
+        }
+    };
+    let _ = tcsetattr(&input, OptionalActions::Flush, settings);
+    is_quiet
+}
+
+/// Tells the window something. Nobody may be there to read it.
+fn say(text: &str) {
+    let mut out = std::io::stdout();
+    let _ = out.write_all(text.as_bytes());
+    let _ = out.flush();
+}

@@ -1,0 +1,154 @@
+//! Signals and children of the process in the window. Handlers, not "ignore": what is ignored, children inherit.
+
+use crate::error::{Code, Error, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait, waitpid};
+use signal_hook::consts::signal::{
+    SIGCHLD, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1,
+};
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Code(i32),
+    Signal(i32),
+}
+
+/// The agent's process.
+pub(super) struct Child {
+    pid: Pid,
+}
+
+impl Child {
+    pub(super) fn start(command: &mut Command) -> io::Result<Child> {
+        reset_signals(command);
+        let child = command.spawn()?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        pid.map(|pid| Child { pid })
+            .ok_or_else(|| io::Error::other("it has no number"))
+    }
+}
+
+/// Rust ignores SIGPIPE, and a shell may have started us with others ignored.
+#[allow(unsafe_code)]
+fn reset_signals(command: &mut Command) {
+    // SAFETY: between fork and exec only `signal` is called, which is safe there.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in [
+                SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU,
+            ] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
+}
+
+pub(super) struct Alarms {
+    wake: UnixStream,
+    hung_up: Arc<AtomicBool>,
+    /// The agent, once its end is known.
+    agent: Option<(Pid, Option<End>)>,
+}
+
+impl Alarms {
+    pub(super) fn install() -> Result<Alarms> {
+        let failed = |error: io::Error| {
+            Error::new(Code::Failed, format!("signals cannot be handled: {error}"))
+        };
+        let (wake, alarm) = UnixStream::pair().map_err(failed)?;
+        wake.set_nonblocking(true).map_err(failed)?;
+        let hung_up = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGHUP, hung_up.clone()).map_err(failed)?;
+        for signal in [
+            SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1,
+        ] {
+            let alarm = alarm.try_clone().map_err(failed)?;
+            signal_hook::low_level::pipe::register(signal, alarm).map_err(failed)?;
+        }
+        Ok(Alarms {
+            wake,
+            hung_up,
+            agent: None,
+        })
+    }
+
+    pub(super) fn watch(&mut self, child: &Child) {
+        self.agent = Some((child.pid, None));
+    }
+
+    /// Until a signal comes, but not longer than this.
+    pub(super) fn wait(&mut self, limit: Duration) {
+        let limit = Timespec {
+            tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: limit.subsec_nanos().into(),
+        };
+        let mut sources = [PollFd::new(&self.wake, PollFlags::IN)];
+        let _ = poll(&mut sources, Some(&limit));
+        let mut bytes = [0; 64];
+        while matches!(self.wake.read(&mut bytes), Ok(count) if count > 0) {}
+    }
+
+    /// Takes note of every process that ended, and wakes one that stopped itself. How the agent ended, if it has.
+    pub(super) fn reap(&mut self, child: &Child) -> Option<End> {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+            if status.stopped() {
+                let _ = kill_process(pid, Signal::CONT);
+            } else if pid == child.pid {
+                let code = status.exit_status().map(End::Code);
+                let end = code.or(status.terminating_signal().map(End::Signal));
+                self.agent = Some((pid, end));
+            }
+        }
+        self.agent.and_then(|(_, end)| end)
+    }
+
+    /// The same when the agent is gone.
+    pub(super) fn reap_others(&mut self) {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+            if status.stopped() {
+                let _ = kill_process(pid, Signal::CONT);
+            }
+        }
+    }
+
+    /// Waits for one process.
+    pub(super) fn wait_for(&mut self, pid: u32) {
+        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+            return;
+        };
+        loop {
+            match waitpid(Some(pid), WaitOptions::empty()) {
+                Err(rustix::io::Errno::INTR) => {}
+                Ok(_) | Err(_) => return,
+            }
+        }
+    }
+
+    /// The window is closed, or its server is gone.
+    pub(super) fn terminal_is_gone(&self) -> bool {
+        self.hung_up.load(Ordering::Relaxed)
+    }
+}
+
+/// Makes our process group the one that the terminal listens to. The agent's own group may have been it.
+#[allow(unsafe_code)]
+pub(super) fn take_terminal() {
+    // SAFETY: `signal` only changes how this process takes SIGTTOU; without that the next call would stop us.
+    unsafe {
+        libc::signal(SIGTTOU, libc::SIG_IGN);
+    }
+    let _ = rustix::termios::tcsetpgrp(io::stdin(), rustix::process::getpgrp());
+    // SAFETY: as above. The shell that follows must not inherit "ignore".
+    unsafe {
+        libc::signal(SIGTTOU, libc::SIG_DFL);
+    }
+}

@@ -1,0 +1,297 @@
+//! Types messages into the agent's window, one after the other, and finds out whether the agent took them: by
+//! its own signals, or where it gives none by the screen.
+
+use crate::error::Result;
+use crate::runs::{Message, Outcome, RunFolder, RunSpec, Signal, SignalKind};
+use crate::tmux::{Pane, Tmux};
+use std::time::{Duration, Instant};
+
+/// Between pasting and Enter: without a gap some agents lose the Enter.
+const GAP: Duration = Duration::from_millis(200);
+/// How long an idle agent may take to answer an Enter.
+const ANSWER: Duration = Duration::from_secs(2);
+/// How often Enter is pressed before a message counts as not delivered.
+const MOST_ENTERS: u32 = 3;
+/// An agent that gives no signals is left alone for so long after its start.
+const SETTLING: Duration = Duration::from_secs(3);
+/// How long an interrupted turn may take to end before the message is typed all the same.
+const INTERRUPTION: Duration = Duration::from_secs(1);
+
+pub(super) struct Courier {
+    folder: RunFolder,
+    spec: RunSpec,
+    began: Instant,
+    underway: Option<Underway>,
+    /// Messages that count as not delivered. They may stand in the agent's line, and be sent with the next one.
+    given_up: Vec<Underway>,
+    signals: Vec<Signal>,
+    /// Length of the signals' file when it was read.
+    read: u64,
+    /// Turns that ended and were told of.
+    told: usize,
+}
+
+/// A message on its way.
+struct Underway {
+    message: Message,
+    stage: Stage,
+    since: Instant,
+    /// How many signals there were before it was typed.
+    before: usize,
+    enters: u32,
+    /// Its turn was interrupted: no agent reports the end of such a turn.
+    interrupted: bool,
+    /// The screen after pasting, where that is all there is to go by.
+    screen: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Interrupting,
+    Pasted,
+    Entered,
+}
+
+impl Courier {
+    pub(super) fn new(folder: RunFolder, spec: RunSpec) -> Courier {
+        Courier {
+            folder,
+            spec,
+            began: Instant::now(),
+            underway: None,
+            given_up: Vec::new(),
+            signals: Vec::new(),
+            read: 0,
+            told: 0,
+        }
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.underway.is_some()
+    }
+
+    /// Goes one step further. True when there is news that somebody should look at.
+    pub(super) fn step(&mut self, now: Instant, pane: impl Fn() -> Option<(Tmux, Pane)>) -> bool {
+        self.read_signals();
+        let mut news = self.turns_ended();
+        if self.underway.is_none() && self.is_ready(now) {
+            self.underway = self.next(now);
+        }
+        if let Some(mut underway) = self.underway.take() {
+            let moved = match pane() {
+                Some((tmux, pane)) => self.advance(&mut underway, now, &tmux, &pane),
+                None => Ok(Step::Failed("its window is not known")),
+            };
+            let outcome = match moved {
+                Ok(Step::Going) => None,
+                Ok(Step::Delivered(how)) => Some(delivered(how)),
+                Ok(Step::Failed(why)) => Some(failed(why)),
+                Err(error) => Some(failed(&error.message)),
+            };
+            match outcome {
+                None => self.underway = Some(underway),
+                Some(outcome) => {
+                    news = true;
+                    self.note(&underway, &outcome);
+                    if !outcome.delivered && underway.stage == Stage::Entered {
+                        self.given_up.push(underway);
+                    }
+                }
+            }
+        }
+        self.taken_late() || news
+    }
+
+    /// What stood in the agent's line was sent all the same, by a person or with the next message.
+    fn taken_late(&mut self) -> bool {
+        let given_up = std::mem::take(&mut self.given_up);
+        let (taken, still): (Vec<_>, Vec<_>) =
+            given_up.into_iter().partition(|lost| self.was_taken(lost));
+        self.given_up = still;
+        for late in &taken {
+            self.note(late, &delivered("taken late"));
+        }
+        !taken.is_empty()
+    }
+
+    fn note(&self, underway: &Underway, outcome: &Outcome) {
+        let id = &underway.message.id;
+        if let Err(error) = self.folder.note_outcome(id, outcome) {
+            tracing::warn!(%error, "what became of a message is not noted");
+        }
+    }
+
+    fn read_signals(&mut self) {
+        let length = std::fs::metadata(self.folder.path().join("signals.jsonl"))
+            .map_or(0, |found| found.len());
+        if length != self.read {
+            self.read = length;
+            self.signals = self.folder.signals();
+        }
+    }
+
+    /// A turn that ended while nothing is on its way may need somebody.
+    fn turns_ended(&mut self) -> bool {
+        let ended = |signal: &&Signal| signal.signal == SignalKind::TurnDone;
+        let asked = |signal: &&Signal| signal.signal == SignalKind::PermissionAsked;
+        let count = self
+            .signals
+            .iter()
+            .filter(|signal| ended(signal) || asked(signal))
+            .count();
+        let news = count > self.told && self.underway.is_none();
+        if news {
+            self.told = count;
+        }
+        news
+    }
+
+    /// Would the agent see what is typed as a message?
+    fn is_ready(&self, now: Instant) -> bool {
+        if !self.spec.signals {
+            return now.duration_since(self.began) > SETTLING;
+        }
+        let last = self.signals.last().map(|signal| signal.signal);
+        // Before its first prompt it is still starting; a question it asks would take the message for the answer.
+        last.is_some() && !self.asks()
+    }
+
+    fn asks(&self) -> bool {
+        let last = self.signals.last().map(|signal| signal.signal);
+        last == Some(SignalKind::PermissionAsked)
+    }
+
+    fn next(&self, now: Instant) -> Option<Underway> {
+        let message = self.folder.waiting().into_iter().next()?;
+        Some(Underway {
+            stage: Stage::Interrupting,
+            since: now,
+            before: self.signals.len(),
+            enters: 0,
+            interrupted: false,
+            screen: String::new(),
+            message,
+        })
+    }
+
+    fn advance(
+        &self,
+        underway: &mut Underway,
+        now: Instant,
+        tmux: &Tmux,
+        pane: &Pane,
+    ) -> Result<Step> {
+        let waited = now.duration_since(underway.since);
+        match underway.stage {
+            Stage::Interrupting => {
+                if self.asks() {
+                    return Ok(Step::Going);
+                }
+                if underway.message.interrupt && !self.is_idle() {
+                    if !underway.interrupted {
+                        let key = self.spec.interrupt.as_deref().unwrap_or("Escape");
+                        tmux.press(pane, key)?;
+                        underway.interrupted = true;
+                    }
+                    if waited < INTERRUPTION {
+                        return Ok(Step::Going);
+                    }
+                }
+                underway.before = self.signals.len();
+                tmux.paste(pane, &underway.message.text)?;
+                underway.stage = Stage::Pasted;
+                underway.since = now;
+            }
+            // A question that came up meanwhile must not be answered by it.
+            Stage::Pasted if waited >= GAP && !self.asks() => {
+                if !self.spec.signals {
+                    underway.screen = tmux.look(pane)?;
+                }
+                tmux.press(pane, "Enter")?;
+                underway.enters += 1;
+                underway.stage = Stage::Entered;
+                underway.since = now;
+            }
+            Stage::Pasted => {}
+            Stage::Entered => return self.confirm(underway, now, tmux, pane),
+        }
+        Ok(Step::Going)
+    }
+
+    fn confirm(
+        &self,
+        underway: &mut Underway,
+        now: Instant,
+        tmux: &Tmux,
+        pane: &Pane,
+    ) -> Result<Step> {
+        if self.was_taken(underway) {
+            return Ok(Step::Delivered("confirmed by the agent"));
+        }
+        let busy = self.spec.signals && !self.is_idle();
+        let patient = !underway.interrupted || underway.enters >= MOST_ENTERS || self.asks();
+        if busy && patient {
+            // It queues what comes in the middle of a turn, and takes it afterwards.
+            underway.since = now;
+            return Ok(Step::Going);
+        }
+        if now.duration_since(underway.since) < ANSWER {
+            return Ok(Step::Going);
+        }
+        if !self.spec.signals && tmux.look(pane)? != underway.screen {
+            return Ok(Step::Delivered(
+                "typed; the screen changed, this harness gives no signals",
+            ));
+        }
+        if underway.enters >= MOST_ENTERS {
+            return Ok(Step::Failed("the agent did not take it"));
+        }
+        tmux.press(pane, "Enter")?;
+        underway.enters += 1;
+        underway.since = now;
+        Ok(Step::Going)
+    }
+
+    /// A person may have typed something before or after it: it counts when it is part of what was taken.
+    fn was_taken(&self, underway: &Underway) -> bool {
+        let wanted = squeezed(&underway.message.text);
+        self.signals
+            .iter()
+            .skip(underway.before)
+            .filter(|signal| signal.signal == SignalKind::PromptTaken)
+            .any(|signal| squeezed(&signal.text).contains(&wanted))
+    }
+
+    fn is_idle(&self) -> bool {
+        let last = self.signals.last().map(|signal| signal.signal);
+        last == Some(SignalKind::TurnDone)
+    }
+}
+
+/// How far a message has come.
+enum Step {
+    Going,
+    Delivered(&'static str),
+    Failed(&'static str),
+}
+
+fn delivered(how: &str) -> Outcome {
+    Outcome {
+        delivered: true,
+        detail: how.to_owned(),
+    }
+}
+
+fn failed(why: &str) -> Outcome {
+    Outcome {
+        delivered: false,
+        detail: why.to_owned(),
+    }
+}
+
+/// Terminals and agents change white space; letters they leave alone.
+fn squeezed(text: &str) -> String {
+    text.chars()
+        .filter(|letter| !letter.is_whitespace())
+        .collect()
+}

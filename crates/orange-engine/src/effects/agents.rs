@@ -1,0 +1,256 @@
+//! The hooks about agents: starting, telling and ending them.
+
+use super::{skipped, slots, spoken};
+use crate::engine::{Engine, Whose, undelivered};
+use crate::error::Result;
+use crate::locked::LockedTask;
+use crate::prompt::PromptExtra;
+use crate::sessions::{Begin, Begun};
+use orange_core::history::{Event, EventType};
+use orange_core::machine;
+use orange_core::prompt::PromptName;
+use orange_core::runs::letter;
+use orange_core::task::Field;
+use orange_core::workflow::{Prompt, Role};
+use serde_json::Value;
+
+pub(super) fn spawn(engine: &mut Engine, locked: &mut LockedTask, prompt: Prompt) -> Vec<Event> {
+    match PromptName::for_hook(prompt, locked.task.status) {
+        Some(name) => begin(engine, locked, Role::Worker, name, None),
+        None => vec![skipped(engine, "no agent is expected where the task is")],
+    }
+}
+
+pub(super) fn spawn_reviewer(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+    begin(engine, locked, Role::Reviewer, PromptName::Reviewer, None)
+}
+
+/// A live worker is told; otherwise an agent is started that knows what it is about.
+pub(super) fn ensure_fixer(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+    match engine.live_run(locked.history(), Role::Worker) {
+        Some(run) if engine.is_one_shot(&run) => {
+            let opening = locked.history().last_transition();
+            if opening.is_some_and(|state| state.opening.by.as_deref() == Some("agent")) {
+                let why = "its worker takes no messages, and works on to its end";
+                return vec![skipped(engine, why)];
+            }
+            if let Err(error) = end_worker(engine, locked) {
+                return vec![failed(engine, &spoken(&error))];
+            }
+        }
+        Some(_) => return tell(engine, locked, PromptName::ToldStuck),
+        None => {}
+    }
+    if locked.task.workspace.is_none() {
+        return vec![skipped(engine, "it has no workspace")];
+    }
+    begin(engine, locked, Role::Worker, PromptName::StuckFix, None)
+}
+
+pub(super) fn kill_reviewer(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+    if !has_had_agents(locked) {
+        return vec![completed(engine)];
+    }
+    let stopped = engine
+        .stop_runs(locked, &[Role::Reviewer])
+        .and_then(|events| {
+            engine.close_windows(locked, Role::Reviewer)?;
+            Ok(events)
+        });
+    closed(engine, stopped)
+}
+
+pub(super) fn kill_session(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+    if !has_had_agents(locked) {
+        return vec![completed(engine)];
+    }
+    let roles = [Role::Worker, Role::Reviewer, Role::Executor];
+    let stopped = engine.stop_runs(locked, &roles).and_then(|events| {
+        engine.close_session(&locked.task)?;
+        Ok(events)
+    });
+    let mut events = closed(engine, stopped);
+    let named = locked.task.tmux_session.is_some();
+    if let Some(last) = events
+        .last_mut()
+        .filter(|last| named && last.kind == EventType::HookCompleted)
+    {
+        last.fields
+            .insert(Field::TmuxSession.name().into(), Value::Null);
+        *last = machine::number(last.clone(), &locked.task);
+    }
+    events
+}
+
+/// A live worker is told what happened; one that is gone, or that takes no messages, is started again with it.
+pub(super) fn notify_worker(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+    let from = locked
+        .history()
+        .last_transition()
+        .and_then(|transition| transition.opening.from.as_deref()?.parse().ok());
+    let Some(name) = from.and_then(PromptName::for_notice) else {
+        return vec![skipped(engine, "there is nothing to tell")];
+    };
+    let mut events = Vec::new();
+    if let Some(run) = engine.live_run(locked.history(), Role::Worker) {
+        if !engine.is_one_shot(&run) {
+            return tell(engine, locked, name);
+        }
+        // It has handed over what it did.
+        if let Err(error) = end_worker(engine, locked) {
+            return vec![failed(engine, &spoken(&error))];
+        }
+    }
+    if locked.task.workspace.is_none() && is_wanted(engine, locked) {
+        let acquired = slots::acquire(engine, locked);
+        if acquired.kind == EventType::HookFailed {
+            return vec![acquired];
+        }
+        // Journalled at once: the agent starts in it.
+        let mut acquired = acquired;
+        acquired.kind = EventType::TaskUpdated;
+        if let Err(error) = locked.remark(engine, vec![acquired]) {
+            return vec![failed(engine, &spoken(&error))];
+        }
+    }
+    let Some(respawn) = PromptName::for_hook(Prompt::Respawn, locked.task.status) else {
+        return vec![skipped(engine, "no agent is expected where the task is")];
+    };
+    // A prompt asks git; where nobody is started there is nobody to read it.
+    let told = match is_wanted(engine, locked) {
+        true => engine.prompt_for(&locked.task, name, &extra(locked)),
+        false => Ok(String::new()),
+    };
+    match told {
+        Ok(text) => events.extend(begin(engine, locked, Role::Worker, respawn, Some(text))),
+        Err(error) => events.push(failed(engine, &spoken(&error))),
+    }
+    events
+}
+
+/// Ends a worker that takes no messages: what it still does would meet the work of the one that follows.
+fn end_worker(engine: &mut Engine, locked: &mut LockedTask) -> Result<()> {
+    let stopped = engine.stop_runs(locked, &[Role::Worker])?;
+    locked.remark(engine, stopped)
+}
+
+/// The queue is looked at when this task is let go of.
+pub(super) fn spawn_next(engine: &mut Engine) -> Vec<Event> {
+    match engine.want_queue() {
+        Ok(()) => vec![completed(engine)],
+        Err(error) => vec![failed(engine, &spoken(&error))],
+    }
+}
+
+fn tell(engine: &mut Engine, locked: &mut LockedTask, name: PromptName) -> Vec<Event> {
+    let told = told(engine, locked, name);
+    match told {
+        Ok(()) => vec![completed(engine)],
+        Err(error) => vec![failed(engine, &spoken(&error))],
+    }
+}
+
+fn told(engine: &mut Engine, locked: &mut LockedTask, name: PromptName) -> Result<()> {
+    let text = engine.prompt_for(&locked.task, name, &extra(locked))?;
+    let Some(run) = engine.live_run(locked.history(), Role::Worker) else {
+        return Ok(());
+    };
+    let id = transition_id(locked);
+    engine.tell(locked, &run, &id, &text, false)
+}
+
+fn begin(
+    engine: &mut Engine,
+    locked: &mut LockedTask,
+    role: Role,
+    prompt: PromptName,
+    message: Option<String>,
+) -> Vec<Event> {
+    let begin = Begin {
+        role,
+        prompt,
+        run: format!("{}-{}", transition_id(locked), letter(role)),
+        message: with_undelivered(locked, role, message),
+    };
+    match engine.begin(locked, &begin) {
+        Ok(Begun::Started(event)) => {
+            engine.note_spawned(&event);
+            let mut events = heard(engine, locked, role);
+            events.extend([*event, completed(engine)]);
+            events
+        }
+        Ok(Begun::Running) => vec![completed(engine)],
+        Ok(Begun::Nobody(why)) => vec![skipped(engine, &why)],
+        Err(error) => vec![failed(engine, &spoken(&error))],
+    }
+}
+
+/// The words of people that went into a prompt have arrived.
+pub(crate) fn heard(engine: &Engine, locked: &LockedTask, role: Role) -> Vec<Event> {
+    let lost = undelivered(locked.history(), Whose::Role(role)).into_iter();
+    lost.map(|(id, _)| {
+        Event::new(EventType::MessageDelivered, engine.now())
+            .by("engine")
+            .because("in the prompt of the next run")
+            .detail("message", id)
+    })
+    .collect()
+}
+
+/// What an agent did not live to hear goes to the next one.
+pub(crate) fn with_undelivered(
+    locked: &LockedTask,
+    role: Role,
+    message: Option<String>,
+) -> Option<String> {
+    let lost = undelivered(locked.history(), Whose::Role(role));
+    let mut parts: Vec<String> = lost.into_iter().map(|(_, text)| text).collect();
+    parts.extend(message);
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}
+
+/// A person's words that came with the transition.
+fn extra(locked: &LockedTask) -> PromptExtra {
+    let transition = locked.history().last_transition();
+    let message = transition.and_then(|transition| {
+        let text = transition.opening.details.get("message")?.as_str()?;
+        Some(text.to_owned())
+    });
+    PromptExtra {
+        message: message.unwrap_or_default(),
+        ..PromptExtra::default()
+    }
+}
+
+fn transition_id(locked: &LockedTask) -> String {
+    let transition = locked.history().last_transition();
+    let id = transition.and_then(|transition| transition.opening.transition.clone());
+    id.unwrap_or_else(|| locked.task.id.clone())
+}
+
+fn has_had_agents(locked: &LockedTask) -> bool {
+    !orange_core::runs::runs(locked.history()).is_empty()
+}
+
+fn is_wanted(engine: &mut Engine, locked: &LockedTask) -> bool {
+    let harness = engine.harness_for(&locked.task, Role::Worker);
+    !matches!(harness, Ok(None))
+}
+
+fn closed(engine: &Engine, outcome: Result<Vec<Event>>) -> Vec<Event> {
+    match outcome {
+        Ok(mut events) => {
+            events.push(completed(engine));
+            events
+        }
+        Err(error) => vec![failed(engine, &spoken(&error))],
+    }
+}
+
+fn completed(engine: &Engine) -> Event {
+    Event::new(EventType::HookCompleted, engine.now())
+}
+
+fn failed(engine: &Engine, why: &str) -> Event {
+    Event::new(EventType::HookFailed, engine.now()).because(why)
+}

@@ -1,0 +1,82 @@
+//! The hooks about workspaces.
+
+use super::spoken;
+use crate::engine::Engine;
+use crate::locked::LockedTask;
+use crate::workspaces::{Acquired, Lease, Released};
+use orange_core::history::{Event, EventType};
+use orange_core::machine;
+use orange_core::task::Field;
+use serde_json::Value;
+
+/// Gets the task a slot.
+pub(crate) fn acquire(engine: &mut Engine, locked: &LockedTask) -> Event {
+    let outcome = engine.acquire(&locked.task, &locked.place);
+    let now = engine.now();
+    match outcome {
+        Ok(acquired) => {
+            let Acquired { lease, start, .. } = &acquired;
+            let mut event = with_lease(Event::new(EventType::HookCompleted, now), lease)
+                .detail("base", start.reference.as_str());
+            if let Some(commit) = &start.commit {
+                event = event.detail("base_commit", commit.as_str());
+            }
+            let event = workspace(event, locked, Value::from(lease.slot.as_str()));
+            engine.note_acquired(acquired);
+            event
+        }
+        Err(trouble) => {
+            let event = Event::new(EventType::HookFailed, now).because(spoken(&trouble.error));
+            match trouble.kept {
+                Some(lease) => {
+                    let slot = Value::from(lease.slot.as_str());
+                    workspace(with_lease(event, &lease), locked, slot)
+                }
+                None => event,
+            }
+        }
+    }
+}
+
+/// Gives the task's slot back.
+pub(super) fn release(engine: &mut Engine, locked: &LockedTask) -> Event {
+    let outcome = engine.release(&locked.task, &locked.place, locked.noted_lease());
+    let completed = Event::new(EventType::HookCompleted, engine.now());
+    match outcome {
+        Ok(Released::Nothing) => workspace(completed, locked, Value::Null),
+        Ok(Released::Passed { slot }) => {
+            let event = completed.because(format!("{slot} is another task's by now"));
+            workspace(event, locked, Value::Null)
+        }
+        Ok(Released::Parked {
+            slot,
+            epoch,
+            rescue,
+        }) => {
+            let mut event = with_lease(completed, &Lease { slot, epoch });
+            if let Some(reference) = rescue {
+                engine.notice(format!(
+                    "what was not committed is saved: `orange task rescue list {}`",
+                    locked.task.label()
+                ));
+                event = event.detail("rescue", reference);
+            }
+            workspace(event, locked, Value::Null)
+        }
+        Err(error) => Event::new(EventType::HookFailed, engine.now()).because(spoken(&error)),
+    }
+}
+
+fn with_lease(event: Event, lease: &Lease) -> Event {
+    let event = event.detail("slot", lease.slot.as_str());
+    event.detail("epoch", lease.epoch)
+}
+
+/// An event that changes the task's workspace, unless it says so already.
+fn workspace(mut event: Event, locked: &LockedTask, slot: Value) -> Event {
+    if locked.task.get(Field::Workspace) == slot {
+        return event;
+    }
+    event.fields.insert(Field::Workspace.name().into(), slot);
+    machine::number(event, &locked.task)
+}

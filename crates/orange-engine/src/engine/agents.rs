@@ -1,0 +1,274 @@
+//! What a person does with a task's agents: start one again, look at its screen, go to its window, ask for changes.
+
+use super::{Change, Changed, Engine};
+use crate::effects::{heard, with_undelivered};
+use crate::error::{Code, Error, Result};
+use crate::locked::LockedTask;
+use crate::runs::State;
+use crate::sessions::{Begin, Begun};
+use crate::store::Place;
+use crate::tmux::{Attach, Pane, Tmux};
+use orange_core::Timestamp;
+use orange_core::history::{EventType, History};
+use orange_core::prompt::PromptName;
+use orange_core::runs::{Run, last_run, next_run_id};
+use orange_core::task::{Status, Task, is_active};
+use orange_core::workflow::{Prompt, Role};
+use std::path::PathBuf;
+
+/// An agent as `task show` tells of it.
+#[derive(Debug, Clone)]
+pub struct AgentView {
+    pub run: Run,
+    pub alive: bool,
+    /// What it is doing, by its own account, and since when.
+    pub state: Option<(State, Timestamp)>,
+    pub pane: Option<Pane>,
+    /// Messages that it has not taken yet.
+    pub waiting: Vec<String>,
+}
+
+/// What an agent's window shows, or showed last.
+#[derive(Debug, Clone)]
+pub struct Screen {
+    pub task: Task,
+    pub role: Role,
+    pub text: String,
+    /// The agent is; a window without it shows a shell.
+    pub alive: bool,
+    /// Set for a screen that was kept when its agent ended.
+    pub kept: Option<PathBuf>,
+}
+
+impl Engine {
+    /// The newest run of each role.
+    pub fn agents(&self, history: &History) -> Vec<AgentView> {
+        let newest = [Role::Worker, Role::Reviewer, Role::Executor]
+            .into_iter()
+            .filter_map(|role| last_run(history, role));
+        newest
+            .map(|run| {
+                let folder = self.run_folder(&run.id);
+                let alive = run.end.is_none() && folder.is_alive();
+                AgentView {
+                    state: folder.state().filter(|_| alive),
+                    pane: folder.pane(),
+                    waiting: match alive {
+                        true => folder.waiting().into_iter().map(|told| told.text).collect(),
+                        false => Vec::new(),
+                    },
+                    alive,
+                    run,
+                }
+            })
+            .collect()
+    }
+
+    /// Starts an agent again that is gone, with a prompt for the status the task is in.
+    pub fn respawn(
+        &mut self,
+        place: Place,
+        role: Option<Role>,
+        message: Option<&str>,
+    ) -> Result<Task> {
+        self.people_only("start agents")?;
+        let mut locked = self.lock_task(place)?;
+        let status = locked.task.status;
+        let label = locked.task.label();
+        let role = role.unwrap_or(match status {
+            Status::AgentReview => Role::Reviewer,
+            _ => Role::Worker,
+        });
+        let prompt = match role {
+            Role::Reviewer if status == Status::AgentReview => Some(PromptName::Reviewer),
+            Role::Reviewer | Role::Executor => None,
+            Role::Worker => PromptName::for_hook(Prompt::Respawn, status),
+        };
+        let Some(prompt) = prompt else {
+            let hint = match status {
+                Status::Pending => format!("start it: `orange task spawn {label}`"),
+                Status::Delegated => {
+                    format!("take it back: `orange task update {label} --status working`")
+                }
+                _ => format!("`orange task why {label}` says what it waits for"),
+            };
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!("{label} is {status}: no {role} is expected there"),
+            )
+            .hint(hint));
+        };
+        if self.live_run(locked.history(), role).is_some() {
+            return Err(Error::new(
+                Code::Conflict,
+                format!("the {role} of {label} is running"),
+            )
+            .hint(format!(
+                "go to it: `orange task attach {label}`; or tell it something: `orange task send {label} TEXT`"
+            )));
+        }
+        self.ensure_workspace(&mut locked)?;
+        let begin = Begin {
+            role,
+            prompt,
+            run: next_run_id(locked.history(), &locked.task.id, role),
+            message: with_undelivered(&locked, role, message.map(str::to_owned)),
+        };
+        match self.begin(&locked, &begin)? {
+            Begun::Started(event) => {
+                self.note_spawned(&event);
+                let mut events = heard(self, &locked, role);
+                events.push(*event);
+                locked.remark(self, events)?;
+            }
+            Begun::Running => {}
+            Begun::Nobody(why) => {
+                return Err(Error::new(Code::ConditionUnmet, why).hint(format!(
+                    "`orange task update {label} --harness NAME` chooses one"
+                )));
+            }
+        }
+        locked.index(self)?;
+        locked.conclude(self);
+        Ok(locked.task.clone())
+    }
+
+    /// A slot for a task that has none, as a task has that began as `reviewing`.
+    fn ensure_workspace(&mut self, locked: &mut LockedTask) -> Result<()> {
+        if locked.task.workspace.is_some() {
+            return Ok(());
+        }
+        let mut event = crate::effects::acquired(self, locked);
+        if event.kind == EventType::HookFailed {
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                event.reason.unwrap_or_default(),
+            ));
+        }
+        event.kind = EventType::TaskUpdated;
+        locked.remark(self, vec![event])
+    }
+
+    /// What an agent's window shows; what it showed last if it is gone.
+    pub fn peek(&mut self, place: Place, role: Option<Role>, lines: Option<u32>) -> Result<Screen> {
+        let view = self.view(place)?;
+        let role = role.unwrap_or_else(|| self.role_to_look_at(&view.task, &view.history));
+        let run = last_run(&view.history, role).ok_or_else(|| {
+            Error::new(
+                Code::NotFound,
+                format!("{} has had no {role}", view.task.label()),
+            )
+            .hint("`orange task show` tells which agents it had")
+        })?;
+        let alive = run.end.is_none() && self.run_folder(&run.id).is_alive();
+        if let Some(pane) = self.pane_of(&run.id)?
+            && let Ok(text) = Tmux::at(&pane.socket).capture(&pane, lines)
+        {
+            return Ok(Screen {
+                task: view.task,
+                role,
+                text,
+                alive,
+                kept: None,
+            });
+        }
+        let path = view
+            .place
+            .path
+            .join(format!("screens/{role}-{}.txt", run.id));
+        let text = std::fs::read_to_string(&path).map_err(|_| {
+            Error::new(
+                Code::NotFound,
+                format!(
+                    "the {role} of {} is gone, and no screen of it was kept",
+                    view.task.label()
+                ),
+            )
+            .hint(format!(
+                "`orange task why {}` says what to do",
+                view.task.label()
+            ))
+        })?;
+        Ok(Screen {
+            task: view.task,
+            role,
+            text: last_lines(&text, lines),
+            alive,
+            kept: Some(path),
+        })
+    }
+
+    /// How to get to an agent's window.
+    pub fn attach(&mut self, place: Place, role: Option<Role>) -> Result<(Task, Attach)> {
+        let view = self.view(place)?;
+        let label = view.task.label();
+        let role = role.unwrap_or_else(|| self.role_to_look_at(&view.task, &view.history));
+        let tmux = self.tmux()?;
+        tmux.version()?;
+        let windows = self.windows_of(&view.task)?;
+        let run = last_run(&view.history, role);
+        let of_run = |id: &str| {
+            windows
+                .iter()
+                .find(|info| info.run_id.as_deref() == Some(id))
+        };
+        let window = run.and_then(|run| of_run(&run.id)).or(windows.first());
+        let Some(window) = window else {
+            return Err(
+                Error::new(Code::NotFound, format!("{label} has no tmux session")).hint(match view
+                    .task
+                    .status
+                {
+                    Status::Pending => format!("start it: `orange task spawn {label}`"),
+                    status if is_active(status) => {
+                        format!("start its agent again: `orange task respawn {label}`")
+                    }
+                    _ => format!(
+                        "it is over; its screens are in {}",
+                        view.place.path.join("screens").display()
+                    ),
+                }),
+            );
+        };
+        let inside = self.inside.clone();
+        let attach = Tmux::at(&window.pane.socket).attach(&window.pane, inside.as_ref())?;
+        Ok((view.task, attach))
+    }
+
+    fn role_to_look_at(&self, task: &Task, history: &History) -> Role {
+        let reviews =
+            task.status == Status::AgentReview && last_run(history, Role::Reviewer).is_some();
+        match reviews {
+            true => Role::Reviewer,
+            false => Role::Worker,
+        }
+    }
+
+    /// A person is not content: the words go into TASK.md and to the worker.
+    pub fn request_changes(&mut self, place: Place, message: &str) -> Result<Changed> {
+        self.people_only("ask for changes")?;
+        if message.trim().is_empty() {
+            return Err(Error::new(Code::Usage, "what should be changed?")
+                .hint("say it: `orange task request-changes ID \"the button is too small\"`"));
+        }
+        self.change(
+            place,
+            &Change {
+                status: Some(Status::Working),
+                message: Some(message.trim().to_owned()),
+                ..Change::default()
+            },
+        )
+    }
+}
+
+fn last_lines(text: &str, lines: Option<u32>) -> String {
+    let Some(lines) = lines else {
+        return text.to_owned();
+    };
+    let all: Vec<&str> = text.lines().collect();
+    let skip = all.len().saturating_sub(lines as usize);
+    let mut kept = all.get(skip..).unwrap_or_default().join("\n");
+    kept.push('\n');
+    kept
+}

@@ -1,0 +1,401 @@
+//! Telling agents something: journalled first, then handed to the run, whose `run-agent` types it. What could not
+//! be delivered stays in the journal and goes into the prompt of the next run.
+
+use super::Engine;
+use crate::error::{Code, Error, Result};
+use crate::locked::LockedTask;
+use crate::prompt::PromptExtra;
+use crate::runs::{Message, RunFolder, Signal, SignalKind};
+use crate::store::Place;
+use crate::store::faults::crash_point;
+use orange_core::exit::is_expected;
+use orange_core::history::{Event, EventType, History};
+use orange_core::prompt::{PromptName, missing};
+use orange_core::runs::{Run, open_runs};
+use orange_core::task::Task;
+use orange_core::workflow::{Role, Workflow};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// The longest message that is handed on.
+const LONGEST: usize = 256 * 1024;
+
+/// What became of a message, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sent {
+    Delivered(String),
+    /// It is kept, and typed as soon as the agent takes it; why not now.
+    Queued(String),
+    Failed(String),
+}
+
+impl Engine {
+    /// Tells a task's agent something, and waits a moment for what becomes of it.
+    pub fn send(
+        &mut self,
+        place: Place,
+        role: Role,
+        text: &str,
+        interrupt: bool,
+        patience: Duration,
+    ) -> Result<(Task, Sent)> {
+        self.people_only("send messages")?;
+        if text.trim().is_empty() {
+            return Err(
+                Error::new(Code::Usage, "an empty message tells nobody anything")
+                    .hint("give it as an argument, or with - on standard input"),
+            );
+        }
+        if text.len() > LONGEST {
+            return Err(Error::new(
+                Code::Usage,
+                format!(
+                    "the message has {} KB, at most 256 KB fit",
+                    text.len() / 1024
+                ),
+            )
+            .hint("put it into a file of the worktree and name the file"));
+        }
+        let mut locked = self.lock_task(place)?;
+        let label = locked.task.label();
+        let Some(run) = self.live_run(locked.history(), role) else {
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!("no {role} of {label} is running"),
+            )
+            .hint(format!(
+                "start one with the message: `orange task respawn {label} --message TEXT`"
+            )));
+        };
+        let folder = self.run_folder(&run.id);
+        if self.is_one_shot(&run) {
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!(
+                    "harness {} works once through and takes no messages",
+                    run.harness
+                ),
+            )
+            .hint("wait for its end, or cancel it"));
+        }
+        let id = nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET);
+        self.tell(&mut locked, &run, &id, text, interrupt)?;
+        locked.index(self)?;
+        locked.conclude(self);
+        let task = locked.task.clone();
+        drop(locked);
+        Ok((task, wait_for(&folder, &id, patience)))
+    }
+
+    /// Journals a message and hands it to a run. The same id again changes nothing.
+    pub(crate) fn tell(
+        &mut self,
+        locked: &mut LockedTask,
+        run: &Run,
+        id: &str,
+        text: &str,
+        interrupt: bool,
+    ) -> Result<()> {
+        let known = locked.history().events.iter().any(|event| {
+            event.kind == EventType::MessageSent && detail(event, "message") == Some(id)
+        });
+        if !known {
+            let event = self.message_event(run, id, text);
+            locked.remark(self, vec![event])?;
+        }
+        self.hand_to(run, id, text, interrupt)
+    }
+
+    fn message_event(&self, run: &Run, id: &str, text: &str) -> Event {
+        Event::new(EventType::MessageSent, self.now())
+            .by(&self.caller_name())
+            .detail("message", id)
+            .detail("run", run.id.as_str())
+            .detail("role", run.role.as_str())
+            .detail("text", typeable(text))
+    }
+
+    fn hand_to(&self, run: &Run, id: &str, text: &str, interrupt: bool) -> Result<()> {
+        crash_point("message.journalled");
+        let folder = self.run_folder(&run.id);
+        folder.post(&Message {
+            id: id.to_owned(),
+            at: self.now(),
+            text: typeable(text),
+            interrupt,
+        })?;
+        folder.wake();
+        Ok(())
+    }
+
+    /// Hands over what was journalled by a process that died before it could.
+    pub(crate) fn post_again(&self, locked: &LockedTask, run: &Run) -> Result<()> {
+        let folder = self.run_folder(&run.id);
+        for (id, text) in undelivered(locked.history(), Whose::Run(&run.id)) {
+            if !folder.has_message(&id) {
+                self.hand_to(run, &id, &text, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Journals what became of a run's messages. Those of a run that is gone were not delivered.
+    pub(crate) fn note_outcomes(&mut self, locked: &mut LockedTask, run: &Run) -> Result<()> {
+        let events = self.outcomes(locked.history(), run);
+        locked.remark(self, events)
+    }
+
+    /// What there is to journal of a run's messages.
+    pub(crate) fn outcomes(&self, history: &History, run: &Run) -> Vec<Event> {
+        let folder = self.run_folder(&run.id);
+        let alive = folder.is_alive();
+        let mut events = Vec::new();
+        for (id, _) in undelivered(history, Whose::Run(&run.id)) {
+            let outcome = folder.outcome(&id);
+            let event = match outcome {
+                Some(outcome) if outcome.delivered => {
+                    Event::new(EventType::MessageDelivered, self.now()).because(outcome.detail)
+                }
+                Some(outcome) => {
+                    Event::new(EventType::MessageFailed, self.now()).because(outcome.detail)
+                }
+                None if alive => continue,
+                None => Event::new(EventType::MessageFailed, self.now())
+                    .because("the agent ended before it took it"),
+            };
+            let event = event.by("engine").detail("message", id.as_str());
+            if !is_journalled(history, &event) {
+                events.push(event.detail("run", run.id.as_str()));
+            }
+        }
+        events
+    }
+
+    /// Sees to a live run: what became of its messages, and a turn that ended without what is owed. The last
+    /// signal is one from before TASK.md was read: what an agent wrote in the turn that it ends must be seen.
+    fn see_to(&mut self, locked: &mut LockedTask, run: &Run, last: Option<&Signal>) -> Result<()> {
+        self.note_outcomes(locked, run)?;
+        let folder = self.run_folder(&run.id);
+        // Another one since: it goes on, or somebody else is on the way to see to that.
+        let Some(last) = last.filter(|last| folder.signals().last() == Some(*last)) else {
+            return Ok(());
+        };
+        let turn = last.at.to_string();
+        if !folder.waiting().is_empty() || self.was_seen_to(locked, &turn) {
+            return Ok(());
+        }
+        match last.signal {
+            SignalKind::PromptTaken => Ok(()),
+            SignalKind::PermissionAsked => {
+                let what = one_line(&last.text);
+                self.raise(
+                    locked,
+                    run,
+                    &turn,
+                    format!("its {} asks permission: {what}", run.role),
+                )
+            }
+            SignalKind::TurnDone => self.turn_done(locked, run, &turn, &one_line(&last.text)),
+        }
+    }
+
+    fn was_seen_to(&self, locked: &LockedTask, turn: &str) -> bool {
+        let mut events = locked.history().events.iter().rev();
+        events.any(|event| detail(event, "turn") == Some(turn))
+    }
+
+    /// One nudge, then a person.
+    fn turn_done(
+        &mut self,
+        locked: &mut LockedTask,
+        run: &Run,
+        turn: &str,
+        said: &str,
+    ) -> Result<()> {
+        let workflow = Workflow::named(locked.task.workflow);
+        if !is_expected(workflow, locked.task.status, run.role) {
+            return Ok(());
+        }
+        let max_rounds = self.config()?.review.max_rounds;
+        let Some(owed) = missing(&locked.task, &locked.body, max_rounds) else {
+            return Ok(());
+        };
+        if nudges(locked.history(), run) == 0 {
+            let extra = PromptExtra {
+                missing: owed.clone(),
+                ..PromptExtra::default()
+            };
+            let text = self.prompt_for(&locked.task, PromptName::Nudge, &extra)?;
+            let event = Event::new(EventType::AgentNudged, self.now())
+                .by("engine")
+                .because(owed)
+                .detail("run", run.id.as_str())
+                .detail("role", run.role.as_str())
+                .detail("turn", turn);
+            let id = nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET);
+            // Both at once: a nudge that is counted is one that is sent.
+            let message = self.message_event(run, &id, &text);
+            locked.remark(self, vec![event, message])?;
+            return self.hand_to(run, &id, &text, false);
+        }
+        let owed = owed.lines().next().unwrap_or_default();
+        let owed = owed.strip_prefix("What is missing: ").unwrap_or(owed);
+        let owed = owed.trim_end_matches('.');
+        let words = match said {
+            "" => String::new(),
+            said => format!("; its last words: {said}"),
+        };
+        self.raise(
+            locked,
+            run,
+            turn,
+            format!("its {} has stopped: {owed}{words}", run.role),
+        )
+    }
+
+    fn raise(
+        &mut self,
+        locked: &mut LockedTask,
+        run: &Run,
+        turn: &str,
+        what: String,
+    ) -> Result<()> {
+        let event = Event::new(EventType::AttentionRaised, self.now())
+            .by("engine")
+            .because(what)
+            .detail("run", run.id.as_str())
+            .detail("role", run.role.as_str())
+            .detail("turn", turn);
+        locked.remark(self, vec![event])
+    }
+
+    /// Nobody else may come to see to it, so a task that is busy is waited for, as long as its owner may take.
+    fn lock_patiently(&mut self, place: Place) -> Result<LockedTask> {
+        const MOST_TRIES: usize = 20;
+        for _ in 1..MOST_TRIES {
+            match self.lock_task(place.clone()) {
+                Err(error) if error.code == Code::Busy => {}
+                outcome => return outcome,
+            }
+        }
+        self.lock_task(place)
+    }
+
+    /// An errand of a run's `run-agent`: sees to what has happened to the run.
+    pub fn tend(&mut self, run: &str) -> Result<()> {
+        let folder = self.run_folder(run);
+        let Some(spec) = folder.spec() else {
+            return Ok(());
+        };
+        let place = self.store.place(&spec.folder);
+        let signals = folder.signals();
+        // Opening it judges the runs that are gone.
+        let mut locked = self.lock_patiently(place)?;
+        let open = open_runs(locked.history());
+        if let Some(open) = open.iter().find(|open| open.id == run) {
+            self.see_to(&mut locked, open, signals.last())?;
+        }
+        locked.index(self)?;
+        locked.conclude(self);
+        locked.forget_run(self, run)
+    }
+}
+
+/// Whose messages are meant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Whose<'a> {
+    /// All that were handed to one run.
+    Run(&'a str),
+    /// Those of people to any run of a role.
+    Role(Role),
+}
+
+/// Messages that nobody knows to have arrived; id and text.
+pub(crate) fn undelivered(history: &History, whose: Whose<'_>) -> Vec<(String, String)> {
+    let delivered = |id: &str| {
+        history.events.iter().any(|event| {
+            event.kind == EventType::MessageDelivered && detail(event, "message") == Some(id)
+        })
+    };
+    history
+        .events
+        .iter()
+        .filter(|event| event.kind == EventType::MessageSent)
+        .filter(|event| match whose {
+            Whose::Run(run) => detail(event, "run") == Some(run),
+            Whose::Role(role) => {
+                let to = detail(event, "role").unwrap_or(Role::Worker.as_str());
+                event.by.as_deref() == Some("human") && to == role.as_str()
+            }
+        })
+        .filter_map(|event| {
+            let id = detail(event, "message")?;
+            let text = detail(event, "text")?;
+            (!delivered(id)).then(|| (id.to_owned(), text.to_owned()))
+        })
+        .collect()
+}
+
+fn is_journalled(history: &History, wanted: &Event) -> bool {
+    history.events.iter().any(|event| {
+        event.kind == wanted.kind && detail(event, "message") == detail(wanted, "message")
+    })
+}
+
+/// Nudges of a run since the task entered its status.
+fn nudges(history: &History, run: &Run) -> usize {
+    let since = history
+        .events
+        .iter()
+        .rposition(|event| event.kind == EventType::StatusChanged)
+        .unwrap_or(0);
+    let later = history.events.iter().skip(since);
+    later
+        .filter(|event| event.kind == EventType::AgentNudged)
+        .filter(|event| detail(event, "run") == Some(&run.id))
+        .count()
+}
+
+fn wait_for(folder: &RunFolder, id: &str, patience: Duration) -> Sent {
+    let deadline = Instant::now() + patience;
+    loop {
+        match folder.outcome(id) {
+            Some(outcome) if outcome.delivered => return Sent::Delivered(outcome.detail),
+            Some(outcome) => return Sent::Failed(outcome.detail),
+            None if !folder.is_alive() => {
+                return Sent::Failed("the agent ended before it took it".into());
+            }
+            None if Instant::now() >= deadline => {
+                let state = folder.state().map(|(state, _)| state.as_str());
+                return Sent::Queued(match state {
+                    Some(state) => format!("the agent is {state}"),
+                    None => "the agent has not taken it yet".to_owned(),
+                });
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+/// Without anything that a terminal would take for a key: pasted text could end its own brackets.
+fn typeable(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let is_text = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    text.chars().filter(is_text).collect()
+}
+
+fn one_line(text: &str) -> String {
+    const LONGEST_LINE: usize = 200;
+    let last = text.lines().rev().find(|line| !line.trim().is_empty());
+    let line: String = last
+        .unwrap_or_default()
+        .trim()
+        .chars()
+        .take(LONGEST_LINE)
+        .collect();
+    line
+}
+
+fn detail<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
+    event.details.get(name).and_then(Value::as_str)
+}

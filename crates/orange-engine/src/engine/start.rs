@@ -1,0 +1,282 @@
+//! Starting tasks, and the queue of those that could not start yet: by priority, then by age, as far as slots,
+//! dependencies and the limit of running agents allow.
+
+use super::{Caller, Change, Changed, Engine};
+use crate::errand;
+use crate::error::{Code, Error, Result};
+use crate::index::list::{Filter, Listed};
+use crate::runs;
+use crate::store::Place;
+use orange_core::machine::{self, Situation};
+use orange_core::task::{Field, FieldMap, Queue, Status, Task};
+use orange_core::workflow::{Actor, Condition, Role};
+use serde_json::Value;
+use std::collections::HashSet;
+use std::fs::{self, File, TryLockError};
+use std::path::Path;
+
+/// Says that somebody should look whether a task of the queue can start.
+const WANTED: &str = "queue.wanted";
+
+/// A file for each task that is being started, locked by the process that does.
+const STARTING: &str = "starting";
+
+/// What came of a start.
+#[derive(Debug)]
+pub enum StartOutcome {
+    Started(Box<Changed>),
+    /// It waits; for what.
+    Queued(Box<Task>, String),
+}
+
+impl Engine {
+    /// Starts a pending task, or puts it into the queue. `force` overrides dependencies and the limit.
+    pub fn start(&mut self, place: Place, force: bool) -> Result<StartOutcome> {
+        let task = self.store.survey(&place.folder()).task;
+        if task.status != Status::Pending {
+            let label = task.label();
+            return Err(Error::new(
+                Code::IllegalTransition,
+                format!("{label} was started before: it is {}", task.status),
+            )
+            .hint(format!("`orange task why {label}` says what it waits for")));
+        }
+        if !force && let Some(why) = self.why_not_now(&task)? {
+            return self.queue(place, why);
+        }
+        // Held until its agent runs, so that others count it.
+        let claim = match force {
+            true => None,
+            false => match self.claim_start(&place)? {
+                Ok(claim) => Some(claim),
+                Err(why) => return self.queue(place, why),
+            },
+        };
+        let to = match task.summary.trim().is_empty() {
+            true => Status::Clarification,
+            false => Status::Planning,
+        };
+        let change = Change {
+            status: Some(to),
+            force: force && self.caller == Caller::Human,
+            ..Change::default()
+        };
+        let caller = self.as_engine_for_agents();
+        let outcome = self.change(place.clone(), &change);
+        self.caller = caller;
+        drop(claim);
+        if outcome.is_err() && self.caller != Caller::Engine {
+            // Somebody else may have waited because of it. Who serves the queue goes on by itself.
+            self.want_queue()?;
+        }
+        match outcome {
+            Ok(changed) => Ok(StartOutcome::Started(Box::new(changed))),
+            // Somebody was quicker.
+            Err(error) if error.code == Code::ConditionUnmet && !force => {
+                self.queue(place, error.to_string())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// An agent may create children; starting them is the engine's doing.
+    fn as_engine_for_agents(&mut self) -> Caller {
+        let caller = self.caller.clone();
+        if matches!(caller, Caller::Agent { .. }) {
+            self.caller = Caller::Engine;
+        }
+        caller
+    }
+
+    /// What a pending task waits for.
+    pub(crate) fn why_not_now(&mut self, task: &Task) -> Result<Option<String>> {
+        let conditions = [Condition::DependenciesOver, Condition::SlotFree];
+        let facts = self.facts(task, &conditions)?;
+        let situation = Situation {
+            task,
+            body: "",
+            facts: &facts,
+            max_rounds: 0,
+            now: self.now(),
+        };
+        for condition in conditions {
+            if let Err(why) = machine::meets(condition, situation) {
+                return Ok(Some(why));
+            }
+        }
+        self.limit_reached()
+    }
+
+    /// Why no agent more may run.
+    pub(crate) fn limit_reached(&mut self) -> Result<Option<String>> {
+        let limit = self.config()?.agents.limit as usize;
+        let running = self.running_workers();
+        Ok((running >= limit)
+            .then(|| format!("{running} agents are running, and `agents.limit` allows {limit}")))
+    }
+
+    /// Workers alive or about to be, over all projects.
+    pub fn running_workers(&self) -> usize {
+        let workers = runs::all(self.store.home()).into_iter().filter_map(|run| {
+            let spec = run.spec().filter(|spec| spec.role == Role::Worker)?;
+            run.is_alive().then(|| self.store.place(&spec.folder).name)
+        });
+        let tasks: HashSet<String> = workers.chain(self.starting(true)).collect();
+        tasks.len()
+    }
+
+    /// A place among the workers that `agents.limit` allows, or why there is none. It is given back with the file.
+    fn claim_start(&mut self, place: &Place) -> Result<std::result::Result<File, String>> {
+        let _lock = self.store.lock_file(".start.lock")?;
+        for name in self.starting(false) {
+            let _ = fs::remove_file(self.store.home().join(STARTING).join(name));
+        }
+        if let Some(why) = self.limit_reached()? {
+            return Ok(Err(why));
+        }
+        let claim = self
+            .store
+            .try_lock_file(&format!("{STARTING}/{}", place.name))?;
+        Ok(claim.ok_or_else(|| "it is being started".to_owned()))
+    }
+
+    /// Tasks that a process is starting right now; or those whose process has ended.
+    fn starting(&self, now: bool) -> Vec<String> {
+        let entries = fs::read_dir(self.store.home().join(STARTING));
+        let entries = entries.into_iter().flatten().flatten();
+        let held = |path: &Path| {
+            let file = File::open(path).ok()?;
+            Some(matches!(
+                file.try_lock_shared(),
+                Err(TryLockError::WouldBlock)
+            ))
+        };
+        entries
+            .filter(|entry| held(&entry.path()) == Some(now))
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
+    }
+
+    /// Notes that a task is to start as soon as it can.
+    fn queue(&mut self, place: Place, why: String) -> Result<StartOutcome> {
+        let mut locked = self.lock_task(place)?;
+        if locked.task.status == Status::Pending && locked.task.queued_at.is_none() {
+            let now = Value::from(self.now().to_string());
+            let changes = FieldMap::from_iter([(Field::QueuedAt.name().to_owned(), now)]);
+            let event = machine::update(&locked.task, changes, Actor::Engine, self.now())
+                .map_err(super::bad_value)?;
+            let events = event.into_iter().map(|event| event.because(why.clone()));
+            let events = events.collect();
+            self.commit(&mut locked, events)?;
+        }
+        Ok(StartOutcome::Queued(Box::new(locked.task.clone()), why))
+    }
+
+    /// Starts pending tasks that nothing holds back, whether or not they were queued. Gives what became of each.
+    pub fn run_ready(
+        &mut self,
+        projects: &[String],
+        max: Option<usize>,
+    ) -> Result<Vec<StartOutcome>> {
+        self.people_only("start tasks")?;
+        self.start_pending(projects, max, |task| task.queue == Queue::Active)
+    }
+
+    /// Starts what waits in the queue, if somebody asked for a look.
+    pub fn serve_queue(&mut self) -> Result<usize> {
+        let wanted = self.store.home().join(WANTED);
+        if !wanted.exists() {
+            return Ok(0);
+        }
+        let Some(_lock) = self.store.try_lock_file(".queue.lock")? else {
+            // Whoever has it looks again before letting go.
+            return Ok(0);
+        };
+        let mut count = 0;
+        let caller = std::mem::replace(&mut self.caller, Caller::Engine);
+        let mut outcome = Ok(());
+        while let Ok(asked) = fs::read(&wanted) {
+            match self.start_pending(&[], None, |task| task.queued_at.is_some()) {
+                Ok(started) => count += started.len(),
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+            // Asked for again meanwhile: look again.
+            if fs::read(&wanted).is_ok_and(|now| now == asked) {
+                let _ = fs::remove_file(&wanted);
+            }
+        }
+        self.caller = caller;
+        outcome.map(|()| count)
+    }
+
+    /// Does a task wait in the queue?
+    pub(crate) fn has_queued(&mut self) -> Result<bool> {
+        let filter = Filter {
+            statuses: vec![Status::Pending.as_str().to_owned()],
+            ..Filter::default()
+        };
+        let pending = self.list(&filter)?;
+        let is_queued = |row: &Listed| {
+            let task = self.store.survey(&row.folder).task;
+            task.queued_at.is_some()
+        };
+        Ok(pending.iter().any(is_queued))
+    }
+
+    /// Asks for a look at the queue once this command is done.
+    pub(crate) fn want_queue(&mut self) -> Result<()> {
+        let path = self.store.home().join(WANTED);
+        let stamp = self.file_stamp();
+        fs::write(&path, stamp).map_err(|error| Error::io("write", &path, &error))
+    }
+
+    /// Has somebody look at the queue if that was asked for, without waiting for it.
+    pub fn leave_queue_to_errand(&self) {
+        if self.store.home().join(WANTED).exists()
+            && let Err(error) = errand::start(&self.orange, self.store.home(), &["queue"])
+        {
+            tracing::warn!(%error, "nobody looks at the queue");
+        }
+    }
+
+    fn start_pending(
+        &mut self,
+        projects: &[String],
+        max: Option<usize>,
+        wanted: impl Fn(&Task) -> bool,
+    ) -> Result<Vec<StartOutcome>> {
+        let filter = Filter {
+            statuses: vec![Status::Pending.as_str().to_owned()],
+            projects: projects.to_vec(),
+            ..Filter::default()
+        };
+        let mut pending: Vec<(Listed, Task)> = Vec::new();
+        for row in self.list(&filter)? {
+            let task = self.store.survey(&row.folder).task;
+            if row.damaged.is_none() && wanted(&task) {
+                pending.push((row, task));
+            }
+        }
+        let age = |task: &Task| task.queued_at.unwrap_or(task.created_at);
+        pending.sort_by_key(|(_, task)| (task.priority, age(task), task.key));
+        let mut outcomes = Vec::new();
+        for (row, task) in pending {
+            if max.is_some_and(|max| outcomes.len() >= max) {
+                break;
+            }
+            if self.why_not_now(&task)?.is_some() {
+                continue;
+            }
+            let place = self.store.place(&row.folder);
+            match self.start(place, false) {
+                Ok(started @ StartOutcome::Started(_)) => outcomes.push(started),
+                Ok(StartOutcome::Queued(..)) => {}
+                Err(error) => self.notice(format!("{} was not started: {error}", task.label())),
+            }
+        }
+        Ok(outcomes)
+    }
+}

@@ -1,0 +1,69 @@
+//! Errands: Orange started by Orange, away from any terminal, to finish what its caller may not live to finish.
+//! In a session of its own, without a run's tag, and passed over when a run's processes are ended.
+
+use crate::error::{Code, Error, Result, plain};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The word on the command line by which an errand is known.
+pub const WORD: &str = "errand";
+
+/// Starts an errand and gives its process's number. Whoever lives longer than it has to reap it.
+pub fn start(orange: &Path, home: &Path, words: &[&str]) -> Result<u32> {
+    start_with(orange, home, words, &[])
+}
+
+/// The same, with more in its environment.
+pub(crate) fn start_with(
+    orange: &Path,
+    home: &Path,
+    words: &[&str],
+    more: &[(&str, &str)],
+) -> Result<u32> {
+    spawn(orange, home, words, more).map(|child| child.id())
+}
+
+/// Starts an errand and waits for its end.
+pub fn carry_out(orange: &Path, home: &Path, words: &[&str]) -> Result<()> {
+    let mut child = spawn(orange, home, words, &[])?;
+    let _ = child.wait();
+    Ok(())
+}
+
+#[allow(unsafe_code)]
+fn spawn(orange: &Path, home: &Path, words: &[&str], more: &[(&str, &str)]) -> Result<Child> {
+    let mut command = Command::new(orange);
+    for name in [
+        "ORANGE_TASK_ID",
+        "ORANGE_ROLE",
+        "ORANGE_RUN_ID",
+        "TMUX",
+        "TMUX_PANE",
+    ] {
+        command.env_remove(name);
+    }
+    command
+        .arg(WORD)
+        .args(words)
+        .env("ORANGE_HOME", home)
+        .envs(more.iter().copied())
+        // It must not live in a slot.
+        .current_dir(if home.is_dir() { home } else { Path::new("/") })
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // SAFETY: between fork and exec only setsid is called, which is safe there.
+    unsafe {
+        command.pre_exec(|| {
+            let session = rustix::process::setsid();
+            session.map(|_| ()).map_err(std::io::Error::from)
+        });
+    }
+    command.spawn().map_err(|error| {
+        Error::new(
+            Code::Failed,
+            format!("{} cannot be started: {}", orange.display(), plain(&error)),
+        )
+    })
+}

@@ -1,0 +1,260 @@
+//! Harnesses: the agent CLIs that Orange can start, as a table. A new one is a row, or an entry in config.yaml.
+
+use crate::error::{Code, Error, Result};
+use orange_core::config::{Config, CustomHarness};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// A harness that starts nothing: the person does the work in the worktree.
+pub const NONE: &str = "none";
+
+/// The scripted agent; `sim:FILE` names its script.
+pub const SIM: &str = "sim";
+
+/// One row of the table.
+struct Row {
+    name: &'static str,
+    program: &'static str,
+    /// The arguments of an interactive start.
+    arguments: &'static [&'static str],
+    /// The key that interrupts a turn.
+    interrupt: &'static str,
+    package: &'static str,
+}
+
+const TABLE: &[Row] = &[
+    Row {
+        name: "claude",
+        program: "claude",
+        arguments: &["--dangerously-skip-permissions", "--", "{prompt}"],
+        interrupt: "Escape",
+        package: "npm install -g @anthropic-ai/claude-code",
+    },
+    Row {
+        name: "codex",
+        program: "codex",
+        arguments: &[
+            "--no-daemon",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "--",
+            "{prompt}",
+        ],
+        interrupt: "Escape",
+        package: "npm install -g @openai/codex",
+    },
+    Row {
+        name: "opencode",
+        program: "opencode",
+        arguments: &["--prompt", "{prompt}"],
+        interrupt: "Escape",
+        package: "npm install -g opencode-ai",
+    },
+    Row {
+        name: "pi",
+        program: "pi",
+        arguments: &["--", "{prompt}"],
+        interrupt: "Escape",
+        package: "npm install -g @earendil-works/pi-coding-agent",
+    },
+    Row {
+        name: "gemini",
+        program: "gemini",
+        arguments: &["--yolo", "--skip-trust", "-i", "{prompt}"],
+        interrupt: "Escape",
+        package: "npm install -g @google/gemini-cli",
+    },
+];
+
+/// How an agent is started, and how it behaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Harness {
+    pub name: String,
+    /// The program as it is typed.
+    pub program: String,
+    /// Its arguments; `{prompt}`, `{prompt_file}`, `{round}` and `{attempt}` stand for what is known at the start.
+    pub arguments: Vec<String>,
+    /// It works once through and ends; it takes no messages.
+    pub one_shot: bool,
+    /// It reports with `orange signal` what it does.
+    pub signals: bool,
+    pub interrupt: String,
+    /// How to get it.
+    install: Option<&'static str>,
+}
+
+/// The names that mean something here, the user's own first.
+pub fn names(config: &Config) -> Vec<String> {
+    let own = config.harnesses.keys().cloned();
+    let built_in = TABLE.iter().map(|row| row.name.to_owned());
+    let mut names: Vec<String> = own.chain(built_in).collect();
+    names.extend([SIM.to_owned(), NONE.to_owned()]);
+    names.dedup();
+    names
+}
+
+/// The harness of that name; None for [`NONE`]. `orange` is this program's own path.
+pub fn find(name: &str, config: &Config, orange: &Path) -> Result<Option<Harness>> {
+    if name == NONE {
+        return Ok(None);
+    }
+    if let Some(own) = config.harnesses.get(name) {
+        return Ok(Some(custom(name, own)));
+    }
+    if let Some(row) = TABLE.iter().find(|row| row.name == name) {
+        return Ok(Some(built_in(row)));
+    }
+    match name.split_once(':') {
+        None if name == SIM => Ok(Some(sim(name, None, orange))),
+        Some((SIM, script)) => Ok(Some(sim(name, Some(script), orange))),
+        None | Some(_) => Err(
+            Error::new(Code::Usage, format!("there is no harness {name:?}")).hint(format!(
+                "known: {}; another one can be set up in config.yaml, as `harness.{name}`",
+                names(config).join(", ")
+            )),
+        ),
+    }
+}
+
+fn built_in(row: &Row) -> Harness {
+    Harness {
+        name: row.name.to_owned(),
+        program: row.program.to_owned(),
+        arguments: row.arguments.iter().map(|&word| word.to_owned()).collect(),
+        one_shot: false,
+        signals: false,
+        interrupt: row.interrupt.to_owned(),
+        install: Some(row.package),
+    }
+}
+
+fn custom(name: &str, own: &CustomHarness) -> Harness {
+    let mut words = own.command.iter().cloned();
+    let program = words.next().unwrap_or_default();
+    let mut arguments: Vec<String> = words.collect();
+    let mentions = |word: &String| word.contains("{prompt}") || word.contains("{prompt_file}");
+    if !arguments.iter().any(mentions) {
+        arguments.push("{prompt}".into());
+    }
+    Harness {
+        name: name.to_owned(),
+        program,
+        arguments,
+        one_shot: own.one_shot,
+        signals: own.signals,
+        interrupt: own.interrupt.clone().unwrap_or_else(|| "Escape".into()),
+        install: None,
+    }
+}
+
+fn sim(name: &str, script: Option<&str>, orange: &Path) -> Harness {
+    let mut arguments: Vec<String> = ["sim", "--round", "{round}", "--attempt", "{attempt}"]
+        .map(str::to_owned)
+        .to_vec();
+    if let Some(script) = script {
+        arguments.extend(["--script".to_owned(), script.to_owned()]);
+    }
+    arguments.extend(["--".to_owned(), "{prompt}".to_owned()]);
+    Harness {
+        name: name.to_owned(),
+        program: orange.to_string_lossy().into_owned(),
+        arguments,
+        one_shot: false,
+        signals: true,
+        interrupt: "Escape".into(),
+        install: None,
+    }
+}
+
+impl Harness {
+    /// Where its program is, searched as a shell would.
+    pub fn located(&self, search_path: Option<&OsStr>) -> Result<PathBuf> {
+        located(&self.program, search_path).ok_or_else(|| {
+            let hint = match self.install {
+                Some(install) => format!("install it ({install}), or choose another harness"),
+                None => "correct `command` in config.yaml, or choose another harness".to_owned(),
+            };
+            let there = self.program.contains('/') && Path::new(&self.program).exists();
+            let what = match there {
+                true => format!("cannot be started: {:?} is not executable", self.program),
+                false => format!("is not installed: there is no program {:?}", self.program),
+            };
+            Error::new(
+                Code::ConditionUnmet,
+                format!("harness {} {what}", self.name),
+            )
+            .hint(format!(
+                "{hint}: --harness NAME, or `agents.harness` in config.yaml"
+            ))
+        })
+    }
+
+    pub fn is_installed(&self, search_path: Option<&OsStr>) -> bool {
+        located(&self.program, search_path).is_some()
+    }
+}
+
+fn located(program: &str, search_path: Option<&OsStr>) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let runs = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(runs);
+    }
+    std::env::split_paths(search_path?)
+        .map(|folder| folder.join(program))
+        .find(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, config: &str) -> Result<Option<Harness>> {
+        let (config, _) = Config::parse(config).unwrap();
+        find(name, &config, Path::new("/bin/orange"))
+    }
+
+    #[test]
+    fn every_row_gives_the_prompt_as_one_argument() {
+        for row in TABLE {
+            let harness = found(row.name, "").unwrap().unwrap();
+            let prompts = harness.arguments.iter().filter(|word| *word == "{prompt}");
+            assert_eq!(prompts.count(), 1, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn the_scripted_agent_is_this_program() {
+        let harness = found("sim:/x/a.yaml", "").unwrap().unwrap();
+        assert_eq!(harness.program, "/bin/orange");
+        let words = harness.arguments.join(" ");
+        assert!(words.starts_with("sim "), "{words}");
+        assert!(words.contains("--script /x/a.yaml -- {prompt}"), "{words}");
+        assert!(found("none", "").unwrap().is_none());
+    }
+
+    #[test]
+    fn the_users_own_come_first_and_get_the_prompt() {
+        let own = found("claude", "harness:\n  claude: my-claude -x\n");
+        let own = own.unwrap().unwrap();
+        assert_eq!(
+            (own.program.as_str(), own.arguments.join(" ")),
+            ("my-claude", "-x {prompt}".into())
+        );
+        let file = found("m", "harness:\n  m: [m, '--file={prompt_file}']\n");
+        assert_eq!(file.unwrap().unwrap().arguments, ["--file={prompt_file}"]);
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_the_known_ones() {
+        let error = found("cluade", "").unwrap_err();
+        assert!(error.hint.unwrap().contains("claude, codex"));
+        let missing = found("m", "harness:\n  m: no-such-program-here\n")
+            .unwrap()
+            .unwrap();
+        let error = missing.located(Some(OsStr::new("/bin"))).unwrap_err();
+        assert!(error.message.contains("no-such-program-here"));
+    }
+}

@@ -1,0 +1,265 @@
+//! Runs of a task whose end nobody has seen to yet: judged by the exit rules, once each.
+
+use super::LockedTask;
+use crate::effects::{heard, with_undelivered};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::runs::Ended;
+use crate::sessions::{Begin, Begun};
+use crate::store::faults::crash_point;
+use orange_core::exit::{self, Consequence};
+use orange_core::history::{Event, EventType, History};
+use orange_core::machine::{self, Facts, Situation};
+use orange_core::prompt::PromptName;
+use orange_core::runs::{Ending, Run, last_run, next_run_id, open_runs};
+use orange_core::task::{Field, Status};
+use orange_core::workflow::{Actor, Role, Workflow};
+use serde_json::Value;
+
+impl LockedTask {
+    pub(crate) fn history(&self) -> &History {
+        &self.snapshot.history
+    }
+
+    /// Judges every run that is gone, and starts the reviewer again that a review still needs.
+    pub(super) fn settle_runs(&mut self, engine: &mut Engine) -> Result<()> {
+        self.adopt_runs(engine)?;
+        for run in open_runs(self.history()) {
+            let folder = engine.run_folder(&run.id);
+            if folder.is_alive() {
+                engine.post_again(self, &run)?;
+                continue;
+            }
+            // It may have written since this process read the file.
+            self.settle(engine)?;
+            let ended = folder.ended();
+            engine.note_outcomes(self, &run)?;
+            self.judge(engine, &run, ended.as_ref())?;
+            if run.role == Role::Worker {
+                // There is room for another one.
+                engine.want_queue()?;
+            }
+            folder.remove()?;
+        }
+        if self.crashed_here() {
+            self.give_up(engine)?;
+        }
+        self.review_again(engine)
+    }
+
+    /// An agent that was started by a process which did not live to journal it.
+    fn adopt_runs(&mut self, engine: &mut Engine) -> Result<()> {
+        for role in [Role::Worker, Role::Reviewer] {
+            let id = next_run_id(self.history(), &self.task.id, role);
+            if let Some(event) = engine.begun(self, &id)? {
+                let mut events = heard(engine, self, role);
+                events.push(event);
+                self.remark(engine, events)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets a run of which everything is journalled, or which came to nothing.
+    pub(crate) fn forget_run(&self, engine: &Engine, id: &str) -> Result<()> {
+        let folder = engine.run_folder(id);
+        let open = open_runs(self.history()).iter().any(|run| run.id == id);
+        match open || folder.is_alive() {
+            true => Ok(()),
+            false => folder.remove(),
+        }
+    }
+
+    fn judge(&mut self, engine: &mut Engine, run: &Run, ended: Option<&Ended>) -> Result<()> {
+        let how = match ended {
+            Some(ended) => ended.how.clone(),
+            None => "killed, or the machine went down".to_owned(),
+        };
+        if ended.is_none() {
+            // Nobody was left to end what the agent had started.
+            crate::runs::end_tagged(&run.id);
+        }
+        if ended.is_some_and(|ended| ended.stopped) {
+            engine.keep_screen(&self.place, run);
+            return self.remark(
+                engine,
+                vec![gone(engine, EventType::AgentStopped, run, &how)],
+            );
+        }
+        self.follow(engine, run, &how)
+    }
+
+    /// What follows from an end. A worker that wrote its plan and its handoff before it ended has done both; so
+    /// its end is journalled last, and whoever comes after a process that died in between goes on from there.
+    fn follow(&mut self, engine: &mut Engine, run: &Run, how: &str) -> Result<()> {
+        // A run that was replaced by another one has no say any more.
+        let current = last_run(self.history(), run.role).is_some_and(|last| last.id == run.id);
+        let exited = gone(engine, EventType::AgentExited, run, how);
+        match self.consequence(engine, run.role)? {
+            Consequence::Advance(decision) if current => {
+                let mut event = decision
+                    .event
+                    .because(format!("its {} ended: {how}", run.role));
+                event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
+                if let Some(head) = engine.head_of(&self.task) {
+                    event = event.detail("head", head);
+                }
+                let goes_on = run.role == Role::Worker;
+                // The hooks that follow would end a reviewer whose end nobody knows.
+                let events = match goes_on {
+                    true => vec![event],
+                    false => vec![exited, event],
+                };
+                self.commit(engine, events)?;
+                crash_point("exit.advanced");
+                // Whoever waits for the status need not wait for tmux; hooks may close the window.
+                engine.keep_screen(&self.place, run);
+                self.finish_hooks(engine)?;
+                match goes_on {
+                    true => self.follow(engine, run, how),
+                    false => Ok(()),
+                }
+            }
+            Consequence::Crash { missing } if current => self.crashed(engine, run, how, &missing),
+            Consequence::Advance(_) | Consequence::Crash { .. } | Consequence::Nothing => {
+                engine.keep_screen(&self.place, run);
+                self.remark(engine, vec![exited])
+            }
+        }
+    }
+
+    fn consequence(&self, engine: &mut Engine, role: Role) -> Result<Consequence> {
+        let facts = Facts::default();
+        let situation = Situation {
+            task: &self.task,
+            body: &self.body,
+            facts: &facts,
+            max_rounds: engine.config()?.review.max_rounds,
+            now: engine.now(),
+        };
+        let workflow = Workflow::named(self.task.workflow);
+        Ok(exit::after_exit(workflow, situation, role))
+    }
+
+    /// Counts a crash; too many in one status and the task is stuck.
+    fn crashed(&mut self, engine: &mut Engine, run: &Run, how: &str, missing: &str) -> Result<()> {
+        let count = self.task.crash_count.saturating_add(1);
+        let reason = format!("{how}; {missing}");
+        let mut event = gone(engine, EventType::AgentCrashed, run, &reason)
+            .detail("status", self.task.status.as_str())
+            .detail("crash_count", count);
+        event
+            .fields
+            .insert(Field::CrashCount.name().into(), Value::from(count));
+        let event = machine::number(event, &self.task);
+        self.commit(engine, vec![event])?;
+        crash_point("exit.counted");
+        engine.keep_screen(&self.place, run);
+        self.give_up(engine)
+    }
+
+    /// Has an agent crashed since the task came to its status?
+    fn crashed_here(&self) -> bool {
+        let mut newest_first = self.history().events.iter().rev();
+        newest_first
+            .find(|event| {
+                matches!(
+                    event.kind,
+                    EventType::StatusChanged | EventType::AgentCrashed
+                )
+            })
+            .is_some_and(|event| event.kind == EventType::AgentCrashed)
+    }
+
+    /// The move that a crash too many asks for; taken by whoever comes next if this process dies before.
+    fn give_up(&mut self, engine: &mut Engine) -> Result<()> {
+        let workflow = Workflow::named(self.task.workflow);
+        if self.task.crash_count < workflow.crash_limit {
+            return Ok(());
+        }
+        let facts = Facts::default();
+        let situation = Situation {
+            task: &self.task,
+            body: &self.body,
+            facts: &facts,
+            max_rounds: engine.config()?.review.max_rounds,
+            now: engine.now(),
+        };
+        let decided = machine::decide(workflow, situation, Actor::Engine, exit::gives_up());
+        let Ok(decision) = decided else {
+            return Ok(());
+        };
+        let mut event = decision
+            .event
+            .because(format!("its agent crashed {} times", self.task.crash_count))
+            .detail("crashes", self.task.crash_count);
+        event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
+        self.commit(engine, vec![event])?;
+        self.finish_hooks(engine)
+    }
+
+    /// A review whose reviewer crashed is taken up by another one, in the same round.
+    fn review_again(&mut self, engine: &mut Engine) -> Result<()> {
+        if self.task.status != Status::AgentReview {
+            return Ok(());
+        }
+        let Some(run) = last_run(self.history(), Role::Reviewer) else {
+            return Ok(());
+        };
+        let crashed = run
+            .end
+            .as_ref()
+            .is_some_and(|end| end.how == Ending::Crashed);
+        if !crashed || self.is_spoken_for(&run) {
+            return Ok(());
+        }
+        let begin = Begin {
+            role: Role::Reviewer,
+            prompt: PromptName::Reviewer,
+            run: next_run_id(self.history(), &self.task.id, Role::Reviewer),
+            message: with_undelivered(self, Role::Reviewer, None),
+        };
+        match engine.begin(self, &begin) {
+            Ok(Begun::Started(event)) => {
+                let mut events = heard(engine, self, Role::Reviewer);
+                events.push(*event);
+                self.remark(engine, events)
+            }
+            Ok(Begun::Running | Begun::Nobody(_)) => Ok(()),
+            Err(error) => {
+                let event = Event::new(EventType::AttentionRaised, engine.now())
+                    .by("engine")
+                    .because(format!("the reviewer could not be started again: {error}"))
+                    .detail("role", Role::Reviewer.as_str())
+                    .detail("after", run.id.as_str());
+                self.remark(engine, vec![event])
+            }
+        }
+    }
+
+    /// Was it said that this crash has no sequel? Then a person has to act.
+    fn is_spoken_for(&self, run: &Run) -> bool {
+        let mut events = self.history().events.iter().rev();
+        events.any(|event| {
+            event.kind == EventType::AttentionRaised
+                && event.details.get("after").and_then(Value::as_str) == Some(&run.id)
+        })
+    }
+
+    /// Journals something that is not part of a transition.
+    pub(crate) fn remark(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.mark(engine)?;
+        self.outcome(engine, events)
+    }
+}
+
+fn gone(engine: &Engine, kind: EventType, run: &Run, how: &str) -> Event {
+    Event::new(kind, engine.now())
+        .by("engine")
+        .because(how)
+        .detail("run", run.id.as_str())
+        .detail("role", run.role.as_str())
+}

@@ -1,0 +1,106 @@
+//! Tells the person, by a command of theirs, that something needs them: once for each thing, by the process that
+//! writes it down.
+
+use crate::engine::Engine;
+use crate::errand;
+use crate::error::Result;
+use orange_core::attention::notification;
+use orange_core::history::Event;
+use orange_core::task::Task;
+use std::process::{Command, Stdio};
+
+/// Something to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notification {
+    /// The same thing gets the same key.
+    key: String,
+    text: String,
+}
+
+/// What of these events a person should hear of.
+pub(crate) fn worth_telling(task: &Task, events: &[Event]) -> Vec<Notification> {
+    let tell = |event: &Event| {
+        let what = event.run_or_hook();
+        Some(Notification {
+            key: format!(
+                "{} {} {} {what}",
+                task.id,
+                event.kind.as_str(),
+                event.timestamp
+            ),
+            text: notification(event)?,
+        })
+    };
+    events.iter().filter_map(tell).collect()
+}
+
+impl Engine {
+    /// Runs the user's command for each of these that was not told before.
+    pub(crate) fn tell_person(&mut self, task: &Task, notifications: Vec<Notification>) {
+        if notifications.is_empty() {
+            return;
+        }
+        let command = match self.config() {
+            Ok(config) => config.notify.command.clone(),
+            Err(_) => None,
+        };
+        if command.is_none() {
+            return;
+        }
+        for notification in notifications {
+            match self.is_new(&notification) {
+                Ok(true) => self.leave_to_errand(task, &notification.text),
+                Ok(false) => {}
+                Err(error) => tracing::warn!(%error, "a notification was not sent"),
+            }
+        }
+    }
+
+    /// Nobody waits for it: what it does may take its time, and may outlive the agent that caused it.
+    fn leave_to_errand(&self, task: &Task, text: &str) {
+        let about = [
+            ("ORANGE_NOTIFY_TASK", task.label()),
+            ("ORANGE_NOTIFY_ID", task.id.clone()),
+            ("ORANGE_NOTIFY_PROJECT", task.project.clone()),
+            ("ORANGE_NOTIFY_BRANCH", task.branch.clone()),
+            ("ORANGE_NOTIFY_SUMMARY", task.summary.clone()),
+            ("ORANGE_NOTIFY_STATUS", task.status.to_string()),
+            ("ORANGE_NOTIFY_MESSAGE", format!("{} {text}", task.label())),
+        ];
+        // The system takes no such byte in an environment.
+        let about = about.map(|(name, value)| (name, value.replace('\0', "")));
+        let about: Vec<(&str, &str)> = about
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        let home = self.store.home();
+        if let Err(error) = errand::start_with(&self.orange, home, &["notify"], &about) {
+            tracing::warn!(%error, "a notification was not sent");
+        }
+    }
+
+    /// An errand: runs the user's command. What it is about stands in the environment.
+    pub fn notify(&mut self) -> Result<()> {
+        let Some(command) = self.config()?.notify.command.clone() else {
+            return Ok(());
+        };
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", "--", &command])
+            .current_dir(self.store.home())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        match shell.status() {
+            Ok(status) if !status.success() => tracing::warn!(%status, "notify.command failed"),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "notify.command could not be started"),
+        }
+        Ok(())
+    }
+
+    fn is_new(&mut self, notification: &Notification) -> Result<bool> {
+        let now = self.now();
+        self.database()?.note_notified(&notification.key, now)
+    }
+}

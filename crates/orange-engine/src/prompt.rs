@@ -1,0 +1,214 @@
+//! What agents are told: a repository's own prompt as the base commit has it, else the one that comes with Orange.
+//! A prompt that cannot be used keeps no task from starting; it is said, and Orange's own takes its place.
+
+mod values;
+
+use crate::engine::{Engine, TaskView};
+use crate::error::{Code, Error, Result};
+use crate::git::committed::{Committed, Unreadable};
+use crate::git::short;
+use crate::projects::Project;
+use orange_core::prompt::{self, PromptError, PromptName, Template};
+use orange_core::task::Task;
+use std::fmt;
+
+/// No prompt of a person is longer.
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// Where a prompt comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PromptOrigin {
+    BuiltIn,
+    File { commit: String, path: String },
+}
+
+/// A prompt before its variables are filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptSource {
+    pub name: PromptName,
+    pub text: String,
+    pub origin: PromptOrigin,
+    /// The repository has one, which had to be passed over.
+    pub unusable: Option<Unusable>,
+    template: Template,
+}
+
+/// A file that is no prompt, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
+    pub commit: String,
+    pub path: String,
+    pub line: Option<usize>,
+    pub reason: String,
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at commit {}", self.path, short(&self.commit))?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+/// All prompts of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompts {
+    /// The commit that was asked; none without a project, or for one without a commit.
+    pub commit: Option<String>,
+    pub sources: Vec<PromptSource>,
+    /// Files beside the prompts that have the name of none.
+    pub unknown: Vec<String>,
+}
+
+/// What only the one who speaks to an agent knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PromptExtra {
+    /// A person's words.
+    pub message: String,
+    /// What an agent still owes: [`orange_core::prompt::missing`].
+    pub missing: String,
+}
+
+impl Engine {
+    /// The prompt that a project's agents get, by what the repository says at that commit.
+    pub fn prompt_text(
+        &mut self,
+        project: &Project,
+        base: &str,
+        name: PromptName,
+    ) -> Result<PromptSource> {
+        let files = Committed::at(&project.path, base, &[name.path()])?;
+        source_in(&files, base, name)
+    }
+
+    /// The same for a task: the commit is the one its rules come from.
+    pub fn prompt_source(&mut self, task: &Task, name: PromptName) -> Result<PromptSource> {
+        let project = self.registered(&task.project)?;
+        let commit = self.rules_commit(&project, task)?;
+        self.prompt_text(&project, &commit, name)
+    }
+
+    /// Exactly what an agent of the task is told.
+    pub fn prompt_for(
+        &mut self,
+        task: &Task,
+        name: PromptName,
+        extra: &PromptExtra,
+    ) -> Result<String> {
+        let source = self.prompt_source(task, name)?;
+        if let Some(unusable) = &source.unusable {
+            self.notice(format!("{unusable}; Orange's own prompt is used instead"));
+        }
+        let values = self.prompt_values(task, extra)?;
+        Ok(source.template.render(&values))
+    }
+
+    /// The same for a person who wants to see it: no message, and what is missing as it is now.
+    pub fn prompt_preview(&mut self, view: &TaskView, name: PromptName) -> Result<String> {
+        let max_rounds = self.config()?.review.max_rounds;
+        let missing = prompt::missing(&view.task, &view.body, max_rounds);
+        let extra = PromptExtra {
+            message: String::new(),
+            missing: missing.unwrap_or_default(),
+        };
+        self.prompt_for(&view.task, name, &extra)
+    }
+
+    /// Every prompt as new work of a project would get it; without one, those of Orange.
+    pub fn prompts(&mut self, project: Option<&str>) -> Result<Prompts> {
+        let project = project.map(|name| self.registered(name)).transpose()?;
+        let commit = match &project {
+            Some(project) => self.newest_rules(project)?,
+            None => None,
+        };
+        let (Some(project), Some(commit)) = (project, commit) else {
+            let sources = PromptName::ALL.iter().map(|name| built_in(*name, None));
+            return Ok(Prompts {
+                commit: None,
+                sources: sources.collect::<Result<_>>()?,
+                unknown: Vec::new(),
+            });
+        };
+        let folder = format!("{}/", prompt::FOLDER);
+        let files = Committed::at(&project.path, &commit, &[folder])?;
+        let sources = PromptName::ALL
+            .iter()
+            .map(|name| source_in(&files, &commit, *name));
+        let known: Vec<String> = PromptName::ALL.iter().map(|name| name.path()).collect();
+        let unknown = files
+            .paths()
+            .filter(|path| !known.iter().any(|name| name == path));
+        Ok(Prompts {
+            sources: sources.collect::<Result<_>>()?,
+            unknown: unknown.map(str::to_owned).collect(),
+            commit: Some(commit),
+        })
+    }
+
+    /// Where new work starts from; none in a repository without a commit.
+    fn newest_rules(&self, project: &Project) -> Result<Option<String>> {
+        match self.parking_place(project) {
+            Ok(commit) => Ok(Some(commit)),
+            Err(error) if error.code == Code::ConditionUnmet => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The repository's own, if it is there and can be used.
+fn source_in(files: &Committed<'_>, commit: &str, name: PromptName) -> Result<PromptSource> {
+    let path = name.path();
+    let unusable = |line: Option<usize>, reason: String| {
+        let (commit, path) = (commit.to_owned(), path.clone());
+        built_in(
+            name,
+            Some(Unusable {
+                commit,
+                path,
+                line,
+                reason,
+            }),
+        )
+    };
+    let text = match files.file(&path, MAX_BYTES)? {
+        None => return built_in(name, None),
+        Some(Err(Unreadable { line, reason })) => return unusable(line, reason),
+        Some(Ok(text)) => text,
+    };
+    if text.trim().is_empty() {
+        return unusable(None, "it is empty".into());
+    }
+    // No program can be given one as an argument.
+    if text.contains('\0') {
+        return unusable(None, "it has a NUL character".into());
+    }
+    match Template::parse(name, &text) {
+        Ok(template) => Ok(PromptSource {
+            name,
+            text,
+            origin: PromptOrigin::File {
+                commit: commit.to_owned(),
+                path,
+            },
+            unusable: None,
+            template,
+        }),
+        Err(error) => unusable(Some(error.line), error.reason()),
+    }
+}
+
+fn built_in(name: PromptName, unusable: Option<Unusable>) -> Result<PromptSource> {
+    let text = name.built_in().to_owned();
+    // Cannot happen: the tests read every one of them.
+    let template = Template::parse(name, &text)
+        .map_err(|error: PromptError| Error::new(Code::Failed, error.to_string()))?;
+    Ok(PromptSource {
+        name,
+        text,
+        origin: PromptOrigin::BuiltIn,
+        unusable,
+        template,
+    })
+}

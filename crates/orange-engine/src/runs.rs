@@ -1,0 +1,217 @@
+//! Runs on disk: `runs/<run id>/` holds what a run was started with, what its agent signalled, what is to be
+//! told to it, and how it ended. Whether it is alive is told by a lock that dies with its `run-agent`.
+
+mod inbox;
+mod process;
+mod signals;
+
+pub use inbox::{Message, Outcome};
+pub(crate) use process::descendants;
+pub use process::{ProcessId, end_tagged, end_tree, tagged, tagged_in};
+pub use signals::{Signal, SignalKind, State};
+
+use crate::error::{Error, Result};
+use crate::store::{make_folder, make_private_folder};
+use crate::tmux::Pane;
+use orange_core::Timestamp;
+use orange_core::workflow::Role;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What a run is started with. Written once; an older `run-agent` may read what a newer Orange wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSpec {
+    pub run: String,
+    /// The task's id.
+    pub task: String,
+    /// Where the task lies, relative to `tasks/`.
+    pub folder: String,
+    pub role: Role,
+    /// The name of the prompt.
+    #[serde(default)]
+    pub prompt: String,
+    pub harness: String,
+    /// The argument vector, `{prompt}` and `{prompt_file}` still in it.
+    pub command: Vec<String>,
+    pub worktree: PathBuf,
+    /// The PATH that the agent gets, without Orange's own folder.
+    #[serde(default)]
+    pub search_path: Option<String>,
+    #[serde(default)]
+    pub one_shot: bool,
+    /// The harness reports with `orange signal`.
+    #[serde(default)]
+    pub signals: bool,
+    #[serde(default)]
+    pub interrupt: Option<String>,
+}
+
+/// The `run-agent` of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    pub process: ProcessId,
+    pub at: Timestamp,
+}
+
+/// How the agent ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    pub at: Timestamp,
+    /// In words: `exit code 1`.
+    pub how: String,
+    /// None for an end by signal, or where nobody saw it.
+    #[serde(default)]
+    pub code: Option<i32>,
+    /// Orange asked for it.
+    #[serde(default)]
+    pub stopped: bool,
+}
+
+/// One run's folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+/// All runs that are not settled yet.
+pub fn all(home: &Path) -> Vec<RunFolder> {
+    let entries = fs::read_dir(home.join("runs"));
+    let folders = entries.into_iter().flatten().flatten();
+    folders
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| RunFolder { path: entry.path() })
+        .collect()
+}
+
+impl RunFolder {
+    pub fn new(home: &Path, run: &str) -> RunFolder {
+        RunFolder {
+            path: home.join("runs").join(run),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn id(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    pub fn prompt_file(&self) -> PathBuf {
+        self.path.join("prompt.md")
+    }
+
+    /// Writes the folder anew; an earlier attempt that came to nothing is overwritten.
+    pub fn write(&self, spec: &RunSpec, prompt: &str) -> Result<()> {
+        let failed = |error: io::Error| Error::io("write", &self.path, &error);
+        make_private_folder(&self.path).map_err(failed)?;
+        make_folder(&self.path.join("inbox")).map_err(failed)?;
+        fs::write(self.prompt_file(), prompt).map_err(failed)?;
+        self.put("run.json", spec)
+    }
+
+    pub fn spec(&self) -> Option<RunSpec> {
+        self.get("run.json")
+    }
+
+    pub fn started(&self) -> Option<Started> {
+        self.get("started.json")
+    }
+
+    pub fn note_started(&self, started: &Started) -> Result<()> {
+        self.put("started.json", started)
+    }
+
+    pub fn ended(&self) -> Option<Ended> {
+        self.get("ended.json")
+    }
+
+    pub fn note_ended(&self, ended: &Ended) -> Result<()> {
+        self.put("ended.json", ended)
+    }
+
+    pub fn pane(&self) -> Option<Pane> {
+        self.get("pane.json")
+    }
+
+    pub fn note_pane(&self, pane: &Pane) -> Result<()> {
+        self.put("pane.json", pane)
+    }
+
+    /// Has somebody asked this run to end?
+    pub fn is_to_stop(&self) -> bool {
+        self.path.join("stop").exists()
+    }
+
+    pub fn ask_to_stop(&self) -> Result<()> {
+        let path = self.path.join("stop");
+        match fs::write(&path, b"") {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io("write", &path, &error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Is its `run-agent` alive, and with it the agent?
+    pub fn is_alive(&self) -> bool {
+        match File::open(self.lock_file()) {
+            Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
+            Err(_) => false,
+        }
+    }
+
+    /// The lock that says so. None when another process has it.
+    pub fn lock(&self) -> io::Result<Option<File>> {
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(self.lock_file())?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    fn lock_file(&self) -> PathBuf {
+        self.path.join("lock")
+    }
+
+    /// Forgets the run: everything there is to know of it is journalled.
+    pub fn remove(&self) -> Result<()> {
+        // Its description goes last: what a process leaves that is killed over this still says whose it was.
+        for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_name() != "run.json" && fs::remove_file(&path).is_err() {
+                let _ = fs::remove_dir_all(&path);
+            }
+        }
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io("remove", &self.path, &error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_slice(&fs::read(self.path.join(name)).ok()?).ok()
+    }
+
+    /// Whole or not at all, but not synced: no run outlives a loss of power.
+    fn put<T: Serialize>(&self, name: &str, value: &T) -> Result<()> {
+        let path = self.path.join(name);
+        let text = serde_json::to_vec(value).unwrap_or_default();
+        let aside = self.path.join(format!("{name}.{}", std::process::id()));
+        fs::write(&aside, text)
+            .and_then(|()| fs::rename(&aside, &path))
+            .map_err(|error| Error::io("write", &path, &error))
+    }
+}

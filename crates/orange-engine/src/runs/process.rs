@@ -1,0 +1,191 @@
+//! Processes of a run: told apart from others that got the same number later, found by their ancestors or by the
+//! run's tag in their environment, and ended with all they started.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long processes may take to end when they are asked to.
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
+const NAP: Duration = Duration::from_millis(5);
+
+/// A process that cannot be mistaken for another of the same number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessId {
+    pub pid: u32,
+    /// When it started, in the system's ticks.
+    pub birth: String,
+}
+
+impl ProcessId {
+    pub fn of(pid: u32) -> Option<ProcessId> {
+        let birth = Stat::of(pid)?.birth;
+        Some(ProcessId { pid, birth })
+    }
+
+    pub fn is_alive(&self) -> bool {
+        Stat::of(self.pid).is_some_and(|stat| stat.birth == self.birth && !stat.is_zombie)
+    }
+
+    /// Nothing happens when it is another process by now.
+    pub fn signal(&self, signal: Signal) {
+        if self.is_alive()
+            && let Some(pid) = pid_of(self.pid)
+        {
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
+/// What /proc says of a process.
+struct Stat {
+    parent: u32,
+    birth: String,
+    is_zombie: bool,
+}
+
+impl Stat {
+    fn of(pid: u32) -> Option<Stat> {
+        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat);
+        // The name in brackets may contain anything, so count from its end.
+        let (_, rest) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        Some(Stat {
+            is_zombie: matches!(*fields.first()?, "Z" | "X"),
+            parent: fields.get(1)?.parse().ok()?,
+            birth: (*fields.get(19)?).to_owned(),
+        })
+    }
+}
+
+/// The descendants of a process that are alive, but for Orange's own errands and the tmux servers that it started:
+/// other agents live there.
+pub(crate) fn descendants(root: u32) -> Vec<ProcessId> {
+    let all: Vec<(u32, Stat)> = pids()
+        .filter_map(|pid| Some((pid, Stat::of(pid)?)))
+        .collect();
+    let mut family = vec![root];
+    let mut found = Vec::new();
+    let mut next = 0;
+    while let Some(parent) = family.get(next).copied() {
+        next += 1;
+        for (pid, stat) in all.iter().filter(|(_, stat)| stat.parent == parent) {
+            if family.contains(pid) || is_errand(*pid) || is_server(*pid) {
+                continue;
+            }
+            family.push(*pid);
+            if !stat.is_zombie {
+                found.push(ProcessId {
+                    pid: *pid,
+                    birth: stat.birth.clone(),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Ends every descendant of a process: asked first, forced after a moment. Says whether all are gone.
+pub fn end_tree(root: u32, reap: impl FnMut()) -> bool {
+    end(|| descendants(root), reap)
+}
+
+/// The processes that carry a run's tag in their environment.
+pub fn tagged(run: &str) -> Vec<ProcessId> {
+    let is_it = |environment: &[u8]| value_in(environment, "ORANGE_RUN_ID") == Some(run.as_bytes());
+    with_environment(|environment| is_it(environment).then_some(()))
+        .into_iter()
+        .map(|(process, ())| process)
+        .collect()
+}
+
+/// The processes that carry the tag of any run of a home, and that run.
+pub fn tagged_in(home: &Path) -> Vec<(ProcessId, String)> {
+    with_environment(|environment| {
+        let run = value_in(environment, "ORANGE_RUN_ID")?;
+        let of_home = value_in(environment, "ORANGE_HOME") == Some(home.as_os_str().as_bytes());
+        of_home.then(|| String::from_utf8_lossy(run).into_owned())
+    })
+}
+
+/// Looks at the environment of every other process that may be looked at.
+fn with_environment<T>(wanted: impl Fn(&[u8]) -> Option<T>) -> Vec<(ProcessId, T)> {
+    let own = std::process::id();
+    pids()
+        .filter(|pid| *pid != own)
+        .filter_map(|pid| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+            Some((pid, wanted(&environment)?))
+        })
+        .filter(|(pid, _)| !is_errand(*pid))
+        .filter_map(|(pid, found)| Some((ProcessId::of(pid)?, found)))
+        .filter(|(process, _)| process.is_alive())
+        .collect()
+}
+
+fn value_in<'e>(environment: &'e [u8], name: &str) -> Option<&'e [u8]> {
+    let mut entries = environment.split(|byte| *byte == 0);
+    entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+}
+
+/// Ends what carries a run's tag, for a run whose `run-agent` cannot do it any more.
+pub fn end_tagged(run: &str) -> bool {
+    end(|| tagged(run), || {})
+}
+
+fn end(find: impl Fn() -> Vec<ProcessId>, mut reap: impl FnMut()) -> bool {
+    let deadline = Instant::now() + GRACE;
+    let mut asked: Vec<ProcessId> = Vec::new();
+    loop {
+        reap();
+        let alive = find();
+        if alive.is_empty() {
+            return true;
+        }
+        let late = Instant::now() >= deadline;
+        for process in &alive {
+            if late {
+                process.signal(Signal::KILL);
+            } else if !asked.contains(process) {
+                process.signal(Signal::TERM);
+                process.signal(Signal::HUP);
+                // What is stopped hears nothing else.
+                process.signal(Signal::CONT);
+                asked.push(process.clone());
+            }
+        }
+        if Instant::now() >= deadline + GRACE {
+            return false;
+        }
+        std::thread::sleep(NAP);
+    }
+}
+
+/// A process that finishes hooks must not be ended by them.
+fn is_errand(pid: u32) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut words = line.split(|byte| *byte == 0);
+    let program = words.next().unwrap_or_default();
+    program.ends_with(b"orange") && words.next() == Some(b"errand".as_slice())
+}
+
+/// A tmux server that Orange started for a session of a task; it keeps the command line that started it.
+fn is_server(pid: u32) -> bool {
+    let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let has = |wanted: &[u8]| line.split(|byte| *byte == 0).any(|word| word == wanted);
+    name.starts_with(b"tmux") && has(b"@orange_task") && has(b"run-agent")
+}
+
+fn pids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn pid_of(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}

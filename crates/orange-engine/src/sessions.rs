@@ -1,0 +1,158 @@
+//! Sessions: agents started in windows of a task's tmux session, ended with all they started, and their screens
+//! kept with the task. What is done here is found done when it is done again.
+
+mod start;
+mod stop;
+
+pub(crate) use start::{Begin, Begun};
+
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::runs::{RunFolder, State};
+use crate::tmux::{Pane, PaneInfo, Server, Tmux};
+use orange_core::Timestamp;
+use orange_core::history::History;
+use orange_core::runs::{self, Run};
+use orange_core::task::{Status, Task, is_active};
+use orange_core::workflow::Role;
+use std::collections::HashMap;
+
+/// What a list shows of a task's agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionState {
+    /// ● an agent process is alive.
+    Alive,
+    /// ✗ one should be and is not.
+    Gone,
+    /// ○ none expected.
+    None,
+}
+
+impl SessionState {
+    /// What is alive, where the task stands, and whether it was ever given a session.
+    pub fn of(alive: bool, status: Option<Status>, has_session: bool) -> SessionState {
+        let expected =
+            status.is_some_and(|status| is_active(status) && status != Status::Delegated);
+        match (alive, expected && has_session) {
+            (true, _) => SessionState::Alive,
+            (false, true) => SessionState::Gone,
+            (false, false) => SessionState::None,
+        }
+    }
+
+    pub fn icon(self) -> &'static str {
+        match self {
+            SessionState::Alive => "●",
+            SessionState::Gone => "✗",
+            SessionState::None => "○",
+        }
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            SessionState::Alive => "alive",
+            SessionState::Gone => "gone",
+            SessionState::None => "none",
+        }
+    }
+}
+
+/// The live agents of all tasks.
+#[derive(Debug, Clone, Default)]
+pub struct LiveAgents {
+    by_folder: HashMap<String, Vec<LiveAgent>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveAgent {
+    pub role: Role,
+    pub harness: String,
+    /// What it is doing, by its own account, and since when.
+    pub state: Option<(State, Timestamp)>,
+}
+
+impl LiveAgents {
+    pub fn of(&self, folder: &str) -> &[LiveAgent] {
+        self.by_folder.get(folder).map_or(&[], Vec::as_slice)
+    }
+
+    /// The sign of a task in a list.
+    pub fn session(&self, folder: &str, status: Option<Status>, has_session: bool) -> SessionState {
+        SessionState::of(!self.of(folder).is_empty(), status, has_session)
+    }
+}
+
+impl Engine {
+    /// Every agent that is alive now; costs a look at each run, none at tasks.
+    pub fn live_agents(&self) -> LiveAgents {
+        let mut live = LiveAgents::default();
+        for folder in crate::runs::all(self.store.home()) {
+            if folder.is_alive()
+                && let Some(spec) = folder.spec()
+            {
+                let agent = LiveAgent {
+                    role: spec.role,
+                    harness: spec.harness,
+                    state: folder.state(),
+                };
+                live.by_folder.entry(spec.folder).or_default().push(agent);
+            }
+        }
+        live
+    }
+
+    /// The server that sessions are made on.
+    pub(crate) fn tmux(&mut self) -> Result<Tmux> {
+        let setting = self.config()?.tmux.server.clone().unwrap_or_default();
+        Ok(Tmux::new(Server::from_setting(&setting)))
+    }
+
+    pub(crate) fn run_folder(&self, run: &str) -> RunFolder {
+        RunFolder::new(self.store.home(), run)
+    }
+
+    /// The live run of a role.
+    pub(crate) fn live_run(&self, history: &History, role: Role) -> Option<Run> {
+        let mut open = runs::open_runs(history).into_iter().rev();
+        open.find(|run| run.role == role && self.run_folder(&run.id).is_alive())
+    }
+
+    /// Does it work once through, without taking messages?
+    pub(crate) fn is_one_shot(&self, run: &Run) -> bool {
+        let spec = self.run_folder(&run.id).spec();
+        spec.is_some_and(|spec| spec.one_shot)
+    }
+
+    /// Where a run is shown; asked of tmux when nobody noted it.
+    pub(crate) fn pane_of(&mut self, run: &str) -> Result<Option<Pane>> {
+        if let Some(pane) = self.run_folder(run).pane() {
+            return Ok(Some(pane));
+        }
+        let tagged = |info: &PaneInfo| info.run_id.as_deref() == Some(run);
+        let panes = self.tmux()?.panes()?;
+        Ok(panes.into_iter().find(tagged).map(|info| info.pane))
+    }
+
+    /// The session of a task whose branch has another name now gets that name too. It is found by its tag, so
+    /// nothing is lost when the name is taken.
+    pub(crate) fn rename_session(&mut self, task: &Task) -> Result<Option<String>> {
+        if task.tmux_session.is_none() {
+            return Ok(None);
+        }
+        let tmux = self.tmux()?;
+        let Some(session) = tmux.session_of(&task.id)? else {
+            return Ok(None);
+        };
+        tmux.rename_session(session, &format!("{}/{}", task.project, task.branch))?;
+        Ok(tmux
+            .session_of(&task.id)?
+            .map(|session| session.session_name))
+    }
+
+    /// The windows of a task, whatever is left in them.
+    pub(crate) fn windows_of(&mut self, task: &Task) -> Result<Vec<PaneInfo>> {
+        let mut panes = self.tmux()?.panes()?;
+        panes.retain(|info| info.task_id.as_deref() == Some(task.id.as_str()));
+        Ok(panes)
+    }
+}

@@ -1,0 +1,351 @@
+//! Starting an agent: its run is written down, a window is opened, and the start is waited for.
+
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result};
+use crate::harness::{self, Harness};
+use crate::locked::LockedTask;
+use crate::prompt::PromptExtra;
+use crate::runs::{RunFolder, RunSpec, descendants};
+use crate::store::faults::crash_point;
+use crate::tmux::{NewWindow, Pane, PaneInfo, Tmux};
+use orange_core::history::{Event, EventType};
+use orange_core::machine;
+use orange_core::prompt::PromptName;
+use orange_core::runs;
+use orange_core::task::{Field, Task};
+use orange_core::workflow::Role;
+use serde_json::Value;
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+/// The reviewer's harness unless somebody says otherwise.
+const REVIEWER: &str = "claude";
+
+/// A session name that is somebody else's gets a number; so many are tried.
+const MOST_NAMES: u32 = 50;
+
+/// How long a window may take until its `run-agent` reports. A machine under load is slow.
+const START_PATIENCE: Duration = Duration::from_secs(20);
+
+/// An agent that is to be started.
+pub(crate) struct Begin {
+    pub(crate) role: Role,
+    pub(crate) prompt: PromptName,
+    /// The same one again starts nothing new.
+    pub(crate) run: String,
+    /// A person's words, for the prompt.
+    pub(crate) message: Option<String>,
+}
+
+/// What came of it.
+pub(crate) enum Begun {
+    /// To be journalled.
+    Started(Box<Event>),
+    /// It runs already.
+    Running,
+    /// No agent is wanted; why.
+    Nobody(String),
+}
+
+impl Engine {
+    pub(crate) fn begin(&mut self, locked: &LockedTask, begin: &Begin) -> Result<Begun> {
+        let task = &locked.task;
+        if let Some(run) = self.live_run(locked.history(), begin.role)
+            && run.id != begin.run
+        {
+            return Ok(Begun::Running);
+        }
+        let folder = self.run_folder(&begin.run);
+        if folder.started().is_some() {
+            return Ok(match self.begun(locked, &begin.run)? {
+                Some(event) => Begun::Started(Box::new(event)),
+                None => Begun::Running,
+            });
+        }
+        let Some(harness) = self.harness_for(task, begin.role)? else {
+            return Ok(Begun::Nobody(format!(
+                "harness {}: no agent is started, the work is yours",
+                harness::NONE
+            )));
+        };
+        let spec = self.run_spec(locked, begin, &harness)?;
+        let prompt = self.words_for(task, begin)?;
+        let tmux = self.tmux()?;
+        tmux.version()?;
+        if !self.begins_by_itself(&tmux, &folder)? {
+            folder.write(&spec, &prompt)?;
+            crash_point("spawn.written");
+            self.unlock_slot(&spec.worktree)?;
+            let pane = self.open_window(&tmux, task, &spec)?;
+            folder.note_pane(&pane)?;
+            crash_point("spawn.opened");
+            if let Err(error) = wait_for_start(&folder, &tmux, &pane) {
+                self.abandon(&tmux, &pane, &begin.run)?;
+                return Err(error);
+            }
+        }
+        if let Err(error) = self.clear_old_windows(locked, begin) {
+            tracing::warn!(%error, run = begin.run, "a window of an earlier run is left");
+        }
+        crash_point("spawn.started");
+        match self.begun(locked, &begin.run)? {
+            Some(event) => Ok(Begun::Started(Box::new(event))),
+            None => Ok(Begun::Running),
+        }
+    }
+
+    /// The prompt, and a person's words even where a repository's own prompt has no place for them.
+    fn words_for(&mut self, task: &Task, begin: &Begin) -> Result<String> {
+        let message = begin.message.clone().unwrap_or_default();
+        let extra = PromptExtra {
+            message: message.clone(),
+            ..PromptExtra::default()
+        };
+        let prompt = self.prompt_for(task, begin.prompt, &extra)?;
+        Ok(match prompt.contains(message.trim()) {
+            true => prompt,
+            false => format!("{prompt}\n\nA message from a person:\n\n{message}\n"),
+        })
+    }
+
+    /// A process that died may have opened the window before: its agent is on its way. True once that has begun.
+    fn begins_by_itself(&mut self, tmux: &Tmux, folder: &RunFolder) -> Result<bool> {
+        if folder.spec().is_none() {
+            return Ok(false);
+        }
+        let run = folder.id();
+        let of_run = |info: &PaneInfo| info.run_id.as_deref() == Some(&run);
+        let Some(window) = tmux.panes()?.into_iter().find(of_run) else {
+            return Ok(false);
+        };
+        match wait_for_start(folder, tmux, &window.pane) {
+            Ok(()) => folder.note_pane(&window.pane).map(|()| true),
+            Err(_) => self.abandon(tmux, &window.pane, &run).map(|()| false),
+        }
+    }
+
+    /// Nothing is left of a start that came to nothing.
+    fn abandon(&mut self, tmux: &Tmux, pane: &Pane, run: &str) -> Result<()> {
+        self.stop(run)?;
+        tmux.kill_window(pane)
+    }
+
+    /// The event that says that a run has begun; None if it has not, or if that is journalled.
+    pub(crate) fn begun(&mut self, locked: &LockedTask, run: &str) -> Result<Option<Event>> {
+        let folder = self.run_folder(run);
+        let known = runs::runs(locked.history());
+        let (Some(spec), Some(_)) = (folder.spec(), folder.started()) else {
+            return Ok(None);
+        };
+        if known.iter().any(|known| known.id == run) {
+            return Ok(None);
+        }
+        let pane = self.pane_of(run)?;
+        if let Some(pane) = &pane {
+            folder.note_pane(pane)?;
+        }
+        let mut event = Event::new(EventType::AgentSpawned, self.now())
+            .by("engine")
+            .detail("run", run)
+            .detail("role", spec.role.as_str())
+            .detail("harness", spec.harness)
+            .detail("prompt", spec.prompt);
+        if let Some(pane) = pane {
+            event = event
+                .detail("session", pane.session_name.as_str())
+                .detail("pane", pane.pane.as_str());
+            let name = Value::from(pane.session_name);
+            if locked.task.get(Field::TmuxSession) != name {
+                event.fields.insert(Field::TmuxSession.name().into(), name);
+                event = machine::number(event, &locked.task);
+            }
+        }
+        Ok(Some(event))
+    }
+
+    /// Refuses early what would fail after the status has changed: no tmux, no such harness.
+    pub(crate) fn could_spawn(&mut self, task: &Task) -> Result<()> {
+        let Some(harness) = self.harness_for(task, Role::Worker)? else {
+            return Ok(());
+        };
+        harness.located(self.search_path.as_deref())?;
+        self.tmux()?.version().map(|_| ())
+    }
+
+    /// Which harness a task's role uses; None where no agent is wanted.
+    pub(crate) fn harness_for(&mut self, task: &Task, role: Role) -> Result<Option<Harness>> {
+        let orange = self.orange.clone();
+        let config = self.config()?.clone();
+        let worker = task
+            .harness
+            .clone()
+            .unwrap_or(config.agents.harness.clone());
+        if role != Role::Reviewer {
+            return harness::find(&worker, &config, &orange);
+        }
+        let named = task
+            .review_harness
+            .clone()
+            .or_else(|| config.agents.review_harness.clone());
+        if let Some(named) = named {
+            return harness::find(&named, &config, &orange);
+        }
+        let usual = harness::find(REVIEWER, &config, &orange)?;
+        let search_path = self.search_path.clone();
+        let there = |found: &Harness| found.is_installed(search_path.as_deref());
+        if usual.as_ref().is_some_and(there) {
+            return Ok(usual);
+        }
+        if worker != REVIEWER {
+            self.notice(format!(
+                "{REVIEWER} is not installed; {worker} reviews (`agents.review_harness` in config.yaml says otherwise)"
+            ));
+        }
+        harness::find(&worker, &config, &orange)
+    }
+
+    fn run_spec(
+        &mut self,
+        locked: &LockedTask,
+        begin: &Begin,
+        harness: &Harness,
+    ) -> Result<RunSpec> {
+        let task = &locked.task;
+        let slot = task.workspace.as_ref().ok_or_else(|| {
+            Error::new(
+                Code::ConditionUnmet,
+                format!("{} has no workspace to start an agent in", task.label()),
+            )
+            .hint(format!(
+                "`orange task respawn {}` gets it one",
+                task.label()
+            ))
+        })?;
+        let program = harness.located(self.search_path.as_deref())?;
+        let attempt = runs::attempts(locked.history(), begin.role) + 1;
+        let mut command = vec![program.to_string_lossy().into_owned()];
+        command.extend(harness.arguments.iter().map(|word| {
+            word.replace("{round}", &task.review_round.to_string())
+                .replace("{attempt}", &attempt.to_string())
+        }));
+        Ok(RunSpec {
+            run: begin.run.clone(),
+            task: task.id.clone(),
+            folder: locked.place.folder(),
+            role: begin.role,
+            prompt: begin.prompt.as_str().to_owned(),
+            harness: harness.name.clone(),
+            command,
+            worktree: self.slot_folder(slot),
+            search_path: self
+                .search_path
+                .as_ref()
+                .map(|path| path.to_string_lossy().into_owned()),
+            one_shot: harness.one_shot,
+            signals: harness.signals,
+            interrupt: Some(harness.interrupt.clone()),
+        })
+    }
+
+    /// A window of the task's session, which is made if there is none.
+    fn open_window(&mut self, tmux: &Tmux, task: &Task, spec: &RunSpec) -> Result<Pane> {
+        let window = window_name(task, spec.role);
+        let command: Vec<OsString> = [
+            self.orange.clone().into_os_string(),
+            "run-agent".into(),
+            "--home".into(),
+            self.store.home().into(),
+            "--task".into(),
+            task.id.as_str().into(),
+            "--role".into(),
+            spec.role.as_str().into(),
+            "--run".into(),
+            spec.run.as_str().into(),
+        ]
+        .to_vec();
+        let new = NewWindow {
+            window: &window,
+            folder: &spec.worktree,
+            command: &command,
+            task_id: &task.id,
+            run_id: &spec.run,
+        };
+        if let Some(session) = tmux.session_of(&task.id)? {
+            return tmux.new_window(session, &new);
+        }
+        let wanted = format!("{}/{}", task.project, task.branch);
+        for number in 1..=MOST_NAMES {
+            let name = match number {
+                1 => wanted.clone(),
+                number => format!("{wanted}-{number}"),
+            };
+            if let Some(pane) = tmux.new_session(&new, &name)? {
+                if number > 1 {
+                    self.notice(format!(
+                        "a session {wanted} of your own is there already; this one is called {}",
+                        pane.session_name
+                    ));
+                }
+                return Ok(pane);
+            }
+        }
+        Err(Error::new(
+            Code::Conflict,
+            format!("no name like {wanted} is free for a tmux session"),
+        )
+        .hint("rename or end sessions of that name: `tmux list-sessions`"))
+    }
+
+    /// Windows in which only the shell of an earlier run of that role is left are closed. Only now, when there is a
+    /// new one: the last window takes the session with it, and whoever looks at it.
+    fn clear_old_windows(&mut self, locked: &LockedTask, begin: &Begin) -> Result<()> {
+        let known = runs::runs(locked.history());
+        let mut of_role = known.iter().filter(|run| run.role == begin.role).peekable();
+        if of_role.peek().is_none() {
+            return Ok(());
+        }
+        let old: Vec<&str> = of_role.map(|run| run.id.as_str()).collect();
+        for window in self.windows_of(&locked.task)? {
+            let run = window.run_id.as_deref().unwrap_or_default();
+            let is_old = old.contains(&run) && run != begin.run;
+            if is_old && descendants(window.pid).is_empty() {
+                Tmux::at(&window.pane.socket).kill_pane(&window.pane)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn window_name(task: &Task, role: Role) -> String {
+    match role {
+        Role::Reviewer => format!("review-{}", task.review_round),
+        Role::Worker | Role::Executor => role.as_str().to_owned(),
+    }
+}
+
+fn wait_for_start(folder: &RunFolder, tmux: &Tmux, pane: &Pane) -> Result<()> {
+    let deadline = Instant::now() + START_PATIENCE;
+    let mut look = Instant::now() + Duration::from_millis(200);
+    while folder.started().is_none() {
+        let now = Instant::now();
+        if now >= look {
+            look = now + Duration::from_millis(200);
+            // Asked before: it may have started and ended in between.
+            let there = tmux.is_there(pane)?;
+            if !there && folder.started().is_none() {
+                return Err(
+                    Error::new(Code::Failed, "its window closed before the agent began")
+                        .hint("`orange task retry-hooks` tries once more"),
+                );
+            }
+        }
+        if now >= deadline {
+            return Err(
+                Error::new(Code::Failed, "the agent's window did not report")
+                    .hint("`orange task retry-hooks` tries once more"),
+            );
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! Ending agents: their screens are kept, their processes ended with all they started, their windows closed.
+
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::locked::LockedTask;
+use crate::runs::{self, ProcessId};
+use crate::store::{Place, make_private_folder};
+use crate::tmux::{PaneInfo, Tmux};
+use orange_core::history::{Event, EventType};
+use orange_core::runs::{Run, open_runs};
+use orange_core::task::Task;
+use orange_core::workflow::Role;
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Lines above the visible screen that are kept.
+const KEPT_LINES: u32 = 5000;
+
+/// How long a `run-agent` may take to end its agent before it is ended itself; longer than its own patience.
+const STOP_PATIENCE: Duration = Duration::from_secs(6);
+
+/// How long the shells of closed windows may take to go.
+const CLOSING: Duration = Duration::from_secs(3);
+
+impl Engine {
+    /// Ends the open runs of these roles. Gives what there is to journal.
+    pub(crate) fn stop_runs(&mut self, locked: &LockedTask, roles: &[Role]) -> Result<Vec<Event>> {
+        let mut events = Vec::new();
+        for run in open_runs(locked.history()) {
+            if roles.contains(&run.role) {
+                self.keep_screen(&locked.place, &run);
+                self.end_run(&run.id)?;
+                events.extend(self.outcomes(locked.history(), &run));
+                self.run_folder(&run.id).remove()?;
+                events.push(
+                    Event::new(EventType::AgentStopped, self.now())
+                        .by("engine")
+                        .detail("run", run.id.as_str())
+                        .detail("role", run.role.as_str()),
+                );
+            }
+        }
+        Ok(events)
+    }
+
+    /// Closes what is left of windows in which runs of this role were.
+    pub(crate) fn close_windows(&mut self, locked: &LockedTask, role: Role) -> Result<()> {
+        let known = orange_core::runs::runs(locked.history());
+        let windows = self.windows_of(&locked.task)?;
+        let of_role = |info: &PaneInfo| {
+            let id = info.run_id.as_deref();
+            known
+                .iter()
+                .any(|run| Some(run.id.as_str()) == id && run.role == role)
+        };
+        for info in windows.iter().filter(|info| of_role(info)) {
+            Tmux::at(&info.pane.socket).kill_pane(&info.pane)?;
+        }
+        Ok(())
+    }
+
+    /// Closes the task's session, and waits until nothing of it lives in the slot.
+    pub(crate) fn close_session(&mut self, task: &Task) -> Result<()> {
+        let windows = self.windows_of(task)?;
+        let shells: Vec<ProcessId> = windows
+            .iter()
+            .filter_map(|info| ProcessId::of(info.pid))
+            .collect();
+        for info in &windows {
+            Tmux::at(&info.pane.socket).kill_session(&info.pane)?;
+        }
+        let deadline = Instant::now() + CLOSING;
+        while shells.iter().any(ProcessId::is_alive) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        for shell in shells.into_iter().filter(ProcessId::is_alive) {
+            runs::end_tree(shell.pid, || {});
+            shell.signal(rustix::process::Signal::KILL);
+        }
+        Ok(())
+    }
+
+    /// Ends one run with all it started, and forgets it.
+    pub(super) fn stop(&mut self, run: &str) -> Result<()> {
+        self.end_run(run)?;
+        self.run_folder(run).remove()
+    }
+
+    fn end_run(&self, run: &str) -> Result<()> {
+        let folder = self.run_folder(run);
+        folder.ask_to_stop()?;
+        // After its end the number is that of the user's shell.
+        let started = folder.started().filter(|_| folder.is_alive());
+        let process = started.map(|started| started.process);
+        let deadline = Instant::now() + STOP_PATIENCE;
+        if let Some(process) = &process {
+            process.signal(rustix::process::Signal::TERM);
+            while folder.is_alive() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        if folder.is_alive()
+            && let Some(process) = &process
+        {
+            // It hangs: whatever it could not do is done here.
+            runs::end_tree(process.pid, || {});
+            process.signal(rustix::process::Signal::KILL);
+        }
+        runs::end_tagged(run);
+        Ok(())
+    }
+
+    /// The screen of a run, kept with its task. Nothing is worth failing for: it is a help, not a promise.
+    pub(crate) fn keep_screen(&mut self, place: &Place, run: &Run) -> Option<PathBuf> {
+        match self.save_screen(place, run) {
+            Ok(path) => path,
+            Err(error) => {
+                tracing::warn!(%error, run = run.id, "a screen was not kept");
+                None
+            }
+        }
+    }
+
+    fn save_screen(&mut self, place: &Place, run: &Run) -> Result<Option<PathBuf>> {
+        let Some(pane) = self.run_folder(&run.id).pane() else {
+            return Ok(None);
+        };
+        let folder = place.path.join("screens");
+        let path = folder.join(format!("{}-{}.txt", run.role, run.id));
+        if path.exists() {
+            // What comes later is the user's shell.
+            return Ok(Some(path));
+        }
+        let text = Tmux::at(&pane.socket).capture(&pane, Some(KEPT_LINES))?;
+        make_private_folder(&folder).map_err(|error| Error::io("create", &folder, &error))?;
+        fs::write(&path, text).map_err(|error| Error::io("write", &path, &error))?;
+        Ok(Some(path))
+    }
+}

@@ -1,0 +1,59 @@
+//! `orange demo`: the arguments of the demo.
+
+use crate::caller;
+use crate::demo::{self, Settings};
+use crate::error::{CommandError, Result};
+use clap::{Args, ValueEnum};
+use orange_engine::{Caller, Code, Error};
+use std::time::Duration;
+
+/// The demo ends within a minute, clearing away included.
+const LIMIT: u64 = 50;
+
+/// See three tasks with scripted agents go their way, on a throw-away repository
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It has a home, a repository and a tmux server of its own, spends no tokens, and leaves nothing. Exit code 0 if every
+task got where it should.
+
+Examples:
+  orange demo
+  orange demo --keep                  look around afterwards
+  orange demo --json                  what came of it, as one JSON value")]
+pub(crate) struct DemoArgs {
+    /// Leave everything there, and say where
+    #[arg(long)]
+    keep: bool,
+    /// Without pauses for readers
+    #[arg(long, hide = true, value_enum, default_value = "normal")]
+    speed: Speed,
+    /// Give up after so many seconds
+    #[arg(long, hide = true, value_name = "SECONDS", default_value_t = LIMIT)]
+    limit: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Speed {
+    Normal,
+    Fast,
+}
+
+pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<()> {
+    // Its commands would be taken for those of this agent, about a task that their home does not know.
+    if caller::from_ancestors() != Caller::Human {
+        return Err(CommandError(
+            Error::new(Code::NotAllowed, "an agent cannot play the demo")
+                .hint("run it in a terminal of your own"),
+        ));
+    }
+    let settings = Settings {
+        keep: args.keep,
+        fast: args.speed == Speed::Fast,
+        limit: Duration::from_secs(args.limit),
+        json,
+    };
+    match demo::run(&settings)? {
+        0 => Ok(()),
+        code => std::process::exit(i32::from(code)),
+    }
+}

@@ -1,0 +1,192 @@
+//! `orange prompt …`: what agents are told, and where each text comes from.
+
+use super::task::word;
+use crate::error::{CommandError, Result};
+use crate::output;
+use crate::session::Session;
+use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean_block};
+use clap::{Args, Subcommand};
+use orange_core::prompt::PromptName;
+use orange_engine::git::short;
+use orange_engine::prompt::{PromptOrigin, PromptSource, Prompts, Unusable};
+use orange_engine::{Code, Error};
+use serde_json::{Value, json};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PromptCommand {
+    /// List the prompts: when each is used, and whether the repository has its own
+    #[command(
+        after_help = "A repository's own prompt is `.orange/prompts/<name>.md`, committed where new work starts from.\n\nExamples:\n  orange prompt list\n  orange prompt list --project shop --json"
+    )]
+    List(ListArgs),
+    /// Show a prompt: its text, or what an agent of a task would get
+    #[command(
+        after_help = "Examples:\n  orange prompt show worker                      the text with its variables\n  orange prompt show reviewer --task TASK-001    what the reviewer of TASK-001 would get\n  mkdir -p .orange/prompts && orange prompt show worker > .orange/prompts/worker.md"
+    )]
+    Show(ShowArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// The project; the one you are in unless given
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Which prompt; `orange prompt list` shows them
+    #[arg(value_parser = word::<PromptName>)]
+    name: PromptName,
+    /// Fill it in for this task
+    #[arg(long, value_name = "ID")]
+    task: Option<String>,
+    /// The text before it is filled in, as without --task
+    #[arg(long)]
+    template: bool,
+    /// The project; the one you are in unless given
+    #[arg(long, value_name = "NAME", conflicts_with = "task")]
+    project: Option<String>,
+}
+
+pub(crate) fn run(session: &mut Session, command: &PromptCommand) -> Result<()> {
+    match command {
+        PromptCommand::List(args) => list(session, args),
+        PromptCommand::Show(args) => show(session, args),
+    }
+}
+
+fn list(session: &mut Session, args: &ListArgs) -> Result<()> {
+    let prompts = prompts_of(session, args.project.as_deref())?;
+    session.finish(|| list_as_json(&prompts), || list_as_text(&prompts));
+    for source in &prompts.sources {
+        if let Some(unusable) = &source.unusable {
+            output::note(&format!("{unusable}; Orange's own prompt is used instead"));
+        }
+    }
+    for path in &prompts.unknown {
+        output::note(&format!(
+            "{path} has the name of no prompt; there are {}",
+            PromptName::WORDS.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+fn prompts_of(session: &mut Session, named: Option<&str>) -> Result<Prompts> {
+    let project = match named {
+        Some(name) => Some(session.required_project(Some(name))?),
+        None => session.project(None)?,
+    };
+    Ok(session.engine.prompts(project.as_deref())?)
+}
+
+fn show(session: &mut Session, args: &ShowArgs) -> Result<()> {
+    let name = args.name;
+    let Some(id) = &args.task else {
+        let prompts = prompts_of(session, args.project.as_deref())?;
+        let found = prompts
+            .sources
+            .into_iter()
+            .find(|source| source.name == name);
+        let source = found.ok_or_else(|| CommandError::usage(format!("no prompt {name}"), ""))?;
+        return show_template(session, &source, None);
+    };
+    let place = session.task(Some(id))?;
+    let view = session.engine.view(place)?;
+    let source = session.engine.prompt_source(&view.task, name)?;
+    let label = view.task.label();
+    if args.template {
+        return show_template(session, &source, Some(&label));
+    }
+    let text = session.engine.prompt_preview(&view, name)?;
+    print(session, &source, Some(&label), &text);
+    Ok(())
+}
+
+/// Whoever looks at a text that cannot be used is told why instead of being shown another one.
+fn show_template(session: &mut Session, source: &PromptSource, task: Option<&str>) -> Result<()> {
+    if let Some(unusable) = &source.unusable {
+        return Err(refused(unusable));
+    }
+    print(session, source, task, &source.text);
+    Ok(())
+}
+
+fn refused(unusable: &Unusable) -> CommandError {
+    CommandError(
+        Error::new(Code::ConditionUnmet, unusable.to_string()).hint(
+            "correct it and commit that on the branch tasks start from; until then agents get Orange's own prompt",
+        ),
+    )
+}
+
+fn print(session: &mut Session, source: &PromptSource, task: Option<&str>, text: &str) {
+    session.finish(
+        || {
+            let mut prompt = as_json(source);
+            prompt["task"] = json!(task);
+            prompt["text"] = json!(text);
+            json!({ "prompt": prompt })
+        },
+        || {
+            let text = text.trim_end_matches('\n');
+            match Extent::stdout() {
+                // A program may read it: exactly what an agent gets.
+                Extent::Unlimited => format!("{text}\n"),
+                Extent::Columns(_) => format!("{}\n", clean_block(text)),
+            }
+        },
+    );
+}
+
+const COLUMNS: &[Column] = &[
+    Column::new("NAME"),
+    Column::new("FROM").min(12).priority(60),
+    Column::new("WHEN").flexible(),
+];
+
+fn list_as_text(prompts: &Prompts) -> String {
+    let mut table = Table::new(COLUMNS);
+    for source in &prompts.sources {
+        let from = match (&source.origin, &source.unusable) {
+            (PromptOrigin::File { commit, path }, _) => {
+                Cell::from(format!("{path}@{}", short(commit)))
+            }
+            (PromptOrigin::BuiltIn, Some(_)) => {
+                Cell::new("built-in, own is unusable", Style::Yellow)
+            }
+            (PromptOrigin::BuiltIn, None) => Cell::new("built-in", Style::Dim),
+        };
+        table.row([
+            Cell::from(source.name.as_str()),
+            from,
+            Cell::from(source.name.when()),
+        ]);
+    }
+    let mut text = String::new();
+    table.render(&mut text, Extent::stdout(), Palette::stdout());
+    text
+}
+
+fn list_as_json(prompts: &Prompts) -> Value {
+    json!({
+        "prompts": prompts.sources.iter().map(as_json).collect::<Vec<Value>>(),
+        "unknown_files": prompts.unknown,
+    })
+}
+
+fn as_json(source: &PromptSource) -> Value {
+    let (origin, commit, path) = match &source.origin {
+        PromptOrigin::BuiltIn => ("built-in", None, None),
+        PromptOrigin::File { commit, path } => ("file", Some(commit), Some(path)),
+    };
+    json!({
+        "name": source.name.as_str(),
+        "when": source.name.when(),
+        "origin": origin,
+        "commit": commit,
+        "path": path,
+        "problem": source.unusable.as_ref().map(Unusable::to_string),
+    })
+}

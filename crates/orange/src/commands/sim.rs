@@ -1,0 +1,80 @@
+//! `orange sim`: the arguments of the scripted agent.
+
+use crate::error::{CommandError, Result};
+use crate::output;
+use crate::sim::{self, BUILT_IN, Settings};
+use clap::Args;
+use orange_core::workflow::Role;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  orange sim \"Add a login form\"              play the built-in script in this folder
+  orange sim --show-default > mine.yaml      a script to begin with
+  orange sim --script mine.yaml --role reviewer --round 2 -- \"Review it\"
+  echo \"go on\" | orange sim --log sim.log    without a terminal: a message a line
+
+Keys: Enter sends, Escape interrupts, Ctrl-C twice or Ctrl-D quits. docs/sim.md explains scripts.")]
+pub(crate) struct SimArgs {
+    /// What it does, in YAML; $ORANGE_SIM_SCRIPT or the built-in script unless given
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    /// worker, reviewer or executor; $ORANGE_ROLE or worker unless given
+    #[arg(long, value_parser = super::task::word::<Role>)]
+    role: Option<Role>,
+    /// Which review round this is; the task's own unless given, and 1 before the first
+    #[arg(long, value_name = "N")]
+    round: Option<u32>,
+    /// The how manyth run of this role this is
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    attempt: u32,
+    /// Write a JSON line per event to this file; $ORANGE_SIM_LOG unless given
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Print the built-in script and do nothing else
+    #[arg(long)]
+    show_default: bool,
+    /// What it is asked to do first; without it, it waits for a message
+    prompt: Option<String>,
+}
+
+pub(crate) fn run(args: SimArgs) -> Result<()> {
+    if args.show_default {
+        output::print(BUILT_IN);
+        return Ok(());
+    }
+    let folder = std::env::current_dir().map_err(|error| {
+        let message = format!("the current folder cannot be read: {error}");
+        CommandError::usage(message, "change to a folder that exists")
+    })?;
+    sim::run(Settings {
+        script: args
+            .script
+            .or_else(|| variable("ORANGE_SIM_SCRIPT").map(PathBuf::from)),
+        role: args.role.map_or_else(role, Ok)?,
+        round: args.round,
+        attempt: args.attempt,
+        log: args
+            .log
+            .or_else(|| variable("ORANGE_SIM_LOG").map(PathBuf::from)),
+        prompt: args.prompt,
+        run_id: variable("ORANGE_RUN_ID").map(|id| id.to_string_lossy().into_owned()),
+        folder,
+    })
+}
+
+fn role() -> Result<Role> {
+    let Some(word) = variable("ORANGE_ROLE") else {
+        return Ok(Role::Worker);
+    };
+    let parsed = word.to_string_lossy().parse();
+    parsed.map_err(|error: orange_core::choice::NotAllowed| {
+        CommandError::usage(format!("ORANGE_ROLE: {error}"), "unset it, or say --role")
+    })
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}

@@ -1,0 +1,174 @@
+//! `orange task spawn` and `respawn`, and `orange run --ready`: agents are started.
+
+use super::{as_json, update, word};
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+use crate::ui::clean;
+use clap::Args;
+use orange_core::history::Event;
+use orange_core::task::Task;
+use orange_core::workflow::Role;
+use orange_engine::engine::StartOutcome;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Start a task that is pending
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A task that cannot start yet (no slot free, open dependencies, too many agents) waits in the queue.
+
+Examples:
+  orange task spawn TASK-001
+  orange task spawn TASK-001 --force      in spite of open dependencies")]
+pub(crate) struct SpawnArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// In spite of open dependencies and of `agents.limit`
+    #[arg(long)]
+    force: bool,
+}
+
+/// Start an agent again that is gone
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The agent gets a prompt for the status the task is in, and what was said to it and not delivered.
+
+Examples:
+  orange task respawn TASK-001
+  orange task respawn TASK-001 --message \"the tests need --release\"")]
+pub(crate) struct RespawnArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// worker or reviewer; the one that the status asks for unless given
+    #[arg(long, value_parser = word::<Role>)]
+    role: Option<Role>,
+    /// Something to tell it at once
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    message: Option<String>,
+}
+
+/// Start tasks that nothing holds back
+#[derive(Debug, Args)]
+#[command(after_help = "\
+By priority, then by age; as many as slots and `agents.limit` allow.
+
+Examples:
+  orange run --ready
+  orange run --ready --max 3")]
+pub(crate) struct RunArgs {
+    /// Every pending task of the active queue whose dependencies are over
+    #[arg(long, required = true)]
+    ready: bool,
+    /// At most so many
+    #[arg(long, value_name = "N")]
+    max: Option<usize>,
+    /// Only of this project
+    #[arg(long)]
+    project: Option<String>,
+}
+
+pub(crate) fn spawn(session: &mut Session, args: &SpawnArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    session.people_only("start tasks")?;
+    match session.engine.start(place, args.force)? {
+        StartOutcome::Started(changed) => {
+            update::finish(session, &changed, &update::moved(&changed))
+        }
+        StartOutcome::Queued(task, why) => {
+            let message = queued(&task, &why);
+            session.finish(
+                || json!({"task": as_json(&task), "message": message, "queued": why}),
+                || format!("{message}\n"),
+            );
+            Ok(())
+        }
+    }
+}
+
+/// Why a task does not run yet.
+pub(crate) fn queued(task: &Task, why: &str) -> String {
+    format!("{} is queued: {}", task.label(), clean(why))
+}
+
+pub(crate) fn respawn(session: &mut Session, args: &RespawnArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    let message = args.message.as_deref();
+    if message.is_some_and(|text| text.trim().is_empty()) {
+        return Err(CommandError::usage(
+            "--message is empty",
+            "leave it out, or say something",
+        ));
+    }
+    let task = session.engine.respawn(place, args.role, message)?;
+    let spawned = session.engine.take_spawned();
+    let text = format!("{} ({})", task.label(), task.status);
+    session.finish(
+        || json!({"task": as_json(&task), "message": text, "agents": as_values(&spawned)}),
+        || format!("{text}\n{}", lines(&task, &spawned)),
+    );
+    Ok(())
+}
+
+pub(crate) fn run_ready(session: &mut Session, args: &RunArgs) -> Result<()> {
+    let projects: Vec<String> = args.project.iter().cloned().collect();
+    let outcomes = session.engine.run_ready(&projects, args.max)?;
+    session.engine.take_spawned();
+    let started: Vec<&Task> = outcomes
+        .iter()
+        .filter_map(|outcome| match outcome {
+            StartOutcome::Started(changed) => Some(&changed.task),
+            StartOutcome::Queued(..) => None,
+        })
+        .collect();
+    session.finish(
+        || json!({"tasks": started.iter().map(|task| as_json(task)).collect::<Vec<_>>()}),
+        || {
+            let mut text = String::new();
+            for task in &started {
+                let _ = writeln!(text, "started {} {}", task.label(), clean(&task.summary));
+            }
+            if started.is_empty() {
+                text.push_str("nothing to start; `orange task list --ready` and `orange task why` tell more\n");
+            }
+            text
+        },
+    );
+    for outcome in &outcomes {
+        if let StartOutcome::Started(changed) = outcome {
+            update::failure(&changed.task, &changed.failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// The agents that a command started, and how to get to them.
+pub(crate) fn lines(task: &Task, spawned: &[Event]) -> String {
+    let mut text = String::new();
+    for event in spawned {
+        let detail = |name: &str| {
+            event
+                .details
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or("")
+        };
+        let _ = writeln!(
+            text,
+            "  {:<9} {} in tmux session {}",
+            detail("role"),
+            clean(detail("harness")),
+            clean(detail("session")),
+        );
+    }
+    if !spawned.is_empty() {
+        let _ = writeln!(text, "next: orange task attach {}", task.label());
+    }
+    text
+}
+
+pub(crate) fn as_values(spawned: &[Event]) -> Vec<Value> {
+    spawned
+        .iter()
+        .map(|event| Value::Object(event.details.clone()))
+        .collect()
+}

@@ -1,0 +1,211 @@
+//! `orange task attach`, `peek`, `send` and `request-changes`: a person and an agent.
+
+use super::{as_json, update, word};
+use crate::error::{CommandError, Result};
+use crate::output;
+use crate::session::Session;
+use crate::ui::clean_block;
+use clap::Args;
+use orange_core::workflow::Role;
+use orange_engine::engine::Sent;
+use orange_engine::{Code, Error};
+use serde_json::json;
+use std::io::{IsTerminal, Read};
+use std::os::unix::process::CommandExt;
+use std::time::Duration;
+
+/// How long `send` waits to see whether a message is taken.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Go to a task's tmux session
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Inside tmux it switches to the session, outside it attaches; the way back is shown.
+
+Examples:
+  orange task attach TASK-001
+  orange task attach TASK-001 --role reviewer")]
+pub(crate) struct AttachArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// The window of the worker or of the reviewer
+    #[arg(long, value_parser = word::<Role>)]
+    role: Option<Role>,
+}
+
+/// Show what an agent's window shows
+#[derive(Debug, Args)]
+#[command(after_help = "\
+An agent that is gone left its last screen.
+
+Examples:
+  orange task peek TASK-001
+  orange task peek TASK-001 --lines 200")]
+pub(crate) struct PeekArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// The window of the worker or of the reviewer
+    #[arg(long, value_parser = word::<Role>)]
+    role: Option<Role>,
+    /// So many lines above the visible screen too
+    #[arg(long, value_name = "N")]
+    lines: Option<u32>,
+}
+
+/// Tell an agent something
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Says whether the agent took it (delivered) or will when its turn is over (queued).
+
+Examples:
+  orange task send TASK-001 \"use the blue button\"
+  orange task send TASK-001 --interrupt \"stop, wrong file\"
+  git diff | orange task send TASK-001 -")]
+pub(crate) struct SendArgs {
+    /// The task
+    id: String,
+    /// What to say; - is standard input, and after -- it may begin with a hyphen
+    #[arg(required = true, value_name = "TEXT")]
+    text: Vec<String>,
+    /// Interrupt its turn for it
+    #[arg(long)]
+    interrupt: bool,
+    /// worker or reviewer
+    #[arg(long, value_parser = word::<Role>, default_value = "worker")]
+    role: Role,
+}
+
+/// Send a reviewed task back to its worker
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Your words are added to TASK.md as `## Changes requested`, and the worker is told. Rounds of review count anew.
+
+Examples:
+  orange task request-changes TASK-001 \"the button is too small\"
+  orange task request-changes TASK-001 - < notes.md")]
+pub(crate) struct RequestChangesArgs {
+    /// The task
+    id: String,
+    /// What should be changed; - is standard input, and after -- it may begin with a hyphen
+    #[arg(required = true, value_name = "TEXT")]
+    text: Vec<String>,
+}
+
+pub(crate) fn attach(session: &mut Session, args: &AttachArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    session.people_only("attach")?;
+    let (_, attach) = session.engine.attach(place, args.role)?;
+    if session.json {
+        let command = attach.command();
+        let words: Vec<String> = std::iter::once(command.get_program())
+            .chain(command.get_args())
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        session.finish(|| json!({"command": words}), String::new);
+        return Ok(());
+    }
+    let on_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if !attach.switches && !on_terminal {
+        return Err(CommandError(
+            Error::new(Code::ConditionUnmet, "attaching needs a terminal")
+                .hint("look at the screen instead: `orange task peek`"),
+        ));
+    }
+    for notice in session.engine.take_notices() {
+        output::note(&notice);
+    }
+    let error = attach.command().exec();
+    Err(CommandError(Error::new(
+        Code::NoCommand,
+        format!("tmux cannot be started: {error}"),
+    )))
+}
+
+pub(crate) fn peek(session: &mut Session, args: &PeekArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    let screen = session.engine.peek(place, args.role, args.lines)?;
+    if let Some(path) = &screen.kept {
+        let label = screen.task.label();
+        output::note(&format!(
+            "the {} of {label} is gone; this is the last it showed ({})",
+            screen.role,
+            path.display()
+        ));
+    }
+    session.finish(
+        || {
+            json!({"screen": {
+                "task": screen.task.id,
+                "role": screen.role,
+                "alive": screen.alive,
+                "text": screen.text,
+            }})
+        },
+        || {
+            let text = clean_block(screen.text.trim_end());
+            format!("{text}\n")
+        },
+    );
+    Ok(())
+}
+
+pub(crate) fn send(session: &mut Session, args: &SendArgs) -> Result<()> {
+    let text = words(&args.text)?;
+    let place = session.task(Some(&args.id))?;
+    let (task, sent) = session
+        .engine
+        .send(place, args.role, &text, args.interrupt, PATIENCE)?;
+    let label = task.label();
+    let (state, message) = match &sent {
+        Sent::Delivered(how) => ("delivered", format!("{label}: delivered ({how})")),
+        Sent::Queued(why) => (
+            "queued",
+            format!("{label}: queued, {why}; it is told when it can be"),
+        ),
+        Sent::Failed(why) => {
+            return Err(CommandError(
+                Error::new(
+                    Code::Failed,
+                    format!("the message to {label} was not delivered: {why}"),
+                )
+                .hint(format!(
+                    "it is kept with the task; look at the window: `orange task attach {label}`"
+                )),
+            ));
+        }
+    };
+    session.finish(
+        || json!({"task": as_json(&task), "message": message, "state": state}),
+        || format!("{message}\n"),
+    );
+    Ok(())
+}
+
+pub(crate) fn request_changes(session: &mut Session, args: &RequestChangesArgs) -> Result<()> {
+    let text = words(&args.text)?;
+    let place = session.task(Some(&args.id))?;
+    let changed = session.engine.request_changes(place, &text)?;
+    update::finish(session, &changed, &update::moved(&changed))
+}
+
+/// The words as they were typed; `-` alone is standard input.
+fn words(words: &[String]) -> Result<String> {
+    const LARGEST: u64 = 1024 * 1024;
+    if words != ["-"] {
+        return Ok(words.join(" "));
+    }
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().take(LARGEST).read_to_end(&mut bytes);
+    read.map_err(|error| {
+        CommandError::usage(
+            format!("standard input: {error}"),
+            "give the text as an argument",
+        )
+    })?;
+    String::from_utf8(bytes).map_err(|_| {
+        CommandError::usage(
+            "standard input is not UTF-8 text",
+            "convert it first, for instance with iconv",
+        )
+    })
+}

@@ -1,0 +1,120 @@
+//! The demo: three tasks with scripted agents on a throw-away repository, from the first command to the last review, in
+//! a quarter of a minute. It uses Orange as a person would, by its commands.
+
+mod actor;
+mod play;
+mod plot;
+mod project;
+mod report;
+mod screen;
+mod signals;
+mod stage;
+mod strike;
+
+use crate::error::{CommandError, Result};
+use crate::output;
+use orange_engine::tmux::Tmux;
+use orange_engine::{Code, Error};
+use play::Play;
+use report::Finished;
+use screen::Screen;
+use signals::Signals;
+use stage::Stage;
+use std::time::{Duration, Instant};
+
+/// How the log names the person who does what people do.
+const USER: &str = "you";
+
+pub(crate) struct Settings {
+    pub(crate) keep: bool,
+    /// Without the pauses that let people read along.
+    pub(crate) fast: bool,
+    /// When to give up.
+    pub(crate) limit: Duration,
+    pub(crate) json: bool,
+}
+
+/// How the play ended.
+enum Ending {
+    Complete,
+    Late,
+    Interrupted(u8),
+}
+
+/// Plays it. The exit code is 0 if every task got where it should and nothing is left.
+pub(crate) fn run(settings: &Settings) -> Result<u8> {
+    let began = Instant::now();
+    // First of all: from now on nothing ends this program without the stage being cleared.
+    let signals = Signals::watch();
+    let mut stage = Stage::new()?;
+    check_programs(&stage)?;
+    let mut screen = Screen::new(settings.json, began);
+    let mut play = Play::new(&stage, &mut screen, settings, &signals, began);
+    let ending = play.run()?;
+    let commits: Vec<Option<u64>> = match ending {
+        Ending::Complete => (0..play.cast.len()).map(|who| play.commits(who)).collect(),
+        Ending::Late | Ending::Interrupted(_) => Vec::new(),
+    };
+    let cast = play.cast;
+    let keep = settings.keep && !matches!(ending, Ending::Interrupted(_));
+    let left = match keep {
+        true => {
+            stage.keep();
+            Vec::new()
+        }
+        false => stage.strike(),
+    };
+    let seconds = began.elapsed().as_secs_f64();
+    let finished: Vec<Finished<'_>> = cast
+        .iter()
+        .enumerate()
+        .map(|(who, actor)| Finished {
+            actor,
+            commits: commits.get(who).copied().flatten(),
+            missing: actor.plot.missing(actor),
+        })
+        .collect();
+    if let Ending::Interrupted(signal) = ending {
+        screen.print(&format!("\ninterrupted.{}", report::left(&left, seconds)));
+        return Ok(128 + signal);
+    }
+    screen.print(&report::text(&finished));
+    screen.print(&match keep {
+        true => report::kept(&stage),
+        false => report::left(&left, seconds),
+    });
+    let value = report::json(&finished, &left, keep.then_some(&stage), seconds);
+    if settings.json {
+        output::print(&format!("{value}\n"));
+    }
+    if value["demo"]["ok"] == true {
+        screen.print(&report::next());
+        return Ok(0);
+    }
+    if matches!(ending, Ending::Late) {
+        let seconds = settings.limit.as_secs_f64();
+        screen.print(&format!(
+            "\nIt was given up after {seconds} seconds. `orange demo --keep` leaves everything there for a look.\n"
+        ));
+    }
+    Ok(1)
+}
+
+/// What the demo cannot do without, before anything else happens.
+fn check_programs(stage: &Stage) -> Result<()> {
+    Tmux::at(&stage.socket()).version().map_err(|error| {
+        let message = format!("the demo needs tmux: {}", error.message);
+        CommandError(Error::new(Code::ConditionUnmet, message).hint(error.hint.unwrap_or_default()))
+    })?;
+    let found = stage.git(&["--version"]).status();
+    if found.is_ok_and(|status| status.success()) {
+        return Ok(());
+    }
+    Err(CommandError(
+        Error::new(
+            Code::ConditionUnmet,
+            "the demo needs git, and it cannot be started",
+        )
+        .hint("install git 2.39 or newer: `sudo apt-get install git`, `brew install git`"),
+    ))
+}

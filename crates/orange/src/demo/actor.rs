@@ -1,0 +1,172 @@
+//! One task as the demo sees it: its journal read as it grows, each event in a few words.
+
+use super::plot::Plot;
+use crate::commands::watch;
+use orange_core::artifact;
+use orange_core::history::{Event, EventType, History};
+use orange_core::task::Status;
+use std::path::PathBuf;
+
+pub(super) struct Actor {
+    pub(super) plot: &'static Plot,
+    pub(super) key: String,
+    pub(super) branch: String,
+    folder: PathBuf,
+    /// The size of the journal when it was read, and the events told of it.
+    length: u64,
+    told: usize,
+    pub(super) status: Status,
+    /// Whether the hooks of its last transition are done.
+    pub(super) settled: bool,
+    /// What happens right now.
+    pub(super) now: String,
+    pub(super) workers: usize,
+    pub(super) reviewers: usize,
+    pub(super) questions: usize,
+    pub(super) crashes: usize,
+}
+
+/// What an event asks the user to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cue {
+    Answer,
+    Respawn,
+}
+
+/// Something that happened.
+pub(super) struct News {
+    pub(super) text: String,
+    pub(super) cue: Option<Cue>,
+}
+
+impl Actor {
+    pub(super) fn new(plot: &'static Plot, key: &str, branch: &str, folder: PathBuf) -> Actor {
+        Actor {
+            plot,
+            key: key.to_owned(),
+            branch: branch.to_owned(),
+            folder,
+            length: 0,
+            told: 0,
+            status: Status::Pending,
+            settled: false,
+            now: "created".into(),
+            workers: 0,
+            reviewers: 0,
+            questions: 0,
+            crashes: 0,
+        }
+    }
+
+    /// What is new in its journal.
+    pub(super) fn look(&mut self) -> Vec<News> {
+        let journal = self.folder.join("history.jsonl");
+        let length = std::fs::metadata(&journal).map_or(0, |found| found.len());
+        if length == self.length {
+            return Vec::new();
+        }
+        self.length = length;
+        let mut bytes = std::fs::read(&journal).unwrap_or_default();
+        // A line that is being written is read the next time.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n');
+        bytes.truncate(whole.map_or(0, |end| end + 1));
+        let events = History::parse(&bytes).events;
+        let new: Vec<&Event> = events.iter().skip(self.told).collect();
+        self.told = events.len();
+        new.into_iter()
+            .filter_map(|event| self.take(event))
+            .collect()
+    }
+
+    fn take(&mut self, event: &Event) -> Option<News> {
+        let mut cue = None;
+        if event.kind == EventType::StatusChanged {
+            self.status = event.to.as_deref()?.parse().ok()?;
+            self.settled = event.hooks.is_empty();
+            if self.status == Status::Clarification {
+                self.questions += 1;
+                cue = Some(Cue::Answer);
+            }
+        } else if event.kind == EventType::TransitionFinished {
+            self.settled = true;
+        } else if event.kind == EventType::AgentSpawned {
+            match event.details.get("role").and_then(|role| role.as_str()) {
+                Some("reviewer") => self.reviewers += 1,
+                _ => self.workers += 1,
+            }
+        } else if event.kind == EventType::AgentCrashed {
+            self.crashes += 1;
+            cue = Some(Cue::Respawn);
+        }
+        let text = self.words(event)?;
+        self.now.clone_from(&text);
+        Some(News { text, cue })
+    }
+
+    /// None for what only machines need to know.
+    fn words(&self, event: &Event) -> Option<String> {
+        let role = event.details.get("role").and_then(|role| role.as_str());
+        let role = role.unwrap_or("agent");
+        let by_engine = event.by.as_deref() == Some("engine");
+        if event.kind == EventType::StatusChanged {
+            return self.moved(event);
+        }
+        if event.kind == EventType::AgentSpawned {
+            return Some(match role {
+                "reviewer" => format!("reviewer started, round {}", self.reviewers),
+                _ if self.workers > 1 => "worker started again, in the same worktree".into(),
+                _ => "worker started in tmux, in a worktree of its own".into(),
+            });
+        }
+        if event.kind == EventType::AgentCrashed {
+            let reason = event.reason.as_deref().unwrap_or_default();
+            let how = reason.split(';').next().unwrap_or_default();
+            let how = how.trim_start_matches("ended by ");
+            return Some(format!("{role} crashed ({how}); its work is still there"));
+        }
+        if event.kind == EventType::MessageSent {
+            return by_engine.then(|| "worker is told what the review says".into());
+        }
+        let quiet = [
+            EventType::TaskCreated,
+            EventType::AgentStopped,
+            EventType::MessageDelivered,
+        ];
+        match quiet.contains(&event.kind) {
+            true => None,
+            false => watch::told(event),
+        }
+    }
+
+    fn moved(&self, event: &Event) -> Option<String> {
+        let said = |section: &str, field: &str| self.said(section, field).unwrap_or_default();
+        let (from, to) = (event.from.as_deref()?, event.to.as_deref()?);
+        Some(match (from, to) {
+            ("pending", "planning") => return None,
+            (_, "clarification") => format!("worker asks: {}", said("Questions", "")),
+            ("planning" | "clarification", "working") => {
+                format!("plan: {}", said("Plan", "APPROACH:"))
+            }
+            (_, "agent-review") => format!("handoff: {}", said("Handoff", "DONE:")),
+            ("agent-review", "working") => {
+                format!("reviewer: FAIL, {}", said("Review", "Verdict: FAIL"))
+            }
+            ("agent-review", "reviewing") => {
+                format!("reviewer: PASS, {}", said("Review", "Verdict: PASS"))
+            }
+            (from, to) => format!("{from} → {to}"),
+        })
+    }
+
+    /// What an artifact says: after a field on its line, or else on the first line below.
+    fn said(&self, section: &str, field: &str) -> Option<String> {
+        let text = std::fs::read_to_string(self.folder.join("TASK.md")).ok()?;
+        let body = text.split_once("\n---\n").map_or("", |(_, body)| body);
+        let found = artifact::section(body, section)?;
+        let mut lines = body.get(found.content)?.lines().map(str::trim);
+        let below = lines.by_ref().find_map(|line| line.strip_prefix(field));
+        let below = below.filter(|line| !line.trim().is_empty());
+        let line = below.or_else(|| lines.find(|line| !line.is_empty()))?;
+        Some(line.trim().to_owned())
+    }
+}

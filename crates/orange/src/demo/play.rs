@@ -1,0 +1,247 @@
+//! The play itself: makes the stage ready, creates the tasks, reads their journals, and does what the user would do.
+//! Everything is done with Orange's own commands.
+
+use super::USER;
+use super::actor::{Actor, Cue};
+use super::plot::{PLOTS, Plot};
+use super::screen::Screen;
+use super::signals::Signals;
+use super::stage::{Stage, cannot, failed};
+use super::{Ending, Settings};
+use crate::error::{CommandError, Result};
+use orange_core::task::Status;
+use orange_engine::{Code, Error};
+use serde_json::Value;
+use std::fs::File;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const NAP: Duration = Duration::from_millis(25);
+
+/// How long the user thinks before doing something: long enough to read what it is about.
+const THINKING: Duration = Duration::from_millis(1500);
+
+pub(super) struct Play<'p> {
+    stage: &'p Stage,
+    screen: &'p mut Screen,
+    settings: &'p Settings,
+    deadline: Instant,
+    signals: &'p Signals,
+    pub(super) cast: Vec<Actor>,
+    /// What the user is about to do, with whom, and when.
+    cues: Vec<(Instant, usize, Cue)>,
+}
+
+/// Why a command was not waited for, or the play not played to its end.
+enum Stop {
+    Early(Ending),
+    Error(CommandError),
+}
+
+impl From<CommandError> for Stop {
+    fn from(error: CommandError) -> Stop {
+        Stop::Error(error)
+    }
+}
+
+type Played<T> = std::result::Result<T, Stop>;
+
+impl<'p> Play<'p> {
+    pub(super) fn new(
+        stage: &'p Stage,
+        screen: &'p mut Screen,
+        settings: &'p Settings,
+        signals: &'p Signals,
+        began: Instant,
+    ) -> Play<'p> {
+        Play {
+            stage,
+            screen,
+            settings,
+            deadline: began + settings.limit,
+            signals,
+            cast: Vec::new(),
+            cues: Vec::new(),
+        }
+    }
+
+    pub(super) fn run(&mut self) -> Result<Ending> {
+        let played = self.prepare().and_then(|()| self.watch());
+        self.screen.close(&self.cast);
+        match played {
+            Ok(()) => Ok(Ending::Complete),
+            Err(Stop::Early(ending)) => Ok(ending),
+            Err(Stop::Error(error)) => Err(error),
+        }
+    }
+
+    fn prepare(&mut self) -> Played<()> {
+        self.screen.tell(
+            "demo",
+            "a new repository with two commits, a home and a tmux server of its own",
+            &[],
+        );
+        for command in self.stage.chapters()? {
+            self.perform(command, "git")?;
+        }
+        self.stage.configure()?;
+        self.user(
+            &["project", "add", ".", "--pool-size", "3"],
+            "orange project add . --pool-size 3",
+        )?;
+        for plot in &PLOTS {
+            self.create(plot)?;
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, plot: &'static Plot) -> Played<()> {
+        let script = plot.script(self.settings.fast);
+        let script = self
+            .stage
+            .write(&format!("scripts/{}.yaml", plot.name), &script)?;
+        let harness = format!("sim:{}", script.display());
+        let words = [
+            "new",
+            plot.summary,
+            "--harness",
+            &harness,
+            "--review-harness",
+            &harness,
+            "--json",
+        ];
+        let shown = format!(
+            "orange new {:?} --harness sim:{}.yaml …",
+            plot.summary, plot.name
+        );
+        let said = self.user(&words, &shown)?;
+        let task = &said["task"];
+        let word = |name: &str| task[name].as_str().unwrap_or_default().to_owned();
+        let folder = self
+            .stage
+            .home()
+            .join("tasks")
+            .join(word("project"))
+            .join(word("id"));
+        self.cast
+            .push(Actor::new(plot, &word("key"), &word("branch"), folder));
+        Ok(())
+    }
+
+    /// Until every task waits for the user's decision.
+    fn watch(&mut self) -> Played<()> {
+        loop {
+            self.breathe()?;
+            let now = Instant::now();
+            let due = self.cues.iter().position(|(at, ..)| *at <= now);
+            if let Some(position) = due {
+                let (_, who, cue) = self.cues.remove(position);
+                self.act(who, cue)?;
+            }
+            let over = |actor: &Actor| actor.status == Status::Reviewing && actor.settled;
+            if self.cast.iter().all(over) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What the user does about a question and about a crash.
+    fn act(&mut self, who: usize, cue: Cue) -> Played<()> {
+        let Some(actor) = self.cast.get(who) else {
+            return Ok(());
+        };
+        let (key, answer) = (actor.key.clone(), actor.plot.answer);
+        match (cue, answer) {
+            (Cue::Answer, Some(answer)) => {
+                let shown = format!("orange task send {key} {answer:?}");
+                self.user(&["task", "send", &key, answer], &shown)?;
+            }
+            (Cue::Respawn, _) => {
+                self.user(
+                    &["task", "respawn", &key],
+                    &format!("orange task respawn {key}"),
+                )?;
+            }
+            // A question that nobody expected stays open, and the end of the demo tells of it.
+            (Cue::Answer, None) => {}
+        }
+        Ok(())
+    }
+
+    /// A short while: journals are read, the screen is brought up to date, and it is looked whether to go on.
+    fn breathe(&mut self) -> Played<()> {
+        std::thread::sleep(NAP);
+        let thinking = if self.settings.fast {
+            Duration::ZERO
+        } else {
+            THINKING
+        };
+        for who in 0..self.cast.len() {
+            let Some(actor) = self.cast.get_mut(who) else {
+                continue;
+            };
+            let (key, news) = (actor.key.clone(), actor.look());
+            for told in news {
+                if let Some(cue) = told.cue {
+                    self.cues.push((Instant::now() + thinking, who, cue));
+                }
+                self.screen.tell(&key, &told.text, &self.cast);
+            }
+        }
+        self.screen.tick(&self.cast);
+        if let Some(error) = self.screen.failure() {
+            let text = orange_engine::error::plain(&error);
+            let message = format!("the result could not be written: {text}");
+            return Err(Stop::Error(CommandError(Error::new(
+                Code::Storage,
+                message,
+            ))));
+        }
+        if let Some(signal) = self.signals.seen() {
+            return Err(Stop::Early(Ending::Interrupted(signal)));
+        }
+        if Instant::now() >= self.deadline {
+            return Err(Stop::Early(Ending::Late));
+        }
+        Ok(())
+    }
+
+    /// A command of the user's, shown and run; what it said if that was JSON.
+    fn user(&mut self, words: &[&str], shown: &str) -> Played<Value> {
+        self.screen.tell(USER, &format!("$ {shown}"), &self.cast);
+        let said = self.perform(self.stage.orange(words), shown)?;
+        Ok(serde_json::from_str(&said).unwrap_or_default())
+    }
+
+    /// Runs a command while the play goes on; gives what it said.
+    fn perform(&mut self, mut command: Command, shown: &str) -> Played<String> {
+        let path = self.stage.root.join("said");
+        let file = File::create(&path).map_err(|error| cannot(&error, &path))?;
+        let errors = file.try_clone().map_err(|error| cannot(&error, &path))?;
+        let child = command.stdout(file).stderr(errors).spawn();
+        let mut child = child.map_err(|error| failed(shown, &error.to_string()))?;
+        let ended = loop {
+            match child.try_wait() {
+                Ok(Some(ended)) => break ended,
+                Ok(None) => self.breathe()?,
+                Err(error) => return Err(failed(shown, &error.to_string()).into()),
+            }
+        };
+        let said = std::fs::read_to_string(&path).unwrap_or_default();
+        match ended.success() {
+            true => Ok(said),
+            false => Err(failed(shown, &said).into()),
+        }
+    }
+
+    /// Commits on a task's branch, as `task show` counts them.
+    pub(super) fn commits(&mut self, who: usize) -> Option<u64> {
+        let key = self.cast.get(who)?.key.clone();
+        let words = ["task", "show", &key, "--json"];
+        let said = self
+            .perform(self.stage.orange(&words), "orange task show")
+            .ok()?;
+        let value: Value = serde_json::from_str(&said).ok()?;
+        value["workspace_state"]["ahead"].as_u64()
+    }
+}

@@ -1,0 +1,88 @@
+//! The three tasks of the demo: what each is about, what its agents do, what the user does, and where it must get to.
+
+use super::actor::Actor;
+use orange_core::task::Status;
+
+/// One task.
+pub(super) struct Plot {
+    pub(super) name: &'static str,
+    pub(super) summary: &'static str,
+    /// What its agents do.
+    pub(super) script: &'static str,
+    /// What the user says when it asks.
+    pub(super) answer: Option<&'static str>,
+    /// In the end, in words.
+    pub(super) story: &'static str,
+    workers: usize,
+    reviewers: usize,
+    questions: usize,
+    crashes: usize,
+}
+
+pub(super) const PLOTS: [Plot; 3] = [
+    Plot {
+        name: "invoices",
+        summary: "Fix the date on invoices",
+        script: include_str!("invoices.yaml"),
+        answer: None,
+        story: "planned, done, and passed its review",
+        workers: 1,
+        reviewers: 1,
+        questions: 0,
+        crashes: 0,
+    },
+    Plot {
+        name: "login",
+        summary: "Add a login form",
+        script: include_str!("login.yaml"),
+        answer: None,
+        story: "failed its first review, was fixed, and passed the second",
+        workers: 1,
+        reviewers: 2,
+        questions: 0,
+        crashes: 0,
+    },
+    Plot {
+        name: "limit",
+        summary: "Limit requests to the API",
+        script: include_str!("limit.yaml"),
+        answer: Some("60 a minute, then answer 429"),
+        story: "asked, was answered, crashed, was started again, and passed",
+        workers: 2,
+        reviewers: 1,
+        questions: 1,
+        crashes: 1,
+    },
+];
+
+impl Plot {
+    /// Why a task did not get where it should; None if it did.
+    pub(super) fn missing(&self, actor: &Actor) -> Option<String> {
+        if actor.status != Status::Reviewing || !actor.settled {
+            return Some(format!("is {}, not reviewing", actor.status));
+        }
+        let wanted = [
+            ("worker", actor.workers, self.workers),
+            ("reviewer", actor.reviewers, self.reviewers),
+            ("question", actor.questions, self.questions),
+            ("crash", actor.crashes, self.crashes),
+        ];
+        let wrong = wanted.iter().find(|(_, had, wanted)| had != wanted)?;
+        Some(format!("had {} × {}, not {}", wrong.1, wrong.0, wrong.2))
+    }
+
+    /// The script, without the pauses that let people read along.
+    pub(super) fn script(&self, fast: bool) -> String {
+        if !fast {
+            return self.script.to_owned();
+        }
+        let lines = self
+            .script
+            .lines()
+            .map(|line| match line.split_once("- pause: ") {
+                Some((start, _)) => format!("{start}- pause: 20ms\n"),
+                None => format!("{line}\n"),
+            });
+        lines.collect()
+    }
+}

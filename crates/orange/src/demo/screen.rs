@@ -1,0 +1,192 @@
+//! What the demo shows while it plays: on a terminal a log that scrolls and below it the three tasks, drawn in place;
+//! elsewhere a line per event.
+
+use super::actor::Actor;
+use crate::commands::task::{icon, style};
+use crate::ui::{Palette, Style, fitted, terminal_width};
+use orange_core::task::Status;
+use std::fmt::Write as _;
+use std::io::{ErrorKind, IsTerminal, Write as _, stdout};
+use std::time::{Duration, Instant};
+
+const HIDE_CURSOR: &str = "\x1b[?25l";
+const SHOW_CURSOR: &str = "\x1b[?25h";
+const CLEAR_BELOW: &str = "\r\x1b[J";
+const CLEAR_ALL: &str = "\x1b[H\x1b[2J";
+
+/// So often is the time in the live table brought up to date.
+const FRAME: Duration = Duration::from_millis(100);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Live,
+    Plain,
+    /// Somebody wants JSON, and only that.
+    Silent,
+}
+
+pub(super) struct Screen {
+    kind: Kind,
+    palette: Palette,
+    began: Instant,
+    /// Lines of the table that are on the terminal now, and how wide it was.
+    lines: usize,
+    width: usize,
+    /// What happened so far: when, to whom, what.
+    log: Vec<(f64, String, String)>,
+    /// Lines of the log that are on the terminal.
+    told: usize,
+    drawn: Option<Instant>,
+    /// Why nothing can be shown any more. A reader that has gone away is no such reason.
+    failure: Option<std::io::Error>,
+}
+
+impl Screen {
+    pub(super) fn new(json: bool, began: Instant) -> Screen {
+        let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+        let kind = match (json, stdout().is_terminal() && !dumb) {
+            (true, _) => Kind::Silent,
+            (false, true) => Kind::Live,
+            (false, false) => Kind::Plain,
+        };
+        let mut screen = Screen {
+            kind,
+            palette: Palette::stdout(),
+            began,
+            lines: 0,
+            width: terminal_width(),
+            log: Vec::new(),
+            told: 0,
+            drawn: None,
+            failure: None,
+        };
+        if kind == Kind::Live {
+            screen.write(HIDE_CURSOR);
+        }
+        screen
+    }
+
+    /// An error if what the demo says can no longer be written down.
+    pub(super) fn failure(&mut self) -> Option<std::io::Error> {
+        self.failure.take()
+    }
+
+    /// Something happened; `who` is a task or the user.
+    pub(super) fn tell(&mut self, who: &str, text: &str, cast: &[Actor]) {
+        let at = self.began.elapsed().as_secs_f64();
+        let entry = (at, who.to_owned(), text.to_owned());
+        match self.kind {
+            Kind::Live => {
+                self.log.push(entry);
+                self.redraw(cast);
+            }
+            Kind::Plain => self.write(&self.line(&entry, usize::MAX)),
+            Kind::Silent => {}
+        }
+    }
+
+    fn line(&self, (at, who, text): &(f64, String, String), width: usize) -> String {
+        let styled = match who == super::USER {
+            true => Style::Cyan,
+            false => Style::Bold,
+        };
+        // The brackets, the time, the name and the blanks between them.
+        let room = width.saturating_sub(19);
+        let who = self.palette.paint(styled, who);
+        format!("[{at:4.1}s] {who:8}  {}\n", fitted(text, room))
+    }
+
+    /// Brings the table up to date, if it is time.
+    pub(super) fn tick(&mut self, cast: &[Actor]) {
+        let due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
+        if self.kind == Kind::Live && due {
+            self.redraw(cast);
+        }
+    }
+
+    /// The table as it stays, and the cursor below it.
+    pub(super) fn close(&mut self, cast: &[Actor]) {
+        if self.kind == Kind::Live {
+            self.redraw(cast);
+            self.lines = 0;
+            self.write(SHOW_CURSOR);
+        }
+    }
+
+    /// Text below everything.
+    pub(super) fn print(&mut self, text: &str) {
+        if self.kind != Kind::Silent {
+            self.write(text);
+        }
+    }
+
+    fn redraw(&mut self, cast: &[Actor]) {
+        let width = terminal_width();
+        let table = self.table(cast, width);
+        let mut text = String::new();
+        let resized = width != self.width;
+        if resized {
+            // Nobody knows how the terminal broke the lines that are there; the log is told again.
+            text.push_str(CLEAR_ALL);
+        } else if self.lines > 0 {
+            let _ = write!(text, "\x1b[{}A{CLEAR_BELOW}", self.lines);
+        }
+        let known = if resized { 0 } else { self.told };
+        for entry in self.log.iter().skip(known) {
+            text.push_str(&self.line(entry, width));
+        }
+        text.push_str(&table);
+        self.lines = table.matches('\n').count();
+        self.width = width;
+        self.drawn = Some(Instant::now());
+        self.told = self.log.len();
+        self.write(&text);
+    }
+
+    fn table(&self, cast: &[Actor], width: usize) -> String {
+        let palette = self.palette;
+        let over = cast
+            .iter()
+            .filter(|actor| actor.status == Status::Reviewing);
+        let title = format!(
+            "orange demo {:5.1}s   {} of 3 tasks wait for your decision",
+            self.began.elapsed().as_secs_f64(),
+            over.count()
+        );
+        let mut text = format!("\n{}\n", palette.bold(&fitted(&title, width)));
+        for actor in cast {
+            let colour = style(actor.status);
+            // The sign, the key and the status, with blanks.
+            let room = width.saturating_sub(28);
+            let _ = writeln!(
+                text,
+                "{}  {:8}  {:13}  {}",
+                palette.paint(colour, icon(actor.status)),
+                palette.bold(&actor.key),
+                palette.paint(colour, actor.status.as_str()),
+                fitted(actor.plot.summary, room),
+            );
+            let now = fitted(&actor.now, width.saturating_sub(13));
+            let _ = writeln!(text, "             {}", palette.paint(Style::Dim, &now));
+        }
+        text
+    }
+
+    fn write(&mut self, text: &str) {
+        let mut out = stdout().lock();
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        if let Err(error) = written
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            self.failure.get_or_insert(error);
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        if self.kind == Kind::Live {
+            self.write(SHOW_CURSOR);
+        }
+    }
+}

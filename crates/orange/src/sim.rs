@@ -1,0 +1,119 @@
+//! `orange sim`: a scripted agent. A real process that behaves like a coding agent at a terminal, does what a script
+//! says, and reports as a harness would. It knows of Orange what any agent knows: `orange` as a command, and files.
+
+mod agent;
+mod events;
+mod input;
+mod keys;
+mod program;
+mod script;
+mod signals;
+mod steps;
+mod task_file;
+mod terminal;
+mod text;
+mod typing;
+
+pub(crate) use script::BUILT_IN;
+
+use crate::error::{CommandError, Result};
+use agent::Agent;
+use events::Events;
+use orange_core::workflow::Role;
+use orange_engine::error::plain;
+use orange_engine::{Code, Error};
+use script::{List, Script, ScriptError, WhichRun};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use terminal::Terminal;
+
+/// What the command line and the environment say.
+pub(crate) struct Settings {
+    pub(crate) script: Option<PathBuf>,
+    pub(crate) role: Role,
+    /// The task's own unless given.
+    pub(crate) round: Option<u32>,
+    pub(crate) attempt: u32,
+    pub(crate) log: Option<PathBuf>,
+    pub(crate) prompt: Option<String>,
+    /// Signals are sent for this run only.
+    pub(crate) run_id: Option<String>,
+    pub(crate) folder: PathBuf,
+}
+
+/// Plays the script. Comes back only if it cannot begin.
+pub(crate) fn run(settings: Settings) -> Result<()> {
+    let in_task = || {
+        task_file::field(&settings.folder, "review_round")?
+            .parse()
+            .ok()
+    };
+    let run = WhichRun {
+        role: settings.role,
+        round: settings.round.or_else(in_task).unwrap_or(1).max(1),
+        attempt: settings.attempt.max(1),
+    };
+    let list = choose(settings.script.as_deref(), run)?;
+    let events = Events::to(settings.log.as_deref())?;
+    signals::watch(&events).map_err(|error| {
+        let message = format!("signals cannot be watched: {}", plain(&error));
+        CommandError(Error::new(Code::Failed, message))
+    })?;
+    let terminal = Terminal::take();
+    events.write("started", &about(&settings, run, &list, &terminal));
+    let mut agent = Agent::new(settings, run, terminal, events);
+    let code = agent.live(&list.steps);
+    drop(agent);
+    std::process::exit(code)
+}
+
+/// The steps of this run. A script that says nothing of a role leaves it to the built-in one.
+fn choose(script: Option<&Path>, run: WhichRun) -> Result<List> {
+    let own = match script {
+        Some(path) => {
+            let source = std::fs::read_to_string(path).map_err(|error| {
+                let message = format!(
+                    "cannot read the script {}: {}",
+                    path.display(),
+                    plain(&error)
+                );
+                CommandError::usage(
+                    message,
+                    "`orange sim --show-default` prints one to begin with",
+                )
+            })?;
+            let read = Script::read(&source)
+                .map_err(|error| refusal(&path.display().to_string(), error))?;
+            read.select(run)
+        }
+        None => None,
+    };
+    if let Some(list) = own {
+        return Ok(list);
+    }
+    let read = Script::read(BUILT_IN).map_err(|error| refusal("the built-in script", error))?;
+    Ok(read.select(run).unwrap_or_else(|| List::empty(run)))
+}
+
+fn refusal(name: &str, error: ScriptError) -> CommandError {
+    CommandError::usage(format!("{name}: {}", error.message), error.hint)
+}
+
+fn about(settings: &Settings, run: WhichRun, list: &List, terminal: &Terminal) -> Value {
+    let prompt = settings.prompt.as_deref().unwrap_or_default();
+    let hash = Sha256::digest(prompt.as_bytes());
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    json!({
+        "role": run.role.as_str(),
+        "round": run.round,
+        "attempt": run.attempt,
+        "task": std::env::var("ORANGE_TASK_ID").ok(),
+        "run": settings.run_id,
+        "list": list.key,
+        "steps": list.steps.len(),
+        "terminal": terminal.interactive,
+        "prompt_length": prompt.len(),
+        "prompt_sha256": hash,
+    })
+}

@@ -1,0 +1,234 @@
+//! The agent itself: its turns, and the steps of each.
+
+mod hooks;
+mod listening;
+
+use super::Settings;
+use super::events::Events;
+use super::input::{self, Input};
+use super::script::{Action, Step, WhichRun};
+use super::terminal::Terminal;
+use super::typing::Typing;
+use serde_json::json;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::process::Child;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+/// What it says to a message for which the script has no steps.
+const NOTHING_LEFT: &str = "There is nothing left to do in my script.";
+const IDLE: Duration = Duration::from_secs(1);
+
+/// Why a step did not come to its end.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// It says so and goes on with the next one.
+    Failed(String),
+    /// Escape: the turn is over.
+    Interrupted,
+    Exit(i32),
+}
+
+pub(super) type Flow = Result<(), Stop>;
+
+pub(super) struct Agent {
+    pub(super) folder: PathBuf,
+    pub(super) run: WhichRun,
+    pub(super) terminal: Terminal,
+    pub(super) events: Events,
+    pub(super) typing: Typing,
+    pub(super) children: Vec<Child>,
+    pub(super) prompt: Option<String>,
+    pub(super) message: String,
+    /// While a question is on the screen; then the answer to it.
+    pub(super) asking: bool,
+    pub(super) answer: Option<bool>,
+    /// Messages that have been submitted and not been taken.
+    pub(super) queue: VecDeque<String>,
+    pub(super) closed: bool,
+    run_id: Option<String>,
+    input: Receiver<Input>,
+    in_turn: bool,
+    /// After an interruption: on to the end of this turn.
+    pub(super) skipping: bool,
+    steps_in_turn: usize,
+    last_said: String,
+}
+
+impl Agent {
+    pub(super) fn new(
+        settings: Settings,
+        run: WhichRun,
+        terminal: Terminal,
+        events: Events,
+    ) -> Agent {
+        let prompt = settings.prompt.filter(|prompt| !prompt.trim().is_empty());
+        Agent {
+            folder: settings.folder,
+            run,
+            input: input::start(terminal.interactive),
+            terminal,
+            events,
+            typing: Typing::default(),
+            children: Vec::new(),
+            queue: prompt.into_iter().collect(),
+            prompt: None,
+            message: String::new(),
+            asking: false,
+            answer: None,
+            closed: false,
+            run_id: settings.run_id,
+            in_turn: false,
+            skipping: false,
+            steps_in_turn: 0,
+            last_said: String::new(),
+        }
+    }
+
+    /// Lives until something ends it; gives the exit code.
+    pub(super) fn live(&mut self, steps: &[Step]) -> i32 {
+        let WhichRun {
+            role,
+            round,
+            attempt,
+        } = self.run;
+        self.show(&format!(
+            "orange sim: {role}, round {round}, attempt {attempt}"
+        ));
+        let code = match self.all_turns(steps) {
+            Err(Stop::Exit(code)) => code,
+            Ok(()) | Err(Stop::Failed(_) | Stop::Interrupted) => 0,
+        };
+        self.events.write("exiting", &json!({"code": code}));
+        code
+    }
+
+    fn all_turns(&mut self, steps: &[Step]) -> Flow {
+        self.next_turn()?;
+        self.list(steps, "")?;
+        loop {
+            if self.in_turn && self.steps_in_turn == 0 {
+                self.say(NOTHING_LEFT);
+            }
+            self.end_turn();
+            self.next_turn()?;
+        }
+    }
+
+    /// Carries out steps one after the other. `inside` says which step they belong to.
+    pub(super) fn list(&mut self, steps: &[Step], inside: &str) -> Flow {
+        for (index, step) in steps.iter().enumerate() {
+            if self.skipping && step.action != Action::EndTurn {
+                continue;
+            }
+            let place = format!("{inside}{}", index + 1);
+            match self.step(step, &place) {
+                Err(Stop::Interrupted) => self.interrupted(),
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step, place: &str) -> Flow {
+        let mut about = json!({"index": place, "step": step.name, "line": step.line});
+        self.events.write("step-begun", &about);
+        self.steps_in_turn += 1;
+        self.children
+            .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        // Escape at the very end of a turn has nothing to interrupt, and must not cost the next one.
+        let heard = match step.action {
+            Action::EndTurn => Ok(()),
+            _ => self.pump(Duration::ZERO),
+        };
+        match heard.and_then(|()| self.act(&step.action, place)) {
+            Err(Stop::Failed(reason)) => {
+                self.show(&format!("! {}: {reason}", step.name));
+                about["reason"] = reason.into();
+                self.events.write("step-failed", &about);
+            }
+            Ok(()) => self.events.write("step-ended", &about),
+            Err(stop @ (Stop::Interrupted | Stop::Exit(_))) => return Err(stop),
+        }
+        Ok(())
+    }
+
+    /// Ends the turn and waits for the message that begins the next.
+    pub(super) fn change_turn(&mut self) -> Flow {
+        self.end_turn();
+        self.next_turn()
+    }
+
+    fn end_turn(&mut self) {
+        self.skipping = false;
+        // An interrupted turn is over already, and real agents tell nobody.
+        if std::mem::replace(&mut self.in_turn, false) {
+            let line = self.last_said.clone();
+            self.events.write("turn-done", &json!({"text": line}));
+            self.signal("turn-done", &line);
+        }
+    }
+
+    fn next_turn(&mut self) -> Flow {
+        let message = loop {
+            if let Some(message) = self.queue.pop_front() {
+                break message;
+            }
+            if self.closed {
+                return Err(Stop::Exit(0));
+            }
+            self.pump(IDLE)?;
+        };
+        self.in_turn = true;
+        self.steps_in_turn = 0;
+        self.last_said.clear();
+        self.take_message(message);
+        Ok(())
+    }
+
+    /// A message reaches the agent.
+    pub(super) fn take_message(&mut self, message: String) {
+        self.show(&format!("> {}", shortened(&message)));
+        self.events.write("prompt-taken", &json!({"text": message}));
+        self.signal("prompt-taken", &message);
+        self.prompt.get_or_insert_with(|| message.clone());
+        self.message = message;
+    }
+
+    fn interrupted(&mut self) {
+        self.in_turn = false;
+        self.skipping = true;
+        self.asking = false;
+        self.show("Interrupted.");
+        self.events.write("interrupted", &json!({}));
+    }
+
+    /// What the agent says; its last line goes with the end of the turn.
+    pub(super) fn say(&mut self, text: &str) {
+        if let Some(line) = text.lines().rfind(|line| !line.trim().is_empty()) {
+            self.last_said = line.to_owned();
+        }
+        self.show(text);
+    }
+
+    /// What is only to be seen.
+    pub(super) fn show(&self, text: &str) {
+        self.terminal.say(text, self.typing.line());
+    }
+}
+
+/// The first lines of a message.
+fn shortened(message: &str) -> String {
+    const MOST: usize = 5;
+    let count = message.lines().count();
+    let mut lines: Vec<String> = message
+        .lines()
+        .take(MOST)
+        .map(|line| line.chars().take(400).collect())
+        .collect();
+    if count > MOST {
+        lines.push(format!("… and {} lines more", count - MOST));
+    }
+    lines.join("\n  ")
+}

@@ -1,0 +1,58 @@
+//! Reports to Orange, as the hooks of a real harness make them.
+
+use super::super::program;
+use super::Agent;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// How long `orange signal` may take; agents wait for their hooks, but not for ever.
+const LIMIT: Duration = Duration::from_secs(60);
+/// As much of a line as goes on a command line.
+const LONGEST: usize = 4000;
+
+impl Agent {
+    /// Tells Orange, as the hooks of a real agent do.
+    pub(in crate::sim) fn signal(&self, kind: &str, text: &str) {
+        if self.run_id.is_none() {
+            return;
+        }
+        let sent = self.send_signal(kind, text);
+        let reason = sent.err();
+        let about = json!({"signal": kind, "ok": reason.is_none(), "reason": reason});
+        self.events.write("signalled", &about);
+    }
+
+    fn send_signal(&self, kind: &str, text: &str) -> Result<(), String> {
+        let text = text.replace('\0', "");
+        let short: String = text.chars().take(LONGEST).collect();
+        // A prompt may be longer than a command line.
+        let file = program::temporary();
+        let argument = match kind {
+            "prompt-taken" => {
+                std::fs::write(&file, text).map_err(|error| error.to_string())?;
+                format!("--text-file={}", file.display())
+            }
+            _ => format!("--text={short}"),
+        };
+        let sent = wait_for_hook(kind, &argument);
+        let _ = std::fs::remove_file(&file);
+        sent
+    }
+}
+
+fn wait_for_hook(kind: &str, argument: &str) -> Result<(), String> {
+    let started = program::orange(["signal", kind, argument]).start();
+    let mut running = started.map_err(|error| error.to_string())?;
+    let begun = Instant::now();
+    loop {
+        match running.ended().map_err(|error| error.to_string())? {
+            Some(ended) if ended.code() == Some(0) => return Ok(()),
+            Some(ended) => return Err(format!("{}: {}", ended.how(), ended.output.trim())),
+            None if begun.elapsed() > LIMIT => {
+                running.kill();
+                return Err("took too long".into());
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The event log: a JSON line per event, each in one append, so that the lines of several agents never mix. A line
+//! counts when its line end is there: who reads while a long one is written may see half of it.
+
+use crate::error::{CommandError, Result};
+use orange_core::Timestamp;
+use orange_engine::error::plain;
+use orange_engine::{Code, Error};
+use serde_json::{Value, json};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+#[derive(Clone)]
+pub(super) struct Events(Option<Arc<File>>);
+
+impl Events {
+    pub(super) fn to(file: Option<&Path>) -> Result<Events> {
+        let Some(path) = file else {
+            return Ok(Events(None));
+        };
+        let opened = OpenOptions::new().create(true).append(true).open(path);
+        let file = opened.map_err(|error| {
+            let message = format!("cannot open the log {}: {}", path.display(), plain(&error));
+            let hint = "name a file in a folder that exists with --log or ORANGE_SIM_LOG";
+            CommandError(Error::new(Code::Failed, message).hint(hint))
+        })?;
+        Ok(Events(Some(Arc::new(file))))
+    }
+
+    /// Writes an event with these fields. A disk that is full must not end the agent.
+    pub(super) fn write(&self, event: &str, fields: &Value) {
+        let Some(file) = &self.0 else { return };
+        let mut line = json!({
+            "time": Timestamp::now().to_string(),
+            "event": event,
+            "pid": std::process::id(),
+        });
+        if let (Some(line), Some(fields)) = (line.as_object_mut(), fields.as_object()) {
+            for (name, value) in fields {
+                line.insert(name.clone(), value.clone());
+            }
+        }
+        let _ = (&**file).write_all(format!("{line}\n").as_bytes());
+    }
+}

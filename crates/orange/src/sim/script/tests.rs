@@ -1,0 +1,191 @@
+//! Scripts: what is read, which list a run gets; and the document about them (`#[cfg(test)]`).
+
+mod refusals;
+
+use super::*;
+use std::time::Duration;
+
+fn steps(source: &str) -> Vec<Step> {
+    let indented: String = source.lines().map(|line| format!("  {line}\n")).collect();
+    let script = Script::read(&format!("worker:\n{indented}")).unwrap();
+    script.select(run(Role::Worker, 1, 1)).unwrap().steps
+}
+
+fn run(role: Role, round: u32, attempt: u32) -> WhichRun {
+    WhichRun {
+        role,
+        round,
+        attempt,
+    }
+}
+
+fn text(source: &str) -> Text {
+    Text::parse(source).unwrap()
+}
+
+#[test]
+fn a_step_has_a_name_a_value_and_options() {
+    let found = steps(
+        "- say: hello {key}\n- pause: 5ms\n- section: Notes\n  text: |\n    a\n    b\n  how: rename\n- end turn\n- run: exit 3\n  expect: 3",
+    );
+    let actions: Vec<&Action> = found.iter().map(|step| &step.action).collect();
+    assert_eq!(
+        actions,
+        [
+            &Action::Say(text("hello {key}")),
+            &Action::Pause(Duration::from_millis(5)),
+            &Action::Section {
+                name: text("Notes"),
+                text: text("a\nb\n"),
+                how: Some(How::Rename),
+            },
+            &Action::EndTurn,
+            &Action::Run {
+                command: "exit 3".into(),
+                wanted: Wanted::Code(3),
+            },
+        ]
+    );
+    let lines: Vec<usize> = found.iter().map(|step| step.line).collect();
+    assert_eq!(lines, [2, 3, 4, 9, 10]);
+}
+
+#[test]
+fn steps_stand_inside_steps() {
+    let found = steps(
+        "- repeat: 2\n  steps:\n    - if: {message: [a, b]}\n      then:\n        - stop\n- hang:\n  ignore: [TERM, SIGHUP]",
+    );
+    let Action::Repeat {
+        times: Some(2),
+        steps,
+    } = &found[0].action
+    else {
+        panic!("{found:?}");
+    };
+    let Action::If {
+        condition,
+        then,
+        otherwise,
+    } = &steps[0].action
+    else {
+        panic!("{steps:?}");
+    };
+    assert_eq!(condition, &Condition::Message(vec![text("a"), text("b")]));
+    assert_eq!((then[0].name, then[0].line), ("stop", 6));
+    assert!(otherwise.is_empty());
+    let ignore = vec![Signal::TERM, Signal::HUP];
+    assert_eq!(found[1].action, Action::Hang { ignore });
+}
+
+#[test]
+fn a_review_is_a_section_that_begins_with_the_verdict() {
+    let found = steps("- review: FAIL\n  text: \"no {round}\"\n- review: PASS");
+    let wanted = ["Verdict: FAIL\n\nno {round}", "Verdict: PASS"];
+    for (step, wanted) in found.iter().zip(wanted) {
+        let Action::Section {
+            name, text: found, ..
+        } = &step.action
+        else {
+            panic!("{step:?}");
+        };
+        assert_eq!((name, found), (&text("Review"), &text(wanted)));
+    }
+}
+
+#[test]
+fn shell_commands_keep_their_braces() {
+    let found = steps("- run: echo ${HOME} {a,b}");
+    let Action::Run { command, .. } = &found[0].action else {
+        panic!("{found:?}");
+    };
+    assert_eq!(command, "echo ${HOME} {a,b}");
+}
+
+#[test]
+fn the_list_that_says_most_about_a_run_is_taken() {
+    let source = "worker: [say: any]\nworker attempt 2: [say: second]\nreviewer: [say: r]\nreviewer round 2: [say: r2]\nreviewer attempt 2: [say: a2]\nreviewer round 2 attempt 2: [say: r2a2]\n";
+    let chosen = |role, round, attempt| {
+        let list = Script::read(source)
+            .unwrap()
+            .select(run(role, round, attempt));
+        list.map(|list| list.key)
+    };
+    let key = |text: &str| Some(text.to_owned());
+    assert_eq!(chosen(Role::Worker, 1, 1), key("worker"));
+    assert_eq!(chosen(Role::Worker, 3, 2), key("worker attempt 2"));
+    assert_eq!(chosen(Role::Worker, 1, 3), key("worker"));
+    assert_eq!(chosen(Role::Reviewer, 1, 1), key("reviewer"));
+    assert_eq!(chosen(Role::Reviewer, 2, 1), key("reviewer round 2"));
+    assert_eq!(chosen(Role::Reviewer, 1, 2), key("reviewer attempt 2"));
+    assert_eq!(
+        chosen(Role::Reviewer, 2, 2),
+        key("reviewer round 2 attempt 2")
+    );
+    assert_eq!(chosen(Role::Executor, 1, 1), None);
+    let tie = "reviewer attempt 1: [say: a]\nreviewer round 1: [say: r]\n";
+    let list = Script::read(tie).unwrap().select(run(Role::Reviewer, 1, 1));
+    assert_eq!(list.unwrap().key, "reviewer round 1");
+}
+
+#[test]
+fn the_built_in_script_has_a_worker_and_a_reviewer() {
+    for role in [Role::Worker, Role::Reviewer] {
+        let script = Script::read(BUILT_IN).unwrap();
+        assert!(!script.select(run(role, 1, 1)).unwrap().steps.is_empty());
+    }
+}
+
+fn document() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sim.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn every_example_of_the_document_can_be_played() {
+    let text = document();
+    let examples: Vec<&str> = text
+        .split("```yaml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    assert!(examples.len() > 10, "{}", examples.len());
+    for example in examples {
+        // Some examples are steps without the list they stand in.
+        let source = match example.starts_with("- ") {
+            true => {
+                let indented = example.lines().map(|line| format!("  {line}\n"));
+                format!("worker:\n{}", indented.collect::<String>())
+            }
+            false => example.to_owned(),
+        };
+        let read = Script::read(&source);
+        assert!(read.is_ok(), "{}\n{example}", read.unwrap_err());
+    }
+}
+
+#[test]
+fn every_step_option_and_variable_is_in_the_document() {
+    let text = document();
+    let examples: String = text.split("```yaml\n").skip(1).collect();
+    for known in vocabulary::STEPS {
+        let word = known.name;
+        assert!(text.contains(&format!("| `{word}`")), "no row for `{word}`");
+        let shown = [format!("- {word}:"), format!("- {word}\n")];
+        assert!(
+            shown.iter().any(|shown| examples.contains(shown)),
+            "no example of `{word}`"
+        );
+        let row = text
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{word}`")));
+        for option in known.options {
+            assert!(
+                row.unwrap().contains(&format!("`{option}`")),
+                "`{option}` of `{word}`"
+            );
+        }
+    }
+    for (name, _) in super::super::text::VARIABLES {
+        assert!(text.contains(&format!("`{{{name}}}`")), "{name}");
+    }
+}

@@ -1,0 +1,87 @@
+//! Steps that start other programs.
+
+use super::super::agent::{Agent, Flow, Stop};
+use super::super::program::{self, Ended, Program};
+use super::super::script::Wanted;
+use super::failed;
+use serde_json::json;
+use std::time::Duration;
+
+/// Between two looks at a program.
+const LOOK: Duration = Duration::from_millis(2);
+/// So much of a program's output is shown.
+const SHOWN_LINES: usize = 10;
+
+impl Agent {
+    /// Runs a program to its end and says if that was not the wanted one.
+    pub(super) fn command(&mut self, program: Program, wanted: Wanted) -> Flow {
+        let ended = self.wait_while(program)?;
+        self.show_output(&ended);
+        match wanted {
+            Wanted::Anything => Ok(()),
+            Wanted::Code(code) if ended.code() == Some(code) => Ok(()),
+            Wanted::Code(_) => {
+                let reason = format!("{}: {}", ended.how(), ended.telling_line());
+                Err(Stop::Failed(reason.trim_end_matches([':', ' ']).to_owned()))
+            }
+        }
+    }
+
+    /// Listens while a program runs; Escape ends the program too.
+    pub(super) fn wait_while(&mut self, program: Program) -> Result<Ended, Stop> {
+        let mut running = program.start().map_err(|e| failed(&e))?;
+        loop {
+            if let Some(ended) = running.ended().map_err(|e| failed(&e))? {
+                return Ok(ended);
+            }
+            if let Err(stop) = self.pump(LOOK) {
+                running.kill();
+                return Err(stop);
+            }
+        }
+    }
+
+    fn show_output(&self, ended: &Ended) {
+        let lines: Vec<&str> = ended.output.lines().collect();
+        let from = lines.len().saturating_sub(SHOWN_LINES);
+        for line in lines.get(from..).unwrap_or_default() {
+            let line: String = line.chars().take(400).collect();
+            self.show(&format!("  {line}"));
+        }
+    }
+
+    pub(super) fn commit(&mut self, message: &str, empty: bool, wanted: Wanted) -> Flow {
+        self.command(program::git(["add", "-A"]), wanted)?;
+        let mut arguments = vec!["commit", "-q", "-m", message];
+        if empty {
+            arguments.push("--allow-empty");
+        }
+        self.command(program::git(arguments), wanted)
+    }
+
+    pub(super) fn current_branch(&self) -> Option<String> {
+        let running = program::git(["branch", "--show-current"]).start().ok()?;
+        let ended = running
+            .wait()
+            .ok()
+            .filter(|ended| ended.code() == Some(0))?;
+        let branch = ended.output.trim();
+        (!branch.is_empty()).then(|| branch.to_owned())
+    }
+
+    /// Something in the background that shares the agent's process group.
+    pub(super) fn child(&mut self, line: &str) -> Flow {
+        let program = program::shell(line, &self.variables());
+        let child = program.start_beside().map_err(|e| failed(&e))?;
+        self.events.write("child", &json!({"child": child.id()}));
+        self.children.push(child);
+        Ok(())
+    }
+
+    /// Something that leaves the agent behind.
+    pub(super) fn daemon(&mut self, line: &str, clear_env: bool) -> Flow {
+        let number = program::detach(line, &self.variables(), clear_env).map_err(|e| failed(&e))?;
+        self.events.write("daemon", &json!({"daemon": number}));
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! Steps that write and delete files.
+
+use super::super::agent::{Agent, Flow};
+use super::{PIECE, failed};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::time::Duration;
+
+impl Agent {
+    pub(super) fn write(&self, file: &str, text: &str, append: bool) -> io::Result<()> {
+        let path = self.folder.join(file);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        options
+            .create(true)
+            .append(append)
+            .truncate(!append)
+            .write(true);
+        options.open(path)?.write_all(text.as_bytes())
+    }
+
+    pub(super) fn fill_file(&mut self, file: &str, bytes: u64) -> Flow {
+        self.write(file, "", false).map_err(|e| failed(&e))?;
+        let opened = OpenOptions::new().append(true).open(self.folder.join(file));
+        let mut opened = opened.map_err(|e| failed(&e))?;
+        let piece = vec![b'x'; PIECE];
+        let mut left = bytes;
+        while left > 0 {
+            let length = usize::try_from(left).map_or(PIECE, |left| left.min(PIECE));
+            opened
+                .write_all(piece.get(..length).unwrap_or_default())
+                .map_err(|e| failed(&e))?;
+            left -= length as u64;
+            self.pump(Duration::ZERO)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn delete(&self, file: &str) -> io::Result<()> {
+        let path = self.folder.join(file);
+        match path.symlink_metadata()?.is_dir() {
+            true => fs::remove_dir_all(path),
+            false => fs::remove_file(path),
+        }
+    }
+}
