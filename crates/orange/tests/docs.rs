@@ -4,6 +4,7 @@
 
 use assert_cmd::Command;
 use orange_core::config::Config;
+use orange_core::prompt::{PromptName, Template, Variable};
 use std::path::Path;
 
 fn document(name: &str) -> String {
@@ -48,6 +49,15 @@ fn the_readme_speaks_of_commands_that_exist() {
         "task rescue list",
         "task rescue restore",
         "doctor",
+        "demo",
+        "task peek",
+        "task attach",
+        "task send",
+        "task request-changes",
+        "task wait",
+        "task respawn",
+        "task spawn",
+        "watch",
     ] {
         assert!(readme.contains(&format!("orange {command}")), "{command}");
         let mut words: Vec<&str> = command.split(' ').collect();
@@ -79,8 +89,33 @@ fn every_command_about_workspaces_is_documented_and_has_an_example() {
 }
 
 #[test]
+fn every_command_about_agents_is_documented_and_has_an_example() {
+    let text = document("docs/agents.md");
+    for command in [
+        "new",
+        "run",
+        "watch",
+        "signal",
+        "task spawn",
+        "task respawn",
+        "task attach",
+        "task peek",
+        "task send",
+        "task request-changes",
+        "task wait",
+        "task why",
+        "prompt show",
+    ] {
+        assert!(text.contains(&format!("orange {command}")), "{command}");
+        let mut words: Vec<&str> = command.split(' ').collect();
+        words.push("--help");
+        assert!(orange(&words).contains("Example"), "{command}");
+    }
+}
+
+#[test]
 fn every_setting_is_documented() {
-    let reference = document("docs/workspaces.md");
+    let reference = document("docs/workspaces.md") + &document("docs/agents.md");
     let readme = document("README.md");
     let example = readme.split("```yaml\n").nth(1).unwrap();
     let example = example.split("```").next().unwrap();
@@ -99,10 +134,38 @@ fn every_setting_is_documented() {
 }
 
 #[test]
+fn the_document_about_prompts_is_the_code() {
+    let text = document("docs/prompts.md");
+    let rows = |heading: &str| -> Vec<String> {
+        let section = text.split(&format!("## {heading}\n")).nth(1).unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let rows = section.lines().filter(|line| line.starts_with("| `"));
+        rows.map(str::to_owned).collect()
+    };
+    let prompts = PromptName::ALL
+        .iter()
+        .map(|name| format!("| `{name}` | {} |", name.when()));
+    assert_eq!(rows("The prompts"), prompts.collect::<Vec<_>>());
+    let variables = Variable::ALL
+        .iter()
+        .map(|variable| format!("| `{{{variable}}}` | {} |", variable.meaning()));
+    assert_eq!(rows("Variables"), variables.collect::<Vec<_>>());
+    let example = text.split("```text\n").nth(1).unwrap();
+    let example = example.split("```").next().unwrap();
+    Template::parse(PromptName::Reviewer, example).unwrap();
+    for command in ["prompt list", "prompt show"] {
+        assert!(text.contains(&format!("orange {command}")), "{command}");
+        let mut words: Vec<&str> = command.split(' ').collect();
+        words.push("--help");
+        assert!(orange(&words).contains("Example"), "{command}");
+    }
+}
+
+#[test]
 fn the_code_map_names_every_module_of_the_engine() {
     let map = document("ARCHITECTURE.md");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../orange-engine/src");
-    for folder in ["", "workspaces", "git"] {
+    for folder in ["", "workspaces", "git", "tmux"] {
         for entry in std::fs::read_dir(source.join(folder)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             // These hold what has no name of its own.

@@ -1,18 +1,12 @@
 //! Consent as the pool asks for it: what is refused, with which words, and what ends the refusal.
 
 use crate::world::World;
-use orange_core::Timestamp;
 use orange_engine::engine::AddProject;
 use orange_engine::projects::Project;
-use orange_engine::{Caller, Code, Engine, Settings};
+use orange_engine::{Code, Engine, Settings};
 
 fn engine(world: &World) -> (Engine, Project) {
-    let mut engine = Engine::new(Settings {
-        home: world.root().join("home"),
-        caller: Caller::Human,
-        user: None,
-        clock: Timestamp::now,
-    });
+    let mut engine = Engine::new(Settings::at(world.root().join("home")));
     let added = engine.add_project(&AddProject {
         path: world.repository(),
         ..AddProject::default()

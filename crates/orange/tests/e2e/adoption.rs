@@ -51,11 +51,11 @@ fn a_home_of_seed_000_is_shown_without_writing_a_byte() {
     let env = older_home("home-000");
     let before = fingerprint(&env.tasks());
     assert_snapshot!(env.orange(["ls", "--all"]), @"
-       KEY       STATUS     SUMMARY                   BRANCH                              AGE
-    ★  A1b2C3d4  reviewing  Export: orders as CSV     csv-export                          [AGE]
-    ▶  Zb3kQ9xT  working    Let people read at night  dark-mode                           [AGE]
-    ·  M4n5B6v7  pending    (no summary yet)          orange-tasks/[ID]  [AGE]
-    ✓  Q1w2E3r4  done       New tax rates             tax-rates                           [AGE]
+          KEY       STATUS     SUMMARY                   BRANCH                              AGE
+    ★  ○  A1b2C3d4  reviewing  Export: orders as CSV     csv-export                          [AGE]
+    ▶  ✗  Zb3kQ9xT  working    Let people read at night  dark-mode                           [AGE]
+    ·  ○  M4n5B6v7  pending    (no summary yet)          orange-tasks/[ID]  [AGE]
+    ✓  ○  Q1w2E3r4  done       New tax rates             tax-rates                           [AGE]
     ");
     assert_snapshot!(env.orange(["project", "list"]), @"
     PROJECT  BRANCH  WORKSPACES  PATH
@@ -109,6 +109,8 @@ fn the_first_command_adopts_and_keeps_what_it_does_not_know() {
         .fails_with(3)
         .says("## Handoff");
     fs::write(&file, format!("{new}\n## Handoff\n\nDONE: the palette\n")).unwrap();
+    env.orange(["task", "update", id, "--review-harness", "none"])
+        .ok();
     env.orange(["task", "complete", id]).ok();
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.contains("# agreed with Ann on Monday\nestimate: 3 days   # a guess\nlinks:\n  - https://example.com/night\n  - {kind: mail, from: ann}\nanswer: no\nversion: 1.10\n"), "{text}");
@@ -136,11 +138,11 @@ fn a_home_of_seed_001_is_shown_without_writing_a_byte() {
     let env = older_home("home-001");
     let before = fingerprint(&env.tasks());
     assert_snapshot!(env.orange(["ls", "--all"]), @"
-       KEY     STATUS     SUMMARY                    BRANCH              AGE
-    !  def456  stuck      Count in the cart badge    feature/cart/badge  [AGE]
-    ★  abc123  reviewing  Let people read at night.  dark-mode           [AGE]
-    ·  ghi789  pending    Find products by name      feature/search      [AGE]
-    ✓  jkl012  done       Replace the old logo       old-logo            [AGE]
+          KEY     STATUS     SUMMARY                    BRANCH              AGE
+    !  ○  def456  stuck      Count in the cart badge    feature/cart/badge  [AGE]
+    ★  ✗  abc123  reviewing  Let people read at night.  dark-mode           [AGE]
+    ·  ○  ghi789  pending    Find products by name      feature/search      [AGE]
+    ✓  ○  jkl012  done       Replace the old logo       old-logo            [AGE]
     ");
     assert_eq!(env.list(["--status", "stuck"])[0]["id"], "def456");
     assert_eq!(env.list(["--status", "reviewing"])[0]["id"], "abc123");

@@ -147,6 +147,10 @@ impl TestEnvironment {
             ("LC_ALL".into(), fixed("C")),
             ("TZ".into(), fixed("UTC")),
             ("USER".into(), fixed("tester")),
+            // Most tests play the agents themselves.
+            ("ORANGE_AGENTS_HARNESS".into(), fixed("none")),
+            ("ORANGE_AGENTS_REVIEW_HARNESS".into(), fixed("none")),
+            ("ORANGE_AGENTS_SPAWN_ON_CREATE".into(), fixed("false")),
             ("GIT_CONFIG_GLOBAL".into(), fixed("/dev/null")),
             ("GIT_CONFIG_NOSYSTEM".into(), fixed("1")),
             ("GIT_AUTHOR_NAME".into(), fixed("Tester")),
@@ -160,6 +164,19 @@ impl TestEnvironment {
             root,
             variables,
         }
+    }
+
+    /// Forgets variables that begin so.
+    pub(crate) fn unset(&mut self, start: &str) {
+        self.variables.retain(|name, _| !name.starts_with(start));
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<OsString>) {
+        self.variables.insert(name.to_owned(), value.into());
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> OsString {
+        self.variables.get(name).cloned().unwrap_or_default()
     }
 
     pub(crate) fn root(&self) -> PathBuf {

@@ -168,11 +168,10 @@ fn from_pending_to_done_by_hand() {
     file      [HOME]/tasks/shop/[ID]/TASK.md
 
     hooks of reviewing → done
-      kill_session               not carried out
+      kill_session               completed
       release_workspace          completed
-      delete_remote_branch       not carried out
-      spawn_next                 not carried out
-      (this version of orange starts no agents)
+      delete_remote_branch       completed
+      spawn_next                 completed
 
     ## Plan
 

@@ -75,9 +75,16 @@ fn the_main_help() {
       task       Create, inspect and move tasks
       workspace  Look at the pool of worktrees that tasks work in
       workflow   Look at a workflow's table
+      prompt     Look at what agents are told
       doctor     Check tasks and databases, and repair them
+      run        Start tasks that nothing holds back
+      watch      Watch over all agents, and print what happens
+      demo       See three tasks with scripted agents go their way, on a throw-away repository
+      sim        Play a scripted agent: rehearse a workflow without spending tokens
       new        Short for `task create`
       ls         Short for `task list`
+      attach     Short for `task attach`
+      send       Short for `task send`
 
     Options:
           --json     Print one JSON value instead of text
@@ -85,6 +92,7 @@ fn the_main_help() {
       -V, --version  Print version
 
     Examples:
+      orange demo                                see what it does, in a quarter of a minute
       orange project add .                       register the repository you are in
       orange new "Add a login form"              create a task
       orange ls                                  what is going on
@@ -133,7 +141,7 @@ fn orange_alone_and_commands_that_do_not_exist() {
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"
-    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, doctor, new, ls]","hint":"see `orange --help`"}}
+    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, doctor, run, watch, demo, sim, new, ls, attach, send, signal, run-agent, errand]","hint":"see `orange --help`"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "delete"]), @"

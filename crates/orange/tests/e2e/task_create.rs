@@ -75,6 +75,7 @@ fn every_option_ends_up_in_the_frontmatter() {
     "#);
     assert_eq!(env.show(&task)["created_by"], "tester");
     // The heading in the context was demoted, so it is no plan.
+    env.update(&task, &["--harness", "none"]).ok();
     env.update(&task, &["--status", "planning", "--force"]).ok();
     env.move_to(&task, "working")
         .fails_with(3)
@@ -98,7 +99,7 @@ fn a_sentence_alone_is_the_summary_and_a_word_alone_the_branch() {
     created TASK-005 (no summary yet)
       branch   orange-tasks/[ID] (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task update TASK-005 --status clarification
+    next: orange task spawn TASK-005
     ");
 }
 
@@ -199,7 +200,7 @@ fn work_that_is_there_already_can_start_in_review() {
       acquire_workspace          completed
       spawn_agent(worker-wait)   not carried out
       spawn_reviewer             not carried out
-      (this version of orange starts no agents)
+      (harness none: no agent is started, the work is yours)
 
     history
       [TIME]  task.created         by human

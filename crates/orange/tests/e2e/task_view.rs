@@ -223,7 +223,7 @@ fn a_blocker_that_is_done_blocks_no_more() {
     let base = env.task_of(&env.list(["--search", "TASK-001"])[0]);
     env.finish(&base);
     assert_eq!(env.keys(["--ready"]), ["TASK-002", "TASK-003"]);
-    assert_snapshot!(env.orange(["task", "why", "TASK-002"]), @"TASK-002 is pending: nothing is in its way; it has not been started; next: orange task update TASK-002 --status planning");
+    assert_snapshot!(env.orange(["task", "why", "TASK-002"]), @"TASK-002 is pending: nothing is in its way; it has not been started; next: orange task spawn TASK-002");
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn why_in_every_status() {
     let env = TestEnvironment::new();
     let task = env.create(["login", "Add a login form"]);
     let why = || env.orange(["task", "why", "TASK-001"]);
-    assert_snapshot!(why(), @"TASK-001 is pending: nothing is in its way; it has not been started; next: orange task update TASK-001 --status planning");
+    assert_snapshot!(why(), @"TASK-001 is pending: nothing is in its way; it has not been started; next: orange task spawn TASK-001");
     env.bring_to(&task, "planning");
     assert_snapshot!(why(), @r###"TASK-001 is planning: waits for the agent's plan: no "## Plan" section in TASK.md; then: orange task update TASK-001 --status working"###);
     env.move_to(&task, "clarification").ok();
@@ -253,8 +253,8 @@ fn why_in_every_status() {
     task.append("## Review\n\nVerdict: PASS\n");
     assert_snapshot!(why(), @"TASK-001 is agent-review: the review passed; next: orange task update TASK-001 --status reviewing");
     env.move_to(&task, "reviewing").ok();
-    assert_snapshot!(why(), @"TASK-001 is reviewing: waits for your decision: merge login into main, or ask for changes with `orange task update TASK-001 --status working`; next: orange task update TASK-001 --status done");
-    assert_snapshot!(env.orange(["task", "why", "TASK-001", "--json"]), @r#"{"why":{"task":"TASK-001","status":"reviewing","because":"waits for your decision: merge login into main, or ask for changes with `orange task update TASK-001 --status working`","next":"orange task update TASK-001 --status done","needs_human":true}}"#);
+    assert_snapshot!(why(), @"TASK-001 is reviewing: waits for your decision: merge login into main, or ask for changes with `orange task request-changes TASK-001 TEXT`; next: orange task update TASK-001 --status done");
+    assert_snapshot!(env.orange(["task", "why", "TASK-001", "--json"]), @r#"{"why":{"task":"TASK-001","status":"reviewing","because":"waits for your decision: merge login into main, or ask for changes with `orange task request-changes TASK-001 TEXT`","next":"orange task update TASK-001 --status done","needs_human":true}}"#);
 }
 
 #[test]

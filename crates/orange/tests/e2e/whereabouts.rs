@@ -13,7 +13,7 @@ fn an_unregistered_repository_is_registered_by_the_first_task_and_told() {
       branch   orange/TASK-001-add-a-login-form (not made yet) from main@[HASH]
       testing  UI tests, from its words (--ui-testing false to change)
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task update TASK-001 --status planning
+    next: orange task spawn TASK-001
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
     ");
@@ -108,7 +108,7 @@ fn a_folder_with_a_link_to_a_task_means_that_task() {
     let slot = env.root().join("slot");
     fs::create_dir_all(slot.join("src")).unwrap();
     symlink(second.file(), slot.join("TASK.md")).unwrap();
-    assert_snapshot!(env.call(["task", "why"]).at(slot.join("src")).run(), @"TASK-002 is pending: nothing is in its way; it has not been started; next: orange task update TASK-002 --status planning");
+    assert_snapshot!(env.call(["task", "why"]).at(slot.join("src")).run(), @"TASK-002 is pending: nothing is in its way; it has not been started; next: orange task spawn TASK-002");
     env.call(["task", "update", "--summary", "Changed from inside"])
         .at(slot.join("src"))
         .run()
@@ -154,7 +154,7 @@ fn a_repository_without_commits() {
     created TASK-001 Begin something
       branch   orange/TASK-001-begin-something (not made yet) from trunk (no commits yet)
       file     [HOME]/tasks/fresh/[ID]/TASK.md
-    next: orange task update TASK-001 --status planning
+    next: orange task spawn TASK-001
     ------- stderr -------
     note: registered project fresh at [TMP]/fresh (default branch trunk, 2 workspaces)
     ");
@@ -172,7 +172,7 @@ fn a_bare_repository() {
     created TASK-001 Work on it
       branch   orange/TASK-001-work-on-it (not made yet) from origin/main@[HASH], fetched now
       file     [HOME]/tasks/shop-bare/[ID]/TASK.md
-    next: orange task update TASK-001 --status planning
+    next: orange task spawn TASK-001
     ------- stderr -------
     note: registered project shop-bare at [TMP]/shop-bare.git (default branch main, 2 workspaces)
     ");
@@ -186,7 +186,7 @@ fn a_detached_head_changes_nothing() {
     created TASK-001 Detached work
       branch   orange/TASK-001-detached-work (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task update TASK-001 --status planning
+    next: orange task spawn TASK-001
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
     ");
@@ -203,7 +203,7 @@ fn a_default_branch_of_another_name_is_found() {
     created TASK-001 On the trunk
       branch   orange/TASK-001-on-the-trunk (not made yet) from trunk@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task update TASK-001 --status planning
+    next: orange task spawn TASK-001
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch trunk, 2 workspaces)
     ");
@@ -231,7 +231,7 @@ fn spaces_and_other_letters_in_a_path() {
     created TASK-001 Reifen lassen
       branch   orange/TASK-001-reifen-lassen (not made yet) from main@[HASH]
       file     [HOME]/tasks/Mein-Käse--neu/[ID]/TASK.md
-    next: orange task update TASK-001 --status planning
+    next: orange task spawn TASK-001
     ------- stderr -------
     note: registered project Mein-Käse--neu at [TMP]/Mein Käse (neu) (default branch main, 2 workspaces)
     ");
@@ -253,7 +253,7 @@ fn local_commits_that_the_remote_does_not_have_are_told() {
     created TASK-001 Start from the remote
       branch   orange/TASK-001-start-from-the-remote (not made yet) from origin/main@[HASH], fetched now; your local main has 2 commits that are not in it
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task update TASK-001 --status planning
+    next: orange task spawn TASK-001
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
     ");
@@ -266,6 +266,6 @@ fn local_commits_that_the_remote_does_not_have_are_told() {
     created TASK-003 Begin here
       branch   from-local (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task update TASK-003 --status planning
+    next: orange task spawn TASK-003
     ");
 }

@@ -166,12 +166,14 @@ fn a_slot_stays_its_tasks_when_a_retry_fails() {
 }
 
 #[test]
-fn a_lock_that_a_killed_git_left_is_no_obstacle() {
+fn locks_that_a_killed_git_left_are_no_obstacle() {
     let env = TestEnvironment::new();
     let (task, slot) = started(&env);
     fs::write(slot.join("work.txt"), "work").unwrap();
     let folder = env.git(&slot, &["rev-parse", "--absolute-git-dir"]);
-    fs::write(PathBuf::from(folder.trim()).join("index.lock"), "").unwrap();
+    for name in ["index.lock", "HEAD.lock"] {
+        fs::write(PathBuf::from(folder.trim()).join(name), "").unwrap();
+    }
     cancel(&env, &task);
     assert_eq!(rescued(&env, "work.txt"), ["work"]);
 }

@@ -277,6 +277,16 @@ fn one_of(
     );
 }
 
+/// Points that only agents lead to; `e2e/agent_crash_points.rs` kills at each of them, with real windows.
+const WITH_AGENTS: &[&str] = &[
+    "spawn.written",
+    "spawn.opened",
+    "spawn.started",
+    "exit.advanced",
+    "exit.counted",
+    "message.journalled",
+];
+
 /// The names in the source: a new point must be hit by some scenario.
 fn points_in_the_source() -> BTreeSet<String> {
     fn visit(folder: &Path, found: &mut BTreeSet<String>) {
@@ -314,7 +324,8 @@ fn a_kill_at_any_point_of_any_command_loses_nothing() {
         kill_everywhere(&build(start.fork()), &tally)
     });
     let (hit, all) = (tally.points.into_inner().unwrap(), points_in_the_source());
-    let missed: Vec<_> = all.difference(&hit).collect();
+    let elsewhere = |point: &&String| !WITH_AGENTS.contains(&point.as_str());
+    let missed: Vec<_> = all.difference(&hit).filter(elsewhere).collect();
     assert!(
         missed.is_empty(),
         "crash points that no scenario reaches: {missed:?}"

@@ -114,6 +114,10 @@ impl Env {
             .env("HOME", self.folder.path())
             .env("ORANGE_HOME", self.home())
             .env("USER", "tester")
+            // The tests play the agents themselves.
+            .env("ORANGE_AGENTS_HARNESS", "none")
+            .env("ORANGE_AGENTS_REVIEW_HARNESS", "none")
+            .env("ORANGE_AGENTS_SPAWN_ON_CREATE", "false")
             .stdin(Stdio::null());
     }
 

@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orange_core::Timestamp;
 use orange_core::task::Field;
 use orange_engine::engine::{Change, Edit};
 use orange_engine::index::list::Filter;
-use orange_engine::{Caller, Engine, Settings};
+use orange_engine::{Engine, Settings};
 use serde_json::Value;
 
 use crate::check::{Fields, at_rest, events, names, task_at_rest, task_file};
@@ -118,12 +117,7 @@ impl Prepared {
 }
 
 fn engine(env: &Env) -> Engine {
-    Engine::new(Settings {
-        home: env.home(),
-        caller: Caller::Human,
-        user: None,
-        clock: Timestamp::now,
-    })
+    Engine::new(Settings::at(env.home()))
 }
 
 /// Everything that reads works; then updates do, at least at every ninth byte. In this process, for speed.

@@ -1,0 +1,191 @@
+//! Tasks that cannot start yet: they wait in a queue, and start by themselves when something ends.
+
+use crate::agents::Agents;
+use crate::env::TestTask;
+
+fn one_slot() -> Agents {
+    let env = Agents::new();
+    env.say(&["project", "update", "shop", "--pool-size", "1"])
+        .ok();
+    env
+}
+
+fn why(env: &Agents, task: &TestTask) -> String {
+    let why = env.say(&["task", "why", &task.id, "--json"]).ok().json();
+    why["why"]["because"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn without_a_slot_a_task_is_queued_and_starts_when_another_one_ends() {
+    let env = one_slot();
+    let first = env.create(["The first one"]);
+    let made = env
+        .say(&["task", "create", "The second one"])
+        .ok()
+        .says("queued");
+    assert!(
+        made.stdout.contains("slot") || made.stdout.contains("workspace"),
+        "{made}"
+    );
+    let second = env.task_of(&env.list(["--status", "pending"])[0]);
+    assert_ne!(env.field(&second, "queued_at"), "null");
+    assert!(
+        why(&env, &second).contains("slot"),
+        "{}",
+        why(&env, &second)
+    );
+    env.until_status(&first, "reviewing");
+    env.look();
+    assert_eq!(
+        env.status(&second),
+        "pending",
+        "a look alone starts nothing"
+    );
+    env.resolve(&first);
+    env.until_status(&second, "reviewing");
+    assert_eq!(env.prompts(&second), ["worker", "reviewer"]);
+}
+
+#[test]
+fn cancelling_does_not_start_the_next_one_but_a_person_does() {
+    let env = one_slot();
+    let first = env.create(["The first one"]);
+    let second = env.create(["The second one"]);
+    env.say(&["task", "cancel", &first.id, "--yes"]).ok();
+    assert_eq!(env.status(&second), "pending");
+    assert!(env.windows().is_empty());
+    env.say(&["run", "--ready"]).ok().says(&second.key);
+    env.until_status(&second, "reviewing");
+}
+
+#[test]
+fn the_queue_goes_by_priority_and_then_by_age() {
+    let env = one_slot();
+    let first = env.create(["The first one"]);
+    let old = env.create(["An old one"]);
+    let young = env.create(["A young one"]);
+    let urgent = env.create(["An urgent one", "--priority", "critical"]);
+    let mut running = first;
+    for next in [urgent, old, young] {
+        env.until_status(&running, "reviewing");
+        env.resolve(&running);
+        env.until_status(&next, "reviewing");
+        running = next;
+    }
+}
+
+#[test]
+fn a_dependency_holds_a_task_back_until_it_is_over() {
+    let env = Agents::new();
+    let first = env.create(["The first one"]);
+    let second = env.create(["The second one", "--blocked-by", &first.key]);
+    assert_eq!(env.status(&second), "pending");
+    assert!(why(&env, &second).contains(&first.key));
+    env.say(&["run", "--ready"]).ok().says("nothing to start");
+    env.until_status(&first, "reviewing");
+    env.resolve(&first);
+    env.until_status(&second, "reviewing");
+}
+
+#[test]
+fn force_starts_a_task_in_spite_of_its_dependencies() {
+    let env = Agents::new();
+    let first = env.create(["The first one", "--no-spawn"]);
+    let second = env.create(["The second one", "--blocked-by", &first.key]);
+    env.say(&["task", "spawn", &second.id])
+        .ok()
+        .says("queued")
+        .says(&first.key);
+    env.say(&["task", "spawn", &second.id, "--force"]).ok();
+    env.until_status(&second, "reviewing");
+    assert_eq!(env.status(&first), "pending");
+    env.say(&["task", "spawn", &second.id, "--json"])
+        .refuses(3, "illegal_transition");
+}
+
+#[test]
+fn the_limit_of_agents_holds_tasks_back_over_all_projects() {
+    let env = Agents::configured("  limit: 1\n");
+    let other = env.init_repository("other");
+    env.say(&["project", "add", other.to_str().unwrap()]).ok();
+    let first = env.create(["The first one"]);
+    let made = env
+        .say(&["task", "create", "Elsewhere too", "--project", "other"])
+        .ok();
+    made.says("queued").says("agents.limit");
+    let second = env.task_of(&env.list(["--project", "other"])[0]);
+    env.until_status(&first, "reviewing");
+    env.resolve(&first);
+    env.until_status(&second, "reviewing");
+    let third = env.create(["One too many"]);
+    assert_eq!(env.status(&third), "pending");
+    env.say(&["task", "spawn", &third.id, "--force"]).ok();
+    env.until_status(&third, "reviewing");
+}
+
+#[test]
+fn what_a_person_left_pending_is_not_started_by_the_queue() {
+    let env = one_slot();
+    let first = env.create(["The first one"]);
+    let left = env.create(["Left alone", "--no-spawn", "--priority", "critical"]);
+    let queued = env.create(["The queued one"]);
+    assert_eq!(env.field(&left, "queued_at"), "null");
+    env.until_status(&first, "reviewing");
+    env.resolve(&first);
+    env.until_status(&queued, "reviewing");
+    assert_eq!(env.status(&left), "pending");
+    env.resolve(&queued);
+    env.until("the queue was looked at", || {
+        !env.home().join("queue.wanted").exists()
+    });
+    assert_eq!(env.status(&left), "pending");
+    env.say(&["task", "spawn", &left.id]).ok();
+    env.until_status(&left, "reviewing");
+}
+
+#[test]
+fn ready_tasks_are_started_but_not_the_backlog_and_not_more_than_asked_for() {
+    let env = Agents::new();
+    let later = env.create([
+        "Some day",
+        "--no-spawn",
+        "--queue",
+        "backlog",
+        "--priority",
+        "critical",
+    ]);
+    let first = env.create(["The first one", "--no-spawn"]);
+    let second = env.create(["The second one", "--no-spawn"]);
+    let urgent = env.create(["An urgent one", "--no-spawn", "--priority", "high"]);
+    let run = env
+        .say(&["run", "--ready", "--max", "1", "--json"])
+        .ok()
+        .json();
+    assert_eq!(run["tasks"].as_array().unwrap().len(), 1);
+    env.until_status(&urgent, "reviewing");
+    env.say(&["run", "--ready"])
+        .ok()
+        .says(&first.key)
+        .silent_about(&second.key);
+    env.until_status(&first, "reviewing");
+    for task in [&later, &second] {
+        assert_eq!(env.status(task), "pending");
+    }
+}
+
+#[test]
+fn an_agent_may_not_start_other_tasks() {
+    let env = Agents::new();
+    let other = env.create(["Another one", "--no-spawn"]);
+    let script = format!(
+        "worker:\n  - run: orange task spawn {0}; test $? -ne 0 && orange run --ready; echo $? > ROOT/code\n  - hang\n",
+        other.id
+    );
+    env.start("Start them", &script);
+    let code = env.root().join("code");
+    env.until("it has tried", || {
+        std::fs::read_to_string(&code).is_ok_and(|text| !text.is_empty())
+    });
+    assert_ne!(std::fs::read_to_string(code).unwrap().trim(), "0");
+    assert_eq!(env.status(&other), "pending");
+}
