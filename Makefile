@@ -4,15 +4,20 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test bench lint build install
+.PHONY: help demo tour test soak bench lint build install
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
 
-demo: ## build Orange and show what it does, without any agent account
+demo: ## build Orange and see three tasks with scripted agents go their way; needs no agent account
 	@bash scripts/install-deps demo
 	cargo build --locked
-	bash scripts/demo
+	$${CARGO_TARGET_DIR:-target}/debug/orange demo
+
+tour: ## build Orange and play tasks, gates and worktrees step by step, without agents
+	@bash scripts/install-deps demo
+	cargo build --locked
+	bash scripts/tour
 
 test: ## check format and lints, then run all tests and the stories
 	@bash scripts/install-deps test
@@ -25,6 +30,12 @@ test: ## check format and lints, then run all tests and the stories
 	fi
 	cargo build --locked
 	sh tests/stories/workspaces.sh
+
+SOAK_TASKS ?= 200
+
+soak: ## many tasks with agents that misbehave and kills of everything; SOAK_SEED=N repeats one
+	@bash scripts/install-deps test
+	SOAK_TASKS=$(SOAK_TASKS) cargo test --locked -p orange --test soak -- --nocapture
 
 bench: ## measure Orange and its peers, and write docs/benchmarks.md
 	@bash scripts/install-deps bench

@@ -33,6 +33,8 @@ mkdir "$stage/bin" && ln -s "$program" "$stage/bin/orange"
 export HOME="$stage" ORANGE_HOME="$stage/orange" PATH="$stage/bin:$PATH"
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL="$stage/.gitconfig" LC_ALL=C SHELL=/bin/sh
 unset XDG_CONFIG_HOME CLICOLOR_FORCE
+# The story is about worktrees: whoever reads along is the agent, and says when a task starts.
+export ORANGE_AGENTS_HARNESS=none ORANGE_AGENTS_REVIEW_HARNESS=none ORANGE_AGENTS_SPAWN_ON_CREATE=false
 cat >"$GIT_CONFIG_GLOBAL" <<'CONFIG'
 [user]
 	name = story
