@@ -178,11 +178,7 @@ impl Harness {
                 true => format!("cannot be started: {:?} is not executable", self.program),
                 false => format!("is not installed: there is no program {:?}", self.program),
             };
-            Error::new(
-                Code::ConditionUnmet,
-                format!("harness {} {what}", self.name),
-            )
-            .hint(format!(
+            Error::new(Code::Failed, format!("harness {} {what}", self.name)).hint(format!(
                 "{hint}: --harness NAME, or `agents.harness` in config.yaml"
             ))
         })

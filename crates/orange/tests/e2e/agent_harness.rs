@@ -177,7 +177,9 @@ fn an_unknown_harness_is_refused_before_anything_happens() {
 fn a_missing_program_is_named_and_the_task_waits() {
     let env = Agents::configured("harness:\n  mine: no-such-program\n");
     let run = env.say(&["task", "create", "Who does it", "--harness", "mine"]);
-    run.ok().says("queued").says("no-such-program");
+    run.fails_with(1)
+        .says("created but not started")
+        .says("no-such-program");
     let task = env.task_of(&env.list(["--all"])[0]);
     assert_eq!(env.status(&task), "pending");
     assert!(env.windows().is_empty());
