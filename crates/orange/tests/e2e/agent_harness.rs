@@ -183,6 +183,8 @@ fn a_missing_program_is_named_and_the_task_waits() {
     let task = env.task_of(&env.list(["--all"])[0]);
     assert_eq!(env.status(&task), "pending");
     assert!(env.windows().is_empty());
+    let json = env.say(&["new", "One value", "--harness", "mine", "--json"]);
+    assert_eq!(json.fails_with(1).stdout.lines().count(), 1);
     env.update(&task, &["--harness", "sim"]).ok();
     env.say(&["task", "spawn", &task.id]).ok();
     env.until_status(&task, "reviewing");

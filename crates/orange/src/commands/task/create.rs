@@ -147,18 +147,21 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         None => "(not made yet)",
     };
     let start = started(&created.start, verb);
-    session.finish(
-        || {
-            json!({
-                "task": as_json(&created.task),
-                "message": format!("created {}, {start}", created.task.label()),
-                "path": created.place.task_file(),
-                "queued": waits,
-                "agents": super::start::as_values(&spawned),
-            })
-        },
-        || described_task(&created, &start, waits.as_deref(), &spawned),
-    );
+    // One JSON value: what went wrong is it then, and it names the task.
+    if !session.json || (beginning.is_ok() && created.failed.is_empty()) {
+        session.finish(
+            || {
+                json!({
+                    "task": as_json(&created.task),
+                    "message": format!("created {}, {start}", created.task.label()),
+                    "path": created.place.task_file(),
+                    "queued": waits,
+                    "agents": super::start::as_values(&spawned),
+                })
+            },
+            || described_task(&created, &start, waits.as_deref(), &spawned),
+        );
+    }
     beginning.map_err(|error| not_started(&created.task, error))?;
     super::update::failure(&created.task, &created.failed)
 }
