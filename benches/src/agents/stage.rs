@@ -117,6 +117,18 @@ impl<'s> Stage<'s> {
         run(self.program("git", &self.repository).args(words))
     }
 
+    /// Is a process of this home alive?
+    fn has_processes(&self) -> bool {
+        let wanted = format!("ORANGE_HOME={}", self.home.display());
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        entries
+            .filter_map(|entry| fs::read(entry.path().join("environ")).ok())
+            .any(|environment| {
+                let mut entries = environment.split(|byte| *byte == 0);
+                entries.any(|entry| entry == wanted.as_bytes())
+            })
+    }
+
     /// What a program finds in its environment inside of a pane of this server.
     pub(super) fn inside(&self) -> Result<[(&'static str, String); 2]> {
         let output = self
@@ -145,6 +157,8 @@ impl<'s> Stage<'s> {
 impl Drop for Stage<'_> {
     fn drop(&mut self) {
         let _ = run(&mut self.tmux(&["kill-server"]));
+        // Every agent's end is seen to by a process; none may go on after its home is gone.
+        let _ = until("the last process", || !self.has_processes());
     }
 }
 
