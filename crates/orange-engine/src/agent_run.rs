@@ -90,19 +90,22 @@ pub fn run(this: &AgentRun) -> Result<Option<Command>> {
     };
     give_back_terminal(terminal.as_ref());
     runs::end_tree(std::process::id(), || alarms.reap_others());
-    let is_quiet = discard_typed(terminal.as_ref());
     if let Err(error) = folder.note_ended(&ended) {
         // A full disk, say. That it is gone shows without it, and the person gets a shell all the same.
         tracing::error!(%error, run = this.run, "how the agent ended is not noted");
     }
     say(&format!("the {} has ended: {}\r\n", spec.role, ended.how));
     drop(lock);
-    if !ended.stopped
-        && let Ok(pid) = errand::start(&this.orange, &this.home, &["tend", &this.run])
-    {
+    if ended.stopped {
+        return Ok(None);
+    }
+    let errand = errand::start(&this.orange, &this.home, &["tend", &this.run]);
+    // Meanwhile: only the shell has to wait until the terminal is quiet, not what follows from the end.
+    let is_quiet = discard_typed(terminal.as_ref());
+    if let Ok(pid) = errand {
         alarms.wait_for(pid);
     }
-    if ended.stopped || alarms.terminal_is_gone() || !is_quiet {
+    if alarms.terminal_is_gone() || !is_quiet {
         return Ok(None);
     }
     // What the person starts from now on is not ours to look after.

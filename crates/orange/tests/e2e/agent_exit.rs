@@ -271,6 +271,7 @@ worker:
     env.until("all is gone", || {
         !env.is_running(&format!("tail -f {words}"))
     });
+    env.until_shell();
     let windows = env.windows();
     assert_eq!(windows.len(), 1, "{windows:?}");
     let target = format!("={}", windows[0].replace(":worker", ":"));

@@ -97,6 +97,7 @@ fn a_terminal_left_raw_is_given_back_and_its_shell_is_nobodys_agent() {
     let env = Agents::new();
     let task = env.start("Crash raw", "worker:\n  - crash: SEGV\n");
     env.until_event(&task, "agent.crashed");
+    env.until_shell();
     let type_in = |line: &str| env.tmux(&["send-keys", "-t", ":worker", line, "Enter"]);
     type_in("stty -a | grep -o ' icanon' > tty.txt; env > env.txt; echo don''e > done.txt");
     let slot = env.slot_of(&task);
@@ -128,6 +129,7 @@ fn a_daemon_that_the_user_starts_from_the_shell_left_is_the_users_own() {
     let env = Agents::new();
     let task = env.start("Just end", "worker:\n  - exit: 1\n");
     env.until_event(&task, "agent.crashed");
+    env.until_shell();
     let time = time_of(&env);
     let line = format!("cd /; (setsid sleep {time} >/dev/null 2>&1 &)");
     env.tmux(&["send-keys", "-t", ":worker", &line, "Enter"]);

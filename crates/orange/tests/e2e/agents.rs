@@ -139,6 +139,16 @@ impl Agents {
         task.last(kind)
     }
 
+    /// Waits until the first window shows the shell that follows an agent: what is typed before is thrown away.
+    #[track_caller]
+    pub(crate) fn until_shell(&self) {
+        self.until("a shell follows the agent", || {
+            let said = self.tmux(&["list-panes", "-a", "-F", "#{pane_current_command}"]);
+            let text = String::from_utf8_lossy(&said.stdout).into_owned();
+            text.lines().next().is_some_and(|name| name.ends_with("sh"))
+        });
+    }
+
     pub(crate) fn count(&self, task: &TestTask, kind: &str) -> usize {
         task.events().iter().filter(|event| *event == kind).count()
     }
