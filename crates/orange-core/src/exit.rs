@@ -41,6 +41,14 @@ pub fn is_expected(workflow: &Workflow, status: Status, role: Role) -> bool {
         .any(|row| row.gate.is_some() && shared(row, role))
 }
 
+/// The role that a status is about.
+pub fn role_of(status: Status) -> Role {
+    match status == Status::AgentReview {
+        true => Role::Reviewer,
+        false => Role::Worker,
+    }
+}
+
 /// The move of a task whose agent has crashed too often.
 pub fn gives_up() -> Move {
     Move {

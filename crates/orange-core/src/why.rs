@@ -2,10 +2,11 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+use crate::exit::role_of;
 use crate::gate::{self, Gate, Verdict};
 use crate::machine::{Facts, Situation, meets};
 use crate::task::{Status, Task};
-use crate::workflow::{Condition, Role};
+use crate::workflow::Condition;
 
 /// The answer to `task why`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,14 +162,6 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             "{} is not a status of the {} workflow",
             task.status, task.workflow
         )),
-    }
-}
-
-/// The role whose end a status waits for.
-fn role_of(status: Status) -> Role {
-    match status == Status::AgentReview {
-        true => Role::Reviewer,
-        false => Role::Worker,
     }
 }
 

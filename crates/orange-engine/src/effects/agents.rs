@@ -1,6 +1,6 @@
 //! The hooks about agents: starting, telling and ending them.
 
-use super::{skipped, slots, spoken};
+use super::{skipped, spoken};
 use crate::engine::{Engine, Whose, undelivered};
 use crate::error::Result;
 use crate::locked::LockedTask;
@@ -51,13 +51,13 @@ pub(super) fn kill_reviewer(engine: &mut Engine, locked: &mut LockedTask) -> Vec
     if !has_had_agents(locked) {
         return vec![completed(engine)];
     }
-    let stopped = engine
-        .stop_runs(locked, &[Role::Reviewer])
-        .and_then(|events| {
-            engine.close_windows(locked, Role::Reviewer)?;
-            Ok(events)
-        });
-    closed(engine, stopped)
+    match engine.stop_runs(locked, &[Role::Reviewer]) {
+        Ok(stopped) => {
+            let closed = engine.close_windows(locked, Role::Reviewer);
+            after(engine, stopped, closed)
+        }
+        Err(error) => vec![failed(engine, &spoken(&error))],
+    }
 }
 
 pub(super) fn kill_session(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
@@ -65,11 +65,13 @@ pub(super) fn kill_session(engine: &mut Engine, locked: &mut LockedTask) -> Vec<
         return vec![completed(engine)];
     }
     let roles = [Role::Worker, Role::Reviewer, Role::Executor];
-    let stopped = engine.stop_runs(locked, &roles).and_then(|events| {
-        engine.close_session(&locked.task)?;
-        Ok(events)
-    });
-    let mut events = closed(engine, stopped);
+    let mut events = match engine.stop_runs(locked, &roles) {
+        Ok(stopped) => {
+            let closed = engine.close_session(&locked.task);
+            after(engine, stopped, closed)
+        }
+        Err(error) => vec![failed(engine, &spoken(&error))],
+    };
     let named = locked.task.tmux_session.is_some();
     if let Some(last) = events
         .last_mut()
@@ -101,17 +103,10 @@ pub(super) fn notify_worker(engine: &mut Engine, locked: &mut LockedTask) -> Vec
             return vec![failed(engine, &spoken(&error))];
         }
     }
-    if locked.task.workspace.is_none() && is_wanted(engine, locked) {
-        let acquired = slots::acquire(engine, locked);
-        if acquired.kind == EventType::HookFailed {
-            return vec![acquired];
-        }
-        // Journalled at once: the agent starts in it.
-        let mut acquired = acquired;
-        acquired.kind = EventType::TaskUpdated;
-        if let Err(error) = locked.remark(engine, vec![acquired]) {
-            return vec![failed(engine, &spoken(&error))];
-        }
+    if is_wanted(engine, locked)
+        && let Err(error) = engine.ensure_workspace(locked)
+    {
+        return vec![failed(engine, &spoken(&error))];
     }
     let Some(respawn) = PromptName::for_hook(Prompt::Respawn, locked.task.status) else {
         return vec![skipped(engine, "no agent is expected where the task is")];
@@ -237,14 +232,13 @@ fn is_wanted(engine: &mut Engine, locked: &LockedTask) -> bool {
     !matches!(harness, Ok(None))
 }
 
-fn closed(engine: &Engine, outcome: Result<Vec<Event>>) -> Vec<Event> {
-    match outcome {
-        Ok(mut events) => {
-            events.push(completed(engine));
-            events
-        }
-        Err(error) => vec![failed(engine, &spoken(&error))],
-    }
+/// What ended is journalled as ended, whether or not its window could be closed.
+fn after(engine: &Engine, mut stopped: Vec<Event>, closed: Result<()>) -> Vec<Event> {
+    stopped.push(match closed {
+        Ok(()) => completed(engine),
+        Err(error) => failed(engine, &spoken(&error)),
+    });
+    stopped
 }
 
 fn completed(engine: &Engine) -> Event {

@@ -9,6 +9,7 @@ use crate::sessions::{Begin, Begun};
 use crate::store::Place;
 use crate::tmux::{Attach, Pane, Tmux};
 use orange_core::Timestamp;
+use orange_core::exit::role_of;
 use orange_core::history::{EventType, History};
 use orange_core::prompt::PromptName;
 use orange_core::runs::{Run, last_run, next_run_id};
@@ -75,10 +76,7 @@ impl Engine {
         let mut locked = self.lock_task(place)?;
         let status = locked.task.status;
         let label = locked.task.label();
-        let role = role.unwrap_or(match status {
-            Status::AgentReview => Role::Reviewer,
-            _ => Role::Worker,
-        });
+        let role = role.unwrap_or(role_of(status));
         let prompt = match role {
             Role::Reviewer if status == Status::AgentReview => Some(PromptName::Reviewer),
             Role::Reviewer | Role::Executor => None,
@@ -134,25 +132,29 @@ impl Engine {
     }
 
     /// A slot for a task that has none, as a task has that began as `reviewing`.
-    fn ensure_workspace(&mut self, locked: &mut LockedTask) -> Result<()> {
+    pub(crate) fn ensure_workspace(&mut self, locked: &mut LockedTask) -> Result<()> {
         if locked.task.workspace.is_some() {
             return Ok(());
         }
         let mut event = crate::effects::acquired(self, locked);
-        if event.kind == EventType::HookFailed {
-            return Err(Error::new(
-                Code::ConditionUnmet,
-                event.reason.unwrap_or_default(),
-            ));
+        let failed = event.kind == EventType::HookFailed;
+        let reason = event.reason.clone().unwrap_or_default();
+        if event.revision.is_some() {
+            // No hook of a transition, and journalled at once: the agent starts in it. A slot whose setup failed is
+            // the task's all the same.
+            event.kind = EventType::TaskUpdated;
+            locked.remark(self, vec![event])?;
         }
-        event.kind = EventType::TaskUpdated;
-        locked.remark(self, vec![event])
+        match failed {
+            true => Err(Error::new(Code::ConditionUnmet, reason)),
+            false => Ok(()),
+        }
     }
 
     /// What an agent's window shows; what it showed last if it is gone.
     pub fn peek(&mut self, place: Place, role: Option<Role>, lines: Option<u32>) -> Result<Screen> {
         let view = self.view(place)?;
-        let role = role.unwrap_or_else(|| self.role_to_look_at(&view.task, &view.history));
+        let role = role.unwrap_or_else(|| role_to_look_at(&view.task, &view.history));
         let run = last_run(&view.history, role).ok_or_else(|| {
             Error::new(
                 Code::NotFound,
@@ -202,7 +204,7 @@ impl Engine {
     pub fn attach(&mut self, place: Place, role: Option<Role>) -> Result<(Task, Attach)> {
         let view = self.view(place)?;
         let label = view.task.label();
-        let role = role.unwrap_or_else(|| self.role_to_look_at(&view.task, &view.history));
+        let role = role.unwrap_or_else(|| role_to_look_at(&view.task, &view.history));
         let tmux = self.tmux()?;
         tmux.version()?;
         let windows = self.windows_of(&view.task)?;
@@ -235,15 +237,6 @@ impl Engine {
         Ok((view.task, attach))
     }
 
-    fn role_to_look_at(&self, task: &Task, history: &History) -> Role {
-        let reviews =
-            task.status == Status::AgentReview && last_run(history, Role::Reviewer).is_some();
-        match reviews {
-            true => Role::Reviewer,
-            false => Role::Worker,
-        }
-    }
-
     /// A person is not content: the words go into TASK.md and to the worker.
     pub fn request_changes(&mut self, place: Place, message: &str) -> Result<Changed> {
         self.people_only("ask for changes")?;
@@ -260,6 +253,12 @@ impl Engine {
             },
         )
     }
+}
+
+/// The agent that the status is about, if it has had one.
+fn role_to_look_at(task: &Task, history: &History) -> Role {
+    let role = role_of(task.status);
+    last_run(history, role).map_or(Role::Worker, |_| role)
 }
 
 fn last_lines(text: &str, lines: Option<u32>) -> String {

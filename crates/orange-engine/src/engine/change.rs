@@ -111,12 +111,9 @@ impl Engine {
             let name = Hook::AcquireWorkspace.name();
             event.hooks.iter().any(|hook| hook == name)
         };
-        let spawns = |event: &Event| {
-            event
-                .hooks
-                .iter()
-                .any(|hook| hook.starts_with("spawn_agent"))
-        };
+        let starts_agent =
+            |hook: &String| matches!(Hook::from_name(hook), Some(Hook::SpawnAgent(_)));
+        let spawns = |event: &Event| event.hooks.iter().any(starts_agent);
         if events.iter().any(spawns) {
             self.could_spawn(&after)?;
         }

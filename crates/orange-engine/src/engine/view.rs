@@ -7,13 +7,14 @@ use crate::index::list::{Deleted, Filter, Listed};
 use crate::index::query::Found;
 use crate::store::{Place, journal, lock};
 use orange_core::attention::attention;
+use orange_core::exit::role_of;
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, read_stored, stored_reference};
 use orange_core::machine::{Linked, Situation};
 use orange_core::runs::Ending;
 use orange_core::task::{Status, Task};
 use orange_core::why::{Agent, Surroundings, Why, why};
-use orange_core::workflow::{Condition, Role};
+use orange_core::workflow::Condition;
 
 /// All that `task show` tells.
 #[derive(Debug, Clone)]
@@ -223,10 +224,7 @@ impl Engine {
 
     /// The agent that the task's status is about.
     fn agent_of(&self, view: &TaskView) -> Agent {
-        let role = match view.task.status {
-            Status::AgentReview => Role::Reviewer,
-            _ => Role::Worker,
-        };
+        let role = role_of(view.task.status);
         let agents = self.agents(&view.history);
         match agents.into_iter().find(|agent| agent.run.role == role) {
             None => Agent::None,
