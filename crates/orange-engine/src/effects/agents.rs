@@ -5,6 +5,7 @@ use crate::engine::{Engine, Whose, undelivered};
 use crate::error::Result;
 use crate::locked::LockedTask;
 use crate::prompt::PromptExtra;
+use crate::runs::Message;
 use crate::sessions::{Begin, Begun};
 use orange_core::history::{Event, EventType};
 use orange_core::machine;
@@ -150,8 +151,12 @@ fn told(engine: &mut Engine, locked: &mut LockedTask, name: PromptName) -> Resul
     let Some(run) = engine.live_run(locked.history(), Role::Worker) else {
         return Ok(());
     };
-    let id = transition_id(locked);
-    engine.tell(locked, &run, &id, &text, false)
+    // The same hook again is the same message, whoever carries it out.
+    let message = Message {
+        id: transition_id(locked),
+        ..engine.message(&text)
+    };
+    engine.tell(locked, &run, "engine", message)
 }
 
 fn begin(

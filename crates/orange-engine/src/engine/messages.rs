@@ -78,8 +78,11 @@ impl Engine {
             )
             .hint("wait for its end, or cancel it"));
         }
-        let id = nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET);
-        self.tell(&mut locked, &run, &id, text, interrupt)?;
+        let by = self.caller_name();
+        let mut message = self.message(text);
+        message.interrupt = interrupt;
+        let id = message.id.clone();
+        self.tell(&mut locked, &run, &by, message)?;
         locked.index(self)?;
         locked.conclude(self);
         let task = locked.task.clone();
@@ -87,43 +90,47 @@ impl Engine {
         Ok((task, wait_for(&folder, &id, patience)))
     }
 
+    /// A message with an id of its own.
+    pub(crate) fn message(&self, text: &str) -> Message {
+        Message {
+            id: nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET),
+            at: self.now(),
+            text: typeable(text),
+            interrupt: false,
+        }
+    }
+
     /// Journals a message and hands it to a run. The same id again changes nothing.
     pub(crate) fn tell(
         &mut self,
         locked: &mut LockedTask,
         run: &Run,
-        id: &str,
-        text: &str,
-        interrupt: bool,
+        by: &str,
+        message: Message,
     ) -> Result<()> {
         let known = locked.history().events.iter().any(|event| {
-            event.kind == EventType::MessageSent && detail(event, "message") == Some(id)
+            event.kind == EventType::MessageSent && detail(event, "message") == Some(&message.id)
         });
         if !known {
-            let event = self.message_event(run, id, text);
+            let event = self.message_event(run, by, &message);
             locked.remark(self, vec![event])?;
         }
-        self.hand_to(run, id, text, interrupt)
+        self.hand_to(run, &message)
     }
 
-    fn message_event(&self, run: &Run, id: &str, text: &str) -> Event {
+    fn message_event(&self, run: &Run, by: &str, message: &Message) -> Event {
         Event::new(EventType::MessageSent, self.now())
-            .by(&self.caller_name())
-            .detail("message", id)
+            .by(by)
+            .detail("message", message.id.as_str())
             .detail("run", run.id.as_str())
             .detail("role", run.role.as_str())
-            .detail("text", typeable(text))
+            .detail("text", message.text.as_str())
     }
 
-    fn hand_to(&self, run: &Run, id: &str, text: &str, interrupt: bool) -> Result<()> {
+    fn hand_to(&self, run: &Run, message: &Message) -> Result<()> {
         crash_point("message.journalled");
         let folder = self.run_folder(&run.id);
-        folder.post(&Message {
-            id: id.to_owned(),
-            at: self.now(),
-            text: typeable(text),
-            interrupt,
-        })?;
+        folder.post(message)?;
         folder.wake();
         Ok(())
     }
@@ -133,7 +140,11 @@ impl Engine {
         let folder = self.run_folder(&run.id);
         for (id, text) in undelivered(locked.history(), Whose::Run(&run.id)) {
             if !folder.has_message(&id) {
-                self.hand_to(run, &id, &text, false)?;
+                let message = Message {
+                    id,
+                    ..self.message(&text)
+                };
+                self.hand_to(run, &message)?;
             }
         }
         Ok(())
@@ -232,11 +243,11 @@ impl Engine {
                 .detail("run", run.id.as_str())
                 .detail("role", run.role.as_str())
                 .detail("turn", turn);
-            let id = nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET);
+            let message = self.message(&text);
             // Both at once: a nudge that is counted is one that is sent.
-            let message = self.message_event(run, &id, &text);
-            locked.remark(self, vec![event, message])?;
-            return self.hand_to(run, &id, &text, false);
+            let sent = self.message_event(run, "engine", &message);
+            locked.remark(self, vec![event, sent])?;
+            return self.hand_to(run, &message);
         }
         let owed = owed.lines().next().unwrap_or_default();
         let owed = owed.strip_prefix("What is missing: ").unwrap_or(owed);

@@ -77,6 +77,8 @@ fn changes_are_told_to_the_live_worker_and_rounds_count_anew() {
         .ok();
     let told = env.until_told(&task, "asks for changes");
     assert!(told.ends_with("bigger buttons"), "{told}");
+    // The prompt is the engine's, whoever's command carried out the hook.
+    assert_eq!(task.last("message.sent")["by"], "engine");
     env.until_count(&task, "agent.spawned", 3);
     env.until_status(&task, "reviewing");
     assert_eq!(env.prompts(&task), ["worker", "reviewer", "reviewer"]);
