@@ -1,6 +1,7 @@
 //! The only file that starts git. Every call pins locale, prompts and the repository it speaks of.
 
 pub(crate) mod committed;
+mod layout;
 mod refs;
 pub(crate) mod rescue;
 pub mod state;
@@ -12,6 +13,7 @@ pub(crate) mod worktree;
 use crate::error::{Code, Error, Result, plain};
 use crate::patience::Watch;
 use refs::Found;
+use state::Head;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -434,6 +436,12 @@ pub fn uncommitted(worktree: &Path) -> Result<Vec<String>> {
 
 /// The branch checked out in a worktree; None when HEAD is detached.
 pub fn current_branch(worktree: &Path) -> Result<Option<String>> {
+    match state::head(worktree) {
+        Head::Branch(name) => return Ok(Some(name)),
+        Head::Detached(_) => return Ok(None),
+        // Git says what is wrong with it.
+        Head::Missing(_) => {}
+    }
     let head = Git::in_slot(worktree).args(["symbolic-ref", "--quiet", "HEAD"]);
     let head = head.ask()?;
     Ok(head.and_then(|name| name.strip_prefix("refs/heads/").map(str::to_owned)))

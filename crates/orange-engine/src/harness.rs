@@ -189,7 +189,7 @@ impl Harness {
     }
 }
 
-fn located(program: &str, search_path: Option<&OsStr>) -> Option<PathBuf> {
+pub(crate) fn located(program: &str, search_path: Option<&OsStr>) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let runs = |path: &PathBuf| {
         path.metadata()

@@ -25,6 +25,7 @@ pub mod runs;
 pub mod sessions;
 pub mod store;
 pub mod tmux;
+mod versions;
 pub mod workspaces;
 
 pub use engine::{Caller, Engine, Settings};

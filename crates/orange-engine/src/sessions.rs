@@ -9,7 +9,8 @@ pub(crate) use start::{Begin, Begun};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::runs::{RunFolder, State};
-use crate::tmux::{Pane, PaneInfo, Server, Tmux};
+use crate::tmux::{self, Pane, PaneInfo, Server, Tmux};
+use crate::{harness, versions};
 use orange_core::Timestamp;
 use orange_core::history::History;
 use orange_core::runs::{self, Run};
@@ -105,6 +106,23 @@ impl Engine {
     pub(crate) fn tmux(&mut self) -> Result<Tmux> {
         let setting = self.config()?.tmux.server.clone().unwrap_or_default();
         Ok(Tmux::new(Server::from_setting(&setting)))
+    }
+
+    /// The same, when there is a tmux that will do.
+    pub(crate) fn usable_tmux(&mut self) -> Result<Tmux> {
+        let tmux = self.tmux()?;
+        match harness::located(tmux::PROGRAM, self.search_path.as_deref()) {
+            Some(program) => {
+                let ask = || {
+                    tmux.version()
+                        .map(|(major, minor)| format!("{major}.{minor}"))
+                };
+                versions::remembered(self.store.home(), &program, ask)?;
+            }
+            // It says what is missing.
+            None => drop(tmux.version()?),
+        }
+        Ok(tmux)
     }
 
     pub(crate) fn run_folder(&self, run: &str) -> RunFolder {

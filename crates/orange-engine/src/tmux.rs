@@ -15,8 +15,10 @@ use crate::error::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
+
+pub(crate) const PROGRAM: &str = "tmux";
 
 /// The oldest tmux that has everything used here.
 pub const OLDEST: (u32, u32) = (3, 2);
@@ -158,11 +160,6 @@ impl Tmux {
 
     /// What `tmux -V` says. A version without a number, such as that of OpenBSD, counts as the oldest that will do.
     pub fn version(&self) -> Result<(u32, u32)> {
-        // It does not change while this process lives, and one start asks more than once.
-        static KNOWN: OnceLock<(u32, u32)> = OnceLock::new();
-        if let Some(version) = KNOWN.get().filter(|_| self.environment.is_none()) {
-            return Ok(*version);
-        }
         let said = Call::bare(self).arg("-V").run()?;
         let text = said.stdout.trim();
         if !said.success {
@@ -176,9 +173,6 @@ impl Tmux {
                 format!("{text} is too old: {major}.{minor} or newer is needed"),
             )
             .hint(INSTALL));
-        }
-        if self.environment.is_none() {
-            let _ = KNOWN.set(version);
         }
         Ok(version)
     }

@@ -23,6 +23,7 @@ pub use view::{Collected, SlotView};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git;
+use crate::git::committed::Committed;
 use crate::occupants;
 use crate::projects::Project;
 use crate::store::Store;
@@ -398,9 +399,19 @@ const LOCKFILES: &[&str] = &[
 
 /// Names the lockfiles of a commit; None if it has none.
 pub(crate) fn lockfiles_at(repository: &Path, commit: &str) -> Result<Option<String>> {
-    let objects = git::worktree::objects_at(repository, commit, LOCKFILES)?;
+    let files = Committed::at(repository, commit, LOCKFILES)?;
+    let objects: String = files.objects().collect();
     Ok((!objects.is_empty()).then(|| {
-        let hash = crate::store::replace::short_hash(objects.concat().as_bytes());
+        let hash = crate::store::replace::short_hash(objects.as_bytes());
         format!("{hash:016x}")
     }))
 }
+
+/// Every path that is looked for in the commit that a task starts from.
+pub(crate) fn asked_of_a_base() -> impl Iterator<Item = &'static str> {
+    let rules = [rules::CONFIG, rules::INCLUDE, PROMPTS, link::LINK];
+    rules.into_iter().chain(LOCKFILES.iter().copied())
+}
+
+/// What is in the folder of prompts.
+const PROMPTS: &str = ".orange/prompts/";

@@ -205,8 +205,7 @@ impl Engine {
         let view = self.view(place)?;
         let label = view.task.label();
         let role = role.unwrap_or_else(|| role_to_look_at(&view.task, &view.history));
-        let tmux = self.tmux()?;
-        tmux.version()?;
+        self.usable_tmux()?;
         let windows = self.windows_of(&view.task)?;
         let run = last_run(&view.history, role);
         let of_run = |id: &str| {

@@ -3,19 +3,24 @@
 
 use super::{Git, short};
 use crate::error::Result;
+use crate::workspaces::asked_of_a_base;
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// What was looked for: a repository, a commit, and paths.
-type Question = (PathBuf, String, Vec<OsString>);
-
 /// A commit never changes, so its files need to be looked for once. One start asks several times.
-static KNOWN: LazyLock<Mutex<HashMap<Question, Vec<Entry>>>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<HashMap<(PathBuf, String), Known>>> = LazyLock::new(Mutex::default);
 
-/// More answers than any command needs; a process that lives long begins anew.
+/// More commits than any command needs; a process that lives long begins anew.
 const MOST_KNOWN: usize = 200;
+
+/// What was looked for in a commit, and what was there.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    paths: Vec<String>,
+    entries: Vec<Entry>,
+}
 
 /// Some files of one commit.
 pub(crate) struct Committed<'a> {
@@ -45,44 +50,50 @@ impl<'a> Committed<'a> {
     pub(crate) fn at(
         repository: &'a Path,
         commit: &str,
-        paths: &[impl AsRef<OsStr>],
+        paths: &[impl AsRef<str>],
     ) -> Result<Committed<'a>> {
-        let paths: Vec<OsString> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
-        let question = (repository.to_owned(), commit.to_owned(), paths.clone());
-        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entries) = known().get(&question).cloned() {
+        let all = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = (repository.to_owned(), commit.to_owned());
+        let known = all().get(&of).cloned();
+        let mut wanted: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
+        let entries = |known: &Known| {
+            let found = known.entries.iter().filter(|entry| {
+                paths
+                    .iter()
+                    .any(|path| stands_for(path.as_ref(), &entry.path))
+            });
+            found.cloned().collect()
+        };
+        if let Some(known) = known.as_ref().filter(|known| known.covers(&wanted)) {
             return Ok(Committed {
                 repository,
-                entries,
+                entries: entries(known),
             });
         }
-        let said = as_committed(repository)
-            .args([
-                "ls-tree",
-                "-l",
-                "-z",
-                "--full-tree",
-                "--end-of-options",
-                commit,
-            ])
-            .args(paths)
-            .run()?;
-        if !said.success {
-            return Err(said.error(&format!("git ls-tree {}", short(commit))));
+        if known.is_none() {
+            // The next questions are known before they are asked.
+            wanted.extend(asked_of_a_base().map(|path| -> &str { path }));
         }
-        let entries: Vec<Entry> = said.parts().filter_map(entry).collect();
+        let mut known = known.unwrap_or_default();
+        known.look_for(repository, commit, &wanted)?;
+        let entries = entries(&known);
         // Only an id names the same commit for ever.
         if matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            let mut known = known();
-            if known.len() >= MOST_KNOWN {
-                known.clear();
+            let mut all = all();
+            if all.len() >= MOST_KNOWN {
+                all.clear();
             }
-            known.insert(question, entries.clone());
+            all.insert(of, known);
         }
         Ok(Committed {
             repository,
             entries,
         })
+    }
+
+    /// The names of the objects that were found, in the order of their paths.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.object.as_str())
     }
 
     /// Everything that was found.
@@ -118,6 +129,44 @@ impl<'a> Committed<'a> {
             Err(line) => unreadable(Some(line), "it is not UTF-8".into()),
         }
     }
+}
+
+impl Known {
+    fn covers(&self, paths: &[&str]) -> bool {
+        let covers = |path: &&str| {
+            let mut known = self.paths.iter();
+            known.any(|known| known == path || stands_for(known, path))
+        };
+        paths.iter().all(covers)
+    }
+
+    fn look_for(&mut self, repository: &Path, commit: &str, paths: &[&str]) -> Result<()> {
+        let said = as_committed(repository)
+            .args([
+                "ls-tree",
+                "-l",
+                "-z",
+                "--full-tree",
+                "--end-of-options",
+                commit,
+            ])
+            .args(paths)
+            .run()?;
+        if !said.success {
+            return Err(said.error(&format!("git ls-tree {}", short(commit))));
+        }
+        self.entries.extend(said.parts().filter_map(entry));
+        self.entries.sort_by(|one, other| one.path.cmp(&other.path));
+        self.entries.dedup_by(|one, other| one.path == other.path);
+        self.paths
+            .extend(paths.iter().map(|path| (*path).to_owned()));
+        Ok(())
+    }
+}
+
+/// Does a question for that path ask for this one?
+fn stands_for(asked: &str, path: &str) -> bool {
+    asked == path || (asked.ends_with('/') && path.starts_with(asked))
 }
 
 /// Nobody's `git replace` stands in for what was committed.

@@ -92,7 +92,7 @@ fn is_id(text: &str) -> bool {
 }
 
 /// Other ways to store refs leave nothing in these files.
-fn uses_files(git: &Path) -> bool {
+pub(super) fn uses_files(git: &Path) -> bool {
     !git.join("reftable").exists()
 }
 

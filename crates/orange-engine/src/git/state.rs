@@ -38,20 +38,25 @@ pub fn head(worktree: &Path) -> Head {
         Ok(folder) => folder,
         Err(reason) => return Head::Missing(reason),
     };
+    head_in(&folder).unwrap_or_else(|| asked(worktree))
+}
+
+/// What the folder with a worktree's own HEAD says; None where only git can read it.
+pub(super) fn head_in(folder: &Path) -> Option<Head> {
     let file = folder.join("HEAD");
     // Very old gits made it a link.
     if let Ok(target) = fs::read_link(&file) {
-        return as_head(&format!("ref: {}", target.display()));
+        return Some(as_head(&format!("ref: {}", target.display())));
     }
     match fs::read_to_string(&file) {
-        // A repository with a reftable keeps the truth where only git can read it.
-        Ok(text) if text.trim_end() == "ref: refs/heads/.invalid" => asked(worktree),
-        Ok(text) => as_head(&text),
-        Err(error) => Head::Missing(format!(
+        // A repository with a reftable keeps the truth elsewhere.
+        Ok(text) if text.trim_end() == "ref: refs/heads/.invalid" => None,
+        Ok(text) => Some(as_head(&text)),
+        Err(error) => Some(Head::Missing(format!(
             "{} cannot be read: {}",
             file.display(),
             crate::error::plain(&error)
-        )),
+        ))),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the pool asks of git: worktrees, the branch in each, and a clean state to park in.
 
-use super::Git;
-use super::state::git_folder;
+use super::state::{self, Head, git_folder};
+use super::{Git, layout};
 use crate::error::{Code, Error, Result};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -18,6 +18,13 @@ pub(crate) struct Worktree {
 
 /// All worktrees of a repository, its main one first.
 pub(crate) fn list(repository: &Path) -> Result<Vec<Worktree>> {
+    match layout::worktrees(repository) {
+        Some(all) => Ok(all),
+        None => list_of_git(repository),
+    }
+}
+
+pub(super) fn list_of_git(repository: &Path) -> Result<Vec<Worktree>> {
     let said = Git::at(repository)
         .args(["worktree", "list", "--porcelain", "-z"])
         .run()?;
@@ -146,6 +153,10 @@ pub(crate) fn common_dir_of(repository: &Path) -> Result<Option<PathBuf>> {
 /// Is this folder the top of a worktree of that repository? Git must never be let loose in one that is not:
 /// it would look for a repository further up, and find the user's.
 pub(crate) fn belongs(slot: &Path, repository: &Path) -> Result<bool> {
+    let common = common_dir_of(repository)?;
+    if let Some(belongs) = common.and_then(|common| layout::belongs(slot, &common)) {
+        return Ok(belongs);
+    }
     let answer = Git::in_slot(slot)
         .args(["rev-parse", "--path-format=absolute"])
         .args(["--show-toplevel", "--git-common-dir"])
@@ -169,8 +180,11 @@ pub(crate) fn head(slot: &Path) -> Result<Option<String>> {
         .ask()
 }
 
-/// Does some ref lead to the commit that is checked out?
-pub(crate) fn head_is_kept(slot: &Path) -> Result<bool> {
+/// Does some ref lead to the commit that is checked out? One that a branch is known to be at needs no search.
+pub(crate) fn head_is_kept(slot: &Path, kept: &str) -> Result<bool> {
+    if state::head(slot) == Head::Detached(kept.to_owned()) {
+        return Ok(true);
+    }
     let missing = Git::in_slot(slot)
         .args(["rev-list", "--max-count=1", "HEAD", "--not"])
         .args(["--glob=refs/*", "--"]);
@@ -319,21 +333,11 @@ pub(crate) fn switch_to_new(
     commit: &str,
     parked_there: bool,
 ) -> Result<()> {
-    let reference = format!("refs/heads/{branch}");
-    if parked_there {
-        // An empty old value: the branch must not exist.
-        Git::in_slot(slot)
-            .args(["update-ref", "-m", "orange: branch created", &reference])
-            .args([commit, ""])
-            .text()?;
-        let head = Git::in_slot(slot)
-            .args(["symbolic-ref", "-m", "orange: task begins", "HEAD"])
-            .arg(&reference);
-        return head.text().map(drop);
-    }
+    // Without a commit, git knows that the files stay as they are.
+    let start = (!parked_there).then_some(commit);
     Git::in_slot(slot)
         .args(["switch", "--quiet", "--no-track", "-c", branch])
-        .arg(commit)
+        .args(start)
         .text()
         .map(drop)
 }
@@ -355,6 +359,9 @@ pub(crate) fn rename_branch(repository: &Path, from: &str, to: &str) -> Result<(
 }
 
 pub(crate) fn has_remote(repository: &Path) -> Result<bool> {
+    if let Some(has) = layout::has_origin(repository) {
+        return Ok(has);
+    }
     let url = Git::at(repository).args(["config", "--get", "remote.origin.url"]);
     Ok(url.ask()?.is_some_and(|url| !url.is_empty()))
 }
@@ -391,32 +398,10 @@ pub(crate) fn fetch_in_background(repository: &Path) -> Result<()> {
     Git::at(repository).quiet().args(FETCH).leave()
 }
 
-/// Is a path part of a commit?
-pub(crate) fn has_path(repository: &Path, commit: &str, path: &str) -> Result<bool> {
-    let object = format!("{commit}:{path}");
-    let exists = Git::at(repository).args(["cat-file", "-e", &object]);
-    Ok(exists.run()?.success)
-}
-
 /// Is a path in the slot's index?
 pub(crate) fn is_tracked(slot: &Path, path: &str) -> Result<bool> {
     let listed = Git::in_slot(slot).args(["ls-files", "--error-unmatch", "--", path]);
     Ok(listed.run()?.success)
-}
-
-/// Names of objects at paths of a commit; what is not there is left out.
-pub(crate) fn objects_at(repository: &Path, commit: &str, paths: &[&str]) -> Result<Vec<String>> {
-    let input: Vec<String> = paths
-        .iter()
-        .map(|path| format!("{commit}:{path}\n"))
-        .collect();
-    let said = Git::at(repository)
-        .args(["cat-file", "--batch-check=%(objectname)"])
-        .input(input.concat())
-        .run()?;
-    let text = said.text();
-    let found = text.lines().filter(|line| !line.ends_with(" missing"));
-    Ok(found.map(str::to_owned).collect())
 }
 
 /// A branch that somebody has checked out elsewhere.

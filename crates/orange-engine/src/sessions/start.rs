@@ -27,6 +27,9 @@ const MOST_NAMES: u32 = 50;
 /// How long a window may take until its `run-agent` reports. A machine under load is slow.
 const START_PATIENCE: Duration = Duration::from_secs(20);
 
+/// Between two looks whether it has reported; it takes a few milliseconds.
+const LOOK: Duration = Duration::from_micros(250);
+
 /// An agent that is to be started.
 pub(crate) struct Begin {
     pub(crate) role: Role,
@@ -70,13 +73,12 @@ impl Engine {
         };
         let spec = self.run_spec(locked, begin, &harness)?;
         let prompt = self.words_for(task, begin)?;
-        let tmux = self.tmux()?;
-        tmux.version()?;
+        let tmux = self.usable_tmux()?;
         if !self.begins_by_itself(&tmux, &folder)? {
             folder.write(&spec, &prompt)?;
             crash_point("spawn.written");
             self.unlock_slot(&spec.worktree)?;
-            let pane = self.open_window(&tmux, task, &spec)?;
+            let pane = self.open_window(&tmux, locked, &spec)?;
             folder.note_pane(&pane)?;
             crash_point("spawn.opened");
             if let Err(error) = wait_for_start(&folder, &tmux, &pane) {
@@ -169,7 +171,7 @@ impl Engine {
             return Ok(());
         };
         harness.located(self.search_path.as_deref())?;
-        self.tmux()?.version().map(|_| ())
+        self.usable_tmux().map(drop)
     }
 
     /// Which harness a task's role uses; None where no agent is wanted.
@@ -248,7 +250,8 @@ impl Engine {
     }
 
     /// A window of the task's session, which is made if there is none.
-    fn open_window(&mut self, tmux: &Tmux, task: &Task, spec: &RunSpec) -> Result<Pane> {
+    fn open_window(&mut self, tmux: &Tmux, locked: &LockedTask, spec: &RunSpec) -> Result<Pane> {
+        let task = &locked.task;
         let window = window_name(task, spec.role);
         let command: Vec<OsString> = [
             self.orange.clone().into_os_string(),
@@ -270,7 +273,9 @@ impl Engine {
             task_id: &task.id,
             run_id: &spec.run,
         };
-        if let Some(session) = tmux.session_of(&task.id)? {
+        // A task whose first agent this is has no session yet.
+        let is_first = task.tmux_session.is_none() && runs::runs(locked.history()).is_empty();
+        if !is_first && let Some(session) = tmux.session_of(&task.id)? {
             return tmux.new_window(session, &new);
         }
         let wanted = format!("{}/{}", task.project, task.branch);
@@ -345,7 +350,7 @@ fn wait_for_start(folder: &RunFolder, tmux: &Tmux, pane: &Pane) -> Result<()> {
                     .hint("`orange task retry-hooks` tries once more"),
             );
         }
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::sleep(LOOK);
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! One call of tmux: its arguments, its environment, its time limit, and what it said.
 
-use super::{INSTALL, Pane, Server, Session, Tmux};
+use super::{INSTALL, PROGRAM, Pane, Server, Session, Tmux};
 use crate::error::{Code, Error, Result, plain};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -143,7 +143,7 @@ fn listen(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
 
 /// tmux with an environment of ours.
 pub(super) fn command(tmux: &Tmux) -> Command {
-    let mut command = Command::new("tmux");
+    let mut command = Command::new(PROGRAM);
     if let Some(variables) = &tmux.environment {
         command
             .env_clear()

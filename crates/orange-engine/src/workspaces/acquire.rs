@@ -21,6 +21,14 @@ pub struct Acquired {
     pub start: Start,
 }
 
+/// What is in a slot once the task's branch is checked out.
+enum Checkout {
+    /// Exactly the commit that the branch starts from.
+    Fresh,
+    /// Whatever was there.
+    Found,
+}
+
 /// A slot that could not be made ready.
 #[derive(Debug)]
 pub(crate) struct NotReady {
@@ -104,8 +112,8 @@ impl Engine {
         };
         let lock = SlotLock::take(&self.store, &lease.slot)?;
         let folder = self.slot_folder(&lease.slot);
-        let start = match self.check_out(&project, task, &lease, &folder, &lock) {
-            Ok(start) => start,
+        let (start, checkout) = match self.check_out(&project, task, &lease, &folder, &lock) {
+            Ok(checked_out) => checked_out,
             Err(error) => {
                 if task.workspace.as_ref() == Some(&lease.slot) {
                     // It had the slot before, with work in it.
@@ -120,7 +128,13 @@ impl Engine {
             }
         };
         crash_point("acquire.checked-out");
-        match self.furnish(&project, task, place, &lease, &folder) {
+        let name = match (&checkout, &start.commit) {
+            (Checkout::Fresh, Some(commit)) => link::name_at(&project.path, commit),
+            (Checkout::Fresh | Checkout::Found, _) => link::name_for(&folder),
+        };
+        let furnished =
+            name.and_then(|name| self.furnish(&project, task, place, &lease, &folder, name));
+        match furnished {
             Ok(()) => Ok(Acquired {
                 lease,
                 folder,
@@ -141,7 +155,7 @@ impl Engine {
         lease: &Lease,
         folder: &Path,
         lock: &SlotLock,
-    ) -> Result<Start> {
+    ) -> Result<(Start, Checkout)> {
         let repository = &project.path;
         worktree::inside(&self.store.workspaces(), folder)?;
         let start = self.start_of(project, task, true)?;
@@ -150,18 +164,22 @@ impl Engine {
         crash_point("acquire.worktree");
         if !is_new && task.workspace.as_ref() == Some(&lease.slot) {
             // The task's own slot, whatever is checked out there by now.
-            return Ok(start);
+            return Ok((start, Checkout::Found));
         }
         let current = git::current_branch(folder)?;
         if current.as_deref() == Some(&task.branch) {
-            return Ok(start);
+            return Ok((start, Checkout::Found));
         }
         if !is_new {
             let detached = current.is_none();
             lock.handed_on(|| self.preflight(project, task, lease, folder, detached))?;
         }
         lock.handed_on(|| switch(repository, folder, task, &start, &commit))?;
-        Ok(start)
+        let checkout = match start.existing {
+            true => Checkout::Found,
+            false => Checkout::Fresh,
+        };
+        Ok((start, checkout))
     }
 
     /// True when the worktree had to be made.
@@ -208,7 +226,7 @@ impl Engine {
         if detached
             && !unfinished
             && worktree::changes(folder)? == 0
-            && worktree::head_is_kept(folder)?
+            && worktree::head_is_kept(folder, &self.parking_place(project)?)?
         {
             return Ok(());
         }
@@ -235,8 +253,8 @@ impl Engine {
         place: &Place,
         lease: &Lease,
         folder: &Path,
+        name: &'static str,
     ) -> Result<()> {
-        let name = link::name_for(folder)?;
         let slot = self.pool()?.workspaces.get(&lease.slot).cloned();
         let ready = slot
             .as_ref()

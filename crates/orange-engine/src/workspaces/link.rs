@@ -2,6 +2,7 @@
 //! replaced it by a file.
 
 use crate::error::{Error, Result};
+use crate::git::committed::Committed;
 use crate::git::worktree;
 use crate::store::replace;
 use std::fs;
@@ -18,20 +19,34 @@ const REPLACED: &str = ".orange-TASK.md";
 /// Stands before our lines in `info/exclude`.
 const NOTE: &str = "# orange: links to task files; `orange project remove` takes these lines away";
 
-/// Which name the link gets in a worktree, by the commit that is checked out there.
+/// Which name the link gets in a worktree, by what is checked out there.
 pub(super) fn name_for(slot: &Path) -> Result<&'static str> {
-    match worktree::has_path(slot, "HEAD", LINK)? || worktree::is_tracked(slot, LINK)? {
+    match is_known(slot, LINK)? {
         true => Ok(OTHER_LINK),
         false => Ok(LINK),
     }
 }
 
-/// Which name it would get in a worktree of a commit.
+/// Which name it gets in a worktree of a commit.
 pub(crate) fn name_at(repository: &Path, commit: &str) -> Result<&'static str> {
-    match worktree::has_path(repository, commit, LINK)? {
+    match has_path(repository, commit, LINK)? {
         true => Ok(OTHER_LINK),
         false => Ok(LINK),
     }
+}
+
+/// Is a path of the commit that is checked out, or about to be committed?
+fn is_known(slot: &Path, path: &str) -> Result<bool> {
+    let committed = match worktree::head(slot)? {
+        Some(commit) => has_path(slot, &commit, path)?,
+        None => false,
+    };
+    Ok(committed || worktree::is_tracked(slot, path)?)
+}
+
+fn has_path(repository: &Path, commit: &str, path: &str) -> Result<bool> {
+    let found = Committed::at(repository, commit, &[path])?;
+    Ok(found.paths().next().is_some())
 }
 
 /// What the link is called, or was before something replaced it, in a slot of which nobody knows it any more.
@@ -75,10 +90,7 @@ pub(super) fn strays(slot: &Path) -> Result<Vec<&'static str>> {
     for name in [LINK, OTHER_LINK, REPLACED] {
         let path = slot.join(name);
         let is_stray = fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_symlink());
-        if is_stray
-            && !worktree::has_path(slot, "HEAD", name)?
-            && !worktree::is_tracked(slot, name)?
-        {
+        if is_stray && !is_known(slot, name)? {
             found.push(name);
         }
     }

@@ -10,8 +10,8 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-const CONFIG: &str = ".orange/config.yaml";
-const INCLUDE: &str = ".worktreeinclude";
+pub(super) const CONFIG: &str = ".orange/config.yaml";
+pub(super) const INCLUDE: &str = ".worktreeinclude";
 /// No rules of a person are longer.
 const MAX_BYTES: u64 = 1024 * 1024;
 /// Patterns travel as arguments of git, for which systems have limits.
