@@ -10,8 +10,10 @@ use crate::choice;
 use crate::yaml::{self, Node};
 use std::time::Duration;
 
-pub use agents::{AgentsConfig, CustomHarness, CustomHarnesses};
-use values::{above_zero, days, leaves, lines_of_text, scalar, several_commands, text, time_span};
+pub use agents::{AgentsConfig, CustomHarness, CustomHarnesses, Permissions};
+use values::{
+    above_zero, days, leaves, lines_of_text, one_of, scalar, several_commands, text, time_span,
+};
 
 /// What a setup or teardown command may take unless somebody says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
@@ -135,6 +137,7 @@ const KNOWN: &[&str] = &[
     "agents.review_harness",
     "agents.limit",
     "agents.spawn_on_create",
+    "agents.permissions",
     "harness.NAME",
     "tmux.server",
     "notify.command",
@@ -180,12 +183,7 @@ impl Config {
                     .map_err(|error| format!(": {error}"))?;
                 self.git.branch_template = template.to_owned();
             }
-            "git.fetch" => {
-                let word = scalar(node).unwrap_or_default();
-                self.git.fetch = word
-                    .parse()
-                    .map_err(|_| format!("must be one of: {}", Fetch::WORDS.join(", ")))?;
-            }
+            "git.fetch" => self.git.fetch = one_of(node)?,
             "tmux.server" => self.tmux.server = text(node)?,
             "notify.command" => self.notify.command = text(node)?,
             "monitor.interval" => self.monitor.interval = time_span(node)?,

@@ -18,6 +18,7 @@ pub mod runs;
 pub mod task;
 pub mod task_file;
 pub mod testing;
+pub mod usage;
 pub mod why;
 pub mod workflow;
 pub mod yaml;

@@ -2,16 +2,25 @@
 
 use crate::Timestamp;
 use crate::history::{Event, EventType, History};
+use crate::usage::Usage;
 use crate::workflow::Role;
 
 /// One agent process.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub id: String,
     pub role: Role,
     pub harness: String,
     pub started: Timestamp,
     pub end: Option<RunEnd>,
+    /// What the harness calls the conversation, by which it can be resumed.
+    pub conversation: Option<String>,
+    /// Where the harness keeps it.
+    pub transcript: Option<String>,
+    /// The slot it ran in: most harnesses resume a conversation only in the same folder.
+    pub workspace: Option<String>,
+    /// What the conversation had used when the run ended.
+    pub usage: Option<Usage>,
 }
 
 /// How a run ended, as it was journalled.
@@ -54,6 +63,12 @@ pub fn runs(history: &History) -> Vec<Run> {
                 at: event.timestamp,
                 reason: event.reason.clone().unwrap_or_default(),
             });
+            // A person may have begun another conversation in the window.
+            let known = text(event, "conversation").map(str::to_owned);
+            run.conversation = known.or_else(|| run.conversation.take());
+            run.transcript = text(event, "transcript").map(str::to_owned);
+            let usage = event.details.get("usage").cloned();
+            run.usage = usage.and_then(|usage| serde_json::from_value(usage).ok());
         }
     }
     found
@@ -115,6 +130,10 @@ fn spawned(event: &Event, id: &str) -> Option<Run> {
         harness: text(event, "harness").unwrap_or_default().to_owned(),
         started: event.timestamp,
         end: None,
+        conversation: text(event, "conversation").map(str::to_owned),
+        transcript: None,
+        workspace: text(event, "workspace").map(str::to_owned),
+        usage: None,
     })
 }
 

@@ -4,21 +4,25 @@
 
 mod alarms;
 mod courier;
+mod transcript;
 
 use crate::errand;
 use crate::error::{Code, Error, Result, plain};
+use crate::harness::{Adapter, claude};
 use crate::runs::{self, Ended, ProcessId, RunFolder, RunSpec, Started};
 use crate::tmux::Tmux;
 use alarms::{Alarms, Child, End};
 use courier::Courier;
 use orange_core::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use transcript::Transcript;
 
 /// What the process in the window is told.
 #[derive(Debug, Clone)]
@@ -29,10 +33,12 @@ pub struct AgentRun {
     pub orange: PathBuf,
     /// What the user gets when the agent is gone.
     pub shell: OsString,
+    /// What the agent gets of the environment of whoever started it.
+    pub environment: BTreeMap<String, String>,
 }
 
 /// An argument of a process cannot be longer than this; a longer prompt is named by its file.
-const LONGEST_ARGUMENT: usize = 100 * 1024;
+const LONGEST_ARGUMENT: usize = 120 * 1024;
 
 /// How long another process may look at the lock while we want it.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
@@ -53,8 +59,10 @@ const CLEAN: &str =
     "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[0m\r\n";
 
 /// Runs the agent to its end. Gives the shell to go on with, if there is still somebody to use it.
-pub fn run(this: &AgentRun) -> Result<Option<Command>> {
+pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     let folder = RunFolder::new(&this.home, &this.run);
+    this.environment.extend(folder.take_environment());
+    let this = &this;
     let spec = folder
         .spec()
         .ok_or_else(|| Error::new(Code::NotFound, format!("there is no run {}", this.run)))?;
@@ -99,7 +107,7 @@ pub fn run(this: &AgentRun) -> Result<Option<Command>> {
     if ended.stopped {
         return Ok(None);
     }
-    let errand = errand::start(&this.orange, &this.home, &["tend", &this.run]);
+    let errand = tend(this);
     // Meanwhile: only the shell has to wait until the terminal is quiet, not what follows from the end.
     let is_quiet = discard_typed(terminal.as_ref());
     if let Ok(pid) = errand {
@@ -137,6 +145,7 @@ fn live(this: &AgentRun, folder: &RunFolder, spec: &RunSpec, alarms: &mut Alarms
     };
     alarms.watch(&child);
     let mut courier = Courier::new(folder.clone(), spec.clone());
+    let mut transcript = Transcript::new(folder.clone());
     let mut wait = SHORT;
     loop {
         alarms.wait(wait);
@@ -151,13 +160,22 @@ fn live(this: &AgentRun, folder: &RunFolder, spec: &RunSpec, alarms: &mut Alarms
             end_agent(alarms, &child);
             return ended("its window was closed".into(), None, false);
         }
+        if spec.adapter == Adapter::Claude {
+            transcript.follow(courier.transcript());
+        }
         let pane = || folder.pane().map(|pane| (Tmux::at(&pane.socket), pane));
         if courier.step(Instant::now(), pane) {
             // Reaped with everything else that ends here.
-            let _ = errand::start(&this.orange, &this.home, &["tend", &this.run]);
+            let _ = tend(this);
         }
         wait = if courier.is_busy() { SHORT } else { LONG };
     }
+}
+
+/// Sees to what has happened. An agent that is started because of it gets what this one got.
+fn tend(this: &AgentRun) -> Result<u32> {
+    let words = ["tend", this.run.as_str()];
+    errand::start_with(&this.orange, &this.home, &words, &this.environment)
 }
 
 fn end_agent(alarms: &mut Alarms, child: &Child) {
@@ -173,7 +191,7 @@ fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result
         true => {
             format!("Your instructions are in the file {file}. Read all of it, then follow it.")
         }
-        false => prompt,
+        false => spec.adapter.as_words(&prompt),
     };
     let mut words = spec.command.iter();
     let program = words.next().map(String::as_str).unwrap_or_default();
@@ -187,8 +205,13 @@ fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result
                 .replace("{prompt}", &as_argument),
         }
     }));
+    for name in claude::CLEARED {
+        command.env_remove(name);
+    }
     command
         .current_dir(&spec.worktree)
+        .envs(&this.environment)
+        .envs(&spec.environment)
         .env("ORANGE_TASK_ID", &spec.task)
         .env("ORANGE_ROLE", spec.role.as_str())
         .env("ORANGE_RUN_ID", &spec.run)

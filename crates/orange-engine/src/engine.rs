@@ -45,6 +45,7 @@ use orange_core::history::Event;
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
 use orange_core::workflow::{Actor, Role};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -82,6 +83,8 @@ pub struct Settings {
     pub orange: PathBuf,
     /// Where agents are looked for.
     pub search_path: Option<OsString>,
+    /// What agents get of the caller's environment.
+    pub environment: BTreeMap<String, String>,
     /// The tmux window that the caller sits in.
     pub inside: Option<Inside>,
     /// Settings from the environment, which outdo config.yaml: key and value.
@@ -98,6 +101,7 @@ impl Settings {
             clock: Timestamp::now,
             orange: PathBuf::from("orange"),
             search_path: None,
+            environment: BTreeMap::new(),
             inside: None,
             overrides: Vec::new(),
         }
@@ -119,6 +123,7 @@ pub struct Engine {
     spawned: Vec<Event>,
     pub(crate) orange: PathBuf,
     pub(crate) search_path: Option<OsString>,
+    pub(crate) environment: BTreeMap<String, String>,
     pub(crate) inside: Option<Inside>,
     overrides: Vec<(&'static str, String)>,
 }
@@ -140,6 +145,7 @@ impl Engine {
             spawned: Vec::new(),
             orange: settings.orange,
             search_path: settings.search_path,
+            environment: settings.environment,
             inside: settings.inside,
             overrides: settings.overrides,
         }

@@ -2,6 +2,7 @@
 //! In a session of its own, without a run's tag, and passed over when a run's processes are ended.
 
 use crate::error::{Code, Error, Result, plain};
+use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,7 +12,7 @@ pub const WORD: &str = "errand";
 
 /// Starts an errand and gives its process's number. Whoever lives longer than it has to reap it.
 pub fn start(orange: &Path, home: &Path, words: &[&str]) -> Result<u32> {
-    start_with(orange, home, words, &[])
+    start_with(orange, home, words, &BTreeMap::new())
 }
 
 /// The same, with more in its environment.
@@ -19,20 +20,25 @@ pub(crate) fn start_with(
     orange: &Path,
     home: &Path,
     words: &[&str],
-    more: &[(&str, &str)],
+    more: &BTreeMap<String, String>,
 ) -> Result<u32> {
     spawn(orange, home, words, more).map(|child| child.id())
 }
 
 /// Starts an errand and waits for its end.
 pub fn carry_out(orange: &Path, home: &Path, words: &[&str]) -> Result<()> {
-    let mut child = spawn(orange, home, words, &[])?;
+    let mut child = spawn(orange, home, words, &BTreeMap::new())?;
     let _ = child.wait();
     Ok(())
 }
 
 #[allow(unsafe_code)]
-fn spawn(orange: &Path, home: &Path, words: &[&str], more: &[(&str, &str)]) -> Result<Child> {
+fn spawn(
+    orange: &Path,
+    home: &Path,
+    words: &[&str],
+    more: &BTreeMap<String, String>,
+) -> Result<Child> {
     let mut command = Command::new(orange);
     for name in [
         "ORANGE_TASK_ID",
@@ -47,7 +53,7 @@ fn spawn(orange: &Path, home: &Path, words: &[&str], more: &[(&str, &str)]) -> R
         .arg(WORD)
         .args(words)
         .env("ORANGE_HOME", home)
-        .envs(more.iter().copied())
+        .envs(more)
         // It must not live in a slot.
         .current_dir(if home.is_dir() { home } else { Path::new("/") })
         .stdin(Stdio::null())

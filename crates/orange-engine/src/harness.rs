@@ -1,7 +1,15 @@
-//! Harnesses: the agent CLIs that Orange can start, as a table. A new one is a row, or an entry in config.yaml.
+//! Harnesses: the agent CLIs that Orange can start, as a table. A new one is a row, or an entry in config.yaml; what
+//! only one of them needs is in a file of its own below `harness/`.
+
+pub mod claude;
+pub mod environment;
+pub mod pi;
 
 use crate::error::{Code, Error, Result};
-use orange_core::config::{Config, CustomHarness};
+use crate::runs::Conversation;
+use orange_core::choice;
+use orange_core::config::{Config, CustomHarness, Permissions};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -11,11 +19,53 @@ pub const NONE: &str = "none";
 /// The scripted agent; `sim:FILE` names its script.
 pub const SIM: &str = "sim";
 
+choice! {
+    /// How Orange and an agent hear of each other.
+    #[derive(Default)]
+    pub enum Adapter ("adapter") {
+        /// What is to be told is typed, and whether it arrived is read from the screen.
+        #[default]
+        Screen = "screen",
+        /// The agent runs `orange signal`; what is to be told is typed.
+        Signals = "signals",
+        /// Hooks from a settings file of the run's own.
+        Claude = "claude",
+        /// An extension of the run's own, which also takes messages.
+        Pi = "pi",
+    }
+}
+
+impl Adapter {
+    /// Does the agent say what it does?
+    pub fn gives_signals(self) -> bool {
+        self != Adapter::Screen
+    }
+
+    /// Does it fetch its messages itself? Otherwise they are typed.
+    pub fn fetches_messages(self) -> bool {
+        self == Adapter::Pi
+    }
+
+    /// Text as it must be typed, or given as the prompt, to be taken as words: some agents have commands.
+    pub fn as_words(self, text: &str) -> String {
+        match self {
+            Adapter::Claude if text.starts_with(['/', '!']) => format!(" {text}"),
+            Adapter::Claude | Adapter::Pi | Adapter::Signals | Adapter::Screen => text.to_owned(),
+        }
+    }
+
+    /// The key that puts aside what a person has typed and not sent, until our message is sent.
+    pub fn stash(self) -> Option<&'static str> {
+        (self == Adapter::Claude).then_some("C-s")
+    }
+}
+
 /// One row of the table.
 struct Row {
     name: &'static str,
     program: &'static str,
-    /// The arguments of an interactive start.
+    adapter: Adapter,
+    /// The arguments of an interactive start, where no adapter knows them.
     arguments: &'static [&'static str],
     /// The key that interrupts a turn.
     interrupt: &'static str,
@@ -26,13 +76,15 @@ const TABLE: &[Row] = &[
     Row {
         name: "claude",
         program: "claude",
-        arguments: &["--dangerously-skip-permissions", "--", "{prompt}"],
+        adapter: Adapter::Claude,
+        arguments: &[],
         interrupt: "Escape",
         package: "npm install -g @anthropic-ai/claude-code",
     },
     Row {
         name: "codex",
         program: "codex",
+        adapter: Adapter::Screen,
         arguments: &[
             "--no-daemon",
             "--dangerously-bypass-approvals-and-sandbox",
@@ -45,6 +97,7 @@ const TABLE: &[Row] = &[
     Row {
         name: "opencode",
         program: "opencode",
+        adapter: Adapter::Screen,
         arguments: &["--prompt", "{prompt}"],
         interrupt: "Escape",
         package: "npm install -g opencode-ai",
@@ -52,13 +105,15 @@ const TABLE: &[Row] = &[
     Row {
         name: "pi",
         program: "pi",
-        arguments: &["--", "{prompt}"],
+        adapter: Adapter::Pi,
+        arguments: &[],
         interrupt: "Escape",
         package: "npm install -g @earendil-works/pi-coding-agent",
     },
     Row {
         name: "gemini",
         program: "gemini",
+        adapter: Adapter::Screen,
         arguments: &["--yolo", "--skip-trust", "-i", "{prompt}"],
         interrupt: "Escape",
         package: "npm install -g @google/gemini-cli",
@@ -75,11 +130,32 @@ pub struct Harness {
     pub arguments: Vec<String>,
     /// It works once through and ends; it takes no messages.
     pub one_shot: bool,
-    /// It reports with `orange signal` what it does.
-    pub signals: bool,
+    pub adapter: Adapter,
     pub interrupt: String,
     /// How to get it.
     install: Option<&'static str>,
+}
+
+/// What is known of a run before it starts.
+pub(crate) struct Occasion<'a> {
+    pub(crate) run: &'a str,
+    /// The run's own folder.
+    pub(crate) folder: &'a Path,
+    /// Where TASK.md really is.
+    pub(crate) task_folder: &'a Path,
+    /// This program.
+    pub(crate) orange: &'a Path,
+    pub(crate) permissions: Permissions,
+    pub(crate) conversation: &'a Conversation,
+}
+
+/// What an adapter adds to a start.
+#[derive(Debug, Default)]
+pub(crate) struct Prepared {
+    pub(crate) arguments: Vec<String>,
+    pub(crate) environment: BTreeMap<String, String>,
+    /// Files in the run's folder.
+    pub(crate) files: Vec<(&'static str, String)>,
 }
 
 /// The names that mean something here, the user's own first.
@@ -100,7 +176,7 @@ pub fn find(name: &str, config: &Config, orange: &Path) -> Result<Option<Harness
     if let Some(own) = config.harnesses.get(name) {
         return Ok(Some(custom(name, own)));
     }
-    if let Some(row) = TABLE.iter().find(|row| row.name == name) {
+    if let Some(row) = row(name) {
         return Ok(Some(built_in(row)));
     }
     match name.split_once(':') {
@@ -115,13 +191,17 @@ pub fn find(name: &str, config: &Config, orange: &Path) -> Result<Option<Harness
     }
 }
 
+fn row(name: &str) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.name == name)
+}
+
 fn built_in(row: &Row) -> Harness {
     Harness {
         name: row.name.to_owned(),
         program: row.program.to_owned(),
         arguments: row.arguments.iter().map(|&word| word.to_owned()).collect(),
         one_shot: false,
-        signals: false,
+        adapter: row.adapter,
         interrupt: row.interrupt.to_owned(),
         install: Some(row.package),
     }
@@ -131,8 +211,15 @@ fn custom(name: &str, own: &CustomHarness) -> Harness {
     let mut words = own.command.iter().cloned();
     let program = words.next().unwrap_or_default();
     let mut arguments: Vec<String> = words.collect();
+    let like = own.like.as_deref().and_then(row);
+    let adapter = match like {
+        Some(row) => row.adapter,
+        None if own.signals => Adapter::Signals,
+        None => Adapter::Screen,
+    };
+    let by_adapter = matches!(adapter, Adapter::Claude | Adapter::Pi);
     let mentions = |word: &String| word.contains("{prompt}") || word.contains("{prompt_file}");
-    if !arguments.iter().any(mentions) {
+    if !by_adapter && !arguments.iter().any(mentions) {
         arguments.push("{prompt}".into());
     }
     Harness {
@@ -140,7 +227,7 @@ fn custom(name: &str, own: &CustomHarness) -> Harness {
         program,
         arguments,
         one_shot: own.one_shot,
-        signals: own.signals,
+        adapter,
         interrupt: own.interrupt.clone().unwrap_or_else(|| "Escape".into()),
         install: None,
     }
@@ -159,7 +246,7 @@ fn sim(name: &str, script: Option<&str>, orange: &Path) -> Harness {
         program: orange.to_string_lossy().into_owned(),
         arguments,
         one_shot: false,
-        signals: true,
+        adapter: Adapter::Signals,
         interrupt: "Escape".into(),
         install: None,
     }
@@ -182,6 +269,15 @@ impl Harness {
                 "{hint}: --harness NAME, or `agents.harness` in config.yaml"
             ))
         })
+    }
+
+    /// What the run gets besides the harness's own arguments.
+    pub(crate) fn prepare(&self, occasion: &Occasion<'_>) -> Prepared {
+        match self.adapter {
+            Adapter::Claude => claude::prepare(occasion),
+            Adapter::Pi => pi::prepare(occasion),
+            Adapter::Signals | Adapter::Screen => Prepared::default(),
+        }
     }
 
     pub fn is_installed(&self, search_path: Option<&OsStr>) -> bool {
@@ -216,7 +312,16 @@ mod tests {
     fn every_row_gives_the_prompt_as_one_argument() {
         for row in TABLE {
             let harness = found(row.name, "").unwrap().unwrap();
-            let prompts = harness.arguments.iter().filter(|word| *word == "{prompt}");
+            let prepared = harness.prepare(&Occasion {
+                run: "r",
+                folder: Path::new("/runs/r"),
+                task_folder: Path::new("/tasks/t"),
+                orange: Path::new("/bin/orange"),
+                permissions: Permissions::Full,
+                conversation: &Conversation::begin(harness.adapter),
+            });
+            let all = harness.arguments.iter().chain(&prepared.arguments);
+            let prompts = all.filter(|word| *word == "{prompt}");
             assert_eq!(prompts.count(), 1, "{}", row.name);
         }
     }

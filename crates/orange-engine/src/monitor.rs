@@ -184,8 +184,8 @@ impl Monitor {
 
 /// An agent that has stopped, or asks something: whoever was to see to it may have died over it.
 fn waits_for_somebody(run: &RunFolder, spec: &RunSpec) -> bool {
-    let stopped = |(state, _)| matches!(state, State::Idle | State::AsksPermission);
-    spec.signals && run.state().is_some_and(stopped)
+    let goes_on = |(state, _)| matches!(state, State::Starting | State::Working);
+    spec.adapter.gives_signals() && !run.state().is_none_or(goes_on)
 }
 
 /// A folder without a description says nothing of any run; it may be in the making right now.

@@ -7,6 +7,7 @@ use crate::error::Result;
 use orange_core::attention::notification;
 use orange_core::history::Event;
 use orange_core::task::Task;
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
 /// Something to tell.
@@ -68,11 +69,8 @@ impl Engine {
             ("ORANGE_NOTIFY_MESSAGE", format!("{} {text}", task.label())),
         ];
         // The system takes no such byte in an environment.
-        let about = about.map(|(name, value)| (name, value.replace('\0', "")));
-        let about: Vec<(&str, &str)> = about
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
+        let about = about.map(|(name, value)| (name.to_owned(), value.replace('\0', "")));
+        let about = BTreeMap::from(about);
         let home = self.store.home();
         if let Err(error) = errand::start_with(&self.orange, home, &["notify"], &about) {
             tracing::warn!(%error, "a notification was not sent");

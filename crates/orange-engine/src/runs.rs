@@ -8,15 +8,19 @@ mod signals;
 pub use inbox::{Message, Outcome};
 pub(crate) use process::descendants;
 pub use process::{ProcessId, end_tagged, end_tree, tagged, tagged_in};
+pub(crate) use signals::state_after;
 pub use signals::{Signal, SignalKind, State};
 
 use crate::error::{Error, Result};
+use crate::harness::Adapter;
 use crate::store::{make_folder, make_private_folder};
 use crate::tmux::Pane;
 use orange_core::Timestamp;
+use orange_core::config::Permissions;
 use orange_core::workflow::Role;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,11 +46,46 @@ pub struct RunSpec {
     pub search_path: Option<String>,
     #[serde(default)]
     pub one_shot: bool,
-    /// The harness reports with `orange signal`.
     #[serde(default)]
-    pub signals: bool,
+    pub adapter: Adapter,
+    /// The conversation it begins or goes on with.
+    #[serde(default)]
+    pub conversation: Conversation,
+    #[serde(default)]
+    pub permissions: Permissions,
+    /// Variables that its harness needs.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
     #[serde(default)]
     pub interrupt: Option<String>,
+}
+
+/// A conversation, by the name that its harness knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Conversation {
+    /// The harness's own business.
+    #[default]
+    Unknown,
+    New(String),
+    Resumed(String),
+}
+
+impl Conversation {
+    /// A new one, where a harness can be told its name.
+    pub fn begin(adapter: Adapter) -> Conversation {
+        match adapter {
+            Adapter::Claude | Adapter::Pi => Conversation::New(uuid::Uuid::new_v4().to_string()),
+            Adapter::Signals | Adapter::Screen => Conversation::Unknown,
+        }
+    }
+
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Conversation::Unknown => None,
+            Conversation::New(id) | Conversation::Resumed(id) => Some(id),
+        }
+    }
 }
 
 /// The `run-agent` of a run.
@@ -69,6 +108,8 @@ pub struct Ended {
     #[serde(default)]
     pub stopped: bool,
 }
+
+const ENVIRONMENT: &str = "environment.json";
 
 /// One run's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,12 +148,35 @@ impl RunFolder {
     }
 
     /// Writes the folder anew; an earlier attempt that came to nothing is overwritten.
-    pub fn write(&self, spec: &RunSpec, prompt: &str) -> Result<()> {
+    pub(crate) fn write(
+        &self,
+        spec: &RunSpec,
+        prompt: &str,
+        files: &[(&str, String)],
+    ) -> Result<()> {
         let failed = |error: io::Error| Error::io("write", &self.path, &error);
         make_private_folder(&self.path).map_err(failed)?;
         make_folder(&self.path.join("inbox")).map_err(failed)?;
         fs::write(self.prompt_file(), prompt).map_err(failed)?;
+        for (name, text) in files {
+            fs::write(self.path.join(name), text).map_err(failed)?;
+        }
         self.put("run.json", spec)
+    }
+
+    /// What the agent is to get of the environment of whoever starts it. There may be secrets in it.
+    pub(crate) fn put_environment(&self, variables: &BTreeMap<String, String>) -> Result<()> {
+        match variables.is_empty() {
+            true => Ok(()),
+            false => self.put(ENVIRONMENT, variables),
+        }
+    }
+
+    /// Reads it, and leaves nothing of it.
+    pub(crate) fn take_environment(&self) -> BTreeMap<String, String> {
+        let variables = self.get(ENVIRONMENT).unwrap_or_default();
+        let _ = fs::remove_file(self.path.join(ENVIRONMENT));
+        variables
     }
 
     pub fn spec(&self) -> Option<RunSpec> {

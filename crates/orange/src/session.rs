@@ -5,6 +5,7 @@ use crate::output;
 use crate::{caller, log};
 use orange_core::Timestamp;
 use orange_core::config::Config;
+use orange_engine::harness::environment::of_agents;
 use orange_engine::store::{Place, faults};
 use orange_engine::tmux::Inside;
 use orange_engine::{Caller, Code, Engine, Settings};
@@ -161,9 +162,16 @@ fn engine(home: PathBuf, caller: Caller) -> Result<Engine> {
         clock: Timestamp::now,
         orange: own_program()?,
         search_path: std::env::var_os("PATH"),
+        environment: of_agents(readable_variables()),
         overrides: overrides(),
         inside: inside.and_then(|tmux| Inside::parse(&tmux, pane.as_deref())),
     }))
+}
+
+/// The variables that are text.
+fn readable_variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// Settings that the environment gives.

@@ -1,6 +1,7 @@
 //! Settings about agents: which harness works and reviews, how many at once, and harnesses of the user's own.
 
-use super::values::{above_zero, flag, scalar, several_words};
+use super::values::{above_zero, flag, one_of, scalar, several_words};
+use crate::choice;
 use crate::yaml::Node;
 use std::collections::BTreeMap;
 
@@ -15,6 +16,22 @@ pub struct AgentsConfig {
     pub limit: u32,
     /// Whether a new task is started at once.
     pub spawn_on_create: bool,
+    /// What agents may do without asking, where project and task say nothing else.
+    pub permissions: Permissions,
+}
+
+choice! {
+    /// What an agent may do without asking.
+    #[derive(Default)]
+    pub enum Permissions ("permission mode") {
+        /// Everything but what no agent may.
+        #[default]
+        Full = "full",
+        /// Change files; other commands are asked for.
+        Edits = "edits",
+        /// Every change and every command is asked for.
+        Ask = "ask",
+    }
 }
 
 impl Default for AgentsConfig {
@@ -24,6 +41,7 @@ impl Default for AgentsConfig {
             review_harness: None,
             limit: 10,
             spawn_on_create: true,
+            permissions: Permissions::Full,
         }
     }
 }
@@ -37,6 +55,8 @@ pub struct CustomHarness {
     pub one_shot: bool,
     /// It reports with `orange signal` what it does.
     pub signals: bool,
+    /// The harness of the table that the command starts, in the user's own way.
+    pub like: Option<String>,
     /// The key that interrupts it.
     pub interrupt: Option<String>,
 }
@@ -52,6 +72,7 @@ impl AgentsConfig {
             "agents.review_harness" => self.review_harness = Some(name(node)?),
             "agents.limit" => self.limit = above_zero(node)?,
             "agents.spawn_on_create" => self.spawn_on_create = flag(node)?,
+            "agents.permissions" => self.permissions = one_of(node)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -77,11 +98,14 @@ pub(super) fn custom(node: &Node) -> Result<CustomHarness, String> {
             "command" => several_words(value).map(|words| harness.command = words),
             "one_shot" => flag(value).map(|set| harness.one_shot = set),
             "signals" => flag(value).map(|set| harness.signals = set),
+            "like" => name(value).map(|like| harness.like = Some(like)),
             "interrupt" => {
                 harness.interrupt = scalar(value).map(str::to_owned);
                 Ok(())
             }
-            _ => Err("is not known; allowed: command, one_shot, signals, interrupt".to_owned()),
+            _ => {
+                Err("is not known; allowed: command, like, one_shot, signals, interrupt".to_owned())
+            }
         };
         outcome.map_err(|problem| format!(": `{}` {problem}", entry.key))?;
     }

@@ -1,7 +1,9 @@
 //! The values of settings: what a YAML node means as a number, a time, a list. Errors say what it must be.
 
 use super::{ConfigError, KNOWN};
+use crate::choice::NotAllowed;
 use crate::yaml::Node;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// `section.key` and its value, for every entry of every section.
@@ -53,6 +55,13 @@ pub(super) fn scalar(node: &Node) -> Option<&str> {
         Node::Scalar { text, .. } => Some(text),
         Node::Sequence { .. } | Node::Mapping { .. } => None,
     }
+}
+
+/// One of a few words.
+pub(super) fn one_of<T: FromStr<Err = NotAllowed>>(node: &Node) -> Result<T, String> {
+    let word = scalar(node).unwrap_or_default();
+    let allowed = |error: NotAllowed| format!("must be one of: {}", error.allowed.join(", "));
+    word.parse().map_err(allowed)
 }
 
 pub(super) fn above_zero(node: &Node) -> Result<u32, String> {

@@ -2,7 +2,7 @@
 //! its own signals, or where it gives none by the screen.
 
 use crate::error::Result;
-use crate::runs::{Message, Outcome, RunFolder, RunSpec, Signal, SignalKind};
+use crate::runs::{Message, Outcome, RunFolder, RunSpec, Signal, SignalKind, State, state_after};
 use crate::tmux::{Pane, Tmux};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,8 @@ const ANSWER: Duration = Duration::from_secs(2);
 const MOST_ENTERS: u32 = 3;
 /// An agent that gives no signals is left alone for so long after its start.
 const SETTLING: Duration = Duration::from_secs(3);
+/// How long an idle agent that fetches its messages itself may take to do so.
+const FETCHING: Duration = Duration::from_secs(20);
 /// How long an interrupted turn may take to end before the message is typed all the same.
 const INTERRUPTION: Duration = Duration::from_secs(1);
 
@@ -121,6 +123,12 @@ impl Courier {
         }
     }
 
+    /// Where the agent keeps the conversation.
+    pub(super) fn transcript(&self) -> Option<&str> {
+        let mut newest_first = self.signals.iter().rev();
+        newest_first.find_map(|signal| signal.transcript.as_deref())
+    }
+
     fn read_signals(&mut self) {
         let length = std::fs::metadata(self.folder.path().join("signals.jsonl"))
             .map_or(0, |found| found.len());
@@ -132,13 +140,13 @@ impl Courier {
 
     /// A turn that ended while nothing is on its way may need somebody.
     fn turns_ended(&mut self) -> bool {
-        let ended = |signal: &&Signal| signal.signal == SignalKind::TurnDone;
-        let asked = |signal: &&Signal| signal.signal == SignalKind::PermissionAsked;
-        let count = self
-            .signals
-            .iter()
-            .filter(|signal| ended(signal) || asked(signal))
-            .count();
+        let is_news = |signal: &&Signal| {
+            !matches!(
+                signal.signal,
+                SignalKind::SessionStarted | SignalKind::PromptTaken
+            )
+        };
+        let count = self.signals.iter().filter(is_news).count();
         let news = count > self.told && self.underway.is_none();
         if news {
             self.told = count;
@@ -148,17 +156,20 @@ impl Courier {
 
     /// Would the agent see what is typed as a message?
     fn is_ready(&self, now: Instant) -> bool {
-        if !self.spec.signals {
+        if !self.spec.adapter.gives_signals() {
             return now.duration_since(self.began) > SETTLING;
         }
-        let last = self.signals.last().map(|signal| signal.signal);
+        let taken = |signal: &Signal| signal.signal == SignalKind::PromptTaken;
         // Before its first prompt it is still starting; a question it asks would take the message for the answer.
-        last.is_some() && !self.asks()
+        self.signals.iter().any(taken) && !self.asks()
     }
 
     fn asks(&self) -> bool {
         let last = self.signals.last().map(|signal| signal.signal);
-        last == Some(SignalKind::PermissionAsked)
+        matches!(
+            last,
+            Some(SignalKind::PermissionAsked | SignalKind::InputAsked)
+        )
     }
 
     fn next(&self, now: Instant) -> Option<Underway> {
@@ -198,13 +209,21 @@ impl Courier {
                     }
                 }
                 underway.before = self.signals.len();
-                tmux.paste(pane, &underway.message.text)?;
+                if self.spec.adapter.fetches_messages() {
+                    underway.stage = Stage::Entered;
+                    underway.since = now;
+                    return Ok(Step::Going);
+                }
+                if let Some(key) = self.spec.adapter.stash() {
+                    tmux.press(pane, key)?;
+                }
+                tmux.paste(pane, &self.spec.adapter.as_words(&underway.message.text))?;
                 underway.stage = Stage::Pasted;
                 underway.since = now;
             }
             // A question that came up meanwhile must not be answered by it.
             Stage::Pasted if waited >= GAP && !self.asks() => {
-                if !self.spec.signals {
+                if !self.spec.adapter.gives_signals() {
                     underway.screen = tmux.look(pane)?;
                 }
                 tmux.press(pane, "Enter")?;
@@ -228,7 +247,7 @@ impl Courier {
         if self.was_taken(underway) {
             return Ok(Step::Delivered("confirmed by the agent"));
         }
-        let busy = self.spec.signals && !self.is_idle();
+        let busy = self.spec.adapter.gives_signals() && !self.is_idle();
         let patient = !underway.interrupted || underway.enters >= MOST_ENTERS || self.asks();
         if busy && patient {
             // It queues what comes in the middle of a turn, and takes it afterwards.
@@ -238,7 +257,13 @@ impl Courier {
         if now.duration_since(underway.since) < ANSWER {
             return Ok(Step::Going);
         }
-        if !self.spec.signals && tmux.look(pane)? != underway.screen {
+        if self.spec.adapter.fetches_messages() {
+            return Ok(match now.duration_since(underway.since) < FETCHING {
+                true => Step::Going,
+                false => Step::Failed("the agent did not fetch it"),
+            });
+        }
+        if !self.spec.adapter.gives_signals() && tmux.look(pane)? != underway.screen {
             return Ok(Step::Delivered(
                 "typed; the screen changed, this harness gives no signals",
             ));
@@ -255,16 +280,25 @@ impl Courier {
     /// A person may have typed something before or after it: it counts when it is part of what was taken.
     fn was_taken(&self, underway: &Underway) -> bool {
         let wanted = squeezed(&underway.message.text);
+        let is_it = |signal: &Signal| match (&signal.message, self.spec.adapter) {
+            (Some(message), _) => *message == underway.message.id,
+            (None, adapter) => {
+                !adapter.fetches_messages() && squeezed(&signal.text).contains(&wanted)
+            }
+        };
         self.signals
             .iter()
             .skip(underway.before)
             .filter(|signal| signal.signal == SignalKind::PromptTaken)
-            .any(|signal| squeezed(&signal.text).contains(&wanted))
+            .any(is_it)
     }
 
     fn is_idle(&self) -> bool {
-        let last = self.signals.last().map(|signal| signal.signal);
-        last == Some(SignalKind::TurnDone)
+        let last = self.signals.last().map(|signal| state_after(signal.signal));
+        matches!(
+            last,
+            Some(State::Idle | State::Failed | State::WaitsForInput)
+        )
     }
 }
 

@@ -196,7 +196,23 @@ impl Engine {
             return Ok(());
         }
         match last.signal {
-            SignalKind::PromptTaken => Ok(()),
+            SignalKind::SessionStarted
+            | SignalKind::PromptTaken
+            | SignalKind::Working
+            | SignalKind::Interrupted => Ok(()),
+            SignalKind::TurnFailed => {
+                let what = one_line(&last.text);
+                self.raise(
+                    locked,
+                    run,
+                    &turn,
+                    format!("its {} failed: {what}", run.role),
+                )
+            }
+            SignalKind::InputAsked => {
+                let what = one_line(&last.text);
+                self.raise(locked, run, &turn, format!("its {} asks: {what}", run.role))
+            }
             SignalKind::PermissionAsked => {
                 let what = one_line(&last.text);
                 self.raise(

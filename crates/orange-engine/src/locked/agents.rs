@@ -257,9 +257,5 @@ impl LockedTask {
 }
 
 fn gone(engine: &Engine, kind: EventType, run: &Run, how: &str) -> Event {
-    Event::new(kind, engine.now())
-        .by("engine")
-        .because(how)
-        .detail("run", run.id.as_str())
-        .detail("role", run.role.as_str())
+    engine.ending(kind, run).because(how)
 }

@@ -2,20 +2,21 @@
 
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
-use crate::harness::{self, Harness};
+use crate::harness::{self, Harness, Occasion};
 use crate::locked::LockedTask;
 use crate::prompt::PromptExtra;
-use crate::runs::{RunFolder, RunSpec, descendants};
+use crate::runs::{Conversation, RunFolder, RunSpec, descendants};
 use crate::store::faults::crash_point;
 use crate::tmux::{NewWindow, Pane, PaneInfo, Tmux};
 use orange_core::history::{Event, EventType};
 use orange_core::machine;
 use orange_core::prompt::PromptName;
-use orange_core::runs;
+use orange_core::runs::{self, Run};
 use orange_core::task::{Field, Task};
 use orange_core::workflow::Role;
 use serde_json::Value;
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The reviewer's harness unless somebody says otherwise.
@@ -29,6 +30,9 @@ const START_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Between two looks whether it has reported; it takes a few milliseconds.
 const LOOK: Duration = Duration::from_micros(250);
+
+/// Files in a run's folder, and what is in them.
+type Files = Vec<(&'static str, String)>;
 
 /// An agent that is to be started.
 pub(crate) struct Begin {
@@ -71,11 +75,12 @@ impl Engine {
                 harness::NONE
             )));
         };
-        let spec = self.run_spec(locked, begin, &harness)?;
+        let (spec, files) = self.run_spec(locked, begin, &harness)?;
         let prompt = self.words_for(task, begin)?;
         let tmux = self.usable_tmux()?;
         if !self.begins_by_itself(&tmux, &folder)? {
-            folder.write(&spec, &prompt)?;
+            folder.write(&spec, &prompt, &files)?;
+            folder.put_environment(&self.environment)?;
             crash_point("spawn.written");
             self.unlock_slot(&spec.worktree)?;
             let pane = self.open_window(&tmux, locked, &spec)?;
@@ -152,6 +157,16 @@ impl Engine {
             .detail("role", spec.role.as_str())
             .detail("harness", spec.harness)
             .detail("prompt", spec.prompt);
+        if let Some(conversation) = spec.conversation.id() {
+            let resumed = matches!(spec.conversation, Conversation::Resumed(_));
+            event = event
+                .detail("conversation", conversation)
+                .detail("resumed", resumed)
+                .detail("permissions", spec.permissions.as_str());
+        }
+        if let Some(slot) = &locked.task.workspace {
+            event = event.detail("workspace", slot.to_string());
+        }
         if let Some(pane) = pane {
             event = event
                 .detail("session", pane.session_name.as_str())
@@ -211,7 +226,7 @@ impl Engine {
         locked: &LockedTask,
         begin: &Begin,
         harness: &Harness,
-    ) -> Result<RunSpec> {
+    ) -> Result<(RunSpec, Files)> {
         let task = &locked.task;
         let slot = task.workspace.as_ref().ok_or_else(|| {
             Error::new(
@@ -230,7 +245,19 @@ impl Engine {
             word.replace("{round}", &task.review_round.to_string())
                 .replace("{attempt}", &attempt.to_string())
         }));
-        Ok(RunSpec {
+        let folder = self.run_folder(&begin.run);
+        let conversation = conversation(locked, begin.role, harness);
+        let permissions = self.config()?.agents.permissions;
+        let prepared = harness.prepare(&Occasion {
+            run: &begin.run,
+            folder: folder.path(),
+            task_folder: &locked.place.path,
+            orange: &self.orange,
+            permissions,
+            conversation: &conversation,
+        });
+        command.extend(prepared.arguments);
+        let spec = RunSpec {
             run: begin.run.clone(),
             task: task.id.clone(),
             folder: locked.place.folder(),
@@ -244,9 +271,13 @@ impl Engine {
                 .as_ref()
                 .map(|path| path.to_string_lossy().into_owned()),
             one_shot: harness.one_shot,
-            signals: harness.signals,
+            adapter: harness.adapter,
+            conversation,
+            permissions,
+            environment: prepared.environment,
             interrupt: Some(harness.interrupt.clone()),
-        })
+        };
+        Ok((spec, prepared.files))
     }
 
     /// A window of the task's session, which is made if there is none.
@@ -318,6 +349,25 @@ impl Engine {
             }
         }
         Ok(())
+    }
+}
+
+/// A worker goes on where the last one was, if its conversation is still there; a reviewer looks with fresh eyes.
+fn conversation(locked: &LockedTask, role: Role, harness: &Harness) -> Conversation {
+    let slot = locked.task.workspace.as_ref().map(ToString::to_string);
+    let is_there = |run: &Run| {
+        let kept = run.transcript.as_ref();
+        run.harness == harness.name
+            && run.workspace == slot
+            && kept.is_some_and(|transcript| Path::new(transcript).is_file())
+    };
+    let last = runs::last_run(locked.history(), role);
+    match last.filter(|run| role == Role::Worker && is_there(run)) {
+        Some(Run {
+            conversation: Some(id),
+            ..
+        }) => Conversation::Resumed(id),
+        Some(_) | None => Conversation::begin(harness.adapter),
     }
 }
 

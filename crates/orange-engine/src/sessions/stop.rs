@@ -32,16 +32,31 @@ impl Engine {
                 self.keep_screen(&locked.place, &run);
                 self.end_run(&run.id)?;
                 events.extend(self.outcomes(locked.history(), &run));
+                events.push(self.ending(EventType::AgentStopped, &run));
                 self.run_folder(&run.id).remove()?;
-                events.push(
-                    Event::new(EventType::AgentStopped, self.now())
-                        .by("engine")
-                        .detail("run", run.id.as_str())
-                        .detail("role", run.role.as_str()),
-                );
             }
         }
         Ok(events)
+    }
+
+    /// The end of a run, with what is known of its conversation.
+    pub(crate) fn ending(&self, kind: EventType, run: &Run) -> Event {
+        let folder = self.run_folder(&run.id);
+        let mut event = Event::new(kind, self.now())
+            .by("engine")
+            .detail("run", run.id.as_str())
+            .detail("role", run.role.as_str());
+        let (conversation, transcript) = folder.conversation();
+        if let Some(conversation) = conversation {
+            event = event.detail("conversation", conversation);
+        }
+        if let Some(transcript) = transcript {
+            event = event.detail("transcript", transcript);
+        }
+        match folder.usage().map(serde_json::to_value) {
+            Some(Ok(usage)) => event.detail("usage", usage),
+            Some(Err(_)) | None => event,
+        }
     }
 
     /// Closes what is left of windows in which runs of this role were.

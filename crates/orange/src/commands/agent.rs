@@ -3,10 +3,11 @@
 use crate::error::{CommandError, Result};
 use crate::session::{self, Session};
 use clap::{Args, Subcommand};
-use orange_core::Timestamp;
 use orange_core::workflow::Role;
 use orange_engine::agent_run::{self, AgentRun};
+use orange_engine::harness::{Adapter, claude};
 use orange_engine::runs::{RunFolder, Signal, SignalKind};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -49,9 +50,13 @@ Examples:
   orange signal prompt-taken --text-file prompt.txt
   orange signal permission-asked --text \"run rm -r build?\"")]
 pub(crate) struct SignalArgs {
-    /// prompt-taken, turn-done or permission-asked
-    #[arg(value_parser = super::task::word::<SignalKind>)]
-    signal: SignalKind,
+    /// What it does: prompt-taken, working, turn-done, turn-failed, interrupted, permission-asked or input-asked
+    #[arg(value_parser = super::task::word::<SignalKind>, required_unless_present = "from")]
+    signal: Option<SignalKind>,
+    /// Take the report of a harness's own hook from standard input
+    #[arg(long, value_name = "HARNESS", value_parser = super::task::word::<Adapter>, hide = true)]
+    #[arg(conflicts_with_all = ["signal", "text", "text_file"])]
+    from: Option<Adapter>,
     /// The prompt, the last line of the turn, or what permission is asked for
     #[arg(long, allow_hyphen_values = true, conflicts_with = "text_file")]
     text: Option<String>,
@@ -66,6 +71,7 @@ pub(crate) struct SignalArgs {
 pub(crate) fn run_agent(args: &RunAgentArgs) -> Result<()> {
     let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
     let this = AgentRun {
+        environment: BTreeMap::new(),
         home: args.home.clone(),
         run: args.run.clone(),
         orange: session::own_program()?,
@@ -77,11 +83,12 @@ pub(crate) fn run_agent(args: &RunAgentArgs) -> Result<()> {
     )
     .map_err(|message| CommandError::usage(message, "unset ORANGE_LOG_LEVEL"))?;
     tracing::info!(run = args.run, task = args.task, role = %args.role, "agent window opened");
-    match agent_run::run(&this)? {
+    match agent_run::run(this)? {
         Some(mut shell) => {
             let error = shell.exec();
+            let program = shell.get_program().display();
             Err(CommandError::usage(
-                format!("{} cannot be started: {error}", this.shell.display()),
+                format!("{program} cannot be started: {error}"),
                 "set SHELL",
             ))
         }
@@ -112,7 +119,8 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
                 "only an agent that orange started gives signals",
             )
         })?;
-    let text = match &args.text_file {
+    let stdin = args.from.map(|_| PathBuf::from("-"));
+    let text = match args.text_file.as_ref().or(stdin.as_ref()) {
         Some(file) => read(file).map_err(|error| {
             CommandError::usage(
                 format!(
@@ -135,10 +143,16 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
             .hint("signals are for agents that orange started"),
         ));
     }
-    let signal = Signal {
-        at: Timestamp::now(),
-        signal: args.signal,
-        text,
+    let signal = match (args.from, args.signal) {
+        (Some(Adapter::Claude), _) => hook_report(&text).and_then(|report| claude::signal(&report)),
+        (_, Some(kind)) => Some(Signal {
+            text,
+            ..Signal::now(kind)
+        }),
+        (_, None) => None,
+    };
+    let Some(signal) = signal else {
+        return Ok(());
     };
     folder
         .signal(&signal)
@@ -147,8 +161,15 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
     Ok(())
 }
 
+/// A report that cannot be read says nothing; a hook that failed would only disturb the agent.
+fn hook_report(text: &str) -> Option<serde_json::Value> {
+    serde_json::from_str(text)
+        .inspect_err(|error| tracing::warn!(%error, "a hook's report cannot be read"))
+        .ok()
+}
+
 fn read(file: &PathBuf) -> std::io::Result<String> {
-    const LARGEST: u64 = 1024 * 1024;
+    const LARGEST: u64 = 4 * 1024 * 1024;
     let mut bytes = Vec::new();
     if file.as_os_str() == "-" {
         std::io::stdin().take(LARGEST).read_to_end(&mut bytes)?;

@@ -1,0 +1,207 @@
+//! Claude Code: hooks in a settings file of the run's own say what it does, so the user's settings stay as they are.
+
+use super::{Occasion, Prepared};
+use crate::runs::{Conversation, Signal, SignalKind};
+use orange_core::Timestamp;
+use orange_core::config::Permissions;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// The settings of one run.
+const SETTINGS: &str = "claude.json";
+
+/// What it says of itself, with how long the hook may take. Only a question waits for a person.
+const HOOKS: &[(&str, u32)] = &[
+    ("SessionStart", 10),
+    ("UserPromptSubmit", 10),
+    ("PreToolUse", 10),
+    ("PostToolUse", 10),
+    ("PermissionRequest", 24 * 60 * 60),
+    ("Stop", 10),
+    ("StopFailure", 10),
+];
+
+/// Hooks that nothing waits for.
+const IN_BACKGROUND: &[&str] = &["PreToolUse", "PostToolUse"];
+
+/// Variables of a claude around us that would make a new one take itself for a part of it.
+pub(crate) const CLEARED: &[&str] = &[
+    "AI_AGENT",
+    "CLAUDECODE",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_MESSAGING_SOCKET",
+    "CLAUDE_CODE_MESSAGING_TOKEN",
+    "CLAUDE_CODE_SESSION_ATTENDED",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_PID",
+];
+
+pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
+    let settings = occasion.folder.join(SETTINGS).display().to_string();
+    let mut arguments: Vec<String> = match occasion.permissions {
+        Permissions::Full => vec!["--dangerously-skip-permissions".into()],
+        Permissions::Edits => vec!["--permission-mode".into(), "acceptEdits".into()],
+        Permissions::Ask => vec!["--permission-mode".into(), "default".into()],
+    };
+    arguments.extend(["--settings".into(), settings]);
+    match occasion.conversation {
+        Conversation::New(id) => arguments.extend(["--session-id".into(), id.clone()]),
+        Conversation::Resumed(id) => arguments.extend(["--resume".into(), id.clone()]),
+        Conversation::Unknown => {}
+    }
+    arguments.extend(["--".into(), "{prompt}".into()]);
+    // The folder is one that Orange made of a repository that the user has registered.
+    let mut environment = BTreeMap::from([("CLAUDE_CODE_SANDBOXED".into(), "1".into())]);
+    if occasion.permissions == Permissions::Full && rustix::process::geteuid().is_root() {
+        // It refuses to work for root without questions, unless it is told that this is meant.
+        environment.insert("IS_SANDBOX".into(), "1".into());
+    }
+    Prepared {
+        arguments,
+        environment,
+        files: vec![(SETTINGS, settings_of(occasion))],
+    }
+}
+
+fn settings_of(occasion: &Occasion<'_>) -> String {
+    let command = format!(
+        "{} signal --from claude --run {}",
+        quoted(&occasion.orange.display().to_string()),
+        occasion.run
+    );
+    let hook = |(event, timeout): &(&str, u32)| {
+        let background = IN_BACKGROUND.contains(event);
+        let mut hook = json!({"type": "command", "command": command, "timeout": timeout});
+        if background {
+            hook["async"] = Value::Bool(true);
+        }
+        ((*event).to_owned(), json!([{"hooks": [hook]}]))
+    };
+    let hooks: serde_json::Map<String, Value> = HOOKS.iter().map(hook).collect();
+    let settings = json!({
+        // Who registers a project and chooses the mode has answered this.
+        "skipDangerousModePermissionPrompt": occasion.permissions == Permissions::Full,
+        "hooks": hooks,
+        "permissions": {
+            // TASK.md is a link that leads there, and a long prompt is read from here.
+            "additionalDirectories": [occasion.task_folder, occasion.folder],
+        },
+    });
+    settings.to_string()
+}
+
+/// As one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// What a hook's report means; None for what says nothing new.
+pub fn signal(report: &Value) -> Option<Signal> {
+    let text = |name: &str| report.get(name).and_then(Value::as_str);
+    let mut signal = Signal::now(SignalKind::Working);
+    signal.conversation = text("session_id").map(str::to_owned);
+    match text("hook_event_name")? {
+        "SessionStart" => {
+            signal.signal = SignalKind::SessionStarted;
+            signal.transcript = text("transcript_path").map(str::to_owned);
+        }
+        "UserPromptSubmit" => {
+            signal.signal = SignalKind::PromptTaken;
+            signal.text = text("prompt").unwrap_or_default().to_owned();
+        }
+        // A part of the work goes on in the background, and is reported.
+        "Stop" if has_background_tasks(report) => {}
+        "Stop" => {
+            signal.signal = SignalKind::TurnDone;
+            signal.text = text("last_assistant_message")
+                .unwrap_or_default()
+                .to_owned();
+        }
+        "StopFailure" => {
+            signal.signal = SignalKind::TurnFailed;
+            signal.text = text("last_assistant_message")
+                .unwrap_or_default()
+                .to_owned();
+            signal.error = text("error").map(str::to_owned);
+            signal.until = text("transcript_path").and_then(|path| limit_in(Path::new(path)));
+        }
+        "PermissionRequest" => {
+            let tool = text("tool_name").unwrap_or("a tool");
+            let input = report.get("tool_input").unwrap_or(&Value::Null);
+            signal.signal = match tool {
+                "AskUserQuestion" => SignalKind::InputAsked,
+                _ => SignalKind::PermissionAsked,
+            };
+            signal.text = asked(tool, input);
+        }
+        // A tool runs: whatever was asked is answered.
+        "PreToolUse" | "PostToolUse" => {}
+        _ => return None,
+    }
+    Some(signal)
+}
+
+fn has_background_tasks(report: &Value) -> bool {
+    let tasks = report.get("background_tasks").and_then(Value::as_array);
+    tasks.is_some_and(|tasks| !tasks.is_empty())
+}
+
+/// What a person is asked, in one line.
+fn asked(tool: &str, input: &Value) -> String {
+    let field = |name: &str| input.get(name).and_then(Value::as_str);
+    if tool == "AskUserQuestion" {
+        let questions = input.get("questions").and_then(Value::as_array);
+        let texts = questions.into_iter().flatten().filter_map(question);
+        return texts.collect::<Vec<_>>().join(" / ");
+    }
+    let what = ["command", "file_path", "url", "pattern"];
+    match what.into_iter().find_map(field) {
+        Some(what) => format!("{tool}: {what}"),
+        None => format!("{tool}: {input}"),
+    }
+}
+
+/// `Which colour? (red, blue)`
+fn question(question: &Value) -> Option<String> {
+    let text = question.get("question")?.as_str()?;
+    let options = question.get("options").and_then(Value::as_array);
+    let labels: Vec<&str> = options
+        .into_iter()
+        .flatten()
+        .filter_map(|option| option.get("label")?.as_str())
+        .collect();
+    Some(match labels.is_empty() {
+        true => text.to_owned(),
+        false => format!("{text} ({})", labels.join(", ")),
+    })
+}
+
+/// When a usage limit ends, as the transcript's last error says.
+fn limit_in(transcript: &Path) -> Option<Timestamp> {
+    let line = tail(transcript)?
+        .lines()
+        .rev()
+        .find_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|line| line.get("isApiErrorMessage") == Some(&Value::Bool(true)))?;
+    let seconds = line
+        .pointer("/apiErrorParams/rate_limit_info/resetsAt")?
+        .as_i64()?;
+    Timestamp::from_second(seconds).ok()
+}
+
+/// The end of a file, which may be long.
+fn tail(path: &Path) -> Option<String> {
+    const LENGTH: u64 = 64 * 1024;
+    let mut file = fs::File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LENGTH)))
+        .ok()?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,72 @@
+//! What of a person's environment an agent gets. A window of tmux has the environment of the server, which may be days
+//! old; what leads to a model and its account is taken from the command that starts the agent.
+
+use super::claude;
+use std::collections::BTreeMap;
+
+/// Beginnings of names.
+const PREFIXES: &[&str] = &[
+    "ANTHROPIC_",
+    "AWS_",
+    "AZURE_",
+    "CLAUDE_",
+    "CODEX_",
+    "GEMINI_",
+    "GOOGLE_",
+    "OPENAI_",
+    "OPENCODE_",
+    "PI_",
+];
+
+/// Ends of names.
+const SUFFIXES: &[&str] = &["_API_KEY", "_AUTH_TOKEN"];
+
+/// Names, in any case.
+const NAMES: &[&str] = &[
+    "ALL_PROXY",
+    "API_TIMEOUT_MS",
+    "DISABLE_AUTOUPDATER",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+];
+
+/// Those of these variables that an agent gets.
+pub fn of_agents(
+    variables: impl IntoIterator<Item = (String, String)>,
+) -> BTreeMap<String, String> {
+    let wanted = |name: &str| {
+        let known = PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+            || NAMES.contains(&name.to_uppercase().as_str());
+        known && !claude::CLEARED.contains(&name)
+    };
+    let variables = variables.into_iter();
+    variables.filter(|(name, _)| wanted(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_to_a_model_is_passed_and_nothing_else() {
+        let pairs = [
+            "ANTHROPIC_BASE_URL",
+            "MISTRAL_API_KEY",
+            "https_proxy",
+            "CLAUDECODE",
+            "CLAUDE_CODE_SESSION_ID",
+            "HOME",
+            "GIT_DIR",
+        ];
+        let found = of_agents(pairs.map(|name| (name.to_owned(), "x".to_owned())));
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["ANTHROPIC_BASE_URL", "MISTRAL_API_KEY", "https_proxy"]
+        );
+    }
+}

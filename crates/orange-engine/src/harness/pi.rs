@@ -1,0 +1,31 @@
+//! pi: an extension of the run's own (`pi.ts`) says what it does and hands it messages, so nothing is typed.
+
+use super::{Occasion, Prepared};
+use crate::runs::Conversation;
+use serde_json::json;
+
+/// The extension of one run.
+const EXTENSION: &str = "orange.ts";
+
+const SOURCE: &str = include_str!("pi.ts");
+
+pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
+    let extension = occasion.folder.join(EXTENSION).display().to_string();
+    // What the repository brings for pi itself is left out without a question: nobody has looked at it.
+    let mut arguments = vec!["--no-approve".to_owned(), "-e".into(), extension];
+    match occasion.conversation {
+        Conversation::New(id) => arguments.extend(["--session-id".into(), id.clone()]),
+        Conversation::Resumed(id) => arguments.extend(["--session".into(), id.clone()]),
+        Conversation::Unknown => {}
+    }
+    arguments.extend(["--".into(), "{prompt}".into()]);
+    let settings = json!({
+        "folder": occasion.folder,
+        "permissions": occasion.permissions,
+    });
+    Prepared {
+        arguments,
+        files: vec![(EXTENSION, format!("const orange = {settings};\n{SOURCE}"))],
+        ..Prepared::default()
+    }
+}
