@@ -4,10 +4,10 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-.PHONY: help demo tour test soak bench lint build install
+.PHONY: help demo tour test test-agents soak bench lint build install
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
 
 demo: ## build Orange and see three tasks with scripted agents go their way; needs no agent account
 	@bash scripts/install-deps demo
@@ -19,17 +19,33 @@ tour: ## build Orange and play tasks, gates and worktrees step by step, without 
 	cargo build --locked
 	bash scripts/tour
 
-test: ## check format and lints, then run all tests and the stories
+# Every test target of the program but the one that test-agents runs; nextest has a filter for that, cargo has not.
+TARGETS = $(patsubst %/main,%,$(basename $(wildcard crates/orange/tests/*.rs crates/orange/tests/*/main.rs)))
+OTHER_TARGETS = $(addprefix --test=,$(filter-out agents,$(notdir $(TARGETS))))
+
+test: ## check format and lints, then run all tests, the stories and test-agents
 	@bash scripts/install-deps test
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@if cargo nextest --version >/dev/null 2>&1; then \
-		set -x; cargo nextest run --workspace --locked; \
+		set -x; cargo nextest run --workspace --locked -E 'not binary(agents)'; \
 	else \
-		set -x; cargo test --workspace --locked; \
+		set -x; cargo test --workspace --exclude orange --locked; \
+		cargo test -p orange --locked --bins $(OTHER_TARGETS); \
 	fi
 	cargo build --locked
 	sh tests/stories/workspaces.sh
+	@$(MAKE) --no-print-directory test-agents
+
+test-agents: ## install the agent CLIs of the tests into ~/.cache/orange and run the tests that start them
+	@bash scripts/install-deps test
+	@bash scripts/install-agents
+	@export ORANGE_TEST_AGENTS="$$(bash scripts/install-agents --print-path)"; \
+	if cargo nextest --version >/dev/null 2>&1; then \
+		set -x; cargo nextest run -p orange --locked --test agents; \
+	else \
+		set -x; cargo test -p orange --locked --test agents; \
+	fi
 
 SOAK_TASKS ?= 200
 
