@@ -4,6 +4,7 @@ use crate::model::Model;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 pub(super) const MESSAGES: &str = "/v1/messages";
 pub(super) const CHAT: &str = "/v1/chat/completions";
@@ -18,7 +19,11 @@ pub(super) struct Response {
 
 pub(super) fn connect(model: &Model) -> TcpStream {
     let url = model.url();
-    TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap()
+    let stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
+    // Generous: only a test that fails waits so long.
+    let longest = Some(Duration::from_secs(60));
+    stream.set_read_timeout(longest).unwrap();
+    stream
 }
 
 /// The bytes of a request. The connection is kept open.
