@@ -205,13 +205,12 @@ fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result
                 .replace("{prompt}", &as_argument),
         }
     }));
-    for name in claude::CLEARED {
+    command.current_dir(&spec.worktree).envs(&this.environment);
+    let withheld = spec.withheld.iter().map(String::as_str);
+    for name in claude::CLEARED.iter().copied().chain(withheld) {
         command.env_remove(name);
     }
     command
-        .current_dir(&spec.worktree)
-        .envs(&this.environment)
-        .envs(&spec.environment)
         .env("ORANGE_TASK_ID", &spec.task)
         .env("ORANGE_ROLE", spec.role.as_str())
         .env("ORANGE_RUN_ID", &spec.run)

@@ -143,10 +143,13 @@ pub(crate) struct Occasion<'a> {
     pub(crate) folder: &'a Path,
     /// Where TASK.md really is.
     pub(crate) task_folder: &'a Path,
+    pub(crate) worktree: &'a Path,
     /// This program.
     pub(crate) orange: &'a Path,
     pub(crate) permissions: Permissions,
     pub(crate) conversation: &'a Conversation,
+    /// What the agent gets of the environment of whoever starts it.
+    pub(crate) environment: &'a BTreeMap<String, String>,
 }
 
 /// What an adapter adds to a start.
@@ -154,6 +157,8 @@ pub(crate) struct Occasion<'a> {
 pub(crate) struct Prepared {
     pub(crate) arguments: Vec<String>,
     pub(crate) environment: BTreeMap<String, String>,
+    /// Variables that the agent does not get.
+    pub(crate) withheld: Vec<String>,
     /// Files in the run's folder.
     pub(crate) files: Vec<(&'static str, String)>,
 }
@@ -316,9 +321,11 @@ mod tests {
                 run: "r",
                 folder: Path::new("/runs/r"),
                 task_folder: Path::new("/tasks/t"),
+                worktree: Path::new("/worktree"),
                 orange: Path::new("/bin/orange"),
                 permissions: Permissions::Full,
                 conversation: &Conversation::begin(harness.adapter),
+                environment: &BTreeMap::new(),
             });
             let all = harness.arguments.iter().chain(&prepared.arguments);
             let prompts = all.filter(|word| *word == "{prompt}");

@@ -53,9 +53,9 @@ pub struct RunSpec {
     pub conversation: Conversation,
     #[serde(default)]
     pub permissions: Permissions,
-    /// Variables that its harness needs.
+    /// Variables that it does not get.
     #[serde(default)]
-    pub environment: BTreeMap<String, String>,
+    pub withheld: Vec<String>,
     #[serde(default)]
     pub interrupt: Option<String>,
 }
@@ -109,6 +109,15 @@ pub struct Ended {
     pub stopped: bool,
 }
 
+/// What a run is started with besides its description.
+#[derive(Debug, Default)]
+pub(crate) struct Extras {
+    /// Variables for the agent.
+    pub(crate) environment: BTreeMap<String, String>,
+    /// Files in the run's folder, for its harness.
+    pub(crate) files: Vec<(&'static str, String)>,
+}
+
 const ENVIRONMENT: &str = "environment.json";
 
 /// One run's folder.
@@ -148,31 +157,21 @@ impl RunFolder {
     }
 
     /// Writes the folder anew; an earlier attempt that came to nothing is overwritten.
-    pub(crate) fn write(
-        &self,
-        spec: &RunSpec,
-        prompt: &str,
-        files: &[(&str, String)],
-    ) -> Result<()> {
+    pub(crate) fn write(&self, spec: &RunSpec, prompt: &str, extras: &Extras) -> Result<()> {
         let failed = |error: io::Error| Error::io("write", &self.path, &error);
         make_private_folder(&self.path).map_err(failed)?;
         make_folder(&self.path.join("inbox")).map_err(failed)?;
         fs::write(self.prompt_file(), prompt).map_err(failed)?;
-        for (name, text) in files {
+        for (name, text) in &extras.files {
             fs::write(self.path.join(name), text).map_err(failed)?;
+        }
+        if !extras.environment.is_empty() {
+            self.put(ENVIRONMENT, &extras.environment)?;
         }
         self.put("run.json", spec)
     }
 
-    /// What the agent is to get of the environment of whoever starts it. There may be secrets in it.
-    pub(crate) fn put_environment(&self, variables: &BTreeMap<String, String>) -> Result<()> {
-        match variables.is_empty() {
-            true => Ok(()),
-            false => self.put(ENVIRONMENT, variables),
-        }
-    }
-
-    /// Reads it, and leaves nothing of it.
+    /// The agent's own variables. There may be secrets among them: nothing is left of it.
     pub(crate) fn take_environment(&self) -> BTreeMap<String, String> {
         let variables = self.get(ENVIRONMENT).unwrap_or_default();
         let _ = fs::remove_file(self.path.join(ENVIRONMENT));

@@ -1,11 +1,12 @@
 //! Claude Code: hooks in a settings file of the run's own say what it does, so the user's settings stay as they are.
 
+mod dialogs;
+
 use super::{Occasion, Prepared};
 use crate::runs::{Conversation, Signal, SignalKind};
 use orange_core::Timestamp;
 use orange_core::config::Permissions;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -55,8 +56,8 @@ pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
         Conversation::Unknown => {}
     }
     arguments.extend(["--".into(), "{prompt}".into()]);
-    // The folder is one that Orange made of a repository that the user has registered.
-    let mut environment = BTreeMap::from([("CLAUDE_CODE_SANDBOXED".into(), "1".into())]);
+    let answers = dialogs::answers(occasion);
+    let mut environment = answers.environment;
     if occasion.permissions == Permissions::Full && rustix::process::geteuid().is_root() {
         // It refuses to work for root without questions, unless it is told that this is meant.
         environment.insert("IS_SANDBOX".into(), "1".into());
@@ -64,11 +65,12 @@ pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
     Prepared {
         arguments,
         environment,
-        files: vec![(SETTINGS, settings_of(occasion))],
+        withheld: answers.withheld,
+        files: vec![(SETTINGS, settings_of(occasion, answers.settings))],
     }
 }
 
-fn settings_of(occasion: &Occasion<'_>) -> String {
+fn settings_of(occasion: &Occasion<'_>, answers: serde_json::Map<String, Value>) -> String {
     let command = format!(
         "{} signal --from claude --run {}",
         quoted(&occasion.orange.display().to_string()),
@@ -83,7 +85,7 @@ fn settings_of(occasion: &Occasion<'_>) -> String {
         ((*event).to_owned(), json!([{"hooks": [hook]}]))
     };
     let hooks: serde_json::Map<String, Value> = HOOKS.iter().map(hook).collect();
-    let settings = json!({
+    let mut settings = json!({
         // Who registers a project and chooses the mode has answered this.
         "skipDangerousModePermissionPrompt": occasion.permissions == Permissions::Full,
         "hooks": hooks,
@@ -92,6 +94,9 @@ fn settings_of(occasion: &Occasion<'_>) -> String {
             "additionalDirectories": [occasion.task_folder, occasion.folder],
         },
     });
+    if let Value::Object(settings) = &mut settings {
+        settings.extend(answers);
+    }
     settings.to_string()
 }
 

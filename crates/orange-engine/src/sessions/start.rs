@@ -5,7 +5,7 @@ use crate::error::{Code, Error, Result};
 use crate::harness::{self, Harness, Occasion};
 use crate::locked::LockedTask;
 use crate::prompt::PromptExtra;
-use crate::runs::{Conversation, RunFolder, RunSpec, descendants};
+use crate::runs::{Conversation, Extras, RunFolder, RunSpec, descendants};
 use crate::store::faults::crash_point;
 use crate::tmux::{NewWindow, Pane, PaneInfo, Tmux};
 use orange_core::history::{Event, EventType};
@@ -30,9 +30,6 @@ const START_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Between two looks whether it has reported; it takes a few milliseconds.
 const LOOK: Duration = Duration::from_micros(250);
-
-/// Files in a run's folder, and what is in them.
-type Files = Vec<(&'static str, String)>;
 
 /// An agent that is to be started.
 pub(crate) struct Begin {
@@ -75,12 +72,11 @@ impl Engine {
                 harness::NONE
             )));
         };
-        let (spec, files) = self.run_spec(locked, begin, &harness)?;
+        let (spec, extras) = self.run_spec(locked, begin, &harness)?;
         let prompt = self.words_for(task, begin)?;
         let tmux = self.usable_tmux()?;
         if !self.begins_by_itself(&tmux, &folder)? {
-            folder.write(&spec, &prompt, &files)?;
-            folder.put_environment(&self.environment)?;
+            folder.write(&spec, &prompt, &extras)?;
             crash_point("spawn.written");
             self.unlock_slot(&spec.worktree)?;
             let pane = self.open_window(&tmux, locked, &spec)?;
@@ -226,7 +222,7 @@ impl Engine {
         locked: &LockedTask,
         begin: &Begin,
         harness: &Harness,
-    ) -> Result<(RunSpec, Files)> {
+    ) -> Result<(RunSpec, Extras)> {
         let task = &locked.task;
         let slot = task.workspace.as_ref().ok_or_else(|| {
             Error::new(
@@ -248,13 +244,16 @@ impl Engine {
         let folder = self.run_folder(&begin.run);
         let conversation = conversation(locked, begin.role, harness);
         let permissions = self.config()?.agents.permissions;
+        let worktree = self.slot_folder(slot);
         let prepared = harness.prepare(&Occasion {
             run: &begin.run,
             folder: folder.path(),
             task_folder: &locked.place.path,
             orange: &self.orange,
+            worktree: &worktree,
             permissions,
             conversation: &conversation,
+            environment: &self.environment,
         });
         command.extend(prepared.arguments);
         let spec = RunSpec {
@@ -265,7 +264,7 @@ impl Engine {
             prompt: begin.prompt.as_str().to_owned(),
             harness: harness.name.clone(),
             command,
-            worktree: self.slot_folder(slot),
+            worktree,
             search_path: self
                 .search_path
                 .as_ref()
@@ -274,10 +273,16 @@ impl Engine {
             adapter: harness.adapter,
             conversation,
             permissions,
-            environment: prepared.environment,
+            withheld: prepared.withheld,
             interrupt: Some(harness.interrupt.clone()),
         };
-        Ok((spec, prepared.files))
+        let mut environment = self.environment.clone();
+        environment.extend(prepared.environment);
+        let extras = Extras {
+            environment,
+            files: prepared.files,
+        };
+        Ok((spec, extras))
     }
 
     /// A window of the task's session, which is made if there is none.

@@ -1,0 +1,222 @@
+//! Dialogs that Claude Code would open before it takes a prompt, answered for one run: by variables and by its settings
+//! file. The user's own configuration is read and never written.
+
+use super::super::Occasion;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const KEY: &str = "ANTHROPIC_API_KEY";
+/// Where the key goes when claude is to fetch it: seen under its own name, it asks whether to use it.
+const KEY_FOR_HELPER: &str = "ORANGE_ANTHROPIC_API_KEY";
+
+/// What one run is started with so that nothing is asked.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Answers {
+    pub(super) environment: BTreeMap<String, String>,
+    /// Variables that the agent does not get.
+    pub(super) withheld: Vec<String>,
+    /// Entries of the settings file.
+    pub(super) settings: serde_json::Map<String, Value>,
+}
+
+pub(super) fn answers(occasion: &Occasion<'_>) -> Answers {
+    let config = config_folder(occasion.environment);
+    let known = read(config.as_ref().map(|(_, file)| file.as_path()));
+    let settings = config
+        .as_ref()
+        .map(|(folder, _)| folder.join("settings.json"));
+    let settings = read(settings.as_deref());
+    let mut answers = Answers::default();
+    // The folder is one that Orange made of a repository that the user has registered: that is the trust it asks for.
+    answers
+        .environment
+        .insert("CLAUDE_CODE_SANDBOXED".into(), "1".into());
+    if known.get("hasCompletedOnboarding") != Some(&Value::Bool(true)) {
+        // A theme is all that is left to choose; by its manual this skips it, and hides the account's name.
+        answers.environment.insert("IS_DEMO".into(), "1".into());
+    }
+    answers.about_the_key(occasion.environment, &known);
+    answers.about_servers(occasion.worktree, &settings);
+    answers
+}
+
+impl Answers {
+    /// A key that claude has not asked about yet.
+    fn about_the_key(&mut self, environment: &BTreeMap<String, String>, known: &Value) {
+        let Some(key) = environment.get(KEY).filter(|key| !key.is_empty()) else {
+            return;
+        };
+        if environment.contains_key("ANTHROPIC_AUTH_TOKEN") || was_asked_about(key, known) {
+            return;
+        }
+        self.withheld.push(KEY.into());
+        // With a login of its own, "no" is what claude recommends.
+        if known.get("oauthAccount").is_none_or(Value::is_null) {
+            self.environment.insert(KEY_FOR_HELPER.into(), key.clone());
+            let helper = format!("printenv {KEY_FOR_HELPER}");
+            self.settings.insert("apiKeyHelper".into(), json!(helper));
+        }
+    }
+
+    /// Programs that the repository would like claude to start: only those that the user has agreed to.
+    fn about_servers(&mut self, worktree: &Path, settings: &Value) {
+        // What the repository says of itself does not count.
+        let local = read(Some(&worktree.join(".claude/settings.local.json")));
+        let all = [settings, &local];
+        if all
+            .iter()
+            .any(|one| one.get("enableAllProjectMcpServers") == Some(&json!(true)))
+        {
+            return;
+        }
+        let named = |list: &str, name: &str| {
+            let mut lists = all.iter().filter_map(|one| one.get(list)?.as_array());
+            lists.any(|list| list.iter().any(|entry| entry == name))
+        };
+        let offered = read(Some(&worktree.join(".mcp.json")));
+        let offered = offered.get("mcpServers").and_then(Value::as_object);
+        let unknown: Vec<&String> = offered
+            .into_iter()
+            .flat_map(serde_json::Map::keys)
+            .filter(|name| !named("enabledMcpjsonServers", name))
+            .collect();
+        if !unknown.is_empty() {
+            self.settings
+                .insert("disabledMcpjsonServers".into(), json!(unknown));
+        }
+    }
+}
+
+/// The folder with the user's settings, and the file with what claude remembers.
+fn config_folder(environment: &BTreeMap<String, String>) -> Option<(PathBuf, PathBuf)> {
+    let named = environment
+        .get("CLAUDE_CONFIG_DIR")
+        .filter(|named| !named.is_empty());
+    if let Some(named) = named {
+        let folder = PathBuf::from(named);
+        let file = folder.join(".claude.json");
+        return Some((folder, file));
+    }
+    let home = std::env::home_dir()?;
+    Some((home.join(".claude"), home.join(".claude.json")))
+}
+
+/// What is not there, or cannot be read, says nothing.
+fn read(path: Option<&Path>) -> Value {
+    let text = path.and_then(|path| fs::read(path).ok());
+    let value = text.and_then(|text| serde_json::from_slice(&text).ok());
+    value.unwrap_or(Value::Null)
+}
+
+/// It remembers keys by their ends.
+fn was_asked_about(key: &str, known: &Value) -> bool {
+    let start = key.char_indices().rev().nth(19).map_or(0, |(at, _)| at);
+    let end = key.get(start..).unwrap_or(key);
+    let lists = ["approved", "rejected"].map(|list| {
+        let list = known.pointer(&format!("/customApiKeyResponses/{list}"));
+        list.and_then(Value::as_array)
+    });
+    let mut all = lists.into_iter().flatten().flatten();
+    all.any(|entry| entry == end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runs::Conversation;
+    use orange_core::config::Permissions;
+
+    /// A user's configuration folder and a worktree.
+    struct World {
+        root: tempfile::TempDir,
+        environment: BTreeMap<String, String>,
+    }
+
+    impl World {
+        fn new(known: &Value) -> World {
+            let root = tempfile::tempdir().unwrap();
+            fs::write(root.path().join(".claude.json"), known.to_string()).unwrap();
+            let folder = root.path().display().to_string();
+            let environment = BTreeMap::from([("CLAUDE_CONFIG_DIR".to_owned(), folder)]);
+            World { root, environment }
+        }
+
+        fn with(mut self, name: &str, value: &str) -> World {
+            self.environment.insert(name.into(), value.into());
+            self
+        }
+
+        fn answers(&self) -> Answers {
+            let worktree = self.root.path().join("worktree");
+            answers(&Occasion {
+                run: "r",
+                folder: Path::new("/runs/r"),
+                task_folder: Path::new("/tasks/t"),
+                worktree: &worktree,
+                orange: Path::new("/bin/orange"),
+                permissions: Permissions::Full,
+                conversation: &Conversation::Unknown,
+                environment: &self.environment,
+            })
+        }
+    }
+
+    fn onboarded() -> Value {
+        json!({"hasCompletedOnboarding": true})
+    }
+
+    #[test]
+    fn the_folder_is_trusted_and_the_first_start_needs_no_theme() {
+        let known = World::new(&onboarded()).answers();
+        assert_eq!(known.environment["CLAUDE_CODE_SANDBOXED"], "1");
+        assert!(!known.environment.contains_key("IS_DEMO"));
+        assert_eq!(World::new(&json!({})).answers().environment["IS_DEMO"], "1");
+    }
+
+    #[test]
+    fn a_key_is_used_where_there_is_nothing_else_and_never_in_place_of_a_login() {
+        let key = "sk-ant-0123456789012345678901234567";
+        let alone = World::new(&onboarded()).with(KEY, key).answers();
+        assert_eq!(alone.withheld, [KEY]);
+        assert_eq!(alone.environment[KEY_FOR_HELPER], key);
+        assert!(alone.settings.contains_key("apiKeyHelper"));
+
+        let login = json!({"hasCompletedOnboarding": true, "oauthAccount": {"x": 1}});
+        let login = World::new(&login).with(KEY, key).answers();
+        assert_eq!(login.withheld, [KEY]);
+        assert!(login.settings.is_empty());
+
+        let approved = json!({"customApiKeyResponses": {"approved": ["89012345678901234567"]}});
+        let decided = World::new(&approved).with(KEY, key).answers();
+        assert!(decided.withheld.is_empty());
+    }
+
+    #[test]
+    fn servers_of_the_repository_start_only_if_the_user_agreed() {
+        let world = World::new(&onboarded());
+        let worktree = world.root.path().join("worktree");
+        fs::create_dir_all(worktree.join(".claude")).unwrap();
+        let offered = json!({"mcpServers": {"good": {}, "new": {}}});
+        fs::write(worktree.join(".mcp.json"), offered.to_string()).unwrap();
+        let disabled = || {
+            world
+                .answers()
+                .settings
+                .get("disabledMcpjsonServers")
+                .cloned()
+        };
+        assert_eq!(disabled(), Some(json!(["good", "new"])));
+        // The repository cannot agree in the user's place.
+        let agrees = json!({"enabledMcpjsonServers": ["new"]});
+        fs::write(worktree.join(".claude/settings.json"), agrees.to_string()).unwrap();
+        assert_eq!(disabled(), Some(json!(["good", "new"])));
+        let agrees = json!({"enabledMcpjsonServers": ["good"]});
+        fs::write(world.root.path().join("settings.json"), agrees.to_string()).unwrap();
+        assert_eq!(disabled(), Some(json!(["new"])));
+        let all = json!({"enableAllProjectMcpServers": true});
+        fs::write(world.root.path().join("settings.json"), all.to_string()).unwrap();
+        assert_eq!(disabled(), None);
+    }
+}
