@@ -173,6 +173,11 @@ pub fn names(config: &Config) -> Vec<String> {
     names
 }
 
+/// What the harnesses of the table are started as.
+pub(crate) fn programs() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|row| row.program).chain(["orange"])
+}
+
 /// The harness of that name; None for [`NONE`]. `orange` is this program's own path.
 pub fn find(name: &str, config: &Config, orange: &Path) -> Result<Option<Harness>> {
     if name == NONE {

@@ -4,6 +4,7 @@
 mod inbox;
 mod process;
 mod signals;
+mod speaker;
 
 pub use inbox::{Message, Outcome};
 pub(crate) use process::descendants;

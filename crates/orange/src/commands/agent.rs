@@ -134,7 +134,7 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
         None => args.text.clone().unwrap_or_default(),
     };
     let folder = RunFolder::new(&session::home()?, run);
-    if folder.spec().is_none() {
+    let Some(spec) = folder.spec() else {
         return Err(CommandError(
             orange_engine::Error::new(
                 orange_engine::Code::NotFound,
@@ -142,6 +142,10 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
             )
             .hint("signals are for agents that orange started"),
         ));
+    };
+    if !folder.is_its_agents(&spec) {
+        // An agent within an agent: what it does is a part of the outer one's turn.
+        return Ok(());
     }
     let signal = match (args.from, args.signal) {
         (Some(Adapter::Claude), _) => hook_report(&text).and_then(|report| claude::signal(&report)),

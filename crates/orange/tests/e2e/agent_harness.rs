@@ -189,3 +189,30 @@ fn a_missing_program_is_named_and_the_task_waits() {
     env.say(&["task", "spawn", &task.id]).ok();
     env.until_status(&task, "reviewing");
 }
+
+#[test]
+fn an_agent_within_an_agent_does_not_speak_for_it() {
+    let env = Agents::new();
+    let inner = env.script("inner", "worker:\n  - say: inner\n  - end turn\n");
+    let inner = inner.strip_prefix("sim:").unwrap();
+    let script = format!(
+        "\
+worker:
+  - run: orange sim --script {inner} -- hello </dev/null >ROOT/inner 2>&1; touch ROOT/after
+  - wait for:
+      file: ROOT/go
+"
+    );
+    let task = env.start("Ask another", &script);
+    env.until("the inner one has ended", || {
+        env.root().join("after").exists()
+    });
+    assert!(
+        read(&env, "inner").contains("inner"),
+        "{}",
+        read(&env, "inner")
+    );
+    let told = env.signals(&task, "worker");
+    let told: Vec<&str> = told.iter().map(|(signal, _)| signal.as_str()).collect();
+    assert_eq!(told, ["prompt-taken"]);
+}
