@@ -76,6 +76,8 @@ pub struct Surroundings<'a> {
     pub reason: Option<&'a str>,
     /// Why no agent more may run.
     pub limit: Option<String>,
+    /// That the repository comes with commands to which nobody agreed.
+    pub untrusted: Option<String>,
 }
 
 /// Explains a task.
@@ -219,6 +221,10 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             format!("no slot is free: {detail}"),
             format!("orange project update {} --pool-size N", task.project),
         );
+    }
+    if let Some(untrusted) = &around.untrusted {
+        let agree = format!("orange project trust {}", task.project);
+        return Why::needs_you(untrusted.clone(), agree);
     }
     if let Some(limit) = &around.limit {
         return Why::waits(limit.clone(), format!("{start} --force"));

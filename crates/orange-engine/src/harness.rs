@@ -19,6 +19,9 @@ pub const NONE: &str = "none";
 /// The scripted agent; `sim:FILE` names its script.
 pub const SIM: &str = "sim";
 
+/// The reviewer's harness unless somebody says otherwise.
+pub(crate) const REVIEWER: &str = "claude";
+
 choice! {
     /// How Orange and an agent hear of each other.
     #[derive(Default)]

@@ -24,6 +24,7 @@ use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::git::committed::Committed;
+use crate::harness::claude;
 use crate::occupants;
 use crate::projects::Project;
 use crate::store::Store;
@@ -409,7 +410,13 @@ pub(crate) fn lockfiles_at(repository: &Path, commit: &str) -> Result<Option<Str
 
 /// Every path that is looked for in the commit that a task starts from.
 pub(crate) fn asked_of_a_base() -> impl Iterator<Item = &'static str> {
-    let rules = [rules::CONFIG, rules::INCLUDE, PROMPTS, link::LINK];
+    let rules = [
+        rules::CONFIG,
+        rules::INCLUDE,
+        PROMPTS,
+        link::LINK,
+        claude::PROJECT,
+    ];
     rules.into_iter().chain(LOCKFILES.iter().copied())
 }
 

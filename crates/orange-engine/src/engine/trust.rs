@@ -38,10 +38,12 @@ impl Engine {
 
     /// Did the user agree to these commands of a project? Nobody need agree to none.
     pub fn is_trusted(&mut self, project: &str, commands: &Commands) -> Result<bool> {
-        if commands.is_empty() {
-            return Ok(true);
+        for part in commands.parts() {
+            if !self.database()?.has_consent(project, &part.hash())? {
+                return Ok(false);
+            }
         }
-        self.database()?.has_consent(project, &commands.hash())
+        Ok(true)
     }
 
     /// Why a workspace cannot be had by these rules yet: the repository's commands have no consent.
@@ -106,7 +108,11 @@ impl Engine {
         let database = self.database()?;
         projects::change(&store, |all| {
             projects::named(all, name)?;
-            database.give_consent(name, &offer.commands.hash(), now)
+            let mut news = false;
+            for part in offer.commands.parts() {
+                news |= database.give_consent(name, &part.hash(), now)?;
+            }
+            Ok(news)
         })
     }
 
@@ -152,7 +158,12 @@ pub(crate) fn newest_base(project: &Project) -> Result<String> {
 
 /// `make setup`, `npm ci` and 2 more commands.
 fn spelled_out(commands: &Commands) -> String {
-    let all: Vec<&String> = commands.setup.iter().chain(&commands.teardown).collect();
+    let Commands {
+        setup,
+        teardown,
+        claude,
+    } = commands;
+    let all: Vec<&String> = setup.iter().chain(teardown).chain(claude).collect();
     let mut words: Vec<String> = all
         .iter()
         .take(SPELLED_OUT)

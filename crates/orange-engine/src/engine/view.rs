@@ -206,6 +206,14 @@ impl Engine {
             Status::Pending => self.limit_reached()?,
             _ => None,
         };
+        let untrusted = match (view.task.status, self.project_of(&view.task.project)) {
+            // What keeps the rules from being read is said by the start.
+            (Status::Pending, Some(project)) => self
+                .untrusted_for(&project, &view.task)
+                .unwrap_or_default()
+                .map(|refusal| refusal.message),
+            _ => None,
+        };
         let last = view
             .history
             .events
@@ -218,6 +226,7 @@ impl Engine {
             agent: self.agent_of(view),
             reason: here.and_then(|event| event.reason.as_deref()),
             limit,
+            untrusted,
         };
         Ok(why(situation, &around))
     }

@@ -2,6 +2,8 @@
 
 mod dialogs;
 
+pub(crate) use dialogs::trusts;
+
 use super::{Occasion, Prepared};
 use crate::runs::{Conversation, Signal, SignalKind};
 use orange_core::Timestamp;
@@ -10,6 +12,18 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+
+/// The settings that come with a repository.
+pub(crate) const PROJECT: &str = ".claude/settings.json";
+
+/// Settings whose values claude runs.
+const HELPERS: &[&str] = &[
+    "apiKeyHelper",
+    "awsAuthRefresh",
+    "awsCredentialExport",
+    "gcpAuthRefresh",
+    "otelHeadersHelper",
+];
 
 /// The settings of one run.
 const SETTINGS: &str = "claude.json";
@@ -98,6 +112,37 @@ fn settings_of(occasion: &Occasion<'_>, answers: serde_json::Map<String, Value>)
         settings.extend(answers);
     }
     settings.to_string()
+}
+
+/// What claude would run by itself because a repository's settings say so.
+pub(crate) fn commands_in(settings: &str) -> Vec<String> {
+    let settings: Value = serde_json::from_str(settings).unwrap_or_default();
+    let mut found = Vec::new();
+    // `hooks`, `statusLine` and others have a `command` somewhere below.
+    collect_commands(&settings, &mut found);
+    let helpers = HELPERS
+        .iter()
+        .filter_map(|name| settings.get(name)?.as_str());
+    found.extend(helpers.map(str::to_owned));
+    found
+}
+
+fn collect_commands(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(entries) => {
+            let command = entries.get("command").and_then(Value::as_str);
+            found.extend(command.map(str::to_owned));
+            for value in entries.values() {
+                collect_commands(value, found);
+            }
+        }
+        Value::Array(values) => {
+            for value in values {
+                collect_commands(value, found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// As one word of a shell.

@@ -19,9 +19,6 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The reviewer's harness unless somebody says otherwise.
-const REVIEWER: &str = "claude";
-
 /// A session name that is somebody else's gets a number; so many are tried.
 const MOST_NAMES: u32 = 50;
 
@@ -203,15 +200,16 @@ impl Engine {
         if let Some(named) = named {
             return harness::find(&named, &config, &orange);
         }
-        let usual = harness::find(REVIEWER, &config, &orange)?;
+        let usual = harness::find(harness::REVIEWER, &config, &orange)?;
         let search_path = self.search_path.clone();
         let there = |found: &Harness| found.is_installed(search_path.as_deref());
         if usual.as_ref().is_some_and(there) {
             return Ok(usual);
         }
-        if worker != REVIEWER {
+        if worker != harness::REVIEWER {
             self.notice(format!(
-                "{REVIEWER} is not installed; {worker} reviews (`agents.review_harness` in config.yaml says otherwise)"
+                "{} is not installed; {worker} reviews (`agents.review_harness` in config.yaml says otherwise)",
+                harness::REVIEWER
             ));
         }
         harness::find(&worker, &config, &orange)

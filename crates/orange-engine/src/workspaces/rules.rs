@@ -4,6 +4,7 @@
 use crate::error::{Code, Error, Result, plain};
 use crate::git::committed::{Committed, Unreadable, text_of};
 use crate::git::{self, Git};
+use crate::harness::claude;
 use orange_core::config::{DEFAULT_TIMEOUT, WorkspaceConfig};
 use sha2::{Digest, Sha256};
 use std::io::Read;
@@ -22,18 +23,43 @@ const MAX_PATTERN_BYTES: usize = 256 * 1024;
 pub struct Commands {
     pub setup: Vec<String>,
     pub teardown: Vec<String>,
+    /// What Claude Code would run by itself in a folder that it is told to trust.
+    pub claude: Vec<String>,
 }
 
 impl Commands {
     pub fn is_empty(&self) -> bool {
-        self.setup.is_empty() && self.teardown.is_empty()
+        self.setup.is_empty() && self.teardown.is_empty() && self.claude.is_empty()
+    }
+
+    /// What is agreed to separately: other agents never see what is there for claude.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Commands> {
+        let claude = Commands {
+            claude: self.claude.clone(),
+            ..Commands::default()
+        };
+        let workspace = Commands {
+            claude: Vec::new(),
+            ..self.clone()
+        };
+        let parts = [workspace, claude].into_iter();
+        parts.filter(|part| !part.is_empty())
     }
 
     /// What a consent is bound to: the exact commands, which of them are for setup, and their order.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         // Counts and lengths in front, so that no two lists give the same bytes.
-        for (kind, commands) in [(b's', &self.setup), (b't', &self.teardown)] {
+        let kinds = [
+            (b's', &self.setup),
+            (b't', &self.teardown),
+            (b'c', &self.claude),
+        ];
+        for (kind, commands) in kinds {
+            // What was agreed to before there was such a kind stays agreed to.
+            if kind == b'c' && commands.is_empty() {
+                continue;
+            }
             hash.update([kind]);
             hash.update((commands.len() as u64).to_be_bytes());
             for command in commands {
@@ -107,6 +133,7 @@ impl Rules {
             foreign: Commands {
                 setup: theirs.setup,
                 teardown: theirs.teardown,
+                claude: tree.claude()?,
             },
             unknown,
         })
@@ -133,8 +160,17 @@ impl<'a> Tree<'a> {
         Ok(Tree {
             repository,
             commit,
-            files: Committed::at(repository, commit, &[CONFIG, INCLUDE])?,
+            files: Committed::at(repository, commit, &[CONFIG, INCLUDE, claude::PROJECT])?,
         })
+    }
+
+    /// What is there for claude to run by itself.
+    fn claude(&self) -> Result<Vec<String>> {
+        match self.files.file(claude::PROJECT, MAX_BYTES)? {
+            Some(Ok(text)) => Ok(claude::commands_in(&text)),
+            // What cannot be read here, claude does not read either.
+            Some(Err(_)) | None => Ok(Vec::new()),
+        }
     }
 
     /// The text of a file, if the commit has it.
@@ -214,6 +250,7 @@ mod tests {
         Commands {
             setup: owned(setup),
             teardown: owned(teardown),
+            claude: Vec::new(),
         }
     }
 
@@ -230,6 +267,10 @@ mod tests {
             commands(&["a\nb"], &[]),
             commands(&["a "], &[]),
             commands(&["", "a"], &[]),
+            Commands {
+                claude: vec!["a".into()],
+                ..Commands::default()
+            },
         ];
         let hashes: std::collections::BTreeSet<String> = sets.iter().map(Commands::hash).collect();
         assert_eq!(hashes.len(), sets.len());

@@ -4,8 +4,9 @@
 use super::rules::Rules;
 use super::{Lease, commands, files};
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git;
+use crate::harness::{self, Adapter, claude};
 use crate::projects::Project;
 use crate::store::Place;
 use orange_core::naming::counted;
@@ -15,17 +16,49 @@ use std::path::Path;
 impl Engine {
     /// Refuses commands that nobody agreed to.
     pub(super) fn commands_are_trusted(&mut self, project: &Project, task: &Task) -> Result<()> {
-        let rules = self.rules_for(project, task)?;
-        match self.untrusted(project, &rules)? {
+        match self.untrusted_for(project, task)? {
             Some(refusal) => Err(refusal),
             None => Ok(()),
         }
     }
 
+    pub(crate) fn untrusted_for(
+        &mut self,
+        project: &Project,
+        task: &Task,
+    ) -> Result<Option<Error>> {
+        let rules = self.rules_for(project, task)?;
+        self.untrusted(project, &rules)
+    }
+
     /// The rules of the commit that the task starts from. An existing branch is not asked: it may be an agent's.
     fn rules_for(&mut self, project: &Project, task: &Task) -> Result<Rules> {
         let commit = self.rules_commit(project, task)?;
-        self.repository_rules(project, &commit)
+        let mut rules = self.repository_rules(project, &commit)?;
+        if !rules.foreign.claude.is_empty() && !self.would_run(task, &project.path)? {
+            rules.foreign.claude.clear();
+        }
+        Ok(rules)
+    }
+
+    /// Would a claude of the task run what the repository has there for it? Whoever trusts the repository in claude
+    /// itself has agreed there.
+    fn would_run(&mut self, task: &Task, repository: &Path) -> Result<bool> {
+        if claude::trusts(&self.environment, repository) {
+            return Ok(false);
+        }
+        let config = self.config()?.clone();
+        let worker = task.harness.as_ref().unwrap_or(&config.agents.harness);
+        let reviewer = task.review_harness.as_ref();
+        let reviewer = reviewer.or(config.agents.review_harness.as_ref());
+        let reviewer = reviewer.map_or(harness::REVIEWER, String::as_str);
+        let is_claude = |name: &str| {
+            let found = harness::find(name, &config, &self.orange).ok().flatten();
+            found.is_some_and(|found| {
+                found.adapter == Adapter::Claude && found.is_installed(self.search_path.as_deref())
+            })
+        };
+        Ok(is_claude(worker) || is_claude(reviewer))
     }
 
     /// The commit that speaks for the repository about a task: where it starts from, never its own branch.

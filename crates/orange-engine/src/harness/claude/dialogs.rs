@@ -29,7 +29,8 @@ pub(super) fn answers(occasion: &Occasion<'_>) -> Answers {
         .map(|(folder, _)| folder.join("settings.json"));
     let settings = read(settings.as_deref());
     let mut answers = Answers::default();
-    // The folder is one that Orange made of a repository that the user has registered: that is the trust it asks for.
+    // The folder is one that Orange made of a repository that the user has registered; to what claude would run there by
+    // itself the user has agreed, or there is nothing of the kind.
     answers
         .environment
         .insert("CLAUDE_CODE_SANDBOXED".into(), "1".into());
@@ -87,6 +88,16 @@ impl Answers {
                 .insert("disabledMcpjsonServers".into(), json!(unknown));
         }
     }
+}
+
+/// Has the user told claude itself to trust this repository?
+pub(crate) fn trusts(environment: &BTreeMap<String, String>, repository: &Path) -> bool {
+    let config = config_folder(environment);
+    let known = read(config.as_ref().map(|(_, file)| file.as_path()));
+    let project = known
+        .get("projects")
+        .and_then(|projects| projects.get(repository.to_str()?));
+    project.and_then(|project| project.get("hasTrustDialogAccepted")) == Some(&Value::Bool(true))
 }
 
 /// The folder with the user's settings, and the file with what claude remembers.

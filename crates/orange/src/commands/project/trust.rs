@@ -8,6 +8,7 @@ use crate::ui::clean_block;
 use clap::Args;
 use orange_core::naming::counted;
 use orange_engine::engine::Offer;
+use orange_engine::workspaces::rules::Commands;
 use orange_engine::{Code, Error, git};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -108,7 +109,11 @@ fn as_json(offer: &Offer, message: &str) -> Value {
     json!({
         "project": offer.project.name,
         "commit": offer.commit,
-        "commands": {"setup": offer.commands.setup, "teardown": offer.commands.teardown},
+        "commands": {
+            "setup": offer.commands.setup,
+            "teardown": offer.commands.teardown,
+            "claude": offer.commands.claude,
+        },
         "trusted": true,
         "message": message,
     })
@@ -116,15 +121,22 @@ fn as_json(offer: &Offer, message: &str) -> Value {
 
 /// Every command in full: what is not seen cannot be agreed to.
 fn listed(offer: &Offer) -> String {
+    let Commands {
+        setup,
+        teardown,
+        claude,
+    } = &offer.commands;
+    let files = match (claude.is_empty(), setup.is_empty() && teardown.is_empty()) {
+        (true, _) => ".orange/config.yaml",
+        (false, true) => ".claude/settings.json",
+        (false, false) => ".orange/config.yaml and .claude/settings.json",
+    };
     let mut text = format!(
-        "commands in .orange/config.yaml of project {} at {}:\n",
+        "commands in {files} of project {} at {}:\n",
         offer.project.name,
         git::short(&offer.commit)
     );
-    let kinds = [
-        ("setup", &offer.commands.setup),
-        ("teardown", &offer.commands.teardown),
-    ];
+    let kinds = [("setup", setup), ("teardown", teardown), ("claude", claude)];
     for (kind, commands) in kinds {
         for command in commands {
             let mut begin = format!("  {kind:<8}  ");
