@@ -49,7 +49,11 @@ fn remark(event: &Event) -> Option<String> {
     }
 }
 
-/// A crash is answered by the next run, a message by its delivery, everything else by either.
+/// States of an agent that has gone on since somebody was asked for.
+const GOES_ON: &[&str] = &["working", "idle", "finished"];
+
+/// A crash is answered by the next run, a message by its delivery, everything else by either, or by the agent, which
+/// went on all the same.
 fn answered(event: &Event, later: &[Event]) -> bool {
     later.iter().any(|next| {
         if event.kind == EventType::MessageFailed {
@@ -63,7 +67,11 @@ fn answered(event: &Event, later: &[Event]) -> bool {
                 next.kind,
                 EventType::MessageDelivered | EventType::AttentionRaised
             );
-        respawned || heard
+        let goes_on = event.kind == EventType::AttentionRaised
+            && next.kind == EventType::AgentState
+            && detail(event, "run").is_some_and(|run| detail(next, "run") == Some(run))
+            && detail(next, "state").is_some_and(|state| GOES_ON.contains(&state));
+        respawned || heard || goes_on
     })
 }
 
@@ -142,6 +150,17 @@ mod tests {
         assert_eq!(seen(&[FAILED, other]), lost);
         let same = r#""type":"message.delivered","message":"m1""#;
         assert_eq!(seen(&[FAILED, same]), None);
+    }
+
+    #[test]
+    fn what_an_agent_asked_for_is_over_when_it_goes_on() {
+        let asks = r#""type":"attention.raised","run":"a","reason":"asks""#;
+        let failed = r#""type":"agent.state","run":"a","state":"failed""#;
+        assert_eq!(seen(&[asks, failed]), Some("asks".into()));
+        let other = r#""type":"agent.state","run":"b","state":"working""#;
+        assert_eq!(seen(&[asks, other]), Some("asks".into()));
+        let same = r#""type":"agent.state","run":"a","state":"working""#;
+        assert_eq!(seen(&[asks, same]), None);
     }
 
     #[test]

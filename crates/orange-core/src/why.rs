@@ -60,8 +60,8 @@ impl Why {
 pub enum Agent {
     /// It never had one: the person does the work.
     None,
-    /// Alive; what it is doing, by its own account.
-    Alive { state: Option<String> },
+    /// Alive; `doing` says with a verb what it does.
+    Alive { doing: String },
     /// Gone; `how` says with a verb how it ended.
     Gone { how: String },
 }
@@ -92,14 +92,10 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
                 format!("orange task respawn {label}"),
             );
         }
-        (Status::Planning | Status::Working | Status::AgentReview, Agent::Alive { state }) => {
-            let doing = match state {
-                Some(state) => format!("its {} is {state}", role_of(task.status)),
-                None => format!("its {} is running", role_of(task.status)),
-            };
+        (Status::Planning | Status::Working | Status::AgentReview, Agent::Alive { doing }) => {
             let owed = owed(situation);
             return Why::waits(
-                format!("{doing}; {owed}"),
+                format!("its {} {doing}; {owed}", role_of(task.status)),
                 format!("orange task attach {label}"),
             );
         }

@@ -3,15 +3,18 @@
 //! turn is the business of an errand, which a newer Orange may carry out.
 
 mod alarms;
+mod claude_status;
 mod courier;
 mod transcript;
 
 use crate::errand;
 use crate::error::{Code, Error, Result, plain};
 use crate::harness::{Adapter, claude};
-use crate::runs::{self, Ended, ProcessId, RunFolder, RunSpec, Started};
+use crate::last_words::last_words;
+use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Started};
 use crate::tmux::Tmux;
 use alarms::{Alarms, Child, End};
+use claude_status::ClaudeStatus;
 use courier::Courier;
 use orange_core::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -54,6 +57,13 @@ const TYPING: Duration = Duration::from_secs(5);
 const SHORT: Duration = Duration::from_millis(20);
 const LONG: Duration = Duration::from_millis(500);
 
+/// A look that is due is asked for again after so long, unless somebody has looked.
+const ASK_AGAIN: Duration = Duration::from_secs(30);
+
+/// Between two looks at the last screen of an agent, which the terminal may still be about to show; and how many.
+const SETTLING: Duration = Duration::from_millis(20);
+const MOST_LOOKS: usize = 10;
+
 /// Gives back a terminal as a shell expects it: main screen, cursor, no paste brackets, no mouse, no colour.
 const CLEAN: &str =
     "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[0m\r\n";
@@ -91,11 +101,14 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
         process,
         at: Timestamp::now(),
     })?;
-    let ended = if folder.is_to_stop() {
+    let mut ended = if folder.is_to_stop() {
         stopped_early()
     } else {
         live(this, &folder, &spec, &mut alarms)
     };
+    if !ended.stopped && ended.code.is_some_and(|code| code != 0) {
+        ended.last_words = read_last_words(&folder);
+    }
     give_back_terminal(terminal.as_ref());
     runs::end_tree(std::process::id(), || alarms.reap_others());
     if let Err(error) = folder.note_ended(&ended) {
@@ -145,31 +158,96 @@ fn live(this: &AgentRun, folder: &RunFolder, spec: &RunSpec, alarms: &mut Alarms
     };
     alarms.watch(&child);
     let mut courier = Courier::new(folder.clone(), spec.clone());
-    let mut transcript = Transcript::new(folder.clone());
+    let mut beside = Beside {
+        transcript: Transcript::new(folder.clone()),
+        status: ClaudeStatus::new(folder.clone(), child.pid(), &this.environment),
+        begins_late: false,
+    };
     let mut wait = SHORT;
-    loop {
+    let end = loop {
         alarms.wait(wait);
         if let Some(end) = alarms.reap(&child) {
-            return ended(words(end), code(end), folder.is_to_stop());
+            break ended(words(end), code(end), folder.is_to_stop());
         }
         if folder.is_to_stop() {
             end_agent(alarms, &child);
-            return ended("stopped by orange".into(), None, true);
+            break ended("stopped by orange".into(), None, true);
         }
         if alarms.terminal_is_gone() {
             end_agent(alarms, &child);
-            return ended("its window was closed".into(), None, false);
+            break ended("its window was closed".into(), None, false);
         }
         if spec.adapter == Adapter::Claude {
-            transcript.follow(courier.transcript());
+            beside.transcript.follow(courier.transcript());
+            beside.status.look();
         }
         let pane = || folder.pane().map(|pane| (Tmux::at(&pane.socket), pane));
-        if courier.step(Instant::now(), pane) {
+        let news = courier.step(Instant::now(), pane);
+        if beside.is_due(folder, courier.has_begun()) || news {
             // Reaped with everything else that ends here.
             let _ = tend(this);
         }
         wait = if courier.is_busy() { SHORT } else { LONG };
+    };
+    if spec.adapter == Adapter::Claude {
+        // What it cost is written at the very end.
+        courier.read_signals();
+        beside.transcript.follow(courier.transcript());
     }
+    end
+}
+
+/// What is watched beside the messages.
+struct Beside {
+    transcript: Transcript,
+    status: ClaudeStatus,
+    /// Somebody was told that it has not begun.
+    begins_late: bool,
+}
+
+impl Beside {
+    /// Is it time for somebody to look at the run?
+    fn is_due(&mut self, folder: &RunFolder, begun: bool) -> bool {
+        if self.begins_late && begun {
+            self.begins_late = false;
+            return true;
+        }
+        let Some(due) = folder.due().filter(|due| due.at <= Timestamp::now()) else {
+            return false;
+        };
+        if due.reason == DueFor::Start {
+            if begun {
+                folder.forget_due();
+                return false;
+            }
+            self.begins_late = true;
+        }
+        let at = Timestamp::now() + ASK_AGAIN;
+        if let Err(error) = folder.note_due(Due { at, ..due }) {
+            tracing::warn!(%error, "when to look again is not noted");
+        }
+        true
+    }
+}
+
+/// What an agent that failed left on its screen, once that stands still.
+fn read_last_words(folder: &RunFolder) -> String {
+    let Some(pane) = folder.pane() else {
+        return String::new();
+    };
+    let tmux = Tmux::at(&pane.socket);
+    let mut before = String::new();
+    for _ in 0..MOST_LOOKS {
+        std::thread::sleep(SETTLING);
+        let Ok(screen) = tmux.capture(&pane, None) else {
+            break;
+        };
+        if !screen.is_empty() && screen == before {
+            break;
+        }
+        before = screen;
+    }
+    last_words(&before)
 }
 
 /// Sees to what has happened. An agent that is started because of it gets what this one got.
@@ -242,6 +320,7 @@ fn ended(how: String, code: Option<i32>, stopped: bool) -> Ended {
         how,
         code,
         stopped,
+        last_words: String::new(),
     }
 }
 

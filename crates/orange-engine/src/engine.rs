@@ -5,6 +5,7 @@ mod change;
 mod create;
 mod delegation;
 mod facts;
+mod failures;
 mod find;
 mod handover;
 mod messages;
@@ -79,6 +80,8 @@ pub struct Settings {
     /// The user's name, for `created_by`.
     pub user: Option<String>,
     pub clock: fn() -> Timestamp,
+    /// A time as the person's own clock shows it.
+    pub local_time: fn(Timestamp) -> String,
     /// This program, for windows and errands.
     pub orange: PathBuf,
     /// Where agents are looked for.
@@ -99,6 +102,7 @@ impl Settings {
             caller: Caller::Human,
             user: None,
             clock: Timestamp::now,
+            local_time: |time| time.to_string(),
             orange: PathBuf::from("orange"),
             search_path: None,
             environment: BTreeMap::new(),
@@ -114,6 +118,7 @@ pub struct Engine {
     pub(crate) caller: Caller,
     pub(crate) user: Option<String>,
     clock: fn() -> Timestamp,
+    pub(crate) local_time: fn(Timestamp) -> String,
     config: Option<Config>,
     index: Option<Index>,
     database: Option<Database>,
@@ -136,6 +141,7 @@ impl Engine {
             caller: settings.caller,
             user: settings.user,
             clock: settings.clock,
+            local_time: settings.local_time,
             config: None,
             index: None,
             database: None,

@@ -153,6 +153,8 @@ pub(crate) struct Occasion<'a> {
     pub(crate) conversation: &'a Conversation,
     /// What the agent gets of the environment of whoever starts it.
     pub(crate) environment: &'a BTreeMap<String, String>,
+    /// Whether it goes on by itself after a usage limit.
+    pub(crate) go_on: bool,
 }
 
 /// What an adapter adds to a start.
@@ -334,6 +336,7 @@ mod tests {
                 permissions: Permissions::Full,
                 conversation: &Conversation::begin(harness.adapter),
                 environment: &BTreeMap::new(),
+                go_on: true,
             });
             let all = harness.arguments.iter().chain(&prepared.arguments);
             let prompts = all.filter(|word| *word == "{prompt}");

@@ -12,6 +12,7 @@ pub mod error;
 pub mod git;
 pub mod harness;
 pub mod index;
+mod last_words;
 pub mod locked;
 pub mod monitor;
 mod notify;

@@ -4,7 +4,8 @@
 use crate::engine::{Caller, Engine};
 use crate::error::{Code, Result};
 use crate::index::list::Filter;
-use crate::runs::{self, RunFolder, RunSpec, State};
+use crate::runs::{self, Doing, RunFolder, RunSpec, State};
+use orange_core::Timestamp;
 use orange_core::exit::is_expected;
 use orange_core::runs::runs as runs_of;
 use orange_core::task::{Status, WorkflowName};
@@ -184,8 +185,9 @@ impl Monitor {
 
 /// An agent that has stopped, or asks something: whoever was to see to it may have died over it.
 fn waits_for_somebody(run: &RunFolder, spec: &RunSpec) -> bool {
-    let goes_on = |(state, _)| matches!(state, State::Starting | State::Working);
-    spec.adapter.gives_signals() && !run.state().is_none_or(goes_on)
+    let goes_on = |doing: Doing| matches!(doing.state, State::Starting | State::Working);
+    let is_due = run.due().is_some_and(|due| due.at <= Timestamp::now());
+    spec.adapter.gives_signals() && (is_due || !run.state().is_none_or(goes_on))
 }
 
 /// A folder without a description says nothing of any run; it may be in the making right now.

@@ -10,7 +10,7 @@ pub use inbox::{Message, Outcome};
 pub(crate) use process::descendants;
 pub use process::{ProcessId, end_tagged, end_tree, tagged, tagged_in};
 pub(crate) use signals::state_after;
-pub use signals::{Signal, SignalKind, State};
+pub use signals::{Doing, Due, DueFor, Signal, SignalKind, Source, State};
 
 use crate::error::{Error, Result};
 use crate::harness::Adapter;
@@ -108,6 +108,9 @@ pub struct Ended {
     /// Orange asked for it.
     #[serde(default)]
     pub stopped: bool,
+    /// What its screen showed last, where that may say why it ended.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub last_words: String,
 }
 
 /// What a run is started with besides its description.

@@ -8,10 +8,9 @@ pub(crate) use start::{Begin, Begun};
 
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::runs::{RunFolder, State};
+use crate::runs::{Doing, RunFolder};
 use crate::tmux::{self, Pane, PaneInfo, Server, Tmux};
 use crate::{harness, versions};
-use orange_core::Timestamp;
 use orange_core::history::History;
 use orange_core::runs::{self, Run};
 use orange_core::task::{Status, Task, is_active};
@@ -68,8 +67,8 @@ pub struct LiveAgents {
 pub struct LiveAgent {
     pub role: Role,
     pub harness: String,
-    /// What it is doing, by its own account, and since when.
-    pub state: Option<(State, Timestamp)>,
+    /// What it is doing, whatever its task stands at.
+    pub doing: Option<Doing>,
 }
 
 impl LiveAgents {
@@ -94,7 +93,7 @@ impl Engine {
                 let agent = LiveAgent {
                     role: spec.role,
                     harness: spec.harness,
-                    state: folder.state(),
+                    doing: folder.state(),
                 };
                 live.by_folder.entry(spec.folder).or_default().push(agent);
             }

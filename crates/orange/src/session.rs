@@ -160,6 +160,7 @@ fn engine(home: PathBuf, caller: Caller) -> Result<Engine> {
         caller,
         user: std::env::var("USER").ok().filter(|user| !user.is_empty()),
         clock: Timestamp::now,
+        local_time: crate::ui::time_of_day,
         orange: own_program()?,
         search_path: std::env::var_os("PATH"),
         environment: of_agents(readable_variables()),

@@ -1,9 +1,10 @@
 //! Settings about agents: which harness works and reviews, how many at once, and harnesses of the user's own.
 
-use super::values::{above_zero, flag, one_of, scalar, several_words};
+use super::values::{above_zero, flag, one_of, scalar, several_words, time_span};
 use crate::choice;
 use crate::yaml::Node;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Who works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,12 @@ pub struct AgentsConfig {
     pub spawn_on_create: bool,
     /// What agents may do without asking, where project and task say nothing else.
     pub permissions: Permissions,
+    /// Whether an agent goes on by itself after a usage limit or a failure of its model's service.
+    pub go_on: bool,
+    /// How long after such a failure it is told to; longer after the next ones.
+    pub retry_delay: Duration,
+    /// How long an agent may take from its start to its first prompt before a person should look.
+    pub start_patience: Duration,
 }
 
 choice! {
@@ -42,6 +49,9 @@ impl Default for AgentsConfig {
             limit: 10,
             spawn_on_create: true,
             permissions: Permissions::Full,
+            go_on: true,
+            retry_delay: Duration::from_secs(60),
+            start_patience: Duration::from_secs(20),
         }
     }
 }
@@ -73,6 +83,9 @@ impl AgentsConfig {
             "agents.limit" => self.limit = above_zero(node)?,
             "agents.spawn_on_create" => self.spawn_on_create = flag(node)?,
             "agents.permissions" => self.permissions = one_of(node)?,
+            "agents.go_on" => self.go_on = flag(node)?,
+            "agents.retry_delay" => self.retry_delay = time_span(node)?,
+            "agents.start_patience" => self.start_patience = time_span(node)?,
             _ => return Ok(false),
         }
         Ok(true)

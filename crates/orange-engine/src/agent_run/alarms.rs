@@ -34,6 +34,10 @@ impl Child {
         pid.map(|pid| Child { pid })
             .ok_or_else(|| io::Error::other("it has no number"))
     }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
 }
 
 /// Rust ignores SIGPIPE, and a shell may have started us with others ignored.

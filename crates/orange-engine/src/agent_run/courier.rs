@@ -129,7 +129,13 @@ impl Courier {
         newest_first.find_map(|signal| signal.transcript.as_deref())
     }
 
-    fn read_signals(&mut self) {
+    /// Has the agent taken its first prompt, or done anything else but start?
+    pub(super) fn has_begun(&self) -> bool {
+        let begun = |signal: &Signal| signal.signal != SignalKind::SessionStarted;
+        self.signals.iter().any(begun)
+    }
+
+    pub(super) fn read_signals(&mut self) {
         let length = std::fs::metadata(self.folder.path().join("signals.jsonl"))
             .map_or(0, |found| found.len());
         if length != self.read {
@@ -140,13 +146,27 @@ impl Courier {
 
     /// A turn that ended while nothing is on its way may need somebody.
     fn turns_ended(&mut self) -> bool {
-        let is_news = |signal: &&Signal| {
-            !matches!(
-                signal.signal,
-                SignalKind::SessionStarted | SignalKind::PromptTaken
-            )
+        let before = std::iter::once(None).chain(self.signals.iter().map(Some));
+        let is_news = |(before, signal): &(Option<&Signal>, &Signal)| match signal.signal {
+            SignalKind::SessionStarted => false,
+            // It goes on although the turn before had failed, or somebody was asked.
+            SignalKind::PromptTaken => before.is_some_and(|before| {
+                !matches!(
+                    before.signal,
+                    SignalKind::SessionStarted
+                        | SignalKind::PromptTaken
+                        | SignalKind::Working
+                        | SignalKind::TurnDone
+                )
+            }),
+            SignalKind::Working
+            | SignalKind::TurnDone
+            | SignalKind::TurnFailed
+            | SignalKind::Interrupted
+            | SignalKind::PermissionAsked
+            | SignalKind::InputAsked => true,
         };
-        let count = self.signals.iter().filter(is_news).count();
+        let count = before.zip(&self.signals).filter(is_news).count();
         let news = count > self.told && self.underway.is_none();
         if news {
             self.told = count;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const INTERRUPTED: &str = "[Request interrupted by user";
 
@@ -16,7 +16,8 @@ pub(super) struct Transcript {
     folder: RunFolder,
     began: Timestamp,
     path: Option<PathBuf>,
-    read: u64,
+    /// How far each file was read.
+    read: BTreeMap<PathBuf, u64>,
     /// What each answer of the model used. One answer may take several lines.
     answers: BTreeMap<String, Usage>,
     cost: Option<f64>,
@@ -28,29 +29,38 @@ impl Transcript {
             folder,
             began: Timestamp::now(),
             path: None,
-            read: 0,
+            read: BTreeMap::new(),
             answers: BTreeMap::new(),
             cost: None,
         }
     }
 
-    /// Reads what is new in the file at that path.
+    /// Reads what is new in the file at that path, and in those of the agents that this one has started.
     pub(super) fn follow(&mut self, path: Option<&str>) {
         let path = path.map(PathBuf::from);
         if path.is_some() && path != self.path {
             // A person began another conversation in the window; each has its own record.
             self.path = path;
-            self.read = 0;
+            self.read.clear();
             self.answers.clear();
             self.cost = None;
         }
-        let Some(text) = self.news() else {
+        let Some(path) = self.path.clone() else {
             return;
         };
-        for line in text.lines() {
-            if let Ok(line) = serde_json::from_str(line) {
-                self.take(&line);
+        let mut news = false;
+        for (file, own) in records(&path) {
+            let text = self.news(&file).unwrap_or_default();
+            news |= !text.is_empty();
+            let lines = text
+                .lines()
+                .filter_map(|line| serde_json::from_str(line).ok());
+            for line in lines.collect::<Vec<Value>>() {
+                self.take(&line, own);
             }
+        }
+        if !news {
+            return;
         }
         let mut usage = self
             .answers
@@ -64,21 +74,22 @@ impl Transcript {
     }
 
     /// The whole lines that were written since the last look.
-    fn news(&mut self) -> Option<String> {
-        let mut file = File::open(self.path.as_ref()?).ok()?;
-        if file.metadata().ok()?.len() <= self.read {
+    fn news(&mut self, path: &Path) -> Option<String> {
+        let mut file = File::open(path).ok()?;
+        let read = self.read.entry(path.to_owned()).or_default();
+        if file.metadata().ok()?.len() <= *read {
             return None;
         }
-        file.seek(SeekFrom::Start(self.read)).ok()?;
+        file.seek(SeekFrom::Start(*read)).ok()?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).ok()?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n')? + 1;
         bytes.truncate(whole);
-        self.read += whole as u64;
+        *read += whole as u64;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    fn take(&mut self, line: &Value) {
+    fn take(&mut self, line: &Value, own: bool) {
         match line.get("type").and_then(Value::as_str) {
             Some("assistant") => {
                 let message = line.get("message").unwrap_or(&Value::Null);
@@ -91,7 +102,7 @@ impl Transcript {
                 let cost = line.get("totalCostUSD").and_then(Value::as_f64);
                 self.cost = cost.or(self.cost);
             }
-            Some("user") if is_interruption(line) => {
+            Some("user") if own && is_interruption(line) => {
                 let at = line.get("timestamp").and_then(Value::as_str);
                 let at = at.and_then(|at| at.parse::<Timestamp>().ok());
                 // A conversation that was resumed has those of earlier days.
@@ -102,6 +113,17 @@ impl Transcript {
             Some(_) | None => {}
         }
     }
+}
+
+/// A conversation's own record, and those of the agents that it started.
+fn records(path: &Path) -> Vec<(PathBuf, bool)> {
+    let started = std::fs::read_dir(path.with_extension("").join("subagents"));
+    let is_record = |path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+    let started = started.into_iter().flatten().flatten();
+    let started = started.map(|entry| entry.path()).filter(is_record);
+    std::iter::once((path.to_owned(), true))
+        .chain(started.map(|path| (path, false)))
+        .collect()
 }
 
 fn usage_of(usage: &Value) -> Usage {

@@ -4,17 +4,17 @@ use super::{Change, Changed, Engine};
 use crate::effects::{heard, with_undelivered};
 use crate::error::{Code, Error, Result};
 use crate::locked::LockedTask;
-use crate::runs::State;
+use crate::runs::Doing;
 use crate::sessions::{Begin, Begun};
 use crate::store::Place;
 use crate::tmux::{Attach, Pane, Tmux};
-use orange_core::Timestamp;
-use orange_core::exit::role_of;
+use orange_core::exit::{is_expected, role_of};
 use orange_core::history::{EventType, History};
 use orange_core::prompt::PromptName;
 use orange_core::runs::{Run, last_run, next_run_id};
 use orange_core::task::{Status, Task, is_active};
-use orange_core::workflow::{Prompt, Role};
+use orange_core::usage::{self, Usage};
+use orange_core::workflow::{Prompt, Role, Workflow};
 use std::path::PathBuf;
 
 /// An agent as `task show` tells of it.
@@ -22,8 +22,10 @@ use std::path::PathBuf;
 pub struct AgentView {
     pub run: Run,
     pub alive: bool,
-    /// What it is doing, by its own account, and since when.
-    pub state: Option<(State, Timestamp)>,
+    /// What it is doing.
+    pub doing: Option<Doing>,
+    /// What its conversation has used so far.
+    pub usage: Option<Usage>,
     pub pane: Option<Pane>,
     /// Messages that it has not taken yet.
     pub waiting: Vec<String>,
@@ -43,7 +45,9 @@ pub struct Screen {
 
 impl Engine {
     /// The newest run of each role.
-    pub fn agents(&self, history: &History) -> Vec<AgentView> {
+    pub fn agents(&self, task: &Task, history: &History) -> Vec<AgentView> {
+        let workflow = Workflow::named(task.workflow);
+        let expected = |role: Role| is_expected(workflow, task.status, role);
         let newest = [Role::Worker, Role::Reviewer, Role::Executor]
             .into_iter()
             .filter_map(|role| last_run(history, role));
@@ -52,7 +56,11 @@ impl Engine {
                 let folder = self.run_folder(&run.id);
                 let alive = run.end.is_none() && folder.is_alive();
                 AgentView {
-                    state: folder.state().filter(|_| alive),
+                    doing: folder
+                        .state()
+                        .filter(|_| alive)
+                        .map(|doing| doing.expected(expected(run.role))),
+                    usage: run.usage.or_else(|| folder.usage()),
                     pane: folder.pane(),
                     waiting: match alive {
                         true => folder.waiting().into_iter().map(|told| told.text).collect(),
@@ -63,6 +71,11 @@ impl Engine {
                 }
             })
             .collect()
+    }
+
+    /// What all agents of a task have used of their models; None where no harness tells.
+    pub fn usage(&self, history: &History) -> Option<Usage> {
+        usage::total(history, |run| self.run_folder(run).usage())
     }
 
     /// Starts an agent again that is gone, with a prompt for the status the task is in.

@@ -5,7 +5,7 @@ use super::Engine;
 use crate::error::{Code, Error, Result};
 use crate::locked::LockedTask;
 use crate::prompt::PromptExtra;
-use crate::runs::{Message, RunFolder, Signal, SignalKind};
+use crate::runs::{Message, RunFolder, Signal, SignalKind, Source, State};
 use crate::store::Place;
 use crate::store::faults::crash_point;
 use orange_core::exit::is_expected;
@@ -118,7 +118,7 @@ impl Engine {
         self.hand_to(run, &message)
     }
 
-    fn message_event(&self, run: &Run, by: &str, message: &Message) -> Event {
+    pub(super) fn message_event(&self, run: &Run, by: &str, message: &Message) -> Event {
         Event::new(EventType::MessageSent, self.now())
             .by(by)
             .detail("message", message.id.as_str())
@@ -127,7 +127,7 @@ impl Engine {
             .detail("text", message.text.as_str())
     }
 
-    fn hand_to(&self, run: &Run, message: &Message) -> Result<()> {
+    pub(super) fn hand_to(&self, run: &Run, message: &Message) -> Result<()> {
         crash_point("message.journalled");
         let folder = self.run_folder(&run.id);
         folder.post(message)?;
@@ -188,9 +188,16 @@ impl Engine {
         self.note_outcomes(locked, run)?;
         let folder = self.run_folder(&run.id);
         // Another one since: it goes on, or somebody else is on the way to see to that.
-        let Some(last) = last.filter(|last| folder.signals().last() == Some(*last)) else {
+        if folder.signals().last() != last {
             return Ok(());
+        }
+        let Some(last) = last.filter(|last| last.signal != SignalKind::SessionStarted) else {
+            return self.see_to_start(locked, run);
         };
+        if last.signal != SignalKind::TurnFailed {
+            folder.forget_due();
+        }
+        self.note_state(locked, run, last)?;
         let turn = last.at.to_string();
         if !folder.waiting().is_empty() || self.was_seen_to(locked, &turn) {
             return Ok(());
@@ -200,15 +207,7 @@ impl Engine {
             | SignalKind::PromptTaken
             | SignalKind::Working
             | SignalKind::Interrupted => Ok(()),
-            SignalKind::TurnFailed => {
-                let what = one_line(&last.text);
-                self.raise(
-                    locked,
-                    run,
-                    &turn,
-                    format!("its {} failed: {what}", run.role),
-                )
-            }
+            SignalKind::TurnFailed => self.turn_failed(locked, run, last),
             SignalKind::InputAsked => {
                 let what = one_line(&last.text);
                 self.raise(locked, run, &turn, format!("its {} asks: {what}", run.role))
@@ -280,7 +279,7 @@ impl Engine {
         )
     }
 
-    fn raise(
+    pub(super) fn raise(
         &mut self,
         locked: &mut LockedTask,
         run: &Run,
@@ -393,8 +392,13 @@ fn wait_for(folder: &RunFolder, id: &str, patience: Duration) -> Sent {
                 return Sent::Failed("the agent ended before it took it".into());
             }
             None if Instant::now() >= deadline => {
-                let state = folder.state().map(|(state, _)| state.as_str());
-                return Sent::Queued(match state {
+                let doing = folder
+                    .state()
+                    .filter(|doing| doing.source == Source::Signals);
+                return Sent::Queued(match doing.map(|doing| doing.state) {
+                    Some(state @ (State::AsksPermission | State::WaitsForInput)) => {
+                        format!("the agent {state}")
+                    }
                     Some(state) => format!("the agent is {state}"),
                     None => "the agent has not taken it yet".to_owned(),
                 });
@@ -411,7 +415,7 @@ fn typeable(text: &str) -> String {
     text.chars().filter(is_text).collect()
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     const LONGEST_LINE: usize = 200;
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
     let line: String = last
@@ -423,6 +427,6 @@ fn one_line(text: &str) -> String {
     line
 }
 
-fn detail<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
+pub(super) fn detail<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
     event.details.get(name).and_then(Value::as_str)
 }

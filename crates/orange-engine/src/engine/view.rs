@@ -1,10 +1,12 @@
 //! Looking at tasks: one whole, many in a list, why one waits, and what hangs on what.
 
 use super::Engine;
+use super::messages::one_line;
 use crate::error::{Code, Error, Result};
 use crate::index::Index;
 use crate::index::list::{Deleted, Filter, Listed};
 use crate::index::query::Found;
+use crate::runs::{Doing, State};
 use crate::store::{Place, journal, lock};
 use orange_core::attention::attention;
 use orange_core::exit::role_of;
@@ -234,11 +236,14 @@ impl Engine {
     /// The agent that the task's status is about.
     fn agent_of(&self, view: &TaskView) -> Agent {
         let role = role_of(view.task.status);
-        let agents = self.agents(&view.history);
+        let agents = self.agents(&view.task, &view.history);
         match agents.into_iter().find(|agent| agent.run.role == role) {
             None => Agent::None,
             Some(agent) if agent.alive => Agent::Alive {
-                state: agent.state.map(|(state, _)| state.to_string()),
+                doing: match agent.doing {
+                    Some(doing) => self.with_verb(&doing),
+                    None => "is running".to_owned(),
+                },
             },
             Some(agent) => Agent::Gone {
                 how: match agent.run.end {
@@ -248,6 +253,27 @@ impl Engine {
                     Some(end) => format!("ended: {}", end.reason),
                 },
             },
+        }
+    }
+
+    /// What an agent does, as a part of a sentence.
+    fn with_verb(&self, doing: &Doing) -> String {
+        let words = doing.words(self.local_time);
+        let said = one_line(&doing.text);
+        match doing.state {
+            State::AsksPermission | State::WaitsForInput => words,
+            State::Finished => "has finished".to_owned(),
+            State::Failed => match doing.again {
+                Some(again) => format!(
+                    "has failed: {said}; it is told to go on at {}",
+                    (self.local_time)(again)
+                ),
+                None => format!("has failed: {said}"),
+            },
+            State::Running => "is running (it gives no signals)".to_owned(),
+            State::Starting | State::Working | State::Idle | State::Waiting => {
+                format!("is {words}")
+            }
         }
     }
 

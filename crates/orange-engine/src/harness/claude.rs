@@ -6,6 +6,9 @@ pub(crate) use dialogs::trusts;
 
 use super::{Occasion, Prepared};
 use crate::runs::{Conversation, Signal, SignalKind};
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+use jiff::{Span, Zoned};
 use orange_core::Timestamp;
 use orange_core::config::Permissions;
 use serde_json::{Value, json};
@@ -103,6 +106,9 @@ fn settings_of(occasion: &Occasion<'_>, answers: serde_json::Map<String, Value>)
         // Who registers a project and chooses the mode has answered this.
         "skipDangerousModePermissionPrompt": occasion.permissions == Permissions::Full,
         "hooks": hooks,
+        // A user who has switched off hooks of their own would silence ours.
+        "disableAllHooks": false,
+        "autoContinueAtUsageLimit": occasion.go_on,
         "permissions": {
             // TASK.md is a link that leads there, and a long prompt is read from here.
             "additionalDirectories": [occasion.task_folder, occasion.folder],
@@ -244,6 +250,70 @@ fn limit_in(transcript: &Path) -> Option<Timestamp> {
     Timestamp::from_second(seconds).ok()
 }
 
+/// When a usage limit ends, as a message says it: `… resets 8:31pm (UTC)`, `… resets Nov 20, 3pm (Europe/Berlin)`. Claude
+/// tells the time of the machine that it runs on, and that is `now`'s.
+pub fn limit_in_words(text: &str, now: &Zoned) -> Option<Timestamp> {
+    let (_, rest) = text.split_once("resets ")?;
+    let (when, zone) = rest.split_once('(').unwrap_or((rest, ""));
+    let zone = match zone.starts_with("UTC)") {
+        true => TimeZone::UTC,
+        false => now.time_zone().clone(),
+    };
+    let now = now.with_time_zone(zone.clone());
+    let words: Vec<&str> = when
+        .split([' ', ','])
+        .filter(|word| !word.is_empty() && *word != "at")
+        .collect();
+    let (time, day) = match words.as_slice() {
+        [time] => (time, None),
+        [month, day, time, ..] => (time, Some((month_of(month)?, day.parse::<i8>().ok()?))),
+        _ => return None,
+    };
+    let time = time_of(time)?;
+    let year = now.year();
+    let (date, step) = match day {
+        None => (now.date(), Span::new().days(1)),
+        Some((month, day)) => (Date::new(year, month, day).ok()?, Span::new().years(1)),
+    };
+    let at = |date: Date| {
+        Some(
+            date.to_datetime(time)
+                .to_zoned(zone.clone())
+                .ok()?
+                .timestamp(),
+        )
+    };
+    // A time that is over today is tomorrow's.
+    match at(date)? {
+        past if past <= now.timestamp() => at(date.checked_add(step).ok()?),
+        until => Some(until),
+    }
+}
+
+fn month_of(word: &str) -> Option<i8> {
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let at = MONTHS.iter().position(|month| word.starts_with(month))?;
+    i8::try_from(at + 1).ok()
+}
+
+/// `8:31pm`, `3am`
+fn time_of(word: &str) -> Option<Time> {
+    let (clock, is_afternoon) = match (word.strip_suffix("am"), word.strip_suffix("pm")) {
+        (Some(clock), _) => (clock, false),
+        (None, clock) => (clock?, true),
+    };
+    let (hour, minute) = clock.split_once(':').unwrap_or((clock, "0"));
+    let hour = hour
+        .parse::<i8>()
+        .ok()
+        .filter(|hour| (1..=12).contains(hour))?
+        % 12;
+    let hour = if is_afternoon { hour + 12 } else { hour };
+    Time::new(hour, minute.parse().ok()?, 0, 0).ok()
+}
+
 /// The end of a file, which may be long.
 fn tail(path: &Path) -> Option<String> {
     const LENGTH: u64 = 64 * 1024;
@@ -254,4 +324,28 @@ fn tail(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_limit_is_read_from_its_words() {
+        let now: Timestamp = "2026-11-15T14:00:00Z".parse().unwrap();
+        let now = now.to_zoned(TimeZone::fixed(jiff::tz::offset(1)));
+        let until = |words: &str| {
+            let found = limit_in_words(&format!("You've hit your limit · resets {words}"), &now);
+            found.map(|until| until.to_string()).unwrap_or_default()
+        };
+        assert_eq!(until("8:31pm (UTC)"), "2026-11-15T20:31:00Z");
+        assert_eq!(until("8:31pm (Europe/Berlin)"), "2026-11-15T19:31:00Z");
+        assert_eq!(until("3pm (Europe/Berlin)"), "2026-11-16T14:00:00Z");
+        assert_eq!(until("12am (UTC)"), "2026-11-16T00:00:00Z");
+        assert_eq!(until("Nov 20, 3pm (UTC)"), "2026-11-20T15:00:00Z");
+        assert_eq!(until("Jan 2 at 9:30am (UTC)"), "2027-01-02T09:30:00Z");
+        for nothing in ["soon", "25pm (UTC)", "Foo 2, 3pm", ""] {
+            assert_eq!(until(nothing), "", "{nothing}");
+        }
+    }
 }

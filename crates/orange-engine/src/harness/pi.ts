@@ -82,9 +82,65 @@ export default function (pi: any) {
     const ours = event.source === "extension" ? [...handed].find(([, text]) => text === event.text) : undefined;
     if (ours) handed.set(ours[0], "");
     signal("prompt-taken", { text: event.text, message: ours?.[0] });
+    clearTimeout(begins);
+    begins = setTimeout(notBegun, 5000);
   });
 
+  // What the model's service answered last: which kind of failure it was, and until when a limit lasts.
+  let answered: any = {};
+
+  const kinds: any = {
+    400: "invalid_request",
+    401: "authentication_failed",
+    402: "billing_error",
+    403: "authentication_failed",
+    404: "model_not_found",
+    413: "invalid_request",
+    429: "rate_limit",
+    529: "overloaded",
+  };
+  const kind = (status: number) => kinds[status] ?? (status >= 500 ? "server_error" : undefined);
+
+  // A number of seconds, a date, a time in seconds since 1970, or such as 6m0s.
+  const moment = (value: any) => {
+    if (value === undefined || value === null || value === "") return undefined;
+    const text = String(value);
+    const span = /^(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?$/.exec(text);
+    let at = NaN;
+    if (/^[\d.]+$/.test(text)) at = Number(text) > 1e9 ? Number(text) * 1000 : Date.now() + Number(text) * 1000;
+    else if (span) at = Date.now() + (Number(span[1] ?? 0) * 3600 + Number(span[2] ?? 0) * 60 + Number(span[3] ?? 0)) * 1000;
+    else at = Date.parse(text);
+    return Number.isFinite(at) && at < 8e15 ? new Date(at).toISOString() : undefined;
+  };
+
+  pi.on("after_provider_response", async (event: any) => {
+    const get = (name: string) => event.headers?.get?.(name) ?? event.headers?.[name];
+    const names = [
+      "anthropic-ratelimit-unified-reset",
+      "retry-after",
+      "x-ratelimit-reset",
+      "x-ratelimit-reset-requests",
+      "x-ratelimit-reset-tokens",
+    ];
+    const until = event.status === 429 ? names.map((name) => moment(get(name))).find((at) => at) : undefined;
+    answered = { error: kind(event.status), until };
+  });
+
+  // The text of an error begins with its status, if the service gave one.
+  const failure = (text: string) => {
+    const status = Number(/^\s*(\d{3})\b/.exec(text)?.[1]);
+    return { error: kind(status) ?? answered.error ?? "unknown", until: answered.until };
+  };
+
+  // Without an account it takes a prompt and does nothing about it.
+  let begins: any;
+  const notBegun = () => {
+    if (!session.isIdle()) return;
+    signal("turn-failed", { text: "pi took the prompt and did nothing: no API key for its model?", error: "authentication_failed" });
+  };
+
   pi.on("agent_start", async () => {
+    clearTimeout(begins);
     last = undefined;
     signal("working");
   });
@@ -99,9 +155,12 @@ export default function (pi: any) {
   pi.on("agent_settled", async () => {
     const stop = last?.stopReason;
     if (stop === "aborted" || /operation was aborted/i.test(last?.errorMessage ?? "")) signal("interrupted");
-    else if (stop === "error") signal("turn-failed", { text: last.errorMessage ?? "", error: "unknown" });
+    else if (stop === "error") signal("turn-failed", { text: last.errorMessage ?? "", ...failure(last.errorMessage ?? "") });
     else signal("turn-done", { text: words(last) });
   });
 
-  pi.on("session_shutdown", async () => clearInterval(timer));
+  pi.on("session_shutdown", async () => {
+    clearInterval(timer);
+    clearTimeout(begins);
+  });
 }

@@ -86,12 +86,19 @@ impl LockedTask {
                 vec![gone(engine, EventType::AgentStopped, run, &how)],
             );
         }
-        self.follow(engine, run, &how)
+        let last_words = ended.map(|ended| ended.last_words.clone());
+        self.follow(engine, run, &how, &last_words.unwrap_or_default())
     }
 
     /// What follows from an end. A worker that wrote its plan and its handoff before it ended has done both; so
     /// its end is journalled last, and whoever comes after a process that died in between goes on from there.
-    fn follow(&mut self, engine: &mut Engine, run: &Run, how: &str) -> Result<()> {
+    fn follow(
+        &mut self,
+        engine: &mut Engine,
+        run: &Run,
+        how: &str,
+        last_words: &str,
+    ) -> Result<()> {
         // A run that was replaced by another one has no say any more.
         let current = last_run(self.history(), run.role).is_some_and(|last| last.id == run.id);
         let exited = gone(engine, EventType::AgentExited, run, how);
@@ -116,11 +123,17 @@ impl LockedTask {
                 engine.keep_screen(&self.place, run);
                 self.finish_hooks(engine)?;
                 match goes_on {
-                    true => self.follow(engine, run, how),
+                    true => self.follow(engine, run, how, last_words),
                     false => Ok(()),
                 }
             }
-            Consequence::Crash { missing } if current => self.crashed(engine, run, how, &missing),
+            Consequence::Crash { missing } if current => {
+                let reason = match last_words {
+                    "" => format!("{how}; {missing}"),
+                    words => format!("{how}; {missing}; its screen said: {words}"),
+                };
+                self.crashed(engine, run, &reason)
+            }
             Consequence::Advance(_) | Consequence::Crash { .. } | Consequence::Nothing => {
                 engine.keep_screen(&self.place, run);
                 self.remark(engine, vec![exited])
@@ -142,10 +155,9 @@ impl LockedTask {
     }
 
     /// Counts a crash; too many in one status and the task is stuck.
-    fn crashed(&mut self, engine: &mut Engine, run: &Run, how: &str, missing: &str) -> Result<()> {
+    fn crashed(&mut self, engine: &mut Engine, run: &Run, reason: &str) -> Result<()> {
         let count = self.task.crash_count.saturating_add(1);
-        let reason = format!("{how}; {missing}");
-        let mut event = gone(engine, EventType::AgentCrashed, run, &reason)
+        let mut event = gone(engine, EventType::AgentCrashed, run, reason)
             .detail("status", self.task.status.as_str())
             .detail("crash_count", count);
         event

@@ -74,11 +74,82 @@ choice! {
         Working = "working",
         AsksPermission = "asks permission",
         WaitsForInput = "waits for input",
+        /// Its turn is over, and something is owed.
         Idle = "idle",
+        /// Its turn is over, and so is its part in the task for now.
+        Finished = "finished",
         Failed = "failed",
+        /// For the end of a usage limit.
+        Waiting = "waiting",
+        /// It does not say what it does.
+        Running = "running",
     }
 }
 
+choice! {
+    /// How a state is known.
+    pub enum Source ("source of a state") {
+        Signals = "signals",
+        /// Nothing but its window tells of it.
+        Screen = "screen",
+    }
+}
+
+/// What an agent is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doing {
+    pub state: State,
+    pub since: Timestamp,
+    /// When a usage limit ends.
+    pub until: Option<Timestamp>,
+    /// When it is told to go on after a failure.
+    pub again: Option<Timestamp>,
+    pub source: Source,
+    /// What it said of it: the failure, the question.
+    pub text: String,
+}
+
+impl Doing {
+    /// The same of an agent of which something, or nothing, is expected where its task stands.
+    #[must_use]
+    pub fn expected(mut self, expected: bool) -> Doing {
+        if self.state == State::Idle && !expected {
+            self.state = State::Finished;
+        }
+        self
+    }
+
+    /// In a few words: `waiting until 14:05 (usage limit)`.
+    pub fn words(&self, local_time: impl Fn(Timestamp) -> String) -> String {
+        match (self.state, self.until, self.again) {
+            (State::Waiting, Some(until), _) => {
+                format!("waiting until {} (usage limit)", local_time(until))
+            }
+            (State::Failed, _, Some(again)) => {
+                format!("failed, goes on at {}", local_time(again))
+            }
+            (state, _, _) => state.to_string(),
+        }
+    }
+}
+
+/// When a run is to be looked at again, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Due {
+    pub at: Timestamp,
+    pub reason: DueFor,
+}
+
+choice! {
+    pub enum DueFor ("reason to look") {
+        /// It should have begun by then.
+        Start = "start",
+        /// It is told to go on.
+        GoOn = "go on",
+    }
+}
+
+const DUE: &str = "due.json";
 const USAGE: &str = "usage.json";
 
 /// Longer texts are of no use to anybody who reads signals.
@@ -122,16 +193,45 @@ impl RunFolder {
             .collect()
     }
 
-    /// What the agent is doing, and since when; None where it gives no signals.
-    pub fn state(&self) -> Option<(State, Timestamp)> {
+    /// What the agent is doing; None before it is started.
+    pub fn state(&self) -> Option<Doing> {
         let spec = self.spec()?;
+        let began = self.started()?.at;
         if !spec.adapter.gives_signals() {
-            return None;
+            return Some(plainly(State::Running, began, Source::Screen));
         }
-        match self.signals().last() {
-            Some(last) => Some((state_after(last.signal), last.at)),
-            None => Some((State::Starting, self.started()?.at)),
+        Some(match self.signals().last() {
+            Some(last) => self.doing(last),
+            None => plainly(State::Starting, began, Source::Signals),
+        })
+    }
+
+    /// What an agent does that signalled this last.
+    pub(crate) fn doing(&self, last: &Signal) -> Doing {
+        let state = match (state_after(last.signal), last.until) {
+            (State::Failed, Some(until)) if until > last.at => State::Waiting,
+            (state, _) => state,
+        };
+        let due = self.due().filter(|due| due.reason == DueFor::GoOn);
+        Doing {
+            until: last.until.filter(|_| state == State::Waiting),
+            again: due.filter(|_| state == State::Failed).map(|due| due.at),
+            text: last.text.clone(),
+            ..plainly(state, last.at, Source::Signals)
         }
+    }
+
+    /// Its `run-agent` has somebody look at it then.
+    pub(crate) fn note_due(&self, due: Due) -> Result<()> {
+        self.put(DUE, &due)
+    }
+
+    pub fn due(&self) -> Option<Due> {
+        self.get(DUE)
+    }
+
+    pub(crate) fn forget_due(&self) {
+        let _ = fs::remove_file(self.path.join(DUE));
     }
 
     /// The conversation as the agent last named it, and where it is kept.
@@ -160,6 +260,17 @@ impl RunFolder {
         let signals = self.signals();
         let last = signals.last().map(|last| state_after(last.signal));
         last == Some(State::Working)
+    }
+}
+
+fn plainly(state: State, since: Timestamp, source: Source) -> Doing {
+    Doing {
+        state,
+        since,
+        until: None,
+        again: None,
+        source,
+        text: String::new(),
     }
 }
 

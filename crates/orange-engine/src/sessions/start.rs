@@ -5,9 +5,10 @@ use crate::error::{Code, Error, Result};
 use crate::harness::{self, Harness, Occasion};
 use crate::locked::LockedTask;
 use crate::prompt::PromptExtra;
-use crate::runs::{Conversation, Extras, RunFolder, RunSpec, descendants};
+use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descendants};
 use crate::store::faults::crash_point;
 use crate::tmux::{NewWindow, Pane, PaneInfo, Tmux};
+use orange_core::Timestamp;
 use orange_core::history::{Event, EventType};
 use orange_core::machine;
 use orange_core::prompt::PromptName;
@@ -74,6 +75,11 @@ impl Engine {
         let tmux = self.usable_tmux()?;
         if !self.begins_by_itself(&tmux, &folder)? {
             folder.write(&spec, &prompt, &extras)?;
+            let patience = self.config()?.agents.start_patience;
+            folder.note_due(Due {
+                at: Timestamp::now() + patience,
+                reason: DueFor::Start,
+            })?;
             crash_point("spawn.written");
             self.unlock_slot(&spec.worktree)?;
             let pane = self.open_window(&tmux, locked, &spec)?;
@@ -243,6 +249,7 @@ impl Engine {
         let conversation = conversation(locked, begin.role, harness);
         let permissions = self.config()?.agents.permissions;
         let worktree = self.slot_folder(slot);
+        let go_on = self.config()?.agents.go_on;
         let prepared = harness.prepare(&Occasion {
             run: &begin.run,
             folder: folder.path(),
@@ -252,6 +259,7 @@ impl Engine {
             permissions,
             conversation: &conversation,
             environment: &self.environment,
+            go_on,
         });
         command.extend(prepared.arguments);
         let spec = RunSpec {

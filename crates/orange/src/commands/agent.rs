@@ -3,6 +3,7 @@
 use crate::error::{CommandError, Result};
 use crate::session::{self, Session};
 use clap::{Args, Subcommand};
+use orange_core::Timestamp;
 use orange_core::workflow::Role;
 use orange_engine::agent_run::{self, AgentRun};
 use orange_engine::harness::{Adapter, claude};
@@ -48,6 +49,7 @@ For a harness of your own: run this in its hooks, with the environment that its 
 Examples:
   orange signal turn-done --text \"what it said last\"
   orange signal prompt-taken --text-file prompt.txt
+  orange signal turn-failed --text \"out of credit\" --error billing_error
   orange signal permission-asked --text \"run rm -r build?\"")]
 pub(crate) struct SignalArgs {
     /// What it does: prompt-taken, working, turn-done, turn-failed, interrupted, permission-asked or input-asked
@@ -63,6 +65,12 @@ pub(crate) struct SignalArgs {
     /// The same from a file; - is standard input
     #[arg(long, value_name = "FILE")]
     text_file: Option<PathBuf>,
+    /// What kind of failure a turn-failed is: rate_limit, server_error, authentication_failed, billing_error …
+    #[arg(long, value_name = "KIND", conflicts_with = "from")]
+    error: Option<String>,
+    /// When the usage limit ends that a turn-failed tells of, such as 2026-11-15T14:05:00Z
+    #[arg(long, value_name = "TIME", conflicts_with = "from")]
+    until: Option<Timestamp>,
     /// The run; the one in ORANGE_RUN_ID unless given
     #[arg(long, env = "ORANGE_RUN_ID", value_name = "ID")]
     run: Option<String>,
@@ -148,9 +156,13 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
         return Ok(());
     }
     let signal = match (args.from, args.signal) {
-        (Some(Adapter::Claude), _) => hook_report(&text).and_then(|report| claude::signal(&report)),
+        (Some(Adapter::Claude), _) => hook_report(&text)
+            .and_then(|report| claude::signal(&report))
+            .map(with_limit),
         (_, Some(kind)) => Some(Signal {
             text,
+            error: args.error.clone(),
+            until: args.until,
             ..Signal::now(kind)
         }),
         (_, None) => None,
@@ -163,6 +175,15 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
         .map_err(|error| CommandError(orange_engine::Error::io("write", folder.path(), &error)))?;
     folder.wake();
     Ok(())
+}
+
+/// With the end of a usage limit that only the message tells, in the time of this machine.
+fn with_limit(mut signal: Signal) -> Signal {
+    if signal.error.as_deref() == Some("rate_limit") && signal.until.is_none() {
+        let now = signal.at.to_zoned(jiff::tz::TimeZone::system());
+        signal.until = claude::limit_in_words(&signal.text, &now);
+    }
+    signal
 }
 
 /// A report that cannot be read says nothing; a hook that failed would only disturb the agent.

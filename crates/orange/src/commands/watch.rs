@@ -3,11 +3,12 @@
 use crate::error::Result;
 use crate::output;
 use crate::session::Session;
-use crate::ui::{clean, clock};
+use crate::ui::{clean, clock, time_of_day};
 use clap::Args;
 use orange_core::history::{Event, EventType};
 use orange_engine::index::list::Filter;
 use orange_engine::monitor::Monitor;
+use orange_engine::runs::State;
 use serde_json::json;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -102,6 +103,32 @@ impl News {
     }
 }
 
+/// A state that people want to hear of: what holds an agent up, and that it goes on.
+fn told_state(event: &Event, role: &str, state: &str) -> Option<String> {
+    let time = |name: &str| {
+        let time = event.details.get(name)?.as_str()?.parse().ok()?;
+        Some(time_of_day(time))
+    };
+    let reason = event.reason.as_deref().unwrap_or_default();
+    match state.parse().ok()? {
+        State::Waiting => Some(format!(
+            "{role} waiting until {} (usage limit)",
+            time("until")?
+        )),
+        State::Failed => Some(match time("again") {
+            Some(again) => format!("{role} failed, goes on at {again}: {reason}"),
+            None => format!("{role} failed: {reason}"),
+        }),
+        State::Working => Some(format!("{role} goes on")),
+        State::Starting
+        | State::AsksPermission
+        | State::WaitsForInput
+        | State::Idle
+        | State::Finished
+        | State::Running => None,
+    }
+}
+
 /// An event as a line for people; None for what only machines need.
 pub(crate) fn told(event: &Event) -> Option<String> {
     let detail = |name: &str| event.details.get(name).and_then(serde_json::Value::as_str);
@@ -135,6 +162,9 @@ pub(crate) fn told(event: &Event) -> Option<String> {
     }
     if event.kind == EventType::AgentNudged {
         return Some(format!("{role} nudged"));
+    }
+    if event.kind == EventType::AgentState {
+        return told_state(event, role, detail("state")?);
     }
     if event.kind == EventType::MessageDelivered {
         return Some("message delivered".into());

@@ -9,6 +9,7 @@ use super::input::{self, Input};
 use super::script::{Action, Step, WhichRun};
 use super::terminal::Terminal;
 use super::typing::Typing;
+use orange_core::Timestamp;
 use serde_json::json;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -157,6 +158,27 @@ impl Agent {
     /// Ends the turn and waits for the message that begins the next.
     pub(super) fn change_turn(&mut self) -> Flow {
         self.end_turn();
+        self.next_turn()
+    }
+
+    /// The model's service fails: the turn is over, and the next message begins another.
+    pub(super) fn fail(
+        &mut self,
+        text: &str,
+        error: Option<&str>,
+        limit: Option<Duration>,
+    ) -> Flow {
+        self.show(&format!("! {text}"));
+        self.in_turn = false;
+        let until = limit.map(|limit| (Timestamp::now() + limit).to_string());
+        let about = json!({"text": text, "error": error, "until": until});
+        self.events.write("turn-failed", &about);
+        let options = [("error", error), ("until", until.as_deref())];
+        let options = options.into_iter();
+        let more: Vec<String> = options
+            .filter_map(|(name, value)| Some(format!("--{name}={}", value?)))
+            .collect();
+        self.signal_with("turn-failed", text, &more);
         self.next_turn()
     }
 

@@ -116,6 +116,13 @@ pub(super) enum Action {
         allowed: Vec<Step>,
         denied: Vec<Step>,
     },
+    /// The model's service fails, and with it the turn.
+    Fail {
+        text: Text,
+        error: Option<String>,
+        /// So long a usage limit lasts.
+        limit: Option<Duration>,
+    },
     LoseEnter(u32),
     Flood(Flood),
     Exit(i32),

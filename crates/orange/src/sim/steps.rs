@@ -97,6 +97,10 @@ impl Agent {
                 true => self.list(allowed, &format!("{place}.allowed.")),
                 false => self.list(denied, &format!("{place}.denied.")),
             },
+            Action::Fail { text, error, limit } => {
+                let text = self.fill(text);
+                self.fail(&text, error.as_deref(), *limit)
+            }
             Action::LoseEnter(count) => {
                 self.typing.lose_enter = *count;
                 Ok(())

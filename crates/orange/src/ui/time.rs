@@ -23,6 +23,18 @@ pub(crate) fn clock(time: Timestamp) -> String {
     here.strftime("%H:%M:%S").to_string()
 }
 
+/// The same without seconds, and with the day unless it is today: `14:05`, `Sun 22 Nov 09:00`.
+pub(crate) fn time_of_day(time: Timestamp) -> String {
+    let zone = jiff::tz::TimeZone::system();
+    let today = Timestamp::now().to_zoned(zone.clone()).date();
+    let here = time.to_zoned(zone);
+    let form = match here.date() == today {
+        true => "%H:%M",
+        false => "%a %d %b %H:%M",
+    };
+    here.strftime(form).to_string()
+}
+
 /// Like [`relative`] within a sentence: `now`, `4m ago`, `in 3m`.
 pub(crate) fn ago(now: Timestamp, then: Timestamp) -> String {
     phrase(now, then, " ago")

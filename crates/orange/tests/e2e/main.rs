@@ -13,6 +13,7 @@ mod agent_cancel;
 mod agent_crash_points;
 mod agent_delegation;
 mod agent_exit;
+mod agent_failures;
 mod agent_faults;
 mod agent_flows;
 mod agent_harness;

@@ -170,6 +170,7 @@ mod tests {
                 permissions: Permissions::Full,
                 conversation: &Conversation::Unknown,
                 environment: &self.environment,
+                go_on: true,
             })
         }
     }

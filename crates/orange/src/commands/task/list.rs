@@ -3,11 +3,14 @@
 use super::{icon, status, style, word};
 use crate::error::Result;
 use crate::session::Session;
-use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative};
+use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative, time_of_day};
 use clap::Args;
 use orange_core::Timestamp;
-use orange_core::task::{Category, Priority, Queue, Status};
+use orange_core::exit::{is_expected, role_of};
+use orange_core::task::{Category, Priority, Queue, Status, WorkflowName};
+use orange_core::workflow::Workflow;
 use orange_engine::index::list::{Filter, Listed};
+use orange_engine::runs::{Doing, State};
 use orange_engine::sessions::{LiveAgent, LiveAgents, SessionState};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -112,7 +115,7 @@ fn as_json(rows: &[Listed], live: &LiveAgents) -> String {
             "attention": row.attention,
             "waits_for": row.waits_for,
             "session": session_state(row, live).word(),
-            "agents": agents_json(live.of(&row.folder)),
+            "agents": agents_json(live.of(&row.folder), row.status.parse().ok()),
         })
         .to_string();
         // Both are objects: join them at their braces.
@@ -128,17 +131,45 @@ fn session_state(row: &Listed, live: &LiveAgents) -> SessionState {
     live.session(&row.folder, row.status.parse().ok(), row.has_session)
 }
 
-fn agents_json(agents: &[LiveAgent]) -> Vec<Value> {
+fn agents_json(agents: &[LiveAgent], status: Option<Status>) -> Vec<Value> {
     let as_json = |agent: &LiveAgent| {
-        let (state, since) = agent.state.unzip();
+        let doing = doing(agent, status);
+        let doing = doing.as_ref();
         json!({
             "role": agent.role,
             "harness": agent.harness,
-            "state": state,
-            "since": since.map(|time| time.to_string()),
+            "state": doing.map(|doing| doing.state),
+            "since": doing.map(|doing| doing.since.to_string()),
+            "until": doing.and_then(|doing| doing.until).map(|until| until.to_string()),
+            "again": doing.and_then(|doing| doing.again).map(|again| again.to_string()),
+            "source": doing.map(|doing| doing.source),
         })
     };
     agents.iter().map(as_json).collect()
+}
+
+/// What an agent does for a task that stands at this.
+fn doing(agent: &LiveAgent, status: Option<Status>) -> Option<Doing> {
+    let workflow = Workflow::named(WorkflowName::Interactive);
+    let expected = status.is_some_and(|status| is_expected(workflow, status, agent.role));
+    let doing = agent.doing.clone();
+    doing.map(|doing| doing.expected(expected))
+}
+
+/// What the agent does that the task waits for, where that is not what it should.
+fn halted(row: &Listed, live: &LiveAgents) -> Option<String> {
+    let status: Status = row.status.parse().ok()?;
+    let agents = live.of(&row.folder).iter();
+    let mut of_role = agents.filter(|agent| agent.role == role_of(status));
+    let doing = doing(of_role.next()?, Some(status))?;
+    match doing.state {
+        State::Starting | State::Working | State::Running | State::Finished => None,
+        State::AsksPermission
+        | State::WaitsForInput
+        | State::Idle
+        | State::Failed
+        | State::Waiting => Some(doing.words(time_of_day)),
+    }
 }
 
 const COLUMNS: &[Column] = &[
@@ -180,7 +211,7 @@ fn as_text(rows: &[Listed], filter: &Filter, live: &LiveAgents) -> String {
     let mut table = Table::new(&columns);
     table.reserve(rows.len());
     for row in rows {
-        let cells = cells(row, now, session_state(row, live));
+        let cells = cells(row, now, session_state(row, live), halted(row, live));
         table.row(
             cells
                 .into_iter()
@@ -194,7 +225,12 @@ fn as_text(rows: &[Listed], filter: &Filter, live: &LiveAgents) -> String {
     text
 }
 
-fn cells(row: &Listed, now: Timestamp, session: SessionState) -> [Cell<'_>; 9] {
+fn cells(
+    row: &Listed,
+    now: Timestamp,
+    session: SessionState,
+    halted: Option<String>,
+) -> [Cell<'_>; 9] {
     let status: Option<Status> = row.status.parse().ok();
     let (sign, colour) = match (&row.damaged, status) {
         (Some(_), _) | (None, None) => ("✗", Style::Red),
@@ -217,7 +253,7 @@ fn cells(row: &Listed, now: Timestamp, session: SessionState) -> [Cell<'_>; 9] {
         Cell::from(row.project.as_str()),
         Cell::new(word, colour),
         priority(row.priority),
-        summary(row),
+        summary(row, halted),
         Cell::new(row.branch.as_str(), Style::Dim),
         Cell::new(relative(now, then), Style::Dim),
     ]
@@ -244,7 +280,7 @@ fn priority(order: i64) -> Cell<'static> {
 }
 
 /// The summary, with what a person should know of the task; trouble stands before it.
-fn summary(row: &Listed) -> Cell<'_> {
+fn summary(row: &Listed, halted: Option<String>) -> Cell<'_> {
     if let Some(damage) = &row.damaged {
         return Cell::new(format!("{damage} · {}", row.summary), Style::Red);
     }
@@ -253,6 +289,9 @@ fn summary(row: &Listed) -> Cell<'_> {
             format!("needs attention: {attention} · {}", row.summary),
             Style::Yellow,
         );
+    }
+    if let Some(halted) = halted {
+        return Cell::new(format!("{halted} · {}", row.summary), Style::Yellow);
     }
     if row.waits_for.is_empty() {
         return match row.summary.as_str() {

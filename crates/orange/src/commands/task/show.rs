@@ -13,6 +13,7 @@ use orange_core::Timestamp;
 use orange_core::history::{Event, EventType, HookOutcome, HookState};
 use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
+use orange_core::usage::Usage;
 use orange_engine::engine::{AgentView, TaskView, WorkspaceState};
 use orange_engine::sessions::SessionState;
 use serde_json::{Value, json};
@@ -38,7 +39,8 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = session.engine.view(place)?;
     let state = session.engine.workspace_state(&view.task, args.disk);
-    let agents = session.engine.agents(&view.history);
+    let agents = session.engine.agents(&view.task, &view.history);
+    let usage = session.engine.usage(&view.history);
     let alive = agents.iter().any(|agent| agent.alive);
     let has_session = view.task.tmux_session.is_some();
     let sign = SessionState::of(alive, Some(view.task.status), has_session);
@@ -47,10 +49,11 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
             let mut value = to_json(&view, state.as_ref(), args.history);
             value["task"]["session"] = json!(sign.word());
             value["task"]["agents"] = agents::to_json(&agents);
+            value["task"]["usage"] = json!(usage);
             value["task"]["messages"] = agents::messages_json(&view.history);
             value
         },
-        || to_text(&view, state.as_ref(), &agents, args.history),
+        || to_text(&view, state.as_ref(), &agents, usage, args.history),
     );
     Ok(())
 }
@@ -115,6 +118,7 @@ fn to_text(
     view: &TaskView,
     state: Option<&WorkspaceState>,
     agents: &[AgentView],
+    usage: Option<Usage>,
     history: bool,
 ) -> String {
     let palette = Palette::stdout();
@@ -128,7 +132,7 @@ fn to_text(
             &task.summary
         })
     );
-    fields(view).render(&mut text, palette);
+    fields(view, usage).render(&mut text, palette);
     if let Some(state) = state {
         text.push_str(&workspace::to_text(state, task, palette));
     }
@@ -184,7 +188,7 @@ fn is_hook_event(event: &Event) -> bool {
     event.hook.is_some() || event.kind == EventType::TransitionFinished
 }
 
-fn fields(view: &TaskView) -> KeyValues {
+fn fields(view: &TaskView, usage: Option<Usage>) -> KeyValues {
     let task = &view.task;
     let now = Timestamp::now();
     let mut lines = KeyValues::new();
@@ -232,6 +236,9 @@ fn fields(view: &TaskView) -> KeyValues {
             "changed since the task was created",
             Style::Yellow,
         );
+    }
+    if let Some(usage) = usage {
+        lines.add("used", agents::used(usage));
     }
     lines.add(
         "created",

@@ -13,16 +13,21 @@ const LONGEST: usize = 4000;
 impl Agent {
     /// Tells Orange, as the hooks of a real agent do.
     pub(in crate::sim) fn signal(&self, kind: &str, text: &str) {
+        self.signal_with(kind, text, &[]);
+    }
+
+    /// The same with more options.
+    pub(super) fn signal_with(&self, kind: &str, text: &str, options: &[String]) {
         if self.run_id.is_none() {
             return;
         }
-        let sent = self.send_signal(kind, text);
+        let sent = self.send_signal(kind, text, options);
         let reason = sent.err();
         let about = json!({"signal": kind, "ok": reason.is_none(), "reason": reason});
         self.events.write("signalled", &about);
     }
 
-    fn send_signal(&self, kind: &str, text: &str) -> Result<(), String> {
+    fn send_signal(&self, kind: &str, text: &str, options: &[String]) -> Result<(), String> {
         let text = text.replace('\0', "");
         let short: String = text.chars().take(LONGEST).collect();
         // A prompt may be longer than a command line.
@@ -34,14 +39,16 @@ impl Agent {
             }
             _ => format!("--text={short}"),
         };
-        let sent = wait_for_hook(kind, &argument);
+        let mut arguments = vec!["signal".to_owned(), kind.to_owned(), argument];
+        arguments.extend_from_slice(options);
+        let sent = wait_for_hook(&arguments);
         let _ = std::fs::remove_file(&file);
         sent
     }
 }
 
-fn wait_for_hook(kind: &str, argument: &str) -> Result<(), String> {
-    let started = program::orange(["signal", kind, argument]).start();
+fn wait_for_hook(arguments: &[String]) -> Result<(), String> {
+    let started = program::orange(arguments).start();
     let mut running = started.map_err(|error| error.to_string())?;
     let begun = Instant::now();
     loop {

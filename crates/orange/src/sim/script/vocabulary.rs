@@ -61,6 +61,13 @@ pub(super) const STEPS: &[Known] = &[
     known("repeat", &["steps"], repeat),
     known("end turn", &[], |w| w.no_value().map(|()| Action::EndTurn)),
     known("ask permission", &["allowed", "denied"], ask_permission),
+    known("fail", &["error", "limit"], |w| {
+        Ok(Action::Fail {
+            text: w.value(values::text)?,
+            error: w.option("error", word)?,
+            limit: w.option("limit", values::time)?,
+        })
+    }),
     known("lose enter", &[], |w| {
         Ok(Action::LoseEnter(w.value_or(values::number, 1)?))
     }),

@@ -1,10 +1,12 @@
 //! The part of `task show` about agents: who runs, what it is doing, what it has not been told yet.
 
-use crate::ui::{Palette, Style, ago, clean, relative};
+use crate::ui::{Palette, Style, ago, clean, relative, time_of_day};
 use orange_core::Timestamp;
 use orange_core::history::{Event, EventType, History};
 use orange_core::runs::Ending;
+use orange_core::usage::Usage;
 use orange_engine::engine::AgentView;
+use orange_engine::runs::{Doing, Source};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -13,14 +15,19 @@ const SHOWN: usize = 100;
 
 pub(super) fn to_json(agents: &[AgentView]) -> Value {
     let as_json = |agent: &AgentView| {
-        let (state, since) = agent.state.unzip();
+        let doing = agent.doing.as_ref();
         json!({
             "run": agent.run.id,
             "role": agent.run.role,
             "harness": agent.run.harness,
             "alive": agent.alive,
-            "state": state,
-            "since": since.map(|time| time.to_string()),
+            "state": doing.map(|doing| doing.state),
+            "since": doing.map(|doing| doing.since.to_string()),
+            "until": doing.and_then(|doing| doing.until).map(|until| until.to_string()),
+            "again": doing.and_then(|doing| doing.again).map(|again| again.to_string()),
+            "source": doing.map(|doing| doing.source),
+            "said": doing.map(|doing| doing.text.as_str()).filter(|text| !text.is_empty()),
+            "usage": agent.usage,
             "started": agent.run.started.to_string(),
             "ended": agent.run.end.as_ref().map(|end| json!({
                 "how": ending(end.how),
@@ -88,8 +95,8 @@ fn line(agent: &AgentView, now: Timestamp) -> String {
     let mut line = format!("{:<9} {}", agent.run.role, agent.run.harness);
     match (&agent.run.end, agent.alive) {
         (_, true) => {
-            let _ = match &agent.state {
-                Some((state, since)) => write!(line, ", {state} for {}", relative(now, *since)),
+            let _ = match &agent.doing {
+                Some(doing) => write!(line, ", {}", for_how_long(doing, now)),
                 None => write!(line, ", running for {}", relative(now, agent.run.started)),
             };
         }
@@ -101,7 +108,45 @@ fn line(agent: &AgentView, now: Timestamp) -> String {
         }
         (None, false) => line.push_str(", gone without a word"),
     }
+    if let Some(usage) = agent.usage.filter(|usage| !usage.is_empty()) {
+        let _ = write!(line, "; {}", used(usage));
+    }
     line
+}
+
+/// `working for 4m`, `waiting until 14:05 (usage limit) for 2m`
+fn for_how_long(doing: &Doing, now: Timestamp) -> String {
+    let words = doing.words(time_of_day);
+    let screen = match doing.source {
+        Source::Signals => "",
+        Source::Screen => " (no signals; see its screen)",
+    };
+    format!("{words} for {}{screen}", relative(now, doing.since))
+}
+
+/// `57.0k in, 1.2k out, 0.3k cached, $0.16`
+pub(super) fn used(usage: Usage) -> String {
+    let mut parts = vec![
+        format!("{} in", tokens(usage.input + usage.cache_write)),
+        format!("{} out", tokens(usage.output)),
+    ];
+    if usage.cache_read > 0 {
+        parts.push(format!("{} cached", tokens(usage.cache_read)));
+    }
+    if let Some(cost) = usage.cost {
+        parts.push(format!("${cost:.2}"));
+    }
+    parts.join(", ")
+}
+
+/// In thousands, or in millions where there are many.
+fn tokens(count: u64) -> String {
+    let tenths = |unit: u64| (count.saturating_mul(10) + unit / 2) / unit;
+    let form = |tenths: u64, sign: &str| format!("{}.{}{sign}", tenths / 10, tenths % 10);
+    match count {
+        0..1_000_000 => form(tenths(1_000), "k"),
+        _ => form(tenths(1_000_000), "M"),
+    }
 }
 
 fn ending(how: Ending) -> &'static str {
@@ -139,4 +184,27 @@ fn messages(history: &History) -> Vec<(&Event, &'static str)> {
         Some(_) => None,
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_and_cost_in_one_line() {
+        let usage = Usage {
+            input: 56_000,
+            output: 1_234,
+            cache_read: 300,
+            cache_write: 1_000,
+            cost: Some(0.1649),
+        };
+        assert_eq!(used(usage), "57.0k in, 1.2k out, 0.3k cached, $0.16");
+        let small = Usage {
+            input: 2_345_678,
+            output: 1,
+            ..Usage::default()
+        };
+        assert_eq!(used(small), "2.3M in, 0.0k out");
+    }
 }

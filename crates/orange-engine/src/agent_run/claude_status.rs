@@ -1,0 +1,159 @@
+//! Claude's own file about what it does, `sessions/<pid>.json`: it tells of what no hook does, that a person ended a turn
+//! before it said anything, or that it went on after a usage limit. Undocumented, so it only adds to the signals.
+
+use crate::runs::{RunFolder, Signal, SignalKind, State, state_after};
+use orange_core::Timestamp;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// A hook that is on its way has arrived after so long.
+const HOOKS_TAKE: Duration = Duration::from_secs(2);
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(400);
+
+pub(super) struct ClaudeStatus {
+    folder: RunFolder,
+    path: Option<PathBuf>,
+    looked: Option<Instant>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    pid: u32,
+    status: String,
+    /// In milliseconds.
+    status_updated_at: i64,
+}
+
+impl ClaudeStatus {
+    /// `variables` come before those of this process.
+    pub(super) fn new(
+        folder: RunFolder,
+        pid: u32,
+        variables: &BTreeMap<String, String>,
+    ) -> ClaudeStatus {
+        let variable = |name: &str| {
+            let own = variables.get(name).map(PathBuf::from);
+            own.or_else(|| std::env::var_os(name).map(PathBuf::from))
+        };
+        let configured = variable("CLAUDE_CONFIG_DIR");
+        let settings = configured.or_else(|| Some(variable("HOME")?.join(".claude")));
+        ClaudeStatus {
+            folder,
+            path: settings.map(|path| path.join(format!("sessions/{pid}.json"))),
+            looked: None,
+        }
+    }
+
+    /// Adds the signal that claude did not give, if there is one.
+    pub(super) fn look(&mut self) {
+        let now = Instant::now();
+        if self.looked.is_some_and(|then| now - then < PAUSE) {
+            return;
+        }
+        self.looked = Some(now);
+        let signals = self.folder.signals();
+        let Some(status) = self.read() else {
+            return;
+        };
+        if let Some(missing) = missing(&signals, &status, Timestamp::now())
+            && let Err(error) = self.folder.signal(&missing)
+        {
+            tracing::warn!(%error, "what claude did is not noted");
+        }
+    }
+
+    fn read(&self) -> Option<Status> {
+        let path = self.path.as_ref()?;
+        let status: Status = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        let own = path.file_stem()?.to_str()? == status.pid.to_string();
+        own.then_some(status)
+    }
+}
+
+/// The signal that should have come with this status, and did not.
+fn missing(signals: &[Signal], status: &Status, now: Timestamp) -> Option<Signal> {
+    let last = signals.last()?;
+    let since = Timestamp::from_millisecond(status.status_updated_at).ok()?;
+    let settled = since.max(last.at) + HOOKS_TAKE <= now;
+    match (state_after(last.signal), status.status.as_str()) {
+        // A signal from before its end may come after that of the end: tools are reported in the background.
+        (State::Working, "idle") if settled => {
+            let mut before = signals.iter().rev();
+            let ended = before
+                .find(|signal| signal.signal != SignalKind::Working)
+                .filter(|signal| {
+                    signal.signal == SignalKind::TurnDone && since + HOOKS_TAKE >= signal.at
+                });
+            let mut signal = Signal::now(match ended {
+                Some(_) => SignalKind::TurnDone,
+                None => SignalKind::Interrupted,
+            });
+            signal.text = ended.map(|done| done.text.clone()).unwrap_or_default();
+            Some(signal)
+        }
+        (State::Failed, "busy") if since > last.at => Some(Signal::now(SignalKind::Working)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn signals(given: &[(i64, SignalKind)]) -> Vec<Signal> {
+        given
+            .iter()
+            .map(|(second, kind)| Signal {
+                at: at(*second),
+                ..Signal::now(*kind)
+            })
+            .collect()
+    }
+
+    fn found(
+        given: &[(i64, SignalKind)],
+        status: &str,
+        since: i64,
+        now: i64,
+    ) -> Option<SignalKind> {
+        let status = Status {
+            pid: 1,
+            status: status.into(),
+            status_updated_at: since * 1000,
+        };
+        missing(&signals(given), &status, at(now)).map(|signal| signal.signal)
+    }
+
+    #[test]
+    fn a_turn_that_ended_without_a_word_was_interrupted() {
+        use SignalKind::{Interrupted, PromptTaken, TurnDone, Working};
+        let taken = [(10, PromptTaken)];
+        assert_eq!(found(&taken, "busy", 10, 60), None);
+        assert_eq!(found(&taken, "idle", 20, 21), None);
+        assert_eq!(found(&taken, "idle", 20, 22), Some(Interrupted));
+        // The file may not know of the prompt yet.
+        assert_eq!(found(&taken, "idle", 5, 11), None);
+        let done = [(10, PromptTaken), (20, TurnDone)];
+        assert_eq!(found(&done, "idle", 20, 60), None);
+        let late = [(10, PromptTaken), (20, TurnDone), (21, Working)];
+        assert_eq!(found(&late, "idle", 20, 60), Some(TurnDone));
+    }
+
+    #[test]
+    fn one_that_went_on_after_a_failure_works() {
+        use SignalKind::{TurnFailed, Working};
+        let failed = [(10, TurnFailed)];
+        assert_eq!(found(&failed, "busy", 30, 31), Some(Working));
+        assert_eq!(found(&failed, "busy", 9, 31), None);
+        assert_eq!(found(&failed, "idle", 10, 31), None);
+    }
+}

@@ -1,0 +1,352 @@
+//! Agents that do not go on: a turn that failed, a usage limit, a start that never came to a prompt. The agent is told to
+//! go on where that may help, once for each failure, and else a person is asked to look; all of it is journalled first.
+
+use super::Engine;
+use super::messages::{detail, one_line};
+use crate::error::Result;
+use crate::harness::Adapter;
+use crate::last_words::last_words;
+use crate::locked::LockedTask;
+use crate::runs::{Doing, Due, DueFor, RunFolder, Signal, SignalKind, State};
+use crate::tmux::Tmux;
+use orange_core::Timestamp;
+use orange_core::config::AgentsConfig;
+use orange_core::exit::is_expected;
+use orange_core::history::{Event, EventType, History};
+use orange_core::naming::counted;
+use orange_core::runs::Run;
+use orange_core::workflow::Workflow;
+use std::time::Duration;
+
+/// How often an agent is told to go on without a turn of its own that ended well in between.
+const MOST_RETRIES: usize = 3;
+
+/// Every delay is so many times the one before.
+const LONGER: u32 = 4;
+
+/// A limit is over a little later than it says.
+const AFTER_LIMIT: Duration = Duration::from_secs(2);
+
+/// Claude goes on by itself after a limit; it is told only if it has not done so.
+const BY_ITSELF: Duration = Duration::from_secs(30);
+
+const LIMIT_OVER: &str = "The usage limit is over. Go on where you stopped.";
+const FAILED: &str =
+    "The model's service failed and your turn was cut short. Go on where you stopped.";
+
+/// What is to be done about a turn that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Plan {
+    /// Tell it to go on at that time; `key` stands for this failure, or for this limit.
+    GoOn {
+        at: Timestamp,
+        key: String,
+        text: &'static str,
+    },
+    /// A person has to do something; what there is to say.
+    Person(String),
+}
+
+impl Engine {
+    /// Journals what an agent is doing, if that is news. Turns that begin and end as they should are none.
+    pub(super) fn note_state(
+        &mut self,
+        locked: &mut LockedTask,
+        run: &Run,
+        last: &Signal,
+    ) -> Result<()> {
+        let workflow = Workflow::named(locked.task.workflow);
+        let expected = is_expected(workflow, locked.task.status, run.role);
+        let folder = self.run_folder(&run.id);
+        let doing = folder.doing(last).expected(expected);
+        if doing.state == State::Starting || !is_news(locked.history(), run, &doing) {
+            return Ok(());
+        }
+        let mut event = Event::new(EventType::AgentState, self.now())
+            .by("engine")
+            .detail("run", run.id.as_str())
+            .detail("role", run.role.as_str())
+            .detail("state", doing.state.as_str());
+        let said = one_line(&doing.text);
+        if !said.is_empty() && doing.state != State::Working {
+            event = event.because(said);
+        }
+        if let Some(until) = doing.until {
+            event = event.detail("until", until.to_string());
+        }
+        if let Some(Plan::GoOn { at, .. }) = self.plan(&folder, run, last)? {
+            event = event.detail("again", at.to_string());
+        }
+        locked.remark(self, vec![event])
+    }
+
+    /// A turn failed: it is told to go on when the time has come, or a person is asked.
+    pub(super) fn turn_failed(
+        &mut self,
+        locked: &mut LockedTask,
+        run: &Run,
+        last: &Signal,
+    ) -> Result<()> {
+        let folder = self.run_folder(&run.id);
+        match self.plan(&folder, run, last)? {
+            None => Ok(()),
+            Some(Plan::Person(what)) => {
+                folder.forget_due();
+                self.raise(locked, run, &last.at.to_string(), what)
+            }
+            Some(Plan::GoOn { key, .. }) if was_seen_to(locked.history(), run, &key) => {
+                folder.forget_due();
+                Ok(())
+            }
+            Some(Plan::GoOn { at, .. }) if at > Timestamp::now() => folder.note_due(Due {
+                at,
+                reason: DueFor::GoOn,
+            }),
+            Some(Plan::GoOn { key, text, .. }) => {
+                let message = self.message(text);
+                // The journal says that it was told before anybody can tell it; whoever comes next finds that.
+                let sent = self
+                    .message_event(run, "engine", &message)
+                    .detail("turn", key);
+                locked.remark(self, vec![sent])?;
+                folder.forget_due();
+                self.hand_to(run, &message)
+            }
+        }
+    }
+
+    /// None for a signal that tells of no failure.
+    fn plan(&mut self, folder: &RunFolder, run: &Run, last: &Signal) -> Result<Option<Plan>> {
+        if last.signal != SignalKind::TurnFailed {
+            return Ok(None);
+        }
+        let local_time = self.local_time;
+        let settings = self.config()?.agents.clone();
+        let adapter = folder.spec().map(|spec| spec.adapter).unwrap_or_default();
+        let failures = in_a_row(&folder.signals());
+        let plan = plan_for(last, failures, adapter, &settings, local_time);
+        Ok(Some(match plan {
+            Plan::Person(what) => Plan::Person(format!("its {} {what}", run.role)),
+            plan @ Plan::GoOn { .. } => plan,
+        }))
+    }
+
+    /// An agent that has not come to its first prompt shows a question that nobody expected, or hangs.
+    pub(super) fn see_to_start(&mut self, locked: &mut LockedTask, run: &Run) -> Result<()> {
+        let folder = self.run_folder(&run.id);
+        let patience = self.config()?.agents.start_patience;
+        let late = folder
+            .started()
+            .is_some_and(|started| started.at + patience <= Timestamp::now());
+        let turn = format!("start of {}", run.id);
+        if !late || was_seen_to(locked.history(), run, &turn) {
+            return Ok(());
+        }
+        folder.forget_due();
+        let pane = self.pane_of(&run.id)?;
+        let screen = pane.and_then(|pane| Tmux::at(&pane.socket).capture(&pane, None).ok());
+        let words = match last_words(&screen.unwrap_or_default()) {
+            words if words.is_empty() => "its screen is empty".to_owned(),
+            words => format!("read from its screen: {words}"),
+        };
+        let what = format!("its {} has not begun; {words}", run.role);
+        self.raise(locked, run, &turn, what)
+    }
+}
+
+/// Is this another state than the one that was journalled last? An agent at work is news only after it was not: a turn
+/// after the other is what agents do, and their ends are told once.
+fn is_news(history: &History, run: &Run, doing: &Doing) -> bool {
+    let of_run = |event: &&Event| detail(event, "run") == Some(&run.id);
+    let about = |event: &&Event| {
+        matches!(
+            event.kind,
+            EventType::AgentState | EventType::AttentionRaised
+        )
+    };
+    let mut newest_first = history.events.iter().rev().filter(of_run).filter(about);
+    let works = doing.state == State::Working;
+    match newest_first.next() {
+        None => !works,
+        Some(event) if event.kind == EventType::AttentionRaised => !is_of_turn(event, doing),
+        Some(event) => {
+            let before = detail(event, "state");
+            let until = doing.until.map(|until| until.to_string());
+            let at_rest = [State::Idle.as_str(), State::Finished.as_str()];
+            let noise = works && before.is_some_and(|before| at_rest.contains(&before));
+            let same =
+                before == Some(doing.state.as_str()) && detail(event, "until") == until.as_deref();
+            !noise && !same
+        }
+    }
+}
+
+/// Is this what a person was asked to look at already?
+fn is_of_turn(event: &Event, doing: &Doing) -> bool {
+    detail(event, "turn") == Some(&doing.since.to_string())
+}
+
+/// Was this failure, this limit, this start seen to? Whoever comes first journals it.
+fn was_seen_to(history: &History, run: &Run, key: &str) -> bool {
+    let mut newest_first = history.events.iter().rev();
+    newest_first
+        .any(|event| detail(event, "turn") == Some(key) && detail(event, "run") == Some(&run.id))
+}
+
+/// Failures since the last turn that ended well, this one included.
+fn in_a_row(signals: &[Signal]) -> usize {
+    let newest_first = signals.iter().rev();
+    newest_first
+        .take_while(|signal| signal.signal != SignalKind::TurnDone)
+        .filter(|signal| signal.signal == SignalKind::TurnFailed && !is_limit(signal))
+        .count()
+}
+
+/// A limit that was over when it was told of is none.
+fn is_limit(signal: &Signal) -> bool {
+    signal.until.is_some_and(|until| until > signal.at)
+}
+
+fn plan_for(
+    last: &Signal,
+    failures: usize,
+    adapter: Adapter,
+    settings: &AgentsConfig,
+    local_time: fn(Timestamp) -> String,
+) -> Plan {
+    let said = one_line(&last.text);
+    if let Some(advice) = advice(last.error.as_deref()) {
+        return Plan::Person(format!("cannot go on: {said}; {advice}"));
+    }
+    if let Some(until) = last.until.filter(|_| is_limit(last)) {
+        let grace = match adapter {
+            Adapter::Claude => BY_ITSELF,
+            Adapter::Pi | Adapter::Signals | Adapter::Screen => AFTER_LIMIT,
+        };
+        return match settings.go_on {
+            true => Plan::GoOn {
+                at: until + grace,
+                key: until.to_string(),
+                text: LIMIT_OVER,
+            },
+            false => Plan::Person(format!(
+                "has reached its usage limit, until {}; then tell it to go on, with `orange task send`",
+                local_time(until)
+            )),
+        };
+    }
+    if !settings.go_on {
+        return Plan::Person(format!(
+            "failed: {said}; tell it to go on, with `orange task send`"
+        ));
+    }
+    if failures > MOST_RETRIES {
+        return Plan::Person(format!(
+            "failed {}: {said}; tell it to go on when its model's service works again, with `orange task send`",
+            counted(failures, "time") + " in a row"
+        ));
+    }
+    let exponent = u32::try_from(failures.saturating_sub(1)).unwrap_or(0);
+    Plan::GoOn {
+        at: last.at + settings.retry_delay * LONGER.pow(exponent),
+        key: last.at.to_string(),
+        text: FAILED,
+    }
+}
+
+/// What a person can do about a failure that does not go away by itself; None for one that may.
+fn advice(error: Option<&str>) -> Option<&'static str> {
+    Some(match error? {
+        "authentication_failed"
+        | "oauth_org_not_allowed"
+        | "account_on_hold"
+        | "verification_required"
+        | "cloud_credential_error" => {
+            "log in: in its window (`orange task attach`), or in a terminal of your own; then tell it to go on, with `orange task send`"
+        }
+        "billing_error" => {
+            "see to the account's credit; then tell it to go on, with `orange task send`"
+        }
+        "model_not_found" => {
+            "choose a model that the account has, in its window (`orange task attach`); then tell it to go on"
+        }
+        "invalid_request" | "max_output_tokens" => {
+            "it would fail again as it is; see its window (`orange task attach`), or tell it something else, with `orange task send`"
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(error: Option<&str>, until: Option<&str>) -> Signal {
+        Signal {
+            at: "2026-01-01T12:00:00Z".parse().unwrap(),
+            text: "API Error: 529 Overloaded".into(),
+            error: error.map(str::to_owned),
+            until: until.map(|until| until.parse().unwrap()),
+            ..Signal::now(SignalKind::TurnFailed)
+        }
+    }
+
+    fn planned(signal: &Signal, failures: usize, adapter: Adapter, go_on: bool) -> String {
+        let settings = AgentsConfig {
+            go_on,
+            ..AgentsConfig::default()
+        };
+        match plan_for(signal, failures, adapter, &settings, |time| {
+            time.strftime("%H:%M").to_string()
+        }) {
+            Plan::GoOn { at, .. } => at.to_string(),
+            Plan::Person(what) => what,
+        }
+    }
+
+    #[test]
+    fn a_failed_service_is_tried_three_times_later_and_later() {
+        let signal = failed(Some("server_error"), None);
+        let at = |failures| planned(&signal, failures, Adapter::Claude, true);
+        assert_eq!(at(1), "2026-01-01T12:01:00Z");
+        assert_eq!(at(2), "2026-01-01T12:04:00Z");
+        assert_eq!(at(3), "2026-01-01T12:16:00Z");
+        let given_up = at(4);
+        assert!(
+            given_up.starts_with("failed 4 times in a row: API Error: 529 Overloaded; "),
+            "{given_up}"
+        );
+    }
+
+    #[test]
+    fn a_limit_is_waited_for_and_claude_goes_on_by_itself() {
+        let signal = failed(Some("rate_limit"), Some("2026-01-01T14:05:00Z"));
+        let at = |adapter| planned(&signal, 0, adapter, true);
+        assert_eq!(at(Adapter::Pi), "2026-01-01T14:05:02Z");
+        assert_eq!(at(Adapter::Claude), "2026-01-01T14:05:30Z");
+        let off = planned(&signal, 0, Adapter::Pi, false);
+        assert!(
+            off.starts_with("has reached its usage limit, until 14:05; "),
+            "{off}"
+        );
+        let over = failed(Some("rate_limit"), Some("2026-01-01T12:00:00Z"));
+        assert_eq!(planned(&over, 1, Adapter::Pi, true), "2026-01-01T12:01:00Z");
+    }
+
+    #[test]
+    fn what_does_not_go_away_is_a_persons_business_at_once() {
+        let signal = failed(Some("authentication_failed"), None);
+        let said = planned(&signal, 1, Adapter::Claude, true);
+        assert!(said.contains("log in"), "{said}");
+    }
+
+    #[test]
+    fn failures_count_since_the_last_turn_that_ended_well() {
+        let done = Signal::now(SignalKind::TurnDone);
+        let limit = failed(None, Some("2026-01-01T14:05:00Z"));
+        let plain = failed(None, None);
+        let working = Signal::now(SignalKind::Working);
+        let all = [plain.clone(), done, plain.clone(), working, limit, plain];
+        assert_eq!(in_a_row(&all), 2);
+    }
+}
