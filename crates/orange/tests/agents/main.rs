@@ -12,3 +12,4 @@ mod cli;
 mod model;
 mod model_tests;
 mod pi;
+mod shown;
