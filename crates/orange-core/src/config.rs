@@ -11,8 +11,9 @@ use crate::yaml::{self, Node};
 use std::time::Duration;
 
 pub use agents::{AgentsConfig, CustomHarness, CustomHarnesses, Permissions};
+pub use values::time_span;
 use values::{
-    above_zero, days, leaves, lines_of_text, one_of, scalar, several_commands, text, time_span,
+    above_zero, days, leaves, lines_of_text, one_of, scalar, several_commands, text, time_of,
 };
 
 /// What a setup or teardown command may take unless somebody says otherwise.
@@ -189,7 +190,7 @@ impl Config {
             "git.fetch" => self.git.fetch = one_of(node)?,
             "tmux.server" => self.tmux.server = text(node)?,
             "notify.command" => self.notify.command = text(node)?,
-            "monitor.interval" => self.monitor.interval = time_span(node)?,
+            "monitor.interval" => self.monitor.interval = time_of(node)?,
             _ => {
                 if let Some(name) = path.strip_prefix("harness.") {
                     self.harnesses
@@ -221,7 +222,7 @@ impl WorkspaceConfig {
             "workspace.copy" => self.copy = lines_of_text(node)?,
             "workspace.setup" => self.setup = several_commands(node)?,
             "workspace.teardown" => self.teardown = several_commands(node)?,
-            "workspace.timeout" => self.timeout = Some(time_span(node)?),
+            "workspace.timeout" => self.timeout = Some(time_of(node)?),
             _ => return Ok(false),
         }
         Ok(true)

@@ -1,8 +1,11 @@
 //! `doctor`: what is wrong with tasks and databases, what a repair would do, and doing it.
 
 mod agents;
+mod harnesses;
 mod repositories;
 mod workspaces;
+
+pub use harnesses::HarnessFound;
 
 use crate::database::{self, Database};
 use crate::engine::Engine;
@@ -36,6 +39,8 @@ pub struct Report {
     pub tasks: usize,
     pub projects: usize,
     pub findings: Vec<Finding>,
+    /// The agent CLIs that Orange knows, as they are here.
+    pub harnesses: Vec<HarnessFound>,
 }
 
 impl Report {
@@ -89,6 +94,7 @@ impl Engine {
         }
         let mut report = Report::default();
         if !self.store.home().exists() {
+            self.check_harnesses(&mut report);
             return Ok(report);
         }
         self.check_config(&mut report);
@@ -100,6 +106,7 @@ impl Engine {
         self.check_links(&mut report)?;
         self.check_workspaces(&mut report, repair)?;
         self.check_agents(&mut report, repair)?;
+        self.check_harnesses(&mut report);
         self.check_leftovers(&mut report, repair);
         Ok(report)
     }

@@ -86,6 +86,8 @@ pub struct Settings {
     pub orange: PathBuf,
     /// Where agents are looked for.
     pub search_path: Option<OsString>,
+    /// Where agents have the user's settings.
+    pub user_home: Option<PathBuf>,
     /// What agents get of the caller's environment.
     pub environment: BTreeMap<String, String>,
     /// The tmux window that the caller sits in.
@@ -105,6 +107,7 @@ impl Settings {
             local_time: |time| time.to_string(),
             orange: PathBuf::from("orange"),
             search_path: None,
+            user_home: None,
             environment: BTreeMap::new(),
             inside: None,
             overrides: Vec::new(),
@@ -128,6 +131,7 @@ pub struct Engine {
     spawned: Vec<Event>,
     pub(crate) orange: PathBuf,
     pub(crate) search_path: Option<OsString>,
+    pub(crate) user_home: Option<PathBuf>,
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) inside: Option<Inside>,
     overrides: Vec<(&'static str, String)>,
@@ -151,6 +155,7 @@ impl Engine {
             spawned: Vec::new(),
             orange: settings.orange,
             search_path: settings.search_path,
+            user_home: settings.user_home,
             environment: settings.environment,
             inside: settings.inside,
             overrides: settings.overrides,

@@ -1,8 +1,10 @@
 //! Harnesses: the agent CLIs that Orange can start, as a table. A new one is a row, or an entry in config.yaml; what
 //! only one of them needs is in a file of its own below `harness/`.
 
+pub mod catalogue;
 pub mod claude;
 pub mod environment;
+pub mod inquiry;
 pub mod pi;
 
 use crate::error::{Code, Error, Result};

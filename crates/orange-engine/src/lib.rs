@@ -11,6 +11,7 @@ pub mod errand;
 pub mod error;
 pub mod git;
 pub mod harness;
+pub mod headless;
 pub mod index;
 mod last_words;
 pub mod locked;

@@ -7,8 +7,8 @@ mod signals;
 mod speaker;
 
 pub use inbox::{Message, Outcome};
-pub(crate) use process::descendants;
 pub use process::{ProcessId, end_tagged, end_tree, tagged, tagged_in};
+pub(crate) use process::{descendants, end_marked};
 pub(crate) use signals::state_after;
 pub use signals::{Doing, Due, DueFor, Signal, SignalKind, Source, State};
 

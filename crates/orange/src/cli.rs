@@ -1,7 +1,7 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
 use crate::commands::{
-    agent, demo, doctor, project, prompt, sim, task, watch, workflow, workspace,
+    agent, demo, doctor, harness, headless, project, prompt, sim, task, watch, workflow, workspace,
 };
 use clap::{Parser, Subcommand};
 
@@ -66,7 +66,10 @@ pub(crate) enum Command {
         after_help = "Examples:\n  orange prompt list\n  orange prompt show reviewer --task TASK-001"
     )]
     Prompt(prompt::PromptCommand),
-    /// Check tasks and databases, and repair them
+    /// Look at the agent CLIs that Orange can start
+    #[command(subcommand, after_help = "Example:\n  orange harness list")]
+    Harness(harness::HarnessCommand),
+    /// Check tasks, databases and agent CLIs, and repair what can be repaired
     Doctor(doctor::DoctorArgs),
     /// Start tasks that nothing holds back
     Run(task::start::RunArgs),
@@ -84,6 +87,9 @@ pub(crate) enum Command {
     Attach(task::talk::AttachArgs),
     /// Short for `task send`
     Send(task::talk::SendArgs),
+    /// Let an agent take one turn without a terminal, here
+    #[command(hide = true)]
+    Headless(headless::HeadlessArgs),
     /// Report what an agent does (a harness's own hooks run this)
     #[command(hide = true)]
     Signal(agent::SignalArgs),

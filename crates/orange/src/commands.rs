@@ -3,6 +3,8 @@
 pub(crate) mod agent;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod harness;
+pub(crate) mod headless;
 pub(crate) mod project;
 pub(crate) mod prompt;
 pub(crate) mod sim;
@@ -34,6 +36,8 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Workspace(command) => workspace::run(&mut session, &command),
         Command::Prompt(command) => prompt::run(&mut session, &command),
         Command::Doctor(args) => doctor::run(&mut session, &args),
+        Command::Harness(command) => harness::run(&mut session, &command),
+        Command::Headless(args) => headless::run(&mut session, &args),
         Command::New(args) => task::create::run(&mut session, *args),
         Command::Run(args) => task::start::run_ready(&mut session, &args),
         Command::Watch(args) => watch::run(&mut session, &args),

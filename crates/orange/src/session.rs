@@ -163,6 +163,7 @@ fn engine(home: PathBuf, caller: Caller) -> Result<Engine> {
         local_time: crate::ui::time_of_day,
         orange: own_program()?,
         search_path: std::env::var_os("PATH"),
+        user_home: std::env::home_dir(),
         environment: of_agents(readable_variables()),
         overrides: overrides(),
         inside: inside.and_then(|tmux| Inside::parse(&tmux, pane.as_deref())),

@@ -114,20 +114,21 @@ pub(super) fn several_words(node: &Node) -> Result<Vec<String>, String> {
     }
 }
 
-/// Seconds, or a number with `s`, `m` or `h` behind it.
-pub(super) fn time_span(node: &Node) -> Result<Duration, String> {
-    let seconds = scalar(node).and_then(|text| {
-        let (number, factor) = match text.char_indices().next_back()? {
-            (at, 's') => (text.get(..at)?, 1),
-            (at, 'm') => (text.get(..at)?, 60),
-            (at, 'h') => (text.get(..at)?, 60 * 60),
-            _ => (text, 1),
-        };
-        number.trim_end().parse::<u32>().ok()?.checked_mul(factor)
-    });
-    seconds
-        .filter(|seconds| *seconds > 0)
-        .map(|seconds| Duration::from_secs(seconds.into()))
+/// Seconds, or a number with `s`, `m` or `h` behind it; above zero.
+pub fn time_span(text: &str) -> Option<Duration> {
+    let (number, factor) = match text.char_indices().next_back()? {
+        (at, 's') => (text.get(..at)?, 1),
+        (at, 'm') => (text.get(..at)?, 60),
+        (at, 'h') => (text.get(..at)?, 60 * 60),
+        _ => (text, 1),
+    };
+    let seconds = number.trim_end().parse::<u32>().ok()?.checked_mul(factor)?;
+    (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+}
+
+pub(super) fn time_of(node: &Node) -> Result<Duration, String> {
+    scalar(node)
+        .and_then(time_span)
         .ok_or_else(|| "must be a time above 0: seconds, or such as 90s, 10m, 1h".to_owned())
 }
 

@@ -326,6 +326,14 @@ fn tail(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The program that the hooks of a run start.
+pub(crate) fn hooks_program(folder: &Path) -> Option<String> {
+    let settings: Value = serde_json::from_slice(&fs::read(folder.join(SETTINGS)).ok()?).ok()?;
+    let command = settings.pointer("/hooks/SessionStart/0/hooks/0/command")?;
+    let (program, _) = command.as_str()?.strip_prefix('\'')?.split_once("' ")?;
+    Some(program.replace("'\\''", "'"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -94,9 +94,31 @@ pub fn end_tree(root: u32, reap: impl FnMut()) -> bool {
     end(|| descendants(root), reap)
 }
 
+/// Ends a process, its descendants, and whatever has this variable with this value in its environment.
+pub(crate) fn end_marked(
+    root: Option<&ProcessId>,
+    variable: &str,
+    value: &str,
+    reap: impl FnMut(),
+) -> bool {
+    let find = || {
+        let mut found = carrying(variable, value);
+        if let Some(root) = root.filter(|root| root.is_alive()) {
+            found.extend(descendants(root.pid));
+            found.push(root.clone());
+        }
+        found
+    };
+    end(find, reap)
+}
+
 /// The processes that carry a run's tag in their environment.
 pub fn tagged(run: &str) -> Vec<ProcessId> {
-    let is_it = |environment: &[u8]| value_in(environment, "ORANGE_RUN_ID") == Some(run.as_bytes());
+    carrying("ORANGE_RUN_ID", run)
+}
+
+fn carrying(variable: &str, value: &str) -> Vec<ProcessId> {
+    let is_it = |environment: &[u8]| value_in(environment, variable) == Some(value.as_bytes());
     with_environment(|environment| is_it(environment).then_some(()))
         .into_iter()
         .map(|(process, ())| process)

@@ -179,12 +179,12 @@ impl Engine {
         Ok(Some(event))
     }
 
-    /// Refuses early what would fail after the status has changed: no tmux, no such harness.
+    /// Refuses early what would fail after the status has changed: no tmux, no such harness, or one too old.
     pub(crate) fn could_spawn(&mut self, task: &Task) -> Result<()> {
         let Some(harness) = self.harness_for(task, Role::Worker)? else {
             return Ok(());
         };
-        harness.located(self.search_path.as_deref())?;
+        self.fit_program(&harness)?;
         self.usable_tmux().map(drop)
     }
 
@@ -238,7 +238,7 @@ impl Engine {
                 task.label()
             ))
         })?;
-        let program = harness.located(self.search_path.as_deref())?;
+        let program = self.fit_program(harness)?;
         let attempt = runs::attempts(locked.history(), begin.role) + 1;
         let mut command = vec![program.to_string_lossy().into_owned()];
         command.extend(harness.arguments.iter().map(|word| {

@@ -1,16 +1,17 @@
-//! `orange doctor`: what is wrong with tasks and databases, and repairing it.
+//! `orange doctor`: what is wrong with tasks, databases and agent CLIs, and repairing it.
 
 use crate::error::{CommandError, Result};
 use crate::session::Session;
-use crate::ui::{Palette, clean_block};
+use crate::ui::{Palette, Style, clean_block};
 use clap::Args;
 use orange_core::naming::counted;
-use orange_engine::doctor::{BY_HAND, Report};
+use orange_engine::doctor::{BY_HAND, HarnessFound, Report};
+use orange_engine::harness::inquiry::Login;
 use orange_engine::{Code, Error};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Check tasks and databases
+/// Check tasks, databases and agent CLIs
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  orange doctor            say what is wrong and what a repair would do\n  orange doctor --repair   do it\n\nExits with 1 while anything is left to repair."
@@ -53,7 +54,75 @@ fn as_json(report: &Report) -> Value {
             })
         })
         .collect();
-    json!({"doctor": {"tasks": report.tasks, "projects": report.projects, "findings": findings}})
+    let harnesses: Vec<Value> = report.harnesses.iter().map(harness_as_json).collect();
+    json!({"doctor": {
+        "tasks": report.tasks,
+        "projects": report.projects,
+        "findings": findings,
+        "harnesses": harnesses,
+    }})
+}
+
+fn harness_as_json(found: &HarnessFound) -> Value {
+    let (login, detail) = match &found.login {
+        Login::In(how) => ("in", how),
+        Login::Out(why) => ("out", why),
+        Login::Unknown(why) => ("unknown", why),
+    };
+    let signals = found.signals.as_ref();
+    json!({
+        "name": found.name,
+        "installed": found.path.is_some(),
+        "path": found.path,
+        "install": found.install,
+        "version": found.version.as_ref().ok(),
+        "needed_version": found.needed.map(|needed| needed.to_string()),
+        "login": login,
+        "login_detail": detail,
+        "signals_work": signals.map(std::result::Result::is_ok),
+    })
+}
+
+/// The agent CLIs that are there, a line each, and in one line those that are not.
+fn harnesses(report: &Report, palette: Palette) -> String {
+    let mut text = String::new();
+    let (here, missing): (Vec<_>, Vec<_>) = report
+        .harnesses
+        .iter()
+        .partition(|found| found.path.is_some());
+    for found in here {
+        let version = match (&found.version, found.needed) {
+            (Ok(version), None) => version.clone(),
+            (Ok(version), Some(needed)) => format!("{version}, too old: {needed} is needed"),
+            (Err(why), _) => format!("version unknown ({why})"),
+        };
+        let login = match &found.login {
+            Login::In(how) => format!("logged in ({how})"),
+            Login::Out(why) => why.clone(),
+            Login::Unknown(why) => format!("login unknown ({why})"),
+        };
+        let signals = match &found.signals {
+            Some(Ok(heard)) => format!("signals work ({heard})"),
+            Some(Err(silent)) => silent.clone(),
+            None => "no agent runs that could give signals".to_owned(),
+        };
+        let is_fine = found.needed.is_none() && !matches!(found.login, Login::Out(_));
+        let mark = match is_fine && !matches!(found.signals, Some(Err(_))) {
+            true => palette.green("✓"),
+            false => palette.paint(Style::Yellow, "!"),
+        };
+        let line = format!("harness {}: {version}; {login}; {signals}", found.name);
+        let _ = writeln!(text, "{mark} {}", clean_block(&line));
+    }
+    let missing: Vec<&str> = missing.iter().map(|found| found.name.as_str()).collect();
+    if !missing.is_empty() {
+        let _ = writeln!(
+            text,
+            "  not installed: {} (`orange harness list` says how to get them)",
+            missing.join(", ")
+        );
+    }
+    text
 }
 
 fn as_text(report: &Report, repair: bool) -> String {
@@ -80,6 +149,7 @@ fn as_text(report: &Report, repair: bool) -> String {
             let _ = writeln!(text, "    {verb}{}", clean_block(how));
         }
     }
+    text.push_str(&harnesses(report, palette));
     let verdict = match report.findings.len() {
         0 => "all is well".to_owned(),
         count => format!("{count} found, {} left", report.open()),

@@ -1,0 +1,233 @@
+//! The agent CLIs: whether they are there, new enough and logged in, and whether their agents are heard.
+
+use super::{BY_HAND, Report};
+use crate::engine::Engine;
+use crate::harness::inquiry::{Inquiry, Login, Version};
+use crate::harness::{self, Adapter, Harness, SIM};
+use crate::index::list::Filter;
+use crate::runs::{self, RunFolder, RunSpec};
+use orange_core::config::{AgentsConfig, Config};
+use orange_core::naming::counted;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// An agent that has said nothing for so many seconds since its start is not heard.
+const SILENCE: i64 = 20;
+
+/// A harness as it is here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HarnessFound {
+    pub name: String,
+    pub path: Option<PathBuf>,
+    /// How to get it, where that is known.
+    pub install: Option<&'static str>,
+    /// What it says of its version; an error if it does not.
+    pub version: Result<String, String>,
+    /// The version that is needed, if it is older.
+    pub needed: Option<Version>,
+    pub login: Login,
+    /// Whether its agents are heard; None where no agent that runs now tells.
+    pub signals: Option<Result<String, String>>,
+}
+
+/// What is to be found out about a harness; several are asked at once.
+struct Question {
+    harness: Harness,
+    /// Who wants it, if anybody does.
+    wanted_by: Option<String>,
+}
+
+impl Engine {
+    /// Never fails: a home whose settings or tasks cannot be read has findings about that already.
+    pub(super) fn check_harnesses(&mut self, report: &mut Report) {
+        let questions = self.questions();
+        let inquiry = self.inquiry();
+        let mut found: Vec<HarnessFound> = std::thread::scope(|threads| {
+            let ask = |question: &Question| {
+                let harness = question.harness.clone();
+                threads.spawn(move || look_at(&inquiry, &harness))
+            };
+            let asked: Vec<_> = questions.iter().map(ask).collect();
+            let answers = asked.into_iter().filter_map(|thread| thread.join().ok());
+            answers.collect()
+        });
+        for (question, found) in questions.iter().zip(&mut found) {
+            judge(question, found, report);
+            found.signals = self.hear(&found.name, report);
+        }
+        let claude = found.iter().find(|found| found.name == "claude");
+        if claude.is_some_and(|claude| claude.path.is_some())
+            && let Some(settings) = self.inquiry().claude_without_hooks()
+        {
+            report
+                .add(
+                    "harness claude",
+                    format!(
+                        "disableAllHooks in {} keeps its agents from being heard",
+                        settings.display()
+                    ),
+                )
+                .repair(format!("{BY_HAND}: remove it there, if you do not need it"));
+        }
+        report.harnesses = found;
+    }
+
+    /// The harnesses of the table and of the user's own, and those that only a task names.
+    fn questions(&mut self) -> Vec<Question> {
+        let config = self.config().cloned().unwrap_or_default();
+        let wanted = self.wanted(&config);
+        let names = harness::names(&config);
+        let names = names.iter().filter(|name| *name != SIM);
+        let find = |name: &String| harness::find(name, &config, &self.orange).ok().flatten();
+        names
+            .filter_map(find)
+            .map(|harness| Question {
+                wanted_by: wanted.get(&harness.name).cloned(),
+                harness,
+            })
+            .collect()
+    }
+
+    /// Which harnesses are named, and by whom. What nobody has chosen counts as little as what nobody uses.
+    fn wanted(&mut self, config: &Config) -> BTreeMap<String, String> {
+        let mut wanted = BTreeMap::new();
+        let open = Filter {
+            with_fields: true,
+            ..Filter::default()
+        };
+        for row in self.listed(&open).unwrap_or_default() {
+            let task = super::task_of(&row.fields);
+            let label = row
+                .key
+                .map_or(row.folder.clone(), |key| format!("{}:{key}", row.project));
+            for name in [task.harness, task.review_harness].into_iter().flatten() {
+                wanted.entry(name).or_insert_with(|| label.clone());
+            }
+        }
+        if let Some(name) = &config.agents.review_harness {
+            wanted.insert(name.clone(), "`agents.review_harness`".into());
+        }
+        if config.agents.harness != AgentsConfig::default().harness {
+            wanted.insert(config.agents.harness.clone(), "`agents.harness`".into());
+        }
+        wanted
+    }
+
+    /// Whether the agents that run now are heard.
+    fn hear(&self, name: &str, report: &mut Report) -> Option<Result<String, String>> {
+        let mut heard = 0;
+        let mut silent = None;
+        for run in runs::all(self.store.home()) {
+            let Some(spec) = run
+                .spec()
+                .filter(|spec| spec.harness == name && run.is_alive())
+            else {
+                continue;
+            };
+            if !spec.adapter.gives_signals() {
+                continue;
+            }
+            check_hooks(&run, &spec, report);
+            if !run.signals().is_empty() {
+                heard += 1;
+                continue;
+            }
+            let since = run
+                .started()
+                .map(|started| self.now().duration_since(started.at).as_secs());
+            if let Some(seconds) = since.filter(|seconds| *seconds > SILENCE) {
+                let problem =
+                    format!("{name} has given no signal since it started {seconds} s ago");
+                report.add(format!("run {}", run.id()), &problem).repair(format!(
+                    "{BY_HAND}: look at its window (`orange task attach {}`): it may show a question", spec.task
+                ));
+                silent = Some(problem);
+            }
+        }
+        match (silent, heard) {
+            (Some(silent), _) => Some(Err(silent)),
+            (None, 0) => None,
+            (None, heard) => Some(Ok(format!("{} heard", counted(heard, "agent")))),
+        }
+    }
+}
+
+fn look_at(inquiry: &Inquiry<'_>, harness: &Harness) -> HarnessFound {
+    let path = inquiry.located(harness);
+    let asked = path.as_deref().filter(|_| harness.can_be_asked());
+    let (version, login) = match asked {
+        Some(path) => std::thread::scope(|threads| {
+            let login = threads.spawn(|| inquiry.login(harness, path));
+            let version = inquiry.version(harness, path);
+            let unknown = |_| Login::Unknown("not asked".into());
+            (
+                version.map_err(|error| error.message),
+                login.join().unwrap_or_else(unknown),
+            )
+        }),
+        None => (Err("not asked".into()), Login::Unknown("not asked".into())),
+    };
+    let found = version.as_deref().ok().and_then(Version::in_text);
+    let oldest = harness.adapter.oldest().map(|(oldest, _)| oldest);
+    HarnessFound {
+        name: harness.name.clone(),
+        install: harness.install(),
+        needed: oldest.filter(|oldest| found.is_some_and(|found| found < *oldest)),
+        path,
+        version,
+        login,
+        signals: None,
+    }
+}
+
+/// What of it is a problem: only what somebody wants to use.
+fn judge(question: &Question, found: &HarnessFound, report: &mut Report) {
+    let Some(wanted_by) = &question.wanted_by else {
+        return;
+    };
+    let subject = format!("harness {}", found.name);
+    let how = found
+        .install
+        .unwrap_or("correct its `command` in config.yaml");
+    if found.path.is_none() {
+        let problem = format!("is not installed, and {wanted_by} names it");
+        report
+            .add(subject, problem)
+            .repair(format!("{BY_HAND}: {how}"));
+        return;
+    }
+    if let (Some(needed), Ok(version)) = (found.needed, &found.version) {
+        let problem =
+            format!("is too old: {version}, {needed} is needed, and {wanted_by} names it");
+        report
+            .add(&subject, problem)
+            .repair(format!("{BY_HAND}: {how}"));
+    }
+    if let Login::Out(why) = &found.login {
+        let problem = format!("has no account to work with, and {wanted_by} names it");
+        report
+            .add(&subject, problem)
+            .repair(format!("{BY_HAND}: {why}"));
+    }
+}
+
+/// A hook names the program that takes its report; one that was moved away hears nothing.
+fn check_hooks(run: &RunFolder, spec: &RunSpec, report: &mut Report) {
+    if spec.adapter != Adapter::Claude {
+        return;
+    }
+    let Some(program) = harness::claude::hooks_program(run.path()) else {
+        return;
+    };
+    if !Path::new(&program).is_file() {
+        report
+            .add(
+                format!("run {}", run.id()),
+                format!("its hooks start {program}, which is not there any more"),
+            )
+            .repair(format!(
+                "{BY_HAND}: put Orange there again, or stop the agent and `orange task respawn {}`",
+                spec.task
+            ));
+    }
+}

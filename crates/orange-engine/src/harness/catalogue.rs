@@ -1,0 +1,157 @@
+//! What each harness is good for: one row for `orange harness list` and for the table of docs/harnesses.md.
+
+use super::inquiry::Inquiry;
+use super::{Adapter, Harness, NONE};
+use crate::engine::Engine;
+use crate::error::Result;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What an adapter can do. A dash stands for what it cannot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Supports {
+    /// How the agent says what it does.
+    pub signals: &'static str,
+    /// How it is told something, and how that is known to have arrived.
+    pub delivery: &'static str,
+    /// Does a worker that is started again go on with its conversation?
+    pub resume: &'static str,
+    /// The permission modes that Orange can choose.
+    pub permissions: &'static str,
+    /// What it tells of its use of the model.
+    pub usage: &'static str,
+    /// Can it take a turn without a terminal?
+    pub headless: &'static str,
+    /// Is a usage limit recognised, and waited for?
+    pub usage_limits: &'static str,
+}
+
+/// The headings of the table, in the order of the fields.
+pub const COLUMNS: [&str; 7] = [
+    "signals",
+    "delivery",
+    "resume",
+    "permissions",
+    "usage",
+    "headless",
+    "usage limits",
+];
+
+const NO: &str = "–";
+const YES: &str = "yes";
+const ALL_MODES: &str = "full, edits, ask";
+
+impl Supports {
+    /// In the order of [`COLUMNS`].
+    pub fn cells(&self) -> [&'static str; 7] {
+        [
+            self.signals,
+            self.delivery,
+            self.resume,
+            self.permissions,
+            self.usage,
+            self.headless,
+            self.usage_limits,
+        ]
+    }
+}
+
+impl Adapter {
+    pub fn supports(self) -> Supports {
+        match self {
+            Adapter::Claude => Supports {
+                signals: "hooks",
+                delivery: "typed and confirmed",
+                resume: YES,
+                permissions: ALL_MODES,
+                usage: "tokens and cost",
+                headless: YES,
+                usage_limits: YES,
+            },
+            Adapter::Pi => Supports {
+                signals: "extension",
+                delivery: "by the extension",
+                resume: YES,
+                permissions: ALL_MODES,
+                usage: "tokens and cost",
+                headless: YES,
+                usage_limits: YES,
+            },
+            Adapter::Signals => Supports {
+                signals: "`orange signal`",
+                delivery: "typed and confirmed",
+                resume: NO,
+                permissions: NO,
+                usage: NO,
+                headless: NO,
+                usage_limits: NO,
+            },
+            Adapter::Screen => Supports {
+                signals: NO,
+                delivery: "typed, seen on the screen",
+                resume: NO,
+                permissions: NO,
+                usage: NO,
+                headless: NO,
+                usage_limits: NO,
+            },
+        }
+    }
+
+    /// Can it take a turn without a terminal?
+    pub fn is_headless(self) -> bool {
+        self.supports().headless == YES
+    }
+}
+
+/// A harness as it is here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub name: String,
+    pub adapter: Adapter,
+    pub path: Option<PathBuf>,
+    pub version: Option<String>,
+    /// How to get it, where that is known.
+    pub install: Option<&'static str>,
+}
+
+impl Engine {
+    /// Every harness that can be named, but the one that starts nothing.
+    pub fn harnesses(&mut self) -> Result<Vec<Listed>> {
+        let (config, orange) = (self.config()?.clone(), self.orange.clone());
+        let names = super::names(&config);
+        let found = names.iter().filter(|name| *name != NONE);
+        let found: Result<Vec<Option<Harness>>> = found
+            .map(|name| super::find(name, &config, &orange))
+            .collect();
+        let found: Vec<Harness> = found?.into_iter().flatten().collect();
+        let inquiry = self.inquiry();
+        Ok(std::thread::scope(|threads| {
+            // Some take half a second to say their version.
+            let ask = |harness: Harness| threads.spawn(move || listed(&inquiry, &harness));
+            let asked: Vec<_> = found.into_iter().map(ask).collect();
+            let answers = asked.into_iter().filter_map(|thread| thread.join().ok());
+            answers.collect()
+        }))
+    }
+}
+
+fn listed(inquiry: &Inquiry<'_>, harness: &Harness) -> Listed {
+    let path = inquiry.located(harness);
+    Listed {
+        name: harness.name.clone(),
+        adapter: harness.adapter,
+        version: path
+            .as_ref()
+            .and_then(|path| inquiry.known_version(harness, path)),
+        path,
+        install: harness.install,
+    }
+}
+
+impl Harness {
+    /// How to get it, where that is known.
+    pub fn install(&self) -> Option<&'static str> {
+        self.install
+    }
+}

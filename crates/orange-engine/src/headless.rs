@@ -1,0 +1,415 @@
+//! One turn of an agent without a terminal: a prompt goes in, what it says, used and did wrong comes out. The one file
+//! that starts an agent outside of a window.
+
+mod claude;
+mod pi;
+
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result, plain};
+use crate::harness::{self, Adapter, Harness};
+use crate::runs::{ProcessId, end_marked};
+use orange_core::config::Permissions;
+use orange_core::usage::Usage;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// By this variable its processes are found, wherever they went.
+const MARK: &str = "ORANGE_HEADLESS_ID";
+
+/// Between two looks whether it ended or is to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How long the output of an agent that has ended is waited for, should something that it left hold it open.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A line that is longer is none that a harness writes.
+const LONGEST_LINE: u64 = 32 * 1024 * 1024;
+
+/// So much of what it said on standard error is kept.
+const LONGEST_COMPLAINT: usize = 4 * 1024;
+
+/// What is asked of an agent.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub harness: String,
+    /// Where it works.
+    pub folder: PathBuf,
+    pub prompt: String,
+    pub permissions: Permissions,
+    /// The conversation to go on with.
+    pub resume: Option<String>,
+    /// How long it may take.
+    pub patience: Duration,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Turn {
+    pub harness: String,
+    /// By this name the conversation can be resumed.
+    pub conversation: Option<String>,
+    /// What it said last.
+    pub text: String,
+    /// Of the whole conversation so far, earlier turns included.
+    pub usage: Usage,
+    pub is_error: bool,
+    pub error: Option<String>,
+    /// None for an end by signal.
+    pub exit: Option<i32>,
+    /// Lines of its output that mean nothing.
+    pub junk_lines: usize,
+}
+
+/// How a harness is started without a terminal, and how its output is understood.
+struct Way {
+    arguments: Vec<String>,
+    environment: BTreeMap<String, String>,
+    hear: fn(&mut Heard, &Value),
+    /// How it complains of a conversation that is not there.
+    unknown_conversation: &'static str,
+}
+
+/// What its lines have said so far.
+#[derive(Debug, Default)]
+struct Heard {
+    conversation: Option<String>,
+    text: String,
+    usage: Usage,
+    error: Option<String>,
+    /// The harness said that the turn is over.
+    finished: bool,
+    junk: usize,
+}
+
+/// How it ended.
+struct Ending {
+    status: Option<ExitStatus>,
+    stopped: Option<String>,
+    complaint: String,
+}
+
+impl Engine {
+    /// Runs one turn to its end, or until `stop` says so. A turn that failed is a [`Turn`] as well, as far as it came.
+    pub fn headless(&mut self, request: &Request, stop: &AtomicBool) -> Result<Turn> {
+        let harness = self.headless_harness(&request.harness)?;
+        if request.prompt.trim().is_empty() {
+            return Err(Error::new(Code::Usage, "the prompt is empty").hint("say what to do"));
+        }
+        let program = self.fit_program(&harness)?;
+        let way = match harness.adapter {
+            Adapter::Claude => claude::way(request),
+            Adapter::Pi => pi::way(request, self.store.home())?,
+            Adapter::Signals | Adapter::Screen => return Err(no_headless(&harness.name)),
+        };
+        let mark = uuid::Uuid::new_v4().to_string();
+        let mut command = Command::new(&program);
+        command
+            .args(&harness.arguments)
+            .args(&way.arguments)
+            .current_dir(&request.folder)
+            .envs(&self.environment)
+            .envs(&way.environment)
+            .env(MARK, &mark);
+        for name in harness::claude::CLEARED {
+            command.env_remove(name);
+        }
+        let words = harness.adapter.as_words(&request.prompt);
+        let mut heard = Heard::default();
+        let ending = run(
+            command,
+            words,
+            &way,
+            request.patience,
+            stop,
+            &mark,
+            &mut heard,
+        )
+        .map_err(|error| not_started(&harness.name, &program, &error))?;
+        turn(&harness, request, &way, heard, ending)
+    }
+
+    fn headless_harness(&mut self, name: &str) -> Result<Harness> {
+        let orange = self.orange.clone();
+        let found = harness::find(name, self.config()?, &orange)?;
+        found
+            .filter(|found| found.adapter.is_headless())
+            .ok_or_else(|| no_headless(name))
+    }
+}
+
+fn no_headless(name: &str) -> Error {
+    Error::new(
+        Code::Usage,
+        format!("harness {name} cannot be run without a terminal"),
+    )
+    .hint("`orange harness list` shows which can")
+}
+
+fn not_started(name: &str, program: &Path, error: &std::io::Error) -> Error {
+    let (program, why) = (program.display(), plain(error));
+    Error::new(
+        Code::NoCommand,
+        format!("harness {name} cannot be started: {program}: {why}"),
+    )
+    .hint("`orange doctor` looks at the harnesses that are installed")
+}
+
+fn run(
+    mut command: Command,
+    prompt: String,
+    way: &Way,
+    patience: Duration,
+    stop: &AtomicBool,
+    mark: &str,
+    heard: &mut Heard,
+) -> std::io::Result<Ending> {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let process = ProcessId::of(child.id());
+    let deadline = Instant::now() + patience;
+    tracing::info!(pid = child.id(), mark, "headless turn began");
+    let writer = child.stdin.take().map(|input| say(input, prompt));
+    let (tell, lines) = channel();
+    let complaints = child
+        .stderr
+        .take()
+        .map(|errors| listen(errors, tell.clone(), Told::Error));
+    let answers = child
+        .stdout
+        .take()
+        .map(|output| listen(output, tell, Told::Line));
+    let mut complaint = Vec::new();
+    let mut stopped = None;
+    let status = loop {
+        hear(&lines, LOOK, way, heard, &mut complaint);
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if stop.load(Ordering::Relaxed) {
+            stopped = Some("it was interrupted".to_owned());
+            break None;
+        }
+        if Instant::now() >= deadline {
+            stopped = Some(format!(
+                "it took longer than {} and was ended",
+                span(patience)
+            ));
+            break None;
+        }
+    };
+    if status.is_some() {
+        let end = Instant::now() + LAST_WORDS;
+        while hear(&lines, LOOK, way, heard, &mut complaint) && Instant::now() < end {}
+    }
+    // Whatever it left running would go on without anybody who knows of it.
+    end_marked(process.as_ref(), MARK, mark, || drop(child.try_wait()));
+    let status = status.or_else(|| end(&mut child));
+    drop(lines);
+    for thread in [writer, complaints, answers].into_iter().flatten() {
+        if thread.is_finished() {
+            let _ = thread.join();
+        }
+    }
+    Ok(Ending {
+        status,
+        stopped,
+        complaint: String::from_utf8_lossy(&complaint).trim().to_owned(),
+    })
+}
+
+/// It was killed: its end is only to be fetched.
+fn end(child: &mut Child) -> Option<ExitStatus> {
+    let _ = child.kill();
+    child.wait().ok()
+}
+
+/// What comes from the agent.
+enum Told {
+    Line(Vec<u8>),
+    Error(Vec<u8>),
+}
+
+/// The prompt goes through standard input: an argument could not be so long.
+fn say(mut input: ChildStdin, prompt: String) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        // One that ended before it read everything says why.
+        let _ = input.write_all(prompt.as_bytes());
+    })
+}
+
+fn listen(
+    source: impl Read + Send + 'static,
+    tell: Sender<Told>,
+    kind: fn(Vec<u8>) -> Told,
+) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut source = BufReader::new(source);
+        loop {
+            let mut line = Vec::new();
+            let read = source
+                .by_ref()
+                .take(LONGEST_LINE)
+                .read_until(b'\n', &mut line);
+            if !matches!(read, Ok(1..)) || tell.send(kind(line)).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+/// Takes in what there is, waiting for it a little. False when no more can come.
+fn hear(
+    lines: &Receiver<Told>,
+    patience: Duration,
+    way: &Way,
+    heard: &mut Heard,
+    complaint: &mut Vec<u8>,
+) -> bool {
+    let mut next = lines.recv_timeout(patience);
+    loop {
+        match next {
+            Ok(Told::Line(line)) => heard.take(&line, way.hear),
+            Ok(Told::Error(line)) => match pi::aside(&line) {
+                Some(said) => (way.hear)(heard, &said),
+                None => complain(complaint, &line),
+            },
+            Err(RecvTimeoutError::Timeout) => return true,
+            Err(RecvTimeoutError::Disconnected) => {
+                std::thread::sleep(patience);
+                return false;
+            }
+        }
+        next = lines.recv_timeout(Duration::ZERO);
+    }
+}
+
+/// Keeps the end of it.
+fn complain(complaint: &mut Vec<u8>, line: &[u8]) {
+    complaint.extend_from_slice(line);
+    let excess = complaint.len().saturating_sub(LONGEST_COMPLAINT);
+    complaint.drain(..excess);
+}
+
+impl Heard {
+    fn take(&mut self, line: &[u8], hear: fn(&mut Heard, &Value)) {
+        match serde_json::from_slice::<Value>(line) {
+            Ok(value) if value.is_object() => hear(self, &value),
+            Ok(_) | Err(_) if line.trim_ascii().is_empty() => {}
+            Ok(_) | Err(_) => self.junk += 1,
+        }
+    }
+}
+
+fn turn(
+    harness: &Harness,
+    request: &Request,
+    way: &Way,
+    heard: Heard,
+    ending: Ending,
+) -> Result<Turn> {
+    let exit = ending.status.and_then(|status| status.code());
+    let said = [
+        heard.error.as_deref().unwrap_or_default(),
+        &ending.complaint,
+    ];
+    if let Some(id) = &request.resume
+        && said
+            .iter()
+            .any(|text| text.contains(way.unknown_conversation))
+    {
+        let name = &harness.name;
+        return Err(
+            Error::new(Code::NotFound, format!("{name} knows no conversation {id:?} here"))
+                .hint("it keeps conversations by folder, and not for ever; leave out --resume to begin a new one"),
+        );
+    }
+    let failed = exit != Some(0) || !heard.finished;
+    let error = match (ending.stopped, heard.error) {
+        (Some(stopped), _) => Some(stopped),
+        (None, Some(error)) => Some(error),
+        (None, None) if failed => Some(unfinished(harness, exit, &ending.complaint)),
+        (None, None) => None,
+    };
+    Ok(Turn {
+        harness: harness.name.clone(),
+        conversation: heard.conversation,
+        text: heard.text,
+        usage: heard.usage,
+        is_error: error.is_some(),
+        error,
+        exit,
+        junk_lines: heard.junk,
+    })
+}
+
+fn unfinished(harness: &Harness, exit: Option<i32>, complaint: &str) -> String {
+    let how = match exit {
+        Some(code) => format!("exit code {code}"),
+        None => "ended by a signal".to_owned(),
+    };
+    match complaint {
+        "" => format!("{} ended in the middle of the turn: {how}", harness.name),
+        complaint => format!("{complaint} ({how})"),
+    }
+}
+
+/// `90s`, `10m`
+fn span(time: Duration) -> String {
+    match time.as_secs() {
+        seconds if seconds > 0 && seconds % 60 == 0 => format!("{}m", seconds / 60),
+        seconds => format!("{seconds}s"),
+    }
+}
+
+fn text_of<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    value.get(name).and_then(Value::as_str)
+}
+
+fn count_of(value: &Value, name: &str) -> u64 {
+    value.get(name).and_then(Value::as_u64).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_mean_nothing_are_counted_and_do_no_harm() {
+        let mut heard = Heard::default();
+        let lines: [&[u8]; 5] = [
+            b"npm warn\n",
+            b"\n",
+            b"12\n",
+            b"{\"type\":\n",
+            b"\xff\xfe\n",
+        ];
+        for line in lines {
+            heard.take(line, claude::hear);
+        }
+        heard.take(b"{\"type\":\"result\",\"result\":\"Done.\"}", claude::hear);
+        assert_eq!(
+            (heard.junk, heard.text.as_str(), heard.finished),
+            (4, "Done.", true)
+        );
+    }
+
+    #[test]
+    fn of_complaints_the_end_is_kept() {
+        let mut complaint = Vec::new();
+        complain(&mut complaint, &[b'x'; 2 * LONGEST_COMPLAINT]);
+        complain(&mut complaint, b"the reason");
+        assert_eq!(complaint.len(), LONGEST_COMPLAINT);
+        assert!(complaint.ends_with(b"the reason"));
+    }
+}

@@ -1,0 +1,155 @@
+//! Pi without a terminal: `pi -p --mode json`, which ends well even if the model's service said no. An extension says what
+//! earlier turns used, and refuses what the permissions do not allow: nobody is there to be asked.
+
+use super::{Heard, Request, Way, count_of, text_of};
+use crate::error::{Error, Result};
+use crate::store::make_private_folder;
+use orange_core::usage::Usage;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const SOURCE: &str = include_str!("pi.ts");
+
+/// The extension of this version of Orange, in its home.
+const FOLDER: &str = "harness";
+const EXTENSION: &str = concat!("pi-headless-", env!("CARGO_PKG_VERSION"), ".ts");
+
+/// How the extension's lines begin on standard error; pi writes standard output by itself.
+const ASIDE: &[u8] = b"orange: ";
+
+pub(super) fn way(request: &Request, home: &Path) -> Result<Way> {
+    let extension = extension(home)?.display().to_string();
+    let mut arguments: Vec<String> = ["-p", "--mode", "json", "--no-approve", "-e"]
+        .map(str::to_owned)
+        .to_vec();
+    arguments.push(extension);
+    let conversation = match &request.resume {
+        Some(id) => ["--session".into(), id.clone()],
+        None => ["--session-id".into(), uuid::Uuid::new_v4().to_string()],
+    };
+    arguments.extend(conversation);
+    let permissions = request.permissions.as_str().to_owned();
+    Ok(Way {
+        arguments,
+        environment: BTreeMap::from([("ORANGE_HEADLESS_PERMISSIONS".into(), permissions)]),
+        hear,
+        unknown_conversation: "No session found",
+    })
+}
+
+/// Written when it is not there as it should be; another turn may be reading it.
+fn extension(home: &Path) -> Result<PathBuf> {
+    let folder = home.join(FOLDER);
+    let path = folder.join(EXTENSION);
+    if fs::read_to_string(&path).is_ok_and(|text| text == SOURCE) {
+        return Ok(path);
+    }
+    let part = path.with_extension(std::process::id().to_string());
+    make_private_folder(&folder)
+        .and_then(|()| fs::write(&part, SOURCE))
+        .and_then(|()| fs::rename(&part, &path))
+        .map_err(|error| Error::io("write", &path, &error))?;
+    Ok(path)
+}
+
+/// What the extension says, as if it were a line of pi's.
+pub(super) fn aside(line: &[u8]) -> Option<Value> {
+    serde_json::from_slice(line.strip_prefix(ASIDE)?).ok()
+}
+
+pub(super) fn hear(heard: &mut Heard, line: &Value) {
+    let message = line.get("message").unwrap_or(&Value::Null);
+    match text_of(line, "type") {
+        Some("session") => heard.conversation = text_of(line, "id").map(str::to_owned),
+        Some("earlier-usage") => {
+            let used = line.get("usage").map(usage).unwrap_or_default();
+            heard.usage = heard.usage.plus(used);
+        }
+        Some("message_end") if text_of(message, "role") == Some("assistant") => {
+            let used = message.get("usage").map(usage).unwrap_or_default();
+            heard.usage = heard.usage.plus(used);
+            heard.text = words(message);
+            // One that is tried again succeeds in the end, or not: the last one counts.
+            heard.error = complaint(message);
+        }
+        Some("agent_settled") => heard.finished = true,
+        Some(_) | None => {}
+    }
+}
+
+fn complaint(message: &Value) -> Option<String> {
+    let stop = text_of(message, "stopReason")?;
+    let text = text_of(message, "errorMessage").unwrap_or_default();
+    match (stop, text) {
+        ("error" | "aborted", "") => Some(format!("the turn ended with {stop}")),
+        ("error" | "aborted", text) => Some(text.to_owned()),
+        _ => None,
+    }
+}
+
+fn words(message: &Value) -> String {
+    let parts = message.get("content").and_then(Value::as_array);
+    let texts = parts
+        .into_iter()
+        .flatten()
+        .filter_map(|part| text_of(part, "text"));
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn usage(used: &Value) -> Usage {
+    Usage {
+        input: count_of(used, "input"),
+        output: count_of(used, "output"),
+        cache_read: count_of(used, "cacheRead"),
+        cache_write: count_of(used, "cacheWrite"),
+        cost: used.pointer("/cost/total").and_then(Value::as_f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn answer(stop: &str, error: &str, output: u64) -> Value {
+        let usage = json!({"input": 10, "output": output, "cacheRead": 1, "cacheWrite": 2, "cost": {"total": 0.5}});
+        json!({"type": "message_end", "message": {
+            "role": "assistant", "stopReason": stop, "errorMessage": error, "usage": usage,
+            "content": [{"type": "text", "text": format!("said {output}")}],
+        }})
+    }
+
+    #[test]
+    fn the_last_answer_decides_and_all_of_them_are_counted() {
+        let mut heard = Heard::default();
+        hear(&mut heard, &json!({"type": "session", "id": "s"}));
+        let before = b"orange: {\"type\":\"earlier-usage\",\"usage\":{\"input\":100,\"cost\":{\"total\":1}}}\n";
+        hear(&mut heard, &aside(before).unwrap());
+        hear(&mut heard, &answer("error", "529 overloaded", 0));
+        assert_eq!(heard.error.as_deref(), Some("529 overloaded"));
+        hear(&mut heard, &answer("stop", "", 7));
+        hear(&mut heard, &json!({"type": "agent_settled"}));
+        assert_eq!((heard.error, heard.text.as_str()), (None, "said 7"));
+        let expected = Usage {
+            input: 120,
+            output: 7,
+            cache_read: 2,
+            cache_write: 4,
+            cost: Some(2.0),
+        };
+        assert_eq!(heard.usage, expected);
+        assert!(heard.finished);
+        assert_eq!(aside(b"Warning: orange\n"), None);
+    }
+
+    #[test]
+    fn the_extension_is_put_right_when_it_differs() {
+        let home = tempfile::tempdir().unwrap();
+        let path = extension(home.path()).unwrap();
+        fs::write(&path, "something else").unwrap();
+        assert_eq!(extension(home.path()).unwrap(), path);
+        assert_eq!(fs::read_to_string(&path).unwrap(), SOURCE);
+    }
+}

@@ -1,0 +1,123 @@
+//! `orange headless`: one turn of an agent without a terminal, in the folder one is in.
+
+use crate::error::{CommandError, Result};
+use crate::output;
+use crate::session::Session;
+use crate::ui::clean_block;
+use clap::Args;
+use orange_core::config::{DEFAULT_TIMEOUT, Permissions, time_span};
+use orange_engine::headless::{Request, Turn};
+use orange_engine::{Code, Error};
+use serde_json::json;
+use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Longer ones fit into no model's window.
+const LONGEST_PROMPT: u64 = 16 * 1024 * 1024;
+
+/// Let an agent take one turn without a terminal, here
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Prints what the agent said last. With --json also the conversation, by which it can be resumed, tokens and cost of the
+whole conversation, and what went wrong. No task is needed, and none is changed. Exits with 1 if the turn failed.
+
+Examples:
+  orange headless --harness claude \"Which tests are slow here?\"
+  orange headless --harness pi --permissions ask --json - < prompt.md
+  orange headless --harness claude --resume 0b6e7a52-6d0a-4b1e-9d0e-2f6c2f3d9c11 \"And why?\"")]
+pub(crate) struct HeadlessArgs {
+    /// The agent: claude, pi, or one of your own that is like them; `agents.harness` unless given
+    #[arg(long, value_name = "NAME")]
+    harness: Option<String>,
+    /// Go on with this conversation
+    #[arg(long, value_name = "ID")]
+    resume: Option<String>,
+    /// What it may do: full, edits or ask; what would be asked is refused, as nobody is there. `agents.permissions` unless given
+    #[arg(long, value_name = "MODE", value_parser = super::task::word::<Permissions>)]
+    permissions: Option<Permissions>,
+    /// How long it may take, such as 90s, 10m or 1h; 10m unless given
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    timeout: Option<Duration>,
+    /// What to tell it; - reads standard input
+    #[arg(allow_hyphen_values = true)]
+    prompt: String,
+}
+
+fn time(text: &str) -> std::result::Result<Duration, String> {
+    time_span(text).ok_or_else(|| "a time above 0 is needed: 90s, 10m, 1h".to_owned())
+}
+
+pub(crate) fn run(session: &mut Session, args: &HeadlessArgs) -> Result<()> {
+    let prompt = match args.prompt.as_str() {
+        "-" => read()?,
+        prompt => prompt.to_owned(),
+    };
+    let agents = session.engine.config()?.agents.clone();
+    let request = Request {
+        harness: args.harness.clone().unwrap_or(agents.harness),
+        folder: session.folder.clone(),
+        prompt,
+        permissions: args.permissions.unwrap_or(agents.permissions),
+        resume: args.resume.clone(),
+        patience: args.timeout.unwrap_or(DEFAULT_TIMEOUT),
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        let _ = signal_hook::flag::register(signal, stop.clone());
+    }
+    let turn = session.engine.headless(&request, &stop)?;
+    show(session, &turn);
+    if stop.load(Ordering::Relaxed) {
+        std::process::exit(130);
+    }
+    match &turn.error {
+        None => Ok(()),
+        // The value says what went wrong; the exit code is for scripts.
+        Some(_) if session.json => std::process::exit(1),
+        Some(error) => Err(CommandError(
+            Error::new(Code::Failed, format!("{}: {error}", turn.harness)).hint(
+                match &turn.conversation {
+                    Some(id) => format!("the conversation can be resumed: --resume {id}"),
+                    None => "`orange doctor` looks at the harnesses that are installed".to_owned(),
+                },
+            ),
+        )),
+    }
+}
+
+fn show(session: &mut Session, turn: &Turn) {
+    session.finish(
+        || json!({"turn": turn}),
+        || match turn.text.trim_end() {
+            _ if turn.is_error => String::new(),
+            "" => String::new(),
+            text => format!("{}\n", clean_block(text)),
+        },
+    );
+    if turn.junk_lines > 0 && !session.json {
+        let lines = orange_core::naming::counted(turn.junk_lines, "line");
+        output::note(&format!("{lines} of its output meant nothing"));
+    }
+}
+
+fn read() -> Result<String> {
+    let mut bytes = Vec::new();
+    let mut input = std::io::stdin().take(LONGEST_PROMPT + 1);
+    input.read_to_end(&mut bytes).map_err(|error| {
+        CommandError::usage(
+            format!("standard input cannot be read: {error}"),
+            "give the prompt as an argument",
+        )
+    })?;
+    if bytes.len() as u64 > LONGEST_PROMPT {
+        return Err(CommandError::usage(
+            "the prompt is longer than 16 MB",
+            "put it into files, and name those",
+        ));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| CommandError::usage("the prompt is not text in UTF-8", "give it text"))
+}
