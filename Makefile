@@ -37,15 +37,18 @@ test: ## check format and lints, then run all tests, the stories and test-agents
 	sh tests/stories/workspaces.sh
 	@$(MAKE) --no-print-directory test-agents
 
-test-agents: ## install the agent CLIs of the tests into ~/.cache/orange and run the tests that start them
+test-agents: ## install the agent CLIs of the tests into ~/.cache/orange, run the tests that start them, write their table
 	@bash scripts/install-deps test
 	@bash scripts/install-agents
 	@export ORANGE_TEST_AGENTS="$$(bash scripts/install-agents --print-path)"; \
+	export ORANGE_TEST_AGENTS_RESULTS="$${CARGO_TARGET_DIR:-$$PWD/target}/agents-tried"; \
+	rm -rf "$$ORANGE_TEST_AGENTS_RESULTS"; mkdir -p "$$ORANGE_TEST_AGENTS_RESULTS"; \
 	if cargo nextest --version >/dev/null 2>&1; then \
 		set -x; cargo nextest run -p orange --locked --test agents; \
 	else \
 		set -x; cargo test -p orange --locked --test agents; \
-	fi
+	fi; \
+	bash scripts/tried-agents "$$ORANGE_TEST_AGENTS_RESULTS"
 
 SOAK_TASKS ?= 200
 
@@ -55,8 +58,10 @@ soak: ## many tasks with agents that misbehave and kills of everything; SOAK_SEE
 
 bench: ## measure Orange and its peers, and write docs/benchmarks.md
 	@bash scripts/install-deps bench
+	@bash scripts/install-agents
 	cargo build --release --locked
-	cargo run --release --locked -p orange-bench -- --write docs/benchmarks.md
+	ORANGE_TEST_AGENTS="$$(bash scripts/install-agents --print-path)" \
+		cargo run --release --locked -p orange-bench -- --write docs/benchmarks.md
 
 lint: ## check format and lints only
 	cargo fmt --all -- --check

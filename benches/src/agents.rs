@@ -2,6 +2,7 @@
 
 mod lifecycle;
 mod many;
+mod real;
 mod stage;
 mod starting;
 
@@ -13,6 +14,7 @@ pub(crate) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
     let mut rows = starting::spawn(scratch)?;
     rows.extend(starting::create(scratch)?);
     rows.extend(starting::exit(scratch)?);
+    rows.extend(real::rows(scratch)?);
     rows.extend(lifecycle::rows(scratch)?);
     rows.extend(many::rows(scratch)?);
     Ok(rows)

@@ -233,6 +233,9 @@ const NOTES: &str = "\
   `tmux new-session -d`, which waits for nothing. The repository has 20 files and no remote, `git.fetch` is `never`.
 - *agent running*: from the start of the command until a file is there that the agent's first act is to create.
   workmux opens its window in the background of the same server, with the same command, and makes its worktree anew.
+- *model's first request*: from the start of `task create` until the first request of the real agent arrives at a listener
+  on loopback, which stands for the model. By hand is `tmux new-session -d` with the same CLI, with every dialog
+  answered in its settings, in the repository itself: no branch, no worktree, no task. `make bench` installs the CLIs.
 - *agent's exit → status advanced*: 120 agents whose last act is `exec date +%s%N`; from that time until TASK.md,
   which then says `agent-review`, was exchanged for the new one (its ctime).
 - *a task from creation to `reviewing`*: `task create`, a scripted worker that plans, commits and hands over, a scripted

@@ -9,6 +9,7 @@
 
 mod claude;
 mod cli;
+mod headless;
 mod model;
 mod model_tests;
 mod pi;

@@ -26,10 +26,6 @@ const CAPABILITIES: &[&str] = &[
 /// The last line of a test that has shown a capability of a harness (`claude` or `pi`), so that only one that passed
 /// says so. Nothing is written when ORANGE_TEST_AGENTS_RESULTS names no folder.
 #[track_caller]
-#[allow(
-    dead_code,
-    reason = "the first tests that say so come with what they show"
-)]
 pub(crate) fn shown(harness: &str, capability: &str) {
     assert!(
         CAPABILITIES.contains(&capability),

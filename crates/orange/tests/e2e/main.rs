@@ -34,6 +34,7 @@ mod damage;
 mod databases;
 mod demo;
 mod doctor;
+mod doctor_harnesses;
 mod doctor_workspaces;
 mod env;
 mod everyday;

@@ -1,0 +1,230 @@
+//! Turns without a terminal, through `orange headless`: what comes of them, and what becomes of those that go wrong.
+
+use crate::cli::{PI_ANTHROPIC, Place, Variables, claude_env, pi_env};
+use crate::model::{Model, hang, say, shell, status, write};
+use crate::shown::shown;
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+/// A harness, ready to be asked.
+struct Headless {
+    name: &'static str,
+    model: Model,
+    place: Place,
+    variables: Variables,
+}
+
+impl Headless {
+    fn claude() -> Headless {
+        let (model, place) = (Model::start(), Place::new());
+        let variables = claude_env(&model, &place.home(), &place.repository());
+        Headless::new("claude", model, place, variables)
+    }
+
+    fn pi() -> Headless {
+        let (model, place) = (Model::start(), Place::new());
+        let variables = pi_env(&model, &place.home());
+        let this = Headless::new("pi", model, place, variables);
+        let own =
+            format!("harness:\n  pi:\n    command: [pi, --model, {PI_ANTHROPIC}]\n    like: pi\n");
+        let home = this.place.home().join("orange");
+        fs::create_dir(&home).unwrap();
+        fs::write(home.join("config.yaml"), own).unwrap();
+        this
+    }
+
+    fn new(name: &'static str, model: Model, place: Place, mut variables: Variables) -> Headless {
+        variables.insert("ORANGE_HOME".into(), place.home().join("orange").into());
+        Headless {
+            name,
+            model,
+            place,
+            variables,
+        }
+    }
+
+    /// What it prints as JSON, whether it went well or not.
+    #[track_caller]
+    fn ask(&self, more: &[&str], prompt: &str) -> (Value, Output) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_orange"))
+            .args(["--json", "headless", "--harness", self.name])
+            .args(more)
+            .arg("-")
+            .env_clear()
+            .envs(&self.variables)
+            .current_dir(self.place.repository())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(prompt.as_bytes())
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        let value = serde_json::from_slice(&output.stdout);
+        (
+            value.unwrap_or_else(|error| panic!("{error}: {output:?}")),
+            output,
+        )
+    }
+
+    /// A turn that went well.
+    #[track_caller]
+    fn turn(&self, more: &[&str], prompt: &str) -> Value {
+        let (value, output) = self.ask(more, prompt);
+        let turn = &value["turn"];
+        assert!(
+            output.status.success() && turn["is_error"] == false,
+            "{value}"
+        );
+        assert_eq!(turn["junk_lines"], 0, "{value}");
+        turn.clone()
+    }
+}
+
+#[track_caller]
+fn assert_works_and_resumes(this: &Headless) {
+    this.model.when(
+        "Begin.",
+        [
+            shell("echo worked > proof.txt").usage(1000, 20),
+            say("It is done.").usage(200, 10).cached(100, 20),
+        ],
+    );
+    this.model.when("And then?", [say("Nothing.").usage(50, 5)]);
+    let turn = this.turn(&[], "Begin.");
+    assert_eq!(turn["text"], "It is done.");
+    assert_eq!(this.place.read("proof.txt"), "worked\n");
+    assert_eq!(this.model.heard("Begin."), 1);
+    let usage = &turn["usage"];
+    assert_eq!(
+        (&usage["input"], &usage["output"]),
+        (&1200.into(), &30.into())
+    );
+    assert_eq!(
+        (&usage["cache_read"], &usage["cache_write"]),
+        (&100.into(), &20.into())
+    );
+    let cost = usage["cost"].as_f64().unwrap();
+    assert!(cost > 0.0, "{turn}");
+    shown(this.name, "headless");
+
+    let conversation = turn["conversation"].as_str().unwrap();
+    let second = this.turn(&["--resume", conversation], "And then?");
+    assert_eq!(second["conversation"], conversation);
+    assert_eq!(second["text"], "Nothing.");
+    let last = this.model.requests().pop().unwrap();
+    assert_eq!(last.texts(), ["Begin.", "And then?"]);
+    // Of the whole conversation, tokens and cost alike.
+    let usage = &second["usage"];
+    assert_eq!(
+        (&usage["input"], &usage["output"]),
+        (&1250.into(), &35.into())
+    );
+    assert!(usage["cost"].as_f64().unwrap() > cost, "{second}");
+    shown(this.name, "headless-resume");
+}
+
+#[test]
+fn claude_takes_a_turn_and_goes_on_with_it() {
+    assert_works_and_resumes(&Headless::claude());
+}
+
+#[test]
+fn pi_takes_a_turn_and_goes_on_with_it() {
+    assert_works_and_resumes(&Headless::pi());
+}
+
+#[track_caller]
+fn assert_tells_what_went_wrong(this: &Headless, asked_for: &str) {
+    this.model.when("No answer.", [status(400).always()]);
+    let (value, output) = this.ask(&[], "No answer.");
+    assert_eq!(output.status.code(), Some(1), "{value}");
+    assert_eq!(value["turn"]["is_error"], true);
+    let error = value["turn"]["error"].as_str().unwrap();
+    assert!(error.contains("400"), "{error}");
+
+    let (value, output) = this.ask(&["--resume", asked_for], "Go on.");
+    assert_eq!(output.status.code(), Some(4), "{value}");
+    assert_eq!(value["error"]["code"], "not_found");
+    assert!(
+        value["error"]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("--resume"),
+        "{value}"
+    );
+
+    // Nobody is there to be asked, so it is refused, and the agent is told.
+    this.model.when(
+        "Touch it.",
+        [
+            shell("touch touched.txt"),
+            write("written.txt", "x"),
+            say("I may not."),
+        ],
+    );
+    let turn = this.turn(&["--permissions", "ask"], "Touch it.");
+    assert_eq!(turn["text"], "I may not.");
+    assert!(!this.place.repository().join("touched.txt").exists());
+    assert_eq!(this.place.read("written.txt"), "");
+}
+
+#[test]
+fn claude_tells_what_went_wrong() {
+    assert_tells_what_went_wrong(&Headless::claude(), "0b6e7a52-6d0a-4b1e-9d0e-2f6c2f3d9c11");
+}
+
+#[test]
+fn pi_tells_what_went_wrong() {
+    assert_tells_what_went_wrong(&Headless::pi(), "0b6e7a52-6d0a-4b1e-9d0e-2f6c2f3d9c11");
+}
+
+#[track_caller]
+fn assert_ends_with_all_it_started(this: &Headless) {
+    let mark = this.place.repository().join("left.pid");
+    let left = format!(
+        "(setsid sleep 1000 >/dev/null 2>&1 & echo $! > {})",
+        mark.display()
+    );
+    this.model.when("Wait.", [shell(&left), hang()]);
+    let (value, output) = this.ask(&["--timeout", "8s"], "Wait.");
+    assert_eq!(output.status.code(), Some(1), "{value}");
+    let error = value["turn"]["error"].as_str().unwrap();
+    assert!(error.contains("longer than 8s"), "{error}");
+    let pid = fs::read_to_string(&mark).unwrap();
+    let left = format!("/proc/{}/cmdline", pid.trim());
+    assert_eq!(
+        fs::read(left).unwrap_or_default(),
+        b"",
+        "what it left still runs"
+    );
+}
+
+#[test]
+fn claude_is_ended_when_the_time_is_over() {
+    assert_ends_with_all_it_started(&Headless::claude());
+}
+
+#[test]
+fn pi_is_ended_when_the_time_is_over() {
+    assert_ends_with_all_it_started(&Headless::pi());
+}
+
+#[test]
+fn a_prompt_of_250_kb_arrives_whole_in_both() {
+    let prompt = format!("/{} ünï 漢字", "word ".repeat(50_000));
+    for this in [Headless::claude(), Headless::pi()] {
+        this.model.otherwise([say("Read.")]);
+        assert_eq!(this.turn(&[], &prompt)["text"], "Read.");
+        // A leading slash would be a command of claude's.
+        let heard = this.model.heard(&prompt) + this.model.heard(&format!(" {prompt}"));
+        assert_eq!(heard, 1, "{}", this.name);
+    }
+}
