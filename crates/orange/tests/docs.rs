@@ -5,6 +5,7 @@
 use assert_cmd::Command;
 use orange_core::config::Config;
 use orange_core::prompt::{PromptName, Template, Variable};
+use orange_engine::harness::catalogue::COLUMNS;
 use std::path::Path;
 
 fn document(name: &str) -> String {
@@ -154,6 +155,42 @@ fn the_document_about_prompts_is_the_code() {
     let example = example.split("```").next().unwrap();
     Template::parse(PromptName::Reviewer, example).unwrap();
     for command in ["prompt list", "prompt show"] {
+        assert!(text.contains(&format!("orange {command}")), "{command}");
+        let mut words: Vec<&str> = command.split(' ').collect();
+        words.push("--help");
+        assert!(orange(&words).contains("Example"), "{command}");
+    }
+}
+
+#[test]
+fn the_document_about_harnesses_is_the_table() {
+    let text = document("docs/harnesses.md");
+    let home = tempfile::tempdir().unwrap();
+    let mut list = Command::new(env!("CARGO_BIN_EXE_orange"));
+    let list = list.args(["harness", "list", "--json"]);
+    let output = list.env("ORANGE_HOME", home.path()).output().unwrap();
+    let listed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let row = |harness: &serde_json::Value| {
+        let columns = COLUMNS.map(|column| column.replace(' ', "_"));
+        let cells = columns.map(|name| harness["supports"][&name].as_str().unwrap().to_owned());
+        let (name, adapter) = (harness["name"].as_str(), harness["adapter"].as_str());
+        let (name, adapter) = (name.unwrap(), adapter.unwrap());
+        format!("| `{name}` | {adapter} | {} |", cells.join(" | "))
+    };
+    let rows: Vec<String> = listed["harnesses"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(row)
+        .collect();
+    let head = format!("| harness | adapter | {} |", COLUMNS.join(" | "));
+    let rules = "|---".repeat(COLUMNS.len() + 2) + "|";
+    let table = format!("{head}\n{rules}\n{}\n\n", rows.join("\n"));
+    assert!(
+        text.contains(&table),
+        "docs/harnesses.md should have:\n{table}"
+    );
+    for command in ["harness list", "headless", "doctor", "signal"] {
         assert!(text.contains(&format!("orange {command}")), "{command}");
         let mut words: Vec<&str> = command.split(' ').collect();
         words.push("--help");

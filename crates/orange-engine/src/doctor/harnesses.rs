@@ -28,6 +28,8 @@ pub struct HarnessFound {
     pub login: Login,
     /// Whether its agents are heard; None where no agent that runs now tells.
     pub signals: Option<Result<String, String>>,
+    /// What a person should know besides.
+    pub note: Option<String>,
 }
 
 /// What is to be found out about a harness; several are asked at once.
@@ -55,19 +57,13 @@ impl Engine {
             judge(question, found, report);
             found.signals = self.hear(&found.name, report);
         }
-        let claude = found.iter().find(|found| found.name == "claude");
-        if claude.is_some_and(|claude| claude.path.is_some())
-            && let Some(settings) = self.inquiry().claude_without_hooks()
-        {
-            report
-                .add(
-                    "harness claude",
-                    format!(
-                        "disableAllHooks in {} keeps its agents from being heard",
-                        settings.display()
-                    ),
-                )
-                .repair(format!("{BY_HAND}: remove it there, if you do not need it"));
+        let off = self.inquiry().claude_without_hooks();
+        let claude = found.iter_mut().find(|found| found.name == "claude");
+        if let (Some(claude), Some(settings)) = (claude, off) {
+            claude.note = Some(format!(
+                "disableAllHooks is set in {}; for its agents Orange's settings overrule it, and your own hooks run too",
+                settings.display()
+            ));
         }
         report.harnesses = found;
     }
@@ -177,6 +173,7 @@ fn look_at(inquiry: &Inquiry<'_>, harness: &Harness) -> HarnessFound {
         version,
         login,
         signals: None,
+        note: None,
     }
 }
 

@@ -156,6 +156,14 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
+/// The program that the hooks of a run start.
+pub(crate) fn hooks_program(folder: &Path) -> Option<String> {
+    let settings: Value = serde_json::from_slice(&fs::read(folder.join(SETTINGS)).ok()?).ok()?;
+    let command = settings.pointer("/hooks/SessionStart/0/hooks/0/command")?;
+    let (program, _) = command.as_str()?.strip_prefix('\'')?.split_once("' ")?;
+    Some(program.replace("'\\''", "'"))
+}
+
 /// What a hook's report means; None for what says nothing new.
 pub fn signal(report: &Value) -> Option<Signal> {
     let text = |name: &str| report.get(name).and_then(Value::as_str);
@@ -324,14 +332,6 @@ fn tail(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The program that the hooks of a run start.
-pub(crate) fn hooks_program(folder: &Path) -> Option<String> {
-    let settings: Value = serde_json::from_slice(&fs::read(folder.join(SETTINGS)).ok()?).ok()?;
-    let command = settings.pointer("/hooks/SessionStart/0/hooks/0/command")?;
-    let (program, _) = command.as_str()?.strip_prefix('\'')?.split_once("' ")?;
-    Some(program.replace("'\\''", "'"))
 }
 
 #[cfg(test)]

@@ -79,6 +79,7 @@ fn harness_as_json(found: &HarnessFound) -> Value {
         "needed_version": found.needed.map(|needed| needed.to_string()),
         "login": login,
         "login_detail": detail,
+        "note": found.note,
         "signals_work": signals.map(std::result::Result::is_ok),
     })
 }
@@ -113,6 +114,9 @@ fn harnesses(report: &Report, palette: Palette) -> String {
         };
         let line = format!("harness {}: {version}; {login}; {signals}", found.name);
         let _ = writeln!(text, "{mark} {}", clean_block(&line));
+        if let Some(note) = &found.note {
+            let _ = writeln!(text, "    {}", clean_block(note));
+        }
     }
     let missing: Vec<&str> = missing.iter().map(|found| found.name.as_str()).collect();
     if !missing.is_empty() {

@@ -100,9 +100,9 @@ fn hooks_that_are_switched_off_are_found() {
     let mut env = Agents::new();
     claude(&mut env, "2.1.325", true);
     let settings = env.write("home/.claude/settings.json", r#"{"disableAllHooks": true}"#);
-    env.say(&["doctor"]).fails_with(1).says("disableAllHooks");
+    env.say(&["doctor"]).ok().says("disableAllHooks");
     fs::remove_file(settings).unwrap();
-    env.say(&["doctor"]).ok();
+    env.say(&["doctor"]).ok().silent_about("disableAllHooks");
 }
 
 #[test]
