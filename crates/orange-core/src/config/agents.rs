@@ -1,6 +1,6 @@
 //! Settings about agents: which harness works and reviews, how many at once, and harnesses of the user's own.
 
-use super::values::{above_zero, flag, one_of, scalar, several_words, time_span};
+use super::values::{above_zero, flag, one_of, scalar, several_words, time_of};
 use crate::choice;
 use crate::yaml::Node;
 use std::collections::BTreeMap;
@@ -84,8 +84,8 @@ impl AgentsConfig {
             "agents.spawn_on_create" => self.spawn_on_create = flag(node)?,
             "agents.permissions" => self.permissions = one_of(node)?,
             "agents.go_on" => self.go_on = flag(node)?,
-            "agents.retry_delay" => self.retry_delay = time_span(node)?,
-            "agents.start_patience" => self.start_patience = time_span(node)?,
+            "agents.retry_delay" => self.retry_delay = time_of(node)?,
+            "agents.start_patience" => self.start_patience = time_of(node)?,
             _ => return Ok(false),
         }
         Ok(true)
