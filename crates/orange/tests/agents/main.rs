@@ -7,10 +7,22 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+#[allow(dead_code, reason = "shared with the tests that use all of it")]
+#[path = "../e2e/agents.rs"]
+mod agents;
 mod claude;
 mod cli;
+mod delivery;
+#[allow(dead_code, reason = "shared with the tests that use all of it")]
+#[path = "../e2e/env.rs"]
+mod env;
+mod flows;
 mod headless;
 mod model;
 mod model_tests;
 mod pi;
+#[allow(dead_code, reason = "shared with the tests that use all of it")]
+#[path = "../e2e/run.rs"]
+mod run;
 mod shown;
+mod world;

@@ -1,12 +1,14 @@
 //! A machine with agents: a tmux server of its own, scripted agents, and ways to wait for what they do.
 
+// By its path: the tests with real agents share this file.
+#[path = "agents/reading.rs"]
 mod reading;
 
 use crate::env::{TestEnvironment, TestTask};
 use crate::run::Run;
 use serde_json::Value;
 use std::fs;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::{Duration, Instant};
@@ -23,6 +25,12 @@ impl Deref for Agents {
     type Target = TestEnvironment;
     fn deref(&self) -> &TestEnvironment {
         &self.env
+    }
+}
+
+impl DerefMut for Agents {
+    fn deref_mut(&mut self) -> &mut TestEnvironment {
+        &mut self.env
     }
 }
 
