@@ -182,7 +182,7 @@ fn live(this: &AgentRun, folder: &RunFolder, spec: &RunSpec, alarms: &mut Alarms
             beside.status.look();
         }
         let pane = || folder.pane().map(|pane| (Tmux::at(&pane.socket), pane));
-        let news = courier.step(Instant::now(), pane);
+        let news = courier.step(Instant::now(), beside.transcript.queue(), pane);
         if beside.is_due(folder, courier.has_begun()) || news {
             // Reaped with everything else that ends here.
             let _ = tend(this);

@@ -54,14 +54,14 @@ impl Adapter {
     /// Text as it must be typed, or given as the prompt, to be taken as words: some agents have commands.
     pub fn as_words(self, text: &str) -> String {
         match self {
-            Adapter::Claude if text.starts_with(['/', '!']) => format!(" {text}"),
-            Adapter::Claude | Adapter::Pi | Adapter::Signals | Adapter::Screen => text.to_owned(),
+            Adapter::Claude => claude::as_words(text),
+            Adapter::Pi | Adapter::Signals | Adapter::Screen => text.to_owned(),
         }
     }
 
-    /// The key that puts aside what a person has typed and not sent, until our message is sent.
-    pub fn stash(self) -> Option<&'static str> {
-        (self == Adapter::Claude).then_some("C-s")
+    /// Does it take a message in the middle of a turn at once, and begin with it when that turn is interrupted?
+    pub fn queues_messages(self) -> bool {
+        self == Adapter::Claude
     }
 }
 

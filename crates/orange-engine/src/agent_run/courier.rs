@@ -1,15 +1,20 @@
 //! Types messages into the agent's window, one after the other, and finds out whether the agent took them: by
 //! its own signals, or where it gives none by the screen.
 
+use super::transcript::Queue;
 use crate::error::Result;
+use crate::harness::claude;
 use crate::runs::{Message, Outcome, RunFolder, RunSpec, Signal, SignalKind, State, state_after};
 use crate::tmux::{Pane, Tmux};
+use orange_core::Timestamp;
 use std::time::{Duration, Instant};
 
 /// Between pasting and Enter: without a gap some agents lose the Enter.
 const GAP: Duration = Duration::from_millis(200);
 /// How long an idle agent may take to answer an Enter.
 const ANSWER: Duration = Duration::from_secs(2);
+/// The same for one that puts a person's own words back into its line once ours are taken: an Enter too many sends those.
+const ANSWER_OF_A_QUEUE: Duration = Duration::from_secs(10);
 /// How often Enter is pressed before a message counts as not delivered.
 const MOST_ENTERS: u32 = 3;
 /// An agent that gives no signals is left alone for so long after its start.
@@ -18,6 +23,9 @@ const SETTLING: Duration = Duration::from_secs(3);
 const FETCHING: Duration = Duration::from_secs(20);
 /// How long an interrupted turn may take to end before the message is typed all the same.
 const INTERRUPTION: Duration = Duration::from_secs(1);
+
+/// How it is known that a message has arrived.
+const CONFIRMED: &str = "confirmed by the agent";
 
 pub(super) struct Courier {
     folder: RunFolder,
@@ -43,6 +51,8 @@ struct Underway {
     enters: u32,
     /// Its turn was interrupted: no agent reports the end of such a turn.
     interrupted: bool,
+    /// It was typed in the middle of a turn.
+    in_turn: bool,
     /// The screen after pasting, where that is all there is to go by.
     screen: String,
 }
@@ -52,6 +62,8 @@ enum Stage {
     Interrupting,
     Pasted,
     Entered,
+    /// It was taken in the middle of a turn. What becomes of it there is waited for, and the turn ended if that is wished.
+    Queued,
 }
 
 impl Courier {
@@ -72,16 +84,21 @@ impl Courier {
         self.underway.is_some()
     }
 
-    /// Goes one step further. True when there is news that somebody should look at.
-    pub(super) fn step(&mut self, now: Instant, pane: impl Fn() -> Option<(Tmux, Pane)>) -> bool {
+    /// Goes one step further; `queue` is what waits in the agent. True when there is news that somebody should look at.
+    pub(super) fn step(
+        &mut self,
+        now: Instant,
+        queue: &Queue,
+        pane: impl Fn() -> Option<(Tmux, Pane)>,
+    ) -> bool {
         self.read_signals();
         let mut news = self.turns_ended();
         if self.underway.is_none() && self.is_ready(now) {
-            self.underway = self.next(now);
+            self.underway = self.next(now, queue);
         }
         if let Some(mut underway) = self.underway.take() {
             let moved = match pane() {
-                Some((tmux, pane)) => self.advance(&mut underway, now, &tmux, &pane),
+                Some((tmux, pane)) => self.advance(&mut underway, now, queue, &tmux, &pane),
                 None => Ok(Step::Failed("its window is not known")),
             };
             let outcome = match moved {
@@ -192,14 +209,19 @@ impl Courier {
         )
     }
 
-    fn next(&self, now: Instant) -> Option<Underway> {
+    fn next(&self, now: Instant, queue: &Queue) -> Option<Underway> {
         let message = self.folder.waiting().into_iter().next()?;
+        // One after the other: what comes just after the end of a turn would overtake what waits for it.
+        if !queue.is_empty() && !message.interrupt && !self.is_idle_for_long() {
+            return None;
+        }
         Some(Underway {
             stage: Stage::Interrupting,
             since: now,
             before: self.signals.len(),
             enters: 0,
             interrupted: false,
+            in_turn: false,
             screen: String::new(),
             message,
         })
@@ -209,19 +231,21 @@ impl Courier {
         &self,
         underway: &mut Underway,
         now: Instant,
+        queue: &Queue,
         tmux: &Tmux,
         pane: &Pane,
     ) -> Result<Step> {
+        let adapter = self.spec.adapter;
         let waited = now.duration_since(underway.since);
         match underway.stage {
             Stage::Interrupting => {
                 if self.asks() {
                     return Ok(Step::Going);
                 }
-                if underway.message.interrupt && !self.is_idle() {
+                let interrupts = !adapter.fetches_messages() && !adapter.queues_messages();
+                if interrupts && underway.message.interrupt && !self.is_idle() {
                     if !underway.interrupted {
-                        let key = self.spec.interrupt.as_deref().unwrap_or("Escape");
-                        tmux.press(pane, key)?;
+                        tmux.press(pane, self.interrupt_key())?;
                         underway.interrupted = true;
                     }
                     if waited < INTERRUPTION {
@@ -229,17 +253,21 @@ impl Courier {
                     }
                 }
                 underway.before = self.signals.len();
-                if self.spec.adapter.fetches_messages() {
+                underway.in_turn = !self.is_idle();
+                underway.since = now;
+                if adapter.fetches_messages() {
                     underway.stage = Stage::Entered;
-                    underway.since = now;
                     return Ok(Step::Going);
                 }
-                if let Some(key) = self.spec.adapter.stash() {
-                    tmux.press(pane, key)?;
+                let words = adapter.as_words(&underway.message.text);
+                if adapter.queues_messages() {
+                    tmux.submit(pane, &[claude::STASH], &words, &["Enter"])?;
+                    underway.enters += 1;
+                    underway.stage = Stage::Entered;
+                } else {
+                    tmux.paste(pane, &words)?;
+                    underway.stage = Stage::Pasted;
                 }
-                tmux.paste(pane, &self.spec.adapter.as_words(&underway.message.text))?;
-                underway.stage = Stage::Pasted;
-                underway.since = now;
             }
             // A question that came up meanwhile must not be answered by it.
             Stage::Pasted if waited >= GAP && !self.asks() => {
@@ -253,8 +281,35 @@ impl Courier {
             }
             Stage::Pasted => {}
             Stage::Entered => return self.confirm(underway, now, tmux, pane),
+            Stage::Queued => {
+                let wanted = squeezed(&underway.message.text);
+                let is_it = |text: &str| squeezed(text).contains(&wanted);
+                if !queue.knows(is_it) && waited < ANSWER {
+                    return Ok(Step::Going);
+                }
+                // Only while it waits: pressed later, it would end the turn that the message began.
+                if underway.message.interrupt && queue.waits(is_it) && !self.has_ended(underway) {
+                    tmux.press(pane, self.interrupt_key())?;
+                }
+                return Ok(Step::Delivered(CONFIRMED));
+            }
         }
         Ok(Step::Going)
+    }
+
+    fn interrupt_key(&self) -> &str {
+        self.spec.interrupt.as_deref().unwrap_or("Escape")
+    }
+
+    /// Is the turn over in which it was typed?
+    fn has_ended(&self, underway: &Underway) -> bool {
+        let mut since = self.signals.iter().skip(underway.before);
+        since.any(|signal| {
+            matches!(
+                signal.signal,
+                SignalKind::TurnDone | SignalKind::TurnFailed | SignalKind::Interrupted
+            )
+        })
     }
 
     fn confirm(
@@ -264,8 +319,14 @@ impl Courier {
         tmux: &Tmux,
         pane: &Pane,
     ) -> Result<Step> {
+        let adapter = self.spec.adapter;
         if self.was_taken(underway) {
-            return Ok(Step::Delivered("confirmed by the agent"));
+            if underway.in_turn && adapter.queues_messages() {
+                underway.stage = Stage::Queued;
+                underway.since = now;
+                return Ok(Step::Going);
+            }
+            return Ok(Step::Delivered(CONFIRMED));
         }
         let busy = self.spec.adapter.gives_signals() && !self.is_idle();
         let patient = !underway.interrupted || underway.enters >= MOST_ENTERS || self.asks();
@@ -274,7 +335,11 @@ impl Courier {
             underway.since = now;
             return Ok(Step::Going);
         }
-        if now.duration_since(underway.since) < ANSWER {
+        let answer = match adapter.queues_messages() {
+            true => ANSWER_OF_A_QUEUE,
+            false => ANSWER,
+        };
+        if now.duration_since(underway.since) < answer {
             return Ok(Step::Going);
         }
         if self.spec.adapter.fetches_messages() {
@@ -313,6 +378,12 @@ impl Courier {
             .any(is_it)
     }
 
+    fn is_idle_for_long(&self) -> bool {
+        let since = self.signals.last().map(|last| last.at);
+        let long = |since: Timestamp| since + ANSWER < Timestamp::now();
+        self.is_idle() && since.is_some_and(long)
+    }
+
     fn is_idle(&self) -> bool {
         let last = self.signals.last().map(|signal| state_after(signal.signal));
         matches!(
@@ -343,9 +414,9 @@ fn failed(why: &str) -> Outcome {
     }
 }
 
-/// Terminals and agents change white space; letters they leave alone.
+/// Terminals and agents change white space and what nobody sees; letters they leave alone.
 fn squeezed(text: &str) -> String {
     text.chars()
-        .filter(|letter| !letter.is_whitespace())
+        .filter(|letter| !letter.is_whitespace() && !claude::is_invisible(*letter))
         .collect()
 }

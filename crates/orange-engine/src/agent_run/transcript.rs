@@ -5,7 +5,7 @@ use crate::runs::{RunFolder, Signal, SignalKind};
 use orange_core::Timestamp;
 use orange_core::usage::Usage;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,37 @@ pub(super) struct Transcript {
     /// What each answer of the model used. One answer may take several lines.
     answers: BTreeMap<String, Usage>,
     cost: Option<f64>,
+    queue: Queue,
+}
+
+/// What claude does with messages that come in the middle of a turn: they wait until it is over, or for a pause in it.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiting: Vec<String>,
+    /// The newest that waited or began a turn.
+    known: VecDeque<String>,
+}
+
+/// More are never asked for.
+const MOST_KNOWN: usize = 20;
+
+impl Queue {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(super) fn waits(&self, is_it: impl Fn(&str) -> bool) -> bool {
+        self.waiting.iter().any(|text| is_it(text))
+    }
+
+    pub(super) fn knows(&self, is_it: impl Fn(&str) -> bool) -> bool {
+        self.known.iter().any(|text| is_it(text))
+    }
+
+    fn note(&mut self, text: &str) {
+        self.known.push_front(text.to_owned());
+        self.known.truncate(MOST_KNOWN);
+    }
 }
 
 impl Transcript {
@@ -32,7 +63,12 @@ impl Transcript {
             read: BTreeMap::new(),
             answers: BTreeMap::new(),
             cost: None,
+            queue: Queue::default(),
         }
+    }
+
+    pub(super) fn queue(&self) -> &Queue {
+        &self.queue
     }
 
     /// Reads what is new in the file at that path, and in those of the agents that this one has started.
@@ -102,15 +138,47 @@ impl Transcript {
                 let cost = line.get("totalCostUSD").and_then(Value::as_f64);
                 self.cost = cost.or(self.cost);
             }
-            Some("user") if own && is_interruption(line) => {
-                let at = line.get("timestamp").and_then(Value::as_str);
-                let at = at.and_then(|at| at.parse::<Timestamp>().ok());
-                // A conversation that was resumed has those of earlier days.
-                if at.is_some_and(|at| at > self.began) {
-                    let _ = self.folder.signal(&Signal::now(SignalKind::Interrupted));
+            Some("queue-operation") if own => self.take_queue(line),
+            Some("user") if own => {
+                if let Some(Value::String(text)) = line.pointer("/message/content") {
+                    self.queue.note(text);
                 }
+                self.take_interruption(line);
             }
             Some(_) | None => {}
+        }
+    }
+
+    fn take_queue(&mut self, line: &Value) {
+        let word = |name: &str| line.get(name).and_then(Value::as_str);
+        match (word("operation"), word("content")) {
+            (Some("enqueue"), Some(text)) => {
+                self.queue.waiting.push(text.to_owned());
+                self.queue.note(text);
+            }
+            _ => self.queue.waiting.clear(),
+        }
+    }
+
+    /// A turn that was interrupted, and one that a waiting message began then. What a hook has told since counts more.
+    fn take_interruption(&self, line: &Value) {
+        let at = line.get("timestamp").and_then(Value::as_str);
+        let at = at.and_then(|at| at.parse::<Timestamp>().ok());
+        // A conversation that was resumed has those of earlier days.
+        let Some(at) = at.filter(|at| *at > self.began) else {
+            return;
+        };
+        let signals = self.folder.signals();
+        let last = signals.last();
+        let signal = if is_interruption(line) {
+            let later = last.is_some_and(|last| last.at > at);
+            (!later).then_some(SignalKind::Interrupted)
+        } else {
+            let interrupted = last.is_some_and(|last| last.signal == SignalKind::Interrupted);
+            (interrupted && is_prompt(line)).then_some(SignalKind::Working)
+        };
+        if let Some(signal) = signal {
+            let _ = self.folder.signal(&Signal::now(signal));
         }
     }
 }
@@ -135,6 +203,12 @@ fn usage_of(usage: &Value) -> Usage {
         cache_write: count("cache_creation_input_tokens"),
         cost: None,
     }
+}
+
+/// Results of tools are lines of the user's, too.
+fn is_prompt(line: &Value) -> bool {
+    line.pointer("/message/content")
+        .is_some_and(Value::is_string)
 }
 
 fn is_interruption(line: &Value) -> bool {

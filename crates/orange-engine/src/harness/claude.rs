@@ -59,6 +59,38 @@ pub(crate) const CLEARED: &[&str] = &[
     "CLAUDE_PID",
 ];
 
+/// Puts aside what a person has typed and not sent. Once something else is sent, claude puts it back by itself.
+pub(crate) const STASH: &str = "C-s";
+
+/// Text that is taken as words. White space in front does not help: `/help` is a command all the same. And of characters
+/// that nobody sees some would have to be looked at by a person, and none arrives.
+pub(super) fn as_words(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .filter(|letter| !is_invisible(*letter))
+        .collect();
+    match text.trim_start().starts_with(['/', '!']) {
+        true => format!("Message: {text}"),
+        false => text,
+    }
+}
+
+/// A character that shows nothing and joins nothing.
+pub(crate) fn is_invisible(letter: char) -> bool {
+    matches!(
+        letter,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200c}'
+            | '\u{200e}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
 pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
     let settings = occasion.folder.join(SETTINGS).display().to_string();
     let mut arguments: Vec<String> = match occasion.permissions {

@@ -12,7 +12,7 @@ use orange_core::Timestamp;
 use orange_core::history::{Event, EventType};
 use orange_core::machine;
 use orange_core::prompt::PromptName;
-use orange_core::runs::{self, Run};
+use orange_core::runs;
 use orange_core::task::{Field, Task};
 use orange_core::workflow::Role;
 use serde_json::Value;
@@ -247,6 +247,12 @@ impl Engine {
         }));
         let folder = self.run_folder(&begin.run);
         let conversation = conversation(locked, begin.role, harness);
+        if is_lost(locked, begin.role, harness, &conversation) {
+            self.notice(format!(
+                "{} kept no record: its conversation is gone, so it begins a new one",
+                harness.name
+            ));
+        }
         let permissions = self.config()?.agents.permissions;
         let worktree = self.slot_folder(slot);
         let go_on = self.config()?.agents.go_on;
@@ -365,21 +371,29 @@ impl Engine {
 
 /// A worker goes on where the last one was, if its conversation is still there; a reviewer looks with fresh eyes.
 fn conversation(locked: &LockedTask, role: Role, harness: &Harness) -> Conversation {
-    let slot = locked.task.workspace.as_ref().map(ToString::to_string);
-    let is_there = |run: &Run| {
-        let kept = run.transcript.as_ref();
-        run.harness == harness.name
-            && run.workspace == slot
-            && kept.is_some_and(|transcript| Path::new(transcript).is_file())
-    };
-    let last = runs::last_run(locked.history(), role);
-    match last.filter(|run| role == Role::Worker && is_there(run)) {
-        Some(Run {
-            conversation: Some(id),
-            ..
-        }) => Conversation::Resumed(id),
+    match last_conversation(locked, role, harness) {
+        Some((id, kept)) if Path::new(&kept).is_file() => Conversation::Resumed(id),
         Some(_) | None => Conversation::begin(harness.adapter),
     }
+}
+
+/// Was there one that cannot be resumed?
+fn is_lost(locked: &LockedTask, role: Role, harness: &Harness, now: &Conversation) -> bool {
+    let before = last_conversation(locked, role, harness);
+    before.is_some() && !matches!(now, Conversation::Resumed(_))
+}
+
+/// What the last worker called its conversation, and where it was kept. Another harness cannot go on with it, nor can
+/// this one in another folder.
+fn last_conversation(
+    locked: &LockedTask,
+    role: Role,
+    harness: &Harness,
+) -> Option<(String, String)> {
+    let slot = locked.task.workspace.as_ref().map(ToString::to_string);
+    let last = runs::last_run(locked.history(), role)?;
+    let fits = role == Role::Worker && last.harness == harness.name && last.workspace == slot;
+    fits.then_some(last.conversation?).zip(last.transcript)
 }
 
 fn window_name(task: &Task, role: Role) -> String {

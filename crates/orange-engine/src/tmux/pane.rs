@@ -54,6 +54,18 @@ impl Tmux {
     /// Control characters other than line ends and tabs are left out, for they would be keys: an Escape interrupts,
     /// and can end the paste in the middle.
     pub fn paste(&self, pane: &Pane, text: &str) -> Result<()> {
+        self.insert(pane, text, &[], &[])
+    }
+
+    /// Pastes text between keys, all with one command: nothing that a user types meanwhile comes in between.
+    pub fn submit(&self, pane: &Pane, before: &[&str], text: &str, after: &[&str]) -> Result<()> {
+        for key in before.iter().chain(after) {
+            check_key(key)?;
+        }
+        self.insert(pane, text, before, after)
+    }
+
+    fn insert(&self, pane: &Pane, text: &str, before: &[&str], after: &[&str]) -> Result<()> {
         let text = harmless(text);
         let what = "type into the agent's terminal";
         let server = self.of_pane(pane)?;
@@ -65,13 +77,18 @@ impl Tmux {
         }
         // Read first, and only then asked whether the pane is alive: reading takes time in which it could die.
         let buffer = buffer_name();
-        let paste =
-            format!("copy-mode -q -t {target} ; paste-buffer -p -r -d -b {buffer} -t {target}");
+        let press = |key: &&str| format!("send-keys -t {target} -- {} ; ", quoted(key));
+        let before: String = before.iter().map(press).collect();
+        let after: String = after.iter().map(press).collect();
+        let paste = format!(
+            "copy-mode -q -t {target} ; {before}paste-buffer -p -r -d -b {buffer} -t {target} ; {after}"
+        );
+        let paste = paste.trim_end_matches(" ; ");
         let refuse = format!("delete-buffer -b {buffer} ; {NEVER}");
         let said = Call::to(&server)
             .args(["load-buffer", "-b", &buffer, "-"])
             .and()
-            .otherwise(&Guard::alive(pane), &paste, &refuse)
+            .otherwise(&Guard::alive(pane), paste, &refuse)
             .input(text)
             .run()?;
         if !said.success && !said.gone() {
@@ -84,11 +101,7 @@ impl Tmux {
 
     /// Presses one key by its name: `Enter`, `Escape`, `C-c`. Copy mode, which would swallow it, is left.
     pub fn press(&self, pane: &Pane, key: &str) -> Result<()> {
-        if !is_key(key) {
-            let message = format!("`{key}` is not the name of a key");
-            return Err(Error::new(Code::Usage, message)
-                .hint("names are Enter, Escape, Tab, Up, F1, C-c, M-x and the like"));
-        }
+        check_key(key)?;
         let target = &pane.pane;
         let key = quoted(key);
         let press = format!("copy-mode -q -t {target} ; send-keys -t {target} -- {key}");
@@ -97,6 +110,16 @@ impl Tmux {
             .run()?;
         said.of_pane(pane, "press a key in the agent's terminal")
             .map(|_| ())
+    }
+}
+
+fn check_key(key: &str) -> Result<()> {
+    match is_key(key) {
+        true => Ok(()),
+        false => Err(
+            Error::new(Code::Usage, format!("`{key}` is not the name of a key"))
+                .hint("names are Enter, Escape, Tab, Up, F1, C-c, M-x and the like"),
+        ),
     }
 }
 

@@ -21,6 +21,7 @@ mod headless;
 mod model;
 mod model_tests;
 mod pi;
+mod respawn;
 #[allow(dead_code, reason = "shared with the tests that use all of it")]
 #[path = "../e2e/run.rs"]
 mod run;

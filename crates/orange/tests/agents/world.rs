@@ -96,7 +96,10 @@ impl World {
         let settings = fs::read_to_string(folder.join("settings.json")).unwrap();
         assert_eq!(settings, CLAUDE_SETTINGS);
         let known = fs::read_to_string(folder.join(".claude.json")).unwrap();
-        assert!(!known.contains("\"hasTrustDialogAccepted\":true"), "{known}");
+        assert!(
+            !known.contains("\"hasTrustDialogAccepted\":true"),
+            "{known}"
+        );
         let known: Value = serde_json::from_str(&known).unwrap();
         assert_ne!(known["bypassPermissionsModeAccepted"], true, "{known}");
     }
