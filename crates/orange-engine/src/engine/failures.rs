@@ -27,8 +27,8 @@ const LONGER: u32 = 4;
 /// A limit is over a little later than it says.
 const AFTER_LIMIT: Duration = Duration::from_secs(2);
 
-/// Claude goes on by itself after a limit; it is told only if it has not done so.
-const BY_ITSELF: Duration = Duration::from_secs(30);
+/// Claude goes on by itself up to a minute after a limit; it is told only if it has not done so.
+const BY_ITSELF: Duration = Duration::from_secs(90);
 
 const LIMIT_OVER: &str = "The usage limit is over. Go on where you stopped.";
 const FAILED: &str =
@@ -66,7 +66,8 @@ impl Engine {
             .by("engine")
             .detail("run", run.id.as_str())
             .detail("role", run.role.as_str())
-            .detail("state", doing.state.as_str());
+            .detail("state", doing.state.as_str())
+            .detail("since", doing.since.to_string());
         let said = one_line(&doing.text);
         if !said.is_empty() && doing.state != State::Working {
             event = event.because(said);
@@ -171,13 +172,29 @@ fn is_news(history: &History, run: &Run, doing: &Doing) -> bool {
         Some(event) if event.kind == EventType::AttentionRaised => !is_of_turn(event, doing),
         Some(event) => {
             let before = detail(event, "state");
-            let until = doing.until.map(|until| until.to_string());
             let at_rest = [State::Idle.as_str(), State::Finished.as_str()];
             let noise = works && before.is_some_and(|before| at_rest.contains(&before));
-            let same =
-                before == Some(doing.state.as_str()) && detail(event, "until") == until.as_deref();
+            let same = before == Some(doing.state.as_str()) && is_same_halt(event, doing);
             !noise && !same
         }
+    }
+}
+
+/// One limit is told of once, however often it is run into; every failure is one of its own.
+fn is_same_halt(event: &Event, doing: &Doing) -> bool {
+    let is = |name: &str, time: Option<Timestamp>| {
+        detail(event, name) == time.map(|time| time.to_string()).as_deref()
+    };
+    match doing.state {
+        State::Waiting => is("until", doing.until),
+        State::Failed => is("since", Some(doing.since)),
+        State::Starting
+        | State::Working
+        | State::AsksPermission
+        | State::WaitsForInput
+        | State::Idle
+        | State::Finished
+        | State::Running => true,
     }
 }
 
@@ -323,7 +340,7 @@ mod tests {
         let signal = failed(Some("rate_limit"), Some("2026-01-01T14:05:00Z"));
         let at = |adapter| planned(&signal, 0, adapter, true);
         assert_eq!(at(Adapter::Pi), "2026-01-01T14:05:02Z");
-        assert_eq!(at(Adapter::Claude), "2026-01-01T14:05:30Z");
+        assert_eq!(at(Adapter::Claude), "2026-01-01T14:06:30Z");
         let off = planned(&signal, 0, Adapter::Pi, false);
         assert!(
             off.starts_with("has reached its usage limit, until 14:05; "),

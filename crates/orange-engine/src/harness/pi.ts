@@ -86,8 +86,8 @@ export default function (pi: any) {
     begins = setTimeout(notBegun, 5000);
   });
 
-  // What the model's service answered last: which kind of failure it was, and until when a limit lasts.
-  let answered: any = {};
+  // Until when the last limit lasts that the model's service told of.
+  let limit: string | undefined;
 
   const kinds: any = {
     400: "invalid_request",
@@ -101,20 +101,23 @@ export default function (pi: any) {
   };
   const kind = (status: number) => kinds[status] ?? (status >= 500 ? "server_error" : undefined);
 
-  // A number of seconds, a date, a time in seconds since 1970, or such as 6m0s.
+  // A number of seconds, a date, a time in (milli)seconds since 1970, or such as 6m0s.
   const moment = (value: any) => {
     if (value === undefined || value === null || value === "") return undefined;
     const text = String(value);
     const span = /^(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?$/.exec(text);
     let at = NaN;
-    if (/^[\d.]+$/.test(text)) at = Number(text) > 1e9 ? Number(text) * 1000 : Date.now() + Number(text) * 1000;
+    const number = Number(text);
+    if (number > 1e12) at = number;
+    else if (number > 1e9) at = number * 1000;
+    else if (number >= 0) at = Date.now() + number * 1000;
     else if (span) at = Date.now() + (Number(span[1] ?? 0) * 3600 + Number(span[2] ?? 0) * 60 + Number(span[3] ?? 0)) * 1000;
     else at = Date.parse(text);
     return Number.isFinite(at) && at < 8e15 ? new Date(at).toISOString() : undefined;
   };
 
-  pi.on("after_provider_response", async (event: any) => {
-    const get = (name: string) => event.headers?.get?.(name) ?? event.headers?.[name];
+  // pi tells of answers that are none without their headers, and those say until when a limit lasts.
+  const limitOf = (headers: Headers) => {
     const names = [
       "anthropic-ratelimit-unified-reset",
       "retry-after",
@@ -122,14 +125,20 @@ export default function (pi: any) {
       "x-ratelimit-reset-requests",
       "x-ratelimit-reset-tokens",
     ];
-    const until = event.status === 429 ? names.map((name) => moment(get(name))).find((at) => at) : undefined;
-    answered = { error: kind(event.status), until };
-  });
+    return names.map((name) => moment(headers.get(name))).find((at) => at);
+  };
+  const fetchAsEver = globalThis.fetch;
+  globalThis.fetch = async (...request: Parameters<typeof fetch>) => {
+    const response = await fetchAsEver(...request);
+    if (response.status === 429) limit = limitOf(response.headers);
+    return response;
+  };
 
   // The text of an error begins with its status, if the service gave one.
   const failure = (text: string) => {
     const status = Number(/^\s*(\d{3})\b/.exec(text)?.[1]);
-    return { error: kind(status) ?? answered.error ?? "unknown", until: answered.until };
+    const error = kind(status) ?? "unknown";
+    return { error, until: error === "rate_limit" ? limit : undefined };
   };
 
   // Without an account it takes a prompt and does nothing about it.
@@ -142,6 +151,7 @@ export default function (pi: any) {
   pi.on("agent_start", async () => {
     clearTimeout(begins);
     last = undefined;
+    limit = undefined;
     signal("working");
   });
 

@@ -16,6 +16,7 @@ mod delivery;
 #[allow(dead_code, reason = "shared with the tests that use all of it")]
 #[path = "../e2e/env.rs"]
 mod env;
+mod failures;
 mod flows;
 mod headless;
 mod model;
@@ -26,4 +27,5 @@ mod respawn;
 #[path = "../e2e/run.rs"]
 mod run;
 mod shown;
+mod usage;
 mod world;
