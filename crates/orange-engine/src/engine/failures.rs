@@ -4,7 +4,6 @@
 use super::Engine;
 use super::messages::{detail, one_line};
 use crate::error::Result;
-use crate::harness::Adapter;
 use crate::last_words::last_words;
 use crate::locked::LockedTask;
 use crate::runs::{Doing, Due, DueFor, RunFolder, Signal, SignalKind, State};
@@ -24,11 +23,9 @@ const MOST_RETRIES: usize = 3;
 /// Every delay is so many times the one before.
 const LONGER: u32 = 4;
 
-/// A limit is over a little later than it says.
+/// A limit is over a little later than it says. Claude would go on by itself most of a minute later, and leaves that when
+/// it is told.
 const AFTER_LIMIT: Duration = Duration::from_secs(2);
-
-/// Claude goes on by itself up to a minute after a limit; it is told only if it has not done so.
-const BY_ITSELF: Duration = Duration::from_secs(90);
 
 const LIMIT_OVER: &str = "The usage limit is over. Go on where you stopped.";
 const FAILED: &str =
@@ -123,9 +120,8 @@ impl Engine {
         }
         let local_time = self.local_time;
         let settings = self.config()?.agents.clone();
-        let adapter = folder.spec().map(|spec| spec.adapter).unwrap_or_default();
         let failures = in_a_row(&folder.signals());
-        let plan = plan_for(last, failures, adapter, &settings, local_time);
+        let plan = plan_for(last, failures, &settings, local_time);
         Ok(Some(match plan {
             Plan::Person(what) => Plan::Person(format!("its {} {what}", run.role)),
             plan @ Plan::GoOn { .. } => plan,
@@ -227,7 +223,6 @@ fn is_limit(signal: &Signal) -> bool {
 fn plan_for(
     last: &Signal,
     failures: usize,
-    adapter: Adapter,
     settings: &AgentsConfig,
     local_time: fn(Timestamp) -> String,
 ) -> Plan {
@@ -236,13 +231,9 @@ fn plan_for(
         return Plan::Person(format!("cannot go on: {said}; {advice}"));
     }
     if let Some(until) = last.until.filter(|_| is_limit(last)) {
-        let grace = match adapter {
-            Adapter::Claude => BY_ITSELF,
-            Adapter::Pi | Adapter::Signals | Adapter::Screen => AFTER_LIMIT,
-        };
         return match settings.go_on {
             true => Plan::GoOn {
-                at: until + grace,
+                at: until + AFTER_LIMIT,
                 key: until.to_string(),
                 text: LIMIT_OVER,
             },
@@ -308,12 +299,12 @@ mod tests {
         }
     }
 
-    fn planned(signal: &Signal, failures: usize, adapter: Adapter, go_on: bool) -> String {
+    fn planned(signal: &Signal, failures: usize, go_on: bool) -> String {
         let settings = AgentsConfig {
             go_on,
             ..AgentsConfig::default()
         };
-        match plan_for(signal, failures, adapter, &settings, |time| {
+        match plan_for(signal, failures, &settings, |time| {
             time.strftime("%H:%M").to_string()
         }) {
             Plan::GoOn { at, .. } => at.to_string(),
@@ -324,7 +315,7 @@ mod tests {
     #[test]
     fn a_failed_service_is_tried_three_times_later_and_later() {
         let signal = failed(Some("server_error"), None);
-        let at = |failures| planned(&signal, failures, Adapter::Claude, true);
+        let at = |failures| planned(&signal, failures, true);
         assert_eq!(at(1), "2026-01-01T12:01:00Z");
         assert_eq!(at(2), "2026-01-01T12:04:00Z");
         assert_eq!(at(3), "2026-01-01T12:16:00Z");
@@ -336,24 +327,22 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_waited_for_and_claude_goes_on_by_itself() {
+    fn a_limit_is_waited_for() {
         let signal = failed(Some("rate_limit"), Some("2026-01-01T14:05:00Z"));
-        let at = |adapter| planned(&signal, 0, adapter, true);
-        assert_eq!(at(Adapter::Pi), "2026-01-01T14:05:02Z");
-        assert_eq!(at(Adapter::Claude), "2026-01-01T14:06:30Z");
-        let off = planned(&signal, 0, Adapter::Pi, false);
+        assert_eq!(planned(&signal, 0, true), "2026-01-01T14:05:02Z");
+        let off = planned(&signal, 0, false);
         assert!(
             off.starts_with("has reached its usage limit, until 14:05; "),
             "{off}"
         );
         let over = failed(Some("rate_limit"), Some("2026-01-01T12:00:00Z"));
-        assert_eq!(planned(&over, 1, Adapter::Pi, true), "2026-01-01T12:01:00Z");
+        assert_eq!(planned(&over, 1, true), "2026-01-01T12:01:00Z");
     }
 
     #[test]
     fn what_does_not_go_away_is_a_persons_business_at_once() {
         let signal = failed(Some("authentication_failed"), None);
-        let said = planned(&signal, 1, Adapter::Claude, true);
+        let said = planned(&signal, 1, true);
         assert!(said.contains("log in"), "{said}");
     }
 

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The settings that come with a repository.
 pub(crate) const PROJECT: &str = ".claude/settings.json";
@@ -41,6 +42,12 @@ const HOOKS: &[(&str, u32)] = &[
     ("Stop", 10),
     ("StopFailure", 10),
 ];
+
+/// How long claude may take to write down an error, and how old one is that a hook tells of.
+const WRITING: Duration = Duration::from_secs(2);
+const RECENT: Duration = Duration::from_secs(15);
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// Hooks that nothing waits for.
 const IN_BACKGROUND: &[&str] = &["PreToolUse", "PostToolUse"];
@@ -224,7 +231,9 @@ pub fn signal(report: &Value) -> Option<Signal> {
                 .unwrap_or_default()
                 .to_owned();
             signal.error = text("error").map(str::to_owned);
-            signal.until = text("transcript_path").and_then(|path| limit_in(Path::new(path)));
+            if signal.error.as_deref() == Some("rate_limit") {
+                signal.until = text("transcript_path").and_then(|path| limit_in(Path::new(path)));
+            }
         }
         "PermissionRequest" => {
             let tool = text("tool_name").unwrap_or("a tool");
@@ -277,17 +286,29 @@ fn question(question: &Value) -> Option<String> {
     })
 }
 
-/// When a usage limit ends, as the transcript's last error says.
+/// When a usage limit ends, as the transcript says. Claude writes that down a moment after it has told the hook.
 fn limit_in(transcript: &Path) -> Option<Timestamp> {
-    let line = tail(transcript)?
-        .lines()
-        .rev()
-        .find_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|line| line.get("isApiErrorMessage") == Some(&Value::Bool(true)))?;
-    let seconds = line
-        .pointer("/apiErrorParams/rate_limit_info/resetsAt")?
-        .as_i64()?;
-    Timestamp::from_second(seconds).ok()
+    let deadline = Instant::now() + WRITING;
+    loop {
+        let error = tail(transcript).and_then(|text| last_error(&text, Timestamp::now()));
+        if error.is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        }
+        let resets = error?
+            .pointer("/apiErrorParams/rate_limit_info/resetsAt")?
+            .as_i64()?;
+        return Timestamp::from_second(resets).ok();
+    }
+}
+
+/// The newest error of the service, if it is one of just now.
+fn last_error(text: &str, now: Timestamp) -> Option<Value> {
+    let lines = text.lines().rev();
+    let mut lines = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let error = lines.find(|line| line.get("isApiErrorMessage") == Some(&Value::Bool(true)))?;
+    let at: Timestamp = error.get("timestamp")?.as_str()?.parse().ok()?;
+    (at + RECENT >= now).then_some(error)
 }
 
 /// When a usage limit ends, as a message says it: `… resets 8:31pm (UTC)`, `… resets Nov 20, 3pm (Europe/Berlin)`. Claude
@@ -323,8 +344,11 @@ pub fn limit_in_words(text: &str, now: &Zoned) -> Option<Timestamp> {
                 .timestamp(),
         )
     };
-    // A time that is over today is tomorrow's.
+    // It tells no seconds; and a time that is over today is tomorrow's.
     match at(date)? {
+        minute if minute <= now.timestamp() && minute + MINUTE > now.timestamp() => {
+            Some(minute + MINUTE)
+        }
         past if past <= now.timestamp() => at(date.checked_add(step).ok()?),
         until => Some(until),
     }
@@ -371,6 +395,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_newest_error_counts_if_it_is_of_just_now() {
+        let line = |second: u32, until: u32| {
+            json!({
+                "isApiErrorMessage": true,
+                "timestamp": format!("2026-11-15T14:00:{second:02}Z"),
+                "until": until,
+            })
+        };
+        let text = format!(
+            "{}\n{}\n{{\"type\":\"mode\"}}\n{{\"cut",
+            line(1, 1),
+            line(2, 2)
+        );
+        let now: Timestamp = "2026-11-15T14:00:05Z".parse().unwrap();
+        let found = last_error(&text, now).unwrap();
+        assert_eq!(found["until"], 2);
+        let later: Timestamp = "2026-11-15T14:01:00Z".parse().unwrap();
+        assert_eq!(last_error(&text, later), None);
+    }
+
+    #[test]
     fn the_end_of_a_limit_is_read_from_its_words() {
         let now: Timestamp = "2026-11-15T14:00:00Z".parse().unwrap();
         let now = now.to_zoned(TimeZone::fixed(jiff::tz::offset(1)));
@@ -380,7 +425,8 @@ mod tests {
         };
         assert_eq!(until("8:31pm (UTC)"), "2026-11-15T20:31:00Z");
         assert_eq!(until("8:31pm (Europe/Berlin)"), "2026-11-15T19:31:00Z");
-        assert_eq!(until("3pm (Europe/Berlin)"), "2026-11-16T14:00:00Z");
+        assert_eq!(until("2:59pm (Europe/Berlin)"), "2026-11-16T13:59:00Z");
+        assert_eq!(until("3pm (Europe/Berlin)"), "2026-11-15T14:01:00Z");
         assert_eq!(until("12am (UTC)"), "2026-11-16T00:00:00Z");
         assert_eq!(until("Nov 20, 3pm (UTC)"), "2026-11-20T15:00:00Z");
         assert_eq!(until("Jan 2 at 9:30am (UTC)"), "2027-01-02T09:30:00Z");

@@ -6,7 +6,7 @@ use crate::model::{Step, hang, say, status};
 use crate::shown::shown;
 use crate::world::{World, plan};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Delays that a test does not notice.
 const QUICK: &str = "  retry_delay: 1s\n  start_patience: 4s\n";
@@ -60,16 +60,6 @@ fn until_state(env: &World, task: &TestTask, state: &str) {
     });
 }
 
-/// Claude takes its time when a limit is over, up to a minute and longer.
-#[track_caller]
-fn until_it_goes_on(env: &World, task: &TestTask) {
-    let deadline = Instant::now() + Duration::from_secs(180);
-    while env.status(task) != "working" {
-        assert!(Instant::now() < deadline, "it waits on\n{}", env.dump());
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 /// How often the engine told the worker to go on.
 fn told(task: &TestTask) -> usize {
     let history = task.history();
@@ -95,11 +85,11 @@ fn waits_for_the_end_of_a_limit(env: &World, harness: &str) {
         .says("waiting until ")
         .says("(usage limit)");
     assert_eq!(env.attention(&task), "");
-    until_it_goes_on(env, &task);
+    env.until_status(&task, "working");
     env.until("it is journalled that it goes on", || {
         task.last("agent.state")["state"] != "waiting"
     });
-    assert!(told(&task) <= 1, "{}", env.dump());
+    assert_eq!(told(&task), 1, "{}", env.dump());
     shown(harness, "usage-limit");
 }
 
