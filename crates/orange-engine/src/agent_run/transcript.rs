@@ -223,3 +223,39 @@ fn is_interruption(line: &Value) -> bool {
         Some(_) | None => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn answer(id: &str, input: u64) -> String {
+        let usage = json!({"input_tokens": input, "output_tokens": 1});
+        let message = json!({"id": id, "usage": usage});
+        json!({"type": "assistant", "message": message}).to_string() + "\n"
+    }
+
+    #[test]
+    fn answers_count_once_those_of_started_agents_too_and_the_cost_comes_last() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(place.path(), "run");
+        let started = place.path().join("talk/subagents");
+        for path in [folder.path(), &started] {
+            std::fs::create_dir_all(path).unwrap();
+        }
+        let talk = place.path().join("talk.jsonl");
+        let mut text = answer("a", 100) + &answer("a", 100);
+        std::fs::write(&talk, &text).unwrap();
+        std::fs::write(started.join("agent-1.jsonl"), answer("b", 20)).unwrap();
+        let mut transcript = Transcript::new(folder.clone());
+        transcript.follow(talk.to_str());
+        let usage = folder.usage().unwrap();
+        assert_eq!((usage.input, usage.output, usage.cost), (120, 2, None));
+
+        text += &(answer("c", 3) + "{\"type\":\"cost-state\",\"totalCostUSD\":0.5}\n{\"cut");
+        std::fs::write(&talk, &text).unwrap();
+        transcript.follow(None);
+        let usage = folder.usage().unwrap();
+        assert_eq!((usage.input, usage.cost), (123, Some(0.5)));
+    }
+}

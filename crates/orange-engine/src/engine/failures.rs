@@ -238,19 +238,19 @@ fn plan_for(
                 text: LIMIT_OVER,
             },
             false => Plan::Person(format!(
-                "has reached its usage limit, until {}; then tell it to go on, with `orange task send`",
+                "has reached its usage limit, until {}; then tell it to go on (`orange task send`)",
                 local_time(until)
             )),
         };
     }
     if !settings.go_on {
         return Plan::Person(format!(
-            "failed: {said}; tell it to go on, with `orange task send`"
+            "failed: {said}; tell it to go on (`orange task send`)"
         ));
     }
     if failures > MOST_RETRIES {
         return Plan::Person(format!(
-            "failed {}: {said}; tell it to go on when its model's service works again, with `orange task send`",
+            "failed {}: {said}; tell it to go on when its model's service works again (`orange task send`)",
             counted(failures, "time") + " in a row"
         ));
     }
@@ -270,16 +270,16 @@ fn advice(error: Option<&str>) -> Option<&'static str> {
         | "account_on_hold"
         | "verification_required"
         | "cloud_credential_error" => {
-            "log in: in its window (`orange task attach`), or in a terminal of your own; then tell it to go on, with `orange task send`"
+            "log in, in its window (`orange task attach`) or in your own, then tell it to go on (`orange task send`)"
         }
         "billing_error" => {
-            "see to the account's credit; then tell it to go on, with `orange task send`"
+            "see to the account's credit, then tell it to go on (`orange task send`)"
         }
         "model_not_found" => {
-            "choose a model that the account has, in its window (`orange task attach`); then tell it to go on"
+            "choose another model in its window (`orange task attach`), then tell it to go on"
         }
         "invalid_request" | "max_output_tokens" => {
-            "it would fail again as it is; see its window (`orange task attach`), or tell it something else, with `orange task send`"
+            "it would fail again; look at its window (`orange task attach`), or tell it something else"
         }
         _ => return None,
     })

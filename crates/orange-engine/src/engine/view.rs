@@ -268,7 +268,8 @@ impl Engine {
                     "has failed: {said}; it is told to go on at {}",
                     (self.local_time)(again)
                 ),
-                None => format!("has failed: {said}"),
+                // What is to be done about it follows.
+                None => "has failed".to_owned(),
             },
             State::Running => "is running (it gives no signals)".to_owned(),
             State::Starting | State::Working | State::Idle | State::Waiting => {
