@@ -21,7 +21,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: orange-bench [--write FILE] [ROW …]
 
-ROW is list, show, change, rebuild, start, workspaces, agents or growth; all unless given.";
+ROW is list, show, change, rebuild, start, workspaces, agents, harnesses or growth; all unless given.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -48,7 +48,7 @@ fn bench(arguments: &[String]) -> Result<()> {
         match word.as_str() {
             "--write" => write = Some(PathBuf::from(words.next().ok_or(USAGE)?)),
             "list" | "show" | "change" | "rebuild" | "start" | "workspaces" | "agents"
-            | "growth" => wanted.push(word.as_str()),
+            | "harnesses" | "growth" => wanted.push(word.as_str()),
             _ => return Err(USAGE.into()),
         }
     }
@@ -70,6 +70,9 @@ fn bench(arguments: &[String]) -> Result<()> {
     }
     if wants("agents") {
         rows.extend(agents::rows(&scratch)?);
+    }
+    if wants("harnesses") {
+        rows.extend(agents::harnesses(&scratch)?);
     }
     if wants("show") {
         rows.extend(rows::show(&scratch)?);

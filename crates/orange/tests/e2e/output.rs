@@ -76,7 +76,8 @@ fn the_main_help() {
       workspace  Look at the pool of worktrees that tasks work in
       workflow   Look at a workflow's table
       prompt     Look at what agents are told
-      doctor     Check tasks and databases, and repair them
+      harness    Look at the agent CLIs that Orange can start
+      doctor     Check tasks, databases and agent CLIs, and repair what can be repaired
       run        Start tasks that nothing holds back
       watch      Watch over all agents, and print what happens
       demo       See three tasks with scripted agents go their way, on a throw-away repository
