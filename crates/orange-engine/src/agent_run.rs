@@ -9,7 +9,7 @@ mod transcript;
 
 use crate::errand;
 use crate::error::{Code, Error, Result, plain};
-use crate::harness::{Adapter, claude};
+use crate::harness::{Adapter, environment};
 use crate::last_words::last_words;
 use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Started};
 use crate::tmux::Tmux;
@@ -285,7 +285,7 @@ fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result
     }));
     command.current_dir(&spec.worktree).envs(&this.environment);
     let withheld = spec.withheld.iter().map(String::as_str);
-    for name in claude::CLEARED.iter().copied().chain(withheld) {
+    for name in environment::cleared().chain(withheld) {
         command.env_remove(name);
     }
     command

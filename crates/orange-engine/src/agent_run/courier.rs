@@ -51,8 +51,6 @@ struct Underway {
     enters: u32,
     /// Its turn was interrupted: no agent reports the end of such a turn.
     interrupted: bool,
-    /// It was typed in the middle of a turn.
-    in_turn: bool,
     /// The screen after pasting, where that is all there is to go by.
     screen: String,
 }
@@ -62,7 +60,7 @@ enum Stage {
     Interrupting,
     Pasted,
     Entered,
-    /// It was taken in the middle of a turn. What becomes of it there is waited for, and the turn ended if that is wished.
+    /// It was taken. Whether it waits in the agent is waited for, and if so the turn is ended, if that is wished.
     Queued,
 }
 
@@ -221,7 +219,6 @@ impl Courier {
             before: self.signals.len(),
             enters: 0,
             interrupted: false,
-            in_turn: false,
             screen: String::new(),
             message,
         })
@@ -253,7 +250,6 @@ impl Courier {
                     }
                 }
                 underway.before = self.signals.len();
-                underway.in_turn = !self.is_idle();
                 underway.since = now;
                 if adapter.fetches_messages() {
                     underway.stage = Stage::Entered;
@@ -261,7 +257,7 @@ impl Courier {
                 }
                 let words = adapter.as_words(&underway.message.text);
                 if adapter.queues_messages() {
-                    tmux.submit(pane, &[claude::STASH], &words, &["Enter"])?;
+                    tmux.submit(pane, stash(&tmux.capture(pane, None)?), &words, &["Enter"])?;
                     underway.enters += 1;
                     underway.stage = Stage::Entered;
                 } else {
@@ -321,7 +317,7 @@ impl Courier {
     ) -> Result<Step> {
         let adapter = self.spec.adapter;
         if self.was_taken(underway) {
-            if underway.in_turn && adapter.queues_messages() {
+            if adapter.queues_messages() {
                 underway.stage = Stage::Queued;
                 underway.since = now;
                 return Ok(Step::Going);
@@ -398,6 +394,15 @@ enum Step {
     Going,
     Delivered(&'static str),
     Failed(&'static str),
+}
+
+/// The keys that put a person's draft aside. Where one is aside already, what stands in the line goes with our message:
+/// that loses nothing.
+fn stash(screen: &str) -> &'static [&'static str] {
+    match screen.contains(claude::STASHED) {
+        true => &[],
+        false => &[claude::STASH],
+    }
 }
 
 fn delivered(how: &str) -> Outcome {

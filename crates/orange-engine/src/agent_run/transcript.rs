@@ -156,6 +156,8 @@ impl Transcript {
                 self.queue.waiting.push(text.to_owned());
                 self.queue.note(text);
             }
+            (Some("dequeue"), _) if !self.queue.is_empty() => drop(self.queue.waiting.remove(0)),
+            (Some("remove"), Some(text)) => self.queue.waiting.retain(|waiting| waiting != text),
             _ => self.queue.waiting.clear(),
         }
     }

@@ -53,7 +53,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const IN_BACKGROUND: &[&str] = &["PreToolUse", "PostToolUse"];
 
 /// Variables of a claude around us that would make a new one take itself for a part of it.
-pub(crate) const CLEARED: &[&str] = &[
+pub(super) const CLEARED: &[&str] = &[
     "AI_AGENT",
     "CLAUDECODE",
     "CLAUDE_CODE_CHILD_SESSION",
@@ -63,11 +63,15 @@ pub(crate) const CLEARED: &[&str] = &[
     "CLAUDE_CODE_MESSAGING_TOKEN",
     "CLAUDE_CODE_SESSION_ATTENDED",
     "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_EFFORT",
     "CLAUDE_PID",
 ];
 
 /// Puts aside what a person has typed and not sent. Once something else is sent, claude puts it back by itself.
 pub(crate) const STASH: &str = "C-s";
+
+/// What its screen says while something is put aside. There is room for one: another would take its place.
+pub(crate) const STASHED: &str = "› stashed";
 
 /// Text that is taken as words. White space in front does not help: `/help` is a command all the same. And of characters
 /// that nobody sees some would have to be looked at by a person, and none arrives.

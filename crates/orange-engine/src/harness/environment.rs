@@ -1,7 +1,7 @@
 //! What of a person's environment an agent gets. A window of tmux has the environment of the server, which may be days
 //! old; what leads to a model and its account is taken from the command that starts the agent.
 
-use super::claude;
+use super::{claude, pi};
 use std::collections::BTreeMap;
 
 /// Beginnings of names.
@@ -33,6 +33,11 @@ const NAMES: &[&str] = &[
     "SSL_CERT_FILE",
 ];
 
+/// What an agent around us says of itself to its commands: a new one would take itself for a part of it.
+pub(crate) fn cleared() -> impl Iterator<Item = &'static str> {
+    claude::CLEARED.iter().chain(pi::CLEARED).copied()
+}
+
 /// Those of these variables that an agent gets.
 pub fn of_agents(
     variables: impl IntoIterator<Item = (String, String)>,
@@ -41,7 +46,7 @@ pub fn of_agents(
         let known = PREFIXES.iter().any(|prefix| name.starts_with(prefix))
             || SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
             || NAMES.contains(&name.to_uppercase().as_str());
-        known && !claude::CLEARED.contains(&name)
+        known && cleared().all(|cleared| cleared != name)
     };
     let variables = variables.into_iter();
     variables.filter(|(name, _)| wanted(name)).collect()

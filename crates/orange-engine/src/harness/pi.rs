@@ -7,6 +7,16 @@ use serde_json::json;
 /// The extension of one run.
 const EXTENSION: &str = "orange.ts";
 
+/// Variables of a pi around us that are about that one.
+pub(super) const CLEARED: &[&str] = &[
+    "PI_CODING_AGENT",
+    "PI_MODEL",
+    "PI_PROVIDER",
+    "PI_REASONING_LEVEL",
+    "PI_SESSION_FILE",
+    "PI_SESSION_ID",
+];
+
 const SOURCE: &str = include_str!("pi.ts");
 
 pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {

@@ -2,6 +2,7 @@
 
 use crate::env::TestTask;
 use crate::model::{say, shell};
+use crate::shown::shown;
 use crate::world::{World, other};
 use serde_json::Value;
 
@@ -78,6 +79,7 @@ fn any_text_arrives_whole_once_and_in_order(harness: &str) {
     env.until_count(&task, "message.delivered", texts.len());
     assert_eq!(env.count(&task, "message.failed"), 0);
     assert_eq!(env.attention(&task), "");
+    shown(harness, "delivery");
 }
 
 #[test]
@@ -164,6 +166,7 @@ fn an_interruption_ends_the_turn(harness: &str) {
     );
     env.until_count(&task, "message.delivered", 4);
     assert_eq!(env.attention(&task), "");
+    shown(harness, "interrupt");
 }
 
 #[track_caller]
@@ -256,18 +259,25 @@ fn a_user_types_all_the_while(harness: &str) {
     });
     // What is typed while claude is about to take a message may stand at its end; whole it is all the same.
     let told = |text: &String| text.contains("message");
-    let letters = |text: &String| text.matches('z').count();
-    env.until("all that was typed and sent is heard", || {
-        let said = said(&env);
-        let all: usize = said.iter().map(letters).sum();
-        let whole = said.iter().filter(|text| told(text)).count() == messages.len();
+    let letters = || {
+        said(&env)
+            .iter()
+            .map(|text| text.matches('z').count())
+            .sum::<usize>()
+    };
+    env.until("the messages are heard", || {
+        said(&env).iter().filter(|text| told(text)).count() == messages.len()
+    });
+    env.until(&format!("all of {typed} letters are heard"), || {
+        env.until_idle(&task, "worker");
+        let all = letters();
         if all < typed {
             keys(&env, &pane, &["Enter"]);
-            env.until_idle(&task, "worker");
+            std::thread::sleep(std::time::Duration::from_millis(100));
         }
-        whole && all == typed
+        assert!(all <= typed, "{:?}", said(&env));
+        all == typed
     });
-    env.until_idle(&task, "worker");
     let said = said(&env);
     let ours = said.iter().filter(|text| told(text));
     let ours: Vec<&str> = ours.map(|text| text.trim_matches('z')).collect();

@@ -27,5 +27,6 @@ mod respawn;
 #[path = "../e2e/run.rs"]
 mod run;
 mod shown;
+mod surroundings;
 mod usage;
 mod world;

@@ -30,14 +30,6 @@ fn thinker(env: &World, harness: &str) -> TestTask {
     task
 }
 
-/// The agent's own process.
-fn agent(env: &World, task: &TestTask) -> u32 {
-    let beside = env.run_agent(task, "worker");
-    let children = fs::read_to_string(format!("/proc/{beside}/task/{beside}/children"));
-    let children = children.unwrap();
-    children.split_whitespace().next().unwrap().parse().unwrap()
-}
-
 /// What people said in the last conversation.
 fn last_texts(env: &World) -> Vec<String> {
     let requests = env.model.requests();
@@ -64,7 +56,7 @@ fn the_conversation_goes_on(harness: &str) {
     let (first, resumed) = conversation(&task);
     assert_eq!(resumed, false);
     let prompt = env.prompt(&task, "worker");
-    env.kill(agent(&env, &task), "-9");
+    env.kill(env.agent(&task, "worker"), "-9");
     respawned(&env, &task);
     assert_eq!(conversation(&task), (first, true.into()));
     let said = last_texts(&env);

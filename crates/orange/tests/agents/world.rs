@@ -63,6 +63,26 @@ impl World {
         self.create([&["it", summary], &agents[..]].concat())
     }
 
+    /// A new task of a repository whose own prompt for workers ends so.
+    pub(crate) fn task_with_prompt(&self, harness: &str, end: &str) -> TestTask {
+        let folder = self.shop().join(".orange/prompts");
+        fs::create_dir_all(&folder).unwrap();
+        let text = format!("Task {{key}}: {{summary}}\n\n{end}");
+        fs::write(folder.join("worker.md"), text).unwrap();
+        self.git(&self.shop(), &["add", "."]);
+        self.git(&self.shop(), &["commit", "-q", "-m", "prompt"]);
+        let branch = format!("long-{}", end.len());
+        self.create([&branch, "Read it", "--harness", harness])
+    }
+
+    /// The process of the newest agent of a role.
+    pub(crate) fn agent(&self, task: &TestTask, role: &str) -> u32 {
+        let beside = self.run_agent(task, role);
+        let children = fs::read_to_string(format!("/proc/{beside}/task/{beside}/children"));
+        let children = children.unwrap();
+        children.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
     /// The prompt that the newest run of a role was started with.
     pub(crate) fn prompt(&self, task: &TestTask, role: &str) -> String {
         fs::read_to_string(self.run_folder(task, role).join("prompt.md")).unwrap()
