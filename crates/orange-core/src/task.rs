@@ -2,6 +2,7 @@
 
 use crate::Timestamp;
 use crate::choice;
+use crate::config::Permissions;
 use crate::id::Key;
 use crate::testing::TestingRequirements;
 use serde_json::{Map, Value};
@@ -398,6 +399,7 @@ task_fields! {
     Effort effort: Option<String> = None, Descriptive;
     ReviewHarness review_harness: Option<String> = None, Descriptive;
     ReviewEffort review_effort: Option<String> = None, Descriptive;
+    Permissions permissions: Option<Permissions> = None, Guarded;
     ReviewRound review_round: u32 = 0, Guarded;
     CrashCount crash_count: u32 = 0, Guarded;
     Queue queue: Queue = Queue::Active, Descriptive;

@@ -5,7 +5,10 @@
 mod alarms;
 mod claude_status;
 mod courier;
+pub(crate) mod fence;
 mod transcript;
+
+pub use fence::without as without_fence;
 
 use crate::errand;
 use crate::error::{Code, Error, Result, plain};
@@ -292,9 +295,22 @@ fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result
         .env("ORANGE_TASK_ID", &spec.task)
         .env("ORANGE_ROLE", spec.role.as_str())
         .env("ORANGE_RUN_ID", &spec.run)
-        .env("ORANGE_HOME", &this.home)
-        .env("PATH", search_path(this, spec));
+        .env("ORANGE_HOME", &this.home);
+    let path = search_path(this, spec);
+    let settings = fence::git_settings(|name| variable(&command, name));
+    command
+        .env("PATH", fence::put_up(folder.path(), &path)?)
+        .envs(settings);
     Child::start(&mut command)
+}
+
+/// As the command would have it.
+fn variable(command: &Command, name: &str) -> Option<String> {
+    let mut set = command.get_envs();
+    match set.find(|(known, _)| *known == name) {
+        Some((_, value)) => value?.to_str().map(str::to_owned),
+        None => std::env::var(name).ok(),
+    }
 }
 
 /// Orange first, so that an agent finds the one it belongs to.

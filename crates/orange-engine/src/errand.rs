@@ -1,6 +1,7 @@
 //! Errands: Orange started by Orange, away from any terminal, to finish what its caller may not live to finish.
 //! In a session of its own, without a run's tag, and passed over when a run's processes are ended.
 
+use crate::agent_run::fence;
 use crate::error::{Code, Error, Result, plain};
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
@@ -48,6 +49,15 @@ fn spawn(
         "TMUX_PANE",
     ] {
         command.env_remove(name);
+    }
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", fence::without(&path));
+    }
+    for (name, value) in fence::taken_back(|name| std::env::var(name).ok()) {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
     }
     command
         .arg(WORD)

@@ -46,6 +46,11 @@ impl Adapter {
         self != Adapter::Screen
     }
 
+    /// Does Orange decide what it may do without asking?
+    fn has_modes(self) -> bool {
+        matches!(self, Adapter::Claude | Adapter::Pi)
+    }
+
     /// Does it fetch its messages itself? Otherwise they are typed.
     pub fn fetches_messages(self) -> bool {
         self == Adapter::Pi
@@ -137,6 +142,8 @@ pub struct Harness {
     pub one_shot: bool,
     pub adapter: Adapter,
     pub interrupt: String,
+    /// Its own permission questions are switched off, and nothing takes their place.
+    only_full: bool,
     /// How to get it.
     install: Option<&'static str>,
 }
@@ -212,6 +219,10 @@ fn row(name: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.name == name)
 }
 
+fn has_only_full(row: &Row) -> bool {
+    !row.adapter.has_modes()
+}
+
 fn built_in(row: &Row) -> Harness {
     Harness {
         name: row.name.to_owned(),
@@ -220,6 +231,7 @@ fn built_in(row: &Row) -> Harness {
         one_shot: false,
         adapter: row.adapter,
         interrupt: row.interrupt.to_owned(),
+        only_full: has_only_full(row),
         install: Some(row.package),
     }
 }
@@ -246,6 +258,7 @@ fn custom(name: &str, own: &CustomHarness) -> Harness {
         one_shot: own.one_shot,
         adapter,
         interrupt: own.interrupt.clone().unwrap_or_else(|| "Escape".into()),
+        only_full: like.is_some_and(has_only_full),
         install: None,
     }
 }
@@ -265,6 +278,7 @@ fn sim(name: &str, script: Option<&str>, orange: &Path) -> Harness {
         one_shot: false,
         adapter: Adapter::Signals,
         interrupt: "Escape".into(),
+        only_full: false,
         install: None,
     }
 }
@@ -295,6 +309,26 @@ impl Harness {
             Adapter::Pi => pi::prepare(occasion),
             Adapter::Signals | Adapter::Screen => Prepared::default(),
         }
+    }
+
+    /// Does a permission mode mean anything to it? The scripted agent and commands of the user's own ask as they like.
+    pub fn has_modes(&self) -> bool {
+        self.adapter.has_modes() || self.only_full
+    }
+
+    /// Refuses a mode that it would not keep to.
+    pub(crate) fn check_mode(&self, mode: Permissions) -> Result<()> {
+        if !self.only_full || mode == Permissions::Full {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "harness {} asks for nothing: it cannot be started with permissions {mode}",
+                self.name
+            ),
+        )
+        .hint("choose claude or pi, or let it do everything: `orange task update ID --permissions full`"))
     }
 
     pub fn is_installed(&self, search_path: Option<&OsStr>) -> bool {

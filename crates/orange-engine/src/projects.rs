@@ -2,6 +2,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::store::{Store, replace};
+use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,6 +19,12 @@ pub struct Project {
     pub default_branch: String,
     #[serde(default = "default_pool_size")]
     pub pool_size: u32,
+    /// What its tasks' agents may do without asking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Permissions>,
+    /// The person was told what they may do while nobody had chosen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub permissions_stated: bool,
     /// What a newer or older program keeps here.
     #[serde(flatten)]
     pub other: Map<String, Value>,

@@ -5,6 +5,7 @@ use crate::output;
 use crate::{caller, log};
 use orange_core::Timestamp;
 use orange_core::config::Config;
+use orange_engine::agent_run::without_fence;
 use orange_engine::harness::environment::of_agents;
 use orange_engine::store::{Place, faults};
 use orange_engine::tmux::Inside;
@@ -162,7 +163,7 @@ fn engine(home: PathBuf, caller: Caller) -> Result<Engine> {
         clock: Timestamp::now,
         local_time: crate::ui::time_of_day,
         orange: own_program()?,
-        search_path: std::env::var_os("PATH"),
+        search_path: std::env::var_os("PATH").map(|path| without_fence(&path)),
         user_home: std::env::home_dir(),
         environment: of_agents(readable_variables()),
         overrides: overrides(),

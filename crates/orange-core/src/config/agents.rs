@@ -17,8 +17,8 @@ pub struct AgentsConfig {
     pub limit: u32,
     /// Whether a new task is started at once.
     pub spawn_on_create: bool,
-    /// What agents may do without asking, where project and task say nothing else.
-    pub permissions: Permissions,
+    /// What agents may do without asking, where project and task say nothing else. None: nobody has chosen.
+    pub permissions: Option<Permissions>,
     /// Whether an agent goes on by itself after a usage limit or a failure of its model's service.
     pub go_on: bool,
     /// How long after such a failure it is told to; longer after the next ones.
@@ -48,7 +48,7 @@ impl Default for AgentsConfig {
             review_harness: None,
             limit: 10,
             spawn_on_create: true,
-            permissions: Permissions::Full,
+            permissions: None,
             go_on: true,
             retry_delay: Duration::from_secs(60),
             start_patience: Duration::from_secs(20),
@@ -82,7 +82,7 @@ impl AgentsConfig {
             "agents.review_harness" => self.review_harness = Some(name(node)?),
             "agents.limit" => self.limit = above_zero(node)?,
             "agents.spawn_on_create" => self.spawn_on_create = flag(node)?,
-            "agents.permissions" => self.permissions = one_of(node)?,
+            "agents.permissions" => self.permissions = Some(one_of(node)?),
             "agents.go_on" => self.go_on = flag(node)?,
             "agents.retry_delay" => self.retry_delay = time_of(node)?,
             "agents.start_patience" => self.start_patience = time_of(node)?,

@@ -8,7 +8,7 @@ use crate::projects::Project;
 use crate::store::faults::crash_point;
 use crate::store::{Place, journal, replace};
 use crate::workspaces::Acquired;
-use orange_core::config::Fetch;
+use orange_core::config::{Fetch, Permissions};
 use orange_core::history::Event;
 use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::machine;
@@ -33,6 +33,8 @@ pub struct NewTask {
     pub target_branch: Option<String>,
     pub harness: Option<String>,
     pub review_harness: Option<String>,
+    /// What its agents may do without asking.
+    pub permissions: Option<Permissions>,
     pub effort: Option<String>,
     pub review_effort: Option<String>,
     pub priority: Option<Priority>,
@@ -176,6 +178,7 @@ impl Engine {
             target_branch: new.target_branch.clone(),
             harness: new.harness.clone(),
             review_harness: new.review_harness.clone(),
+            permissions: new.permissions,
             effort: new.effort.clone(),
             review_effort: new.review_effort.clone(),
             priority: new.priority.unwrap_or(Priority::Normal),
@@ -243,6 +246,16 @@ impl Engine {
         }
         if new.priority.is_none() {
             task.priority = parent.priority;
+        }
+        if let (Caller::Agent { role, .. }, Some(_)) = (&self.caller, new.permissions) {
+            return Err(Error::new(
+                Code::NotAllowed,
+                format!("{role} agents may not choose what agents may do"),
+            )
+            .hint("leave --permissions out: a child has those of its parent"));
+        }
+        if new.permissions.is_none() {
+            task.permissions = parent.permissions;
         }
         task.parent = parent
             .key

@@ -5,6 +5,7 @@ use crate::error::{Code, Error, Result, plain};
 use crate::git;
 use crate::index::list::Filter;
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
+use orange_core::config::Permissions;
 use orange_core::naming::counted;
 use serde_json::Map;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ pub struct AddProject {
     pub name: Option<String>,
     pub default_branch: Option<String>,
     pub pool_size: Option<u32>,
+    pub permissions: Option<Permissions>,
 }
 
 /// The entry, and whether it is new.
@@ -29,6 +31,7 @@ pub struct UpdateProject {
     pub path: Option<PathBuf>,
     pub default_branch: Option<String>,
     pub pool_size: Option<u32>,
+    pub permissions: Option<Permissions>,
 }
 
 impl Engine {
@@ -71,6 +74,8 @@ impl Engine {
                 path: repository.clone(),
                 default_branch: default_branch.clone(),
                 pool_size: add.pool_size.unwrap_or(DEFAULT_POOL_SIZE),
+                permissions: add.permissions,
+                permissions_stated: false,
                 other: Map::new(),
             };
             all.push(project.clone());
@@ -161,6 +166,9 @@ impl Engine {
                 }
                 if let Some(size) = update.pool_size {
                     project.pool_size = size;
+                }
+                if update.permissions.is_some() {
+                    project.permissions = update.permissions;
                 }
                 changed = Some(project.clone());
             }

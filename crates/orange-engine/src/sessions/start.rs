@@ -185,6 +185,7 @@ impl Engine {
             return Ok(());
         };
         self.fit_program(&harness)?;
+        harness.check_mode(self.permissions(task)?.0)?;
         self.usable_tmux().map(drop)
     }
 
@@ -253,7 +254,7 @@ impl Engine {
                 harness.name
             ));
         }
-        let permissions = self.config()?.agents.permissions;
+        let permissions = self.permissions_of_run(task, harness)?;
         let worktree = self.slot_folder(slot);
         let go_on = self.config()?.agents.go_on;
         let prepared = harness.prepare(&Occasion {

@@ -6,6 +6,7 @@ use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table};
 use clap::{Args, Subcommand};
+use orange_core::config::Permissions;
 use orange_core::naming::counted;
 use orange_engine::engine::{AddProject, UpdateProject};
 use orange_engine::projects::Project;
@@ -24,7 +25,7 @@ pub(crate) enum ProjectCommand {
     List,
     /// Change a registered repository
     #[command(
-        after_help = "Examples:\n  orange project update shop --pool-size 8\n  orange project update shop --path ~/new/place/shop"
+        after_help = "Examples:\n  orange project update shop --pool-size 8\n  orange project update shop --permissions ask\n  orange project update shop --path ~/new/place/shop"
     )]
     Update(UpdateArgs),
     /// Look at the commands a repository comes with, and agree to them
@@ -51,6 +52,9 @@ pub(crate) struct AddArgs {
     /// How many workspaces it may have at once
     #[arg(long, value_name = "N")]
     pool_size: Option<u32>,
+    /// What its tasks' agents may do without asking: full, edits or ask
+    #[arg(long, value_name = "MODE", value_parser = super::task::word::<Permissions>)]
+    permissions: Option<Permissions>,
 }
 
 #[derive(Debug, Args)]
@@ -66,6 +70,9 @@ pub(crate) struct UpdateArgs {
     /// How many workspaces it may have at once
     #[arg(long, value_name = "N")]
     pool_size: Option<u32>,
+    /// What its tasks' agents may do without asking: full, edits or ask
+    #[arg(long, value_name = "MODE", value_parser = super::task::word::<Permissions>)]
+    permissions: Option<Permissions>,
 }
 
 #[derive(Debug, Args)]
@@ -85,6 +92,7 @@ pub(crate) fn run(session: &mut Session, command: ProjectCommand) -> Result<()> 
                 name: args.name,
                 default_branch: args.default_branch,
                 pool_size: args.pool_size,
+                permissions: args.permissions,
             })?;
             let verb = if added.new {
                 "registered"
@@ -101,10 +109,12 @@ pub(crate) fn run(session: &mut Session, command: ProjectCommand) -> Result<()> 
             );
         }
         ProjectCommand::Update(args) => {
-            if args.path.is_none() && args.default_branch.is_none() && args.pool_size.is_none() {
+            let nothing =
+                args.path.is_none() && args.default_branch.is_none() && args.pool_size.is_none();
+            if nothing && args.permissions.is_none() {
                 return Err(CommandError::usage(
                     "nothing to change was given",
-                    "say what: --path, --default-branch or --pool-size",
+                    "say what: --path, --default-branch, --pool-size or --permissions",
                 ));
             }
             let project = session.engine.update_project(
@@ -113,6 +123,7 @@ pub(crate) fn run(session: &mut Session, command: ProjectCommand) -> Result<()> 
                     path: args.path.map(|path| session.folder.join(path)),
                     default_branch: args.default_branch,
                     pool_size: args.pool_size,
+                    permissions: args.permissions,
                 },
             )?;
             one(session, &project, "updated");
@@ -135,8 +146,12 @@ fn one(session: &mut Session, project: &Project, verb: &str) {
 }
 
 pub(crate) fn described(project: &Project, verb: &str) -> String {
+    let permissions = match project.permissions {
+        Some(mode) => format!(", permissions {mode}"),
+        None => String::new(),
+    };
     format!(
-        "{verb} project {} at {} (default branch {}, {})\n",
+        "{verb} project {} at {} (default branch {}, {}{permissions})\n",
         project.name,
         project.path.display(),
         project.default_branch,
@@ -156,6 +171,7 @@ fn listed(projects: &[Project]) -> String {
         Column::new("PROJECT"),
         Column::new("BRANCH"),
         Column::new("WORKSPACES"),
+        Column::new("PERMISSIONS"),
         Column::new("PATH").flexible(),
     ]);
     for project in projects {
@@ -163,6 +179,7 @@ fn listed(projects: &[Project]) -> String {
             Cell::new(project.name.clone(), Style::Bold),
             Cell::from(project.default_branch.clone()),
             Cell::from(project.pool_size.to_string()),
+            Cell::from(project.permissions.map_or("-", Permissions::as_str)),
             Cell::from(project.path.display().to_string()),
         ]);
     }

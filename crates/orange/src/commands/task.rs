@@ -4,6 +4,7 @@ pub(crate) mod create;
 pub(crate) mod deps;
 pub(crate) mod ending;
 pub(crate) mod list;
+mod permissions;
 pub(crate) mod place;
 pub(crate) mod rescue;
 pub(crate) mod show;

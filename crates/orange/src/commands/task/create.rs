@@ -1,5 +1,6 @@
 //! `orange task create`.
 
+use super::permissions::choose_once;
 use super::{as_json, status, word};
 use crate::commands::project::described;
 use crate::error::{CommandError, Result};
@@ -7,6 +8,7 @@ use crate::output;
 use crate::session::Session;
 use crate::ui::{Palette, clean};
 use clap::Args;
+use orange_core::config::Permissions;
 use orange_core::history::Event;
 use orange_core::naming::{counted, is_sentence};
 use orange_core::task::{Category, Priority, Queue, Status, Task, Weight, WorkflowName};
@@ -82,6 +84,9 @@ pub(crate) struct CreateArgs {
     /// The agent CLI that reviews it
     #[arg(long, value_name = "NAME")]
     review_harness: Option<String>,
+    /// What its agents may do without asking: full, edits or ask
+    #[arg(long, value_name = "MODE", value_parser = word::<Permissions>)]
+    permissions: Option<Permissions>,
     /// How hard the worker should think, in the harness's own words
     #[arg(long, value_name = "LEVEL")]
     effort: Option<String>,
@@ -113,6 +118,9 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         ));
     }
     let (branch, summary) = branch_and_summary(args.branch, args.summary);
+    if !args.no_spawn && session.engine.config()?.agents.spawn_on_create {
+        choose_once(session, &project, args.harness.as_deref(), args.permissions)?;
+    }
     let created = session.engine.create(&NewTask {
         project,
         branch,
@@ -124,6 +132,7 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         target_branch: args.target_branch,
         harness: args.harness,
         review_harness: args.review_harness,
+        permissions: args.permissions,
         effort: args.effort,
         review_effort: args.review_effort,
         priority: args.priority,

@@ -1,5 +1,6 @@
 //! `orange task spawn` and `respawn`, and `orange run --ready`: agents are started.
 
+use super::permissions::choose_once;
 use super::{as_json, update, word};
 use crate::error::{CommandError, Result};
 use crate::session::Session;
@@ -9,6 +10,7 @@ use orange_core::history::Event;
 use orange_core::task::Task;
 use orange_core::workflow::Role;
 use orange_engine::engine::StartOutcome;
+use orange_engine::store::Place;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -70,6 +72,7 @@ pub(crate) struct RunArgs {
 pub(crate) fn spawn(session: &mut Session, args: &SpawnArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     session.people_only("start tasks")?;
+    choose_for(session, &place)?;
     match session.engine.start(place, args.force)? {
         StartOutcome::Started(changed) => {
             update::finish(session, &changed, &update::moved(&changed))
@@ -83,6 +86,12 @@ pub(crate) fn spawn(session: &mut Session, args: &SpawnArgs) -> Result<()> {
             Ok(())
         }
     }
+}
+
+fn choose_for(session: &mut Session, place: &Place) -> Result<()> {
+    let task = session.engine.store().survey(&place.folder()).task;
+    let harness = task.harness.as_deref();
+    choose_once(session, &task.project, harness, task.permissions)
 }
 
 /// Why a task does not run yet.
@@ -99,6 +108,7 @@ pub(crate) fn respawn(session: &mut Session, args: &RespawnArgs) -> Result<()> {
             "leave it out, or say something",
         ));
     }
+    choose_for(session, &place)?;
     let task = session.engine.respawn(place, args.role, message)?;
     let spawned = session.engine.take_spawned();
     let text = format!("{} ({})", task.label(), task.status);

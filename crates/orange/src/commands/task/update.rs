@@ -58,6 +58,9 @@ pub(crate) struct UpdateArgs {
     /// The agent CLI that reviews it
     #[arg(long, value_name = "NAME")]
     review_harness: Option<String>,
+    /// What its agents may do without asking, from their next start on: full, edits or ask
+    #[arg(long, value_name = "MODE")]
+    permissions: Option<String>,
     /// How hard the worker should think
     #[arg(long, value_name = "LEVEL")]
     effort: Option<String>,
@@ -99,6 +102,7 @@ impl UpdateArgs {
             (Field::TargetBranch, &self.target_branch),
             (Field::Harness, &self.harness),
             (Field::ReviewHarness, &self.review_harness),
+            (Field::Permissions, &self.permissions),
             (Field::Effort, &self.effort),
             (Field::ReviewEffort, &self.review_effort),
         ];

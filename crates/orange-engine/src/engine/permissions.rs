@@ -1,0 +1,80 @@
+//! What a task's agents may do without asking: the task's own word, its project's, the user's setting. Where nobody has
+//! chosen, the person is told once what that means.
+
+use super::{Caller, Engine};
+use crate::error::Result;
+use crate::harness::{self, Harness};
+use crate::projects;
+use orange_core::choice;
+use orange_core::config::Permissions;
+use orange_core::task::Task;
+
+choice! {
+    /// Who said what agents may do.
+    pub enum SaidBy ("source") {
+        Task = "task",
+        Project = "project",
+        Setting = "setting",
+        /// Nobody: it is full.
+        Nobody = "nobody",
+    }
+}
+
+impl Engine {
+    /// The mode that counts for a task, and who chose it.
+    pub fn permissions(&mut self, task: &Task) -> Result<(Permissions, SaidBy)> {
+        let setting = self.config()?.agents.permissions;
+        let project = self.project_of(&task.project);
+        let chosen = [
+            (task.permissions, SaidBy::Task),
+            (project.and_then(|project| project.permissions), SaidBy::Project),
+            (setting, SaidBy::Setting),
+        ];
+        let mut chosen = chosen.into_iter();
+        let found = chosen.find_map(|(mode, by)| Some((mode?, by)));
+        Ok(found.unwrap_or((Permissions::Full, SaidBy::Nobody)))
+    }
+
+    /// Must a person still choose before agents of this harness work on a project?
+    pub fn is_mode_open(&mut self, project: &str, harness: Option<&str>) -> Result<bool> {
+        let config = self.config()?.clone();
+        let name = harness.unwrap_or(&config.agents.harness);
+        let asks = harness::find(name, &config, &self.orange)?;
+        let open = self
+            .project_of(project)
+            .is_some_and(|known| known.permissions.is_none() && !known.permissions_stated);
+        let is_known = config.agents.permissions.is_some();
+        Ok(open && !is_known && asks.is_some_and(|harness| harness.has_modes()))
+    }
+
+    /// The mode of a run that is about to start; refused where its harness would not keep to it.
+    pub(crate) fn permissions_of_run(
+        &mut self,
+        task: &Task,
+        harness: &Harness,
+    ) -> Result<Permissions> {
+        let (mode, by) = self.permissions(task)?;
+        if harness.has_modes() && by == SaidBy::Nobody {
+            self.state_once(task, harness)?;
+        }
+        harness.check_mode(mode).map(|()| mode)
+    }
+
+    fn state_once(&mut self, task: &Task, harness: &Harness) -> Result<()> {
+        // Nobody reads what an errand says: the next command of a person says it.
+        if self.caller == Caller::Engine || !self.is_mode_open(&task.project, Some(&harness.name))? {
+            return Ok(());
+        }
+        projects::change(&self.store, |all| {
+            for project in all.iter_mut().filter(|known| known.name == task.project) {
+                project.permissions_stated = true;
+            }
+            Ok(())
+        })?;
+        self.notice(format!(
+            "agents of project {0} work with permissions full: they do everything without asking, except to push and to post; `orange project update {0} --permissions edits` (or ask) changes that",
+            task.project
+        ));
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+//! The choice that is made once for a project: what its agents may do without asking.
+
+use crate::error::{CommandError, Result};
+use crate::question;
+use crate::session::Session;
+use crate::ui::clean;
+use orange_core::config::Permissions;
+use orange_engine::engine::UpdateProject;
+use std::io::{BufRead, Write};
+
+/// Asks a person at a terminal before the first agent of a project starts. Elsewhere the engine says what it does.
+pub(super) fn choose_once(
+    session: &mut Session,
+    project: &str,
+    harness: Option<&str>,
+    said: Option<Permissions>,
+) -> Result<()> {
+    let asks = said.is_none() && session.is_person() && question::asks(session, false);
+    if !asks || !session.engine.is_mode_open(project, harness)? {
+        return Ok(());
+    }
+    let permissions = Some(ask(project)?);
+    let update = UpdateProject {
+        permissions,
+        ..UpdateProject::default()
+    };
+    session.engine.update_project(project, &update)?;
+    Ok(())
+}
+
+fn ask(project: &str) -> Result<Permissions> {
+    let mut out = std::io::stderr();
+    let project = clean(project);
+    let _ = write!(
+        out,
+        "What may agents of project {project} do without asking? No agent pushes or posts, whatever you choose.\n  1  full   everything\n  2  edits  change files, look at and commit them; they ask before other commands\n  3  ask    read; they ask before every change and every command\nThis is asked once; `orange project update {project} --permissions MODE` changes it.\n"
+    );
+    loop {
+        let _ = write!(out, "1, 2 or 3? ");
+        let _ = out.flush();
+        let mut answer = String::new();
+        let read = std::io::stdin().lock().read_line(&mut answer);
+        if !read.is_ok_and(|count| count > 0) {
+            return Err(CommandError::usage(
+                "nothing was chosen, and nothing was done",
+                "answer 1, 2 or 3, or add --permissions MODE",
+            ));
+        }
+        match answer.trim() {
+            "1" | "full" => return Ok(Permissions::Full),
+            "2" | "edits" => return Ok(Permissions::Edits),
+            "3" | "ask" => return Ok(Permissions::Ask),
+            _ => {}
+        }
+    }
+}
