@@ -52,9 +52,12 @@ fn remark(event: &Event) -> Option<String> {
 /// States of an agent that has gone on since somebody was asked for.
 const GOES_ON: &[&str] = &["working", "idle", "finished"];
 
-/// A crash is answered by the next run, a message by its delivery, everything else by either, or by the agent, which
-/// went on all the same.
+/// A crash is answered by the next run, a message by its delivery, a question by its answer or the end of its run,
+/// everything else by a run, a delivery, or the agent, which went on all the same.
 fn answered(event: &Event, later: &[Event]) -> bool {
+    if detail(event, "question").is_some() {
+        return later.iter().any(|next| question_is_over(event, next));
+    }
     later.iter().any(|next| {
         if event.kind == EventType::MessageFailed {
             let same = detail(next, "message") == detail(event, "message");
@@ -73,6 +76,16 @@ fn answered(event: &Event, later: &[Event]) -> bool {
             && detail(next, "state").is_some_and(|state| GOES_ON.contains(&state));
         respawned || heard || goes_on
     })
+}
+
+fn question_is_over(asked: &Event, next: &Event) -> bool {
+    match next.kind {
+        EventType::AgentAnswered => detail(next, "answers") == detail(asked, "turn"),
+        EventType::AgentExited | EventType::AgentCrashed | EventType::AgentStopped => {
+            detail(next, "run") == detail(asked, "run")
+        }
+        _ => false,
+    }
 }
 
 fn unreadable(history: &History) -> Option<String> {
@@ -161,6 +174,26 @@ mod tests {
         assert_eq!(seen(&[asks, other]), Some("asks".into()));
         let same = r#""type":"agent.state","run":"a","state":"working""#;
         assert_eq!(seen(&[asks, same]), None);
+    }
+
+    #[test]
+    fn a_question_stands_until_it_is_answered_or_its_agent_is_gone() {
+        let asked = r#""type":"attention.raised","run":"a","turn":"t1","question":"q1","reason":"asks""#;
+        let standing = Some("asks".to_owned());
+        let heard = r#""type":"message.delivered","message":"m2""#;
+        assert_eq!(seen(&[asked, heard]), standing);
+        assert_eq!(
+            seen(&[asked, r#""type":"agent.answered","answers":"t2""#]),
+            standing
+        );
+        assert_eq!(
+            seen(&[asked, r#""type":"agent.answered","answers":"t1""#]),
+            None
+        );
+        assert_eq!(
+            seen(&[asked, r#""type":"agent.stopped","run":"a""#]),
+            None
+        );
     }
 
     #[test]

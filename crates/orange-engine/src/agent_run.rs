@@ -288,7 +288,8 @@ fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result
     }));
     command.current_dir(&spec.worktree).envs(&this.environment);
     let withheld = spec.withheld.iter().map(String::as_str);
-    for name in environment::cleared().chain(withheld) {
+    let cleared = environment::cleared().map(|name| -> &str { name });
+    for name in cleared.chain(withheld) {
         command.env_remove(name);
     }
     command

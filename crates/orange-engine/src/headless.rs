@@ -118,7 +118,7 @@ impl Engine {
             .envs(&self.environment)
             .envs(&way.environment)
             .env(MARK, &mark);
-        for name in harness::claude::CLEARED {
+        for name in harness::environment::cleared() {
             command.env_remove(name);
         }
         let words = harness.adapter.as_words(&request.prompt);

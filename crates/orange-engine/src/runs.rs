@@ -3,12 +3,15 @@
 
 mod inbox;
 mod process;
+mod questions;
 mod signals;
 mod speaker;
 
 pub use inbox::{Message, Outcome};
 pub use process::{ProcessId, end_tagged, end_tree, tagged, tagged_in};
 pub(crate) use process::{descendants, end_marked};
+pub(crate) use questions::open_asks;
+pub use questions::{Answer, Asked, IN_ITS_WINDOW, Question};
 pub(crate) use signals::state_after;
 pub use signals::{Doing, Due, DueFor, Signal, SignalKind, Source, State};
 

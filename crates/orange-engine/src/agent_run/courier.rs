@@ -4,7 +4,9 @@
 use super::transcript::Queue;
 use crate::error::Result;
 use crate::harness::claude;
-use crate::runs::{Message, Outcome, RunFolder, RunSpec, Signal, SignalKind, State, state_after};
+use crate::runs::{
+    Message, Outcome, RunFolder, RunSpec, Signal, SignalKind, State, open_asks, state_after,
+};
 use crate::tmux::{Pane, Tmux};
 use orange_core::Timestamp;
 use std::time::{Duration, Instant};
@@ -21,6 +23,8 @@ const MOST_ENTERS: u32 = 3;
 const SETTLING: Duration = Duration::from_secs(3);
 /// How long an idle agent that fetches its messages itself may take to do so.
 const FETCHING: Duration = Duration::from_secs(20);
+/// How long a dialog may stay that was answered from elsewhere.
+const CLOSING: Duration = Duration::from_secs(1);
 /// How long an interrupted turn may take to end before the message is typed all the same.
 const INTERRUPTION: Duration = Duration::from_secs(1);
 
@@ -182,7 +186,8 @@ impl Courier {
             | SignalKind::InputAsked => true,
         };
         let count = before.zip(&self.signals).filter(is_news).count();
-        let news = count > self.told && self.underway.is_none();
+        // What it asks cannot wait for a message that it takes only afterwards.
+        let news = count > self.told && (self.underway.is_none() || self.asks());
         if news {
             self.told = count;
         }
@@ -199,12 +204,22 @@ impl Courier {
         self.signals.iter().any(taken) && !self.asks()
     }
 
+    /// Does it ask something, or did it until just now? A dialog stays on the screen for a moment after it was answered
+    /// from elsewhere, and would take an Enter for a yes.
     fn asks(&self) -> bool {
-        let last = self.signals.last().map(|signal| signal.signal);
-        matches!(
-            last,
-            Some(SignalKind::PermissionAsked | SignalKind::InputAsked)
-        )
+        let closing = self.signals.iter().rfind(|signal| {
+            signal.signal == SignalKind::Working && signal.question.is_some()
+        });
+        let just_now = closing.is_some_and(|signal| {
+            let since = Timestamp::now().duration_since(signal.at);
+            since.unsigned_abs() < CLOSING
+        });
+        just_now || !open_asks(&self.signals).is_empty()
+    }
+
+    /// The same, with what it has said since this step began.
+    fn asks_by_now(&self) -> bool {
+        self.asks() || !open_asks(&self.folder.signals()).is_empty()
     }
 
     fn next(&self, now: Instant, queue: &Queue) -> Option<Underway> {
@@ -266,7 +281,7 @@ impl Courier {
                 }
             }
             // A question that came up meanwhile must not be answered by it.
-            Stage::Pasted if waited >= GAP && !self.asks() => {
+            Stage::Pasted if waited >= GAP && !self.asks_by_now() => {
                 if !self.spec.adapter.gives_signals() {
                     underway.screen = tmux.look(pane)?;
                 }
@@ -351,6 +366,9 @@ impl Courier {
         }
         if underway.enters >= MOST_ENTERS {
             return Ok(Step::Failed("the agent did not take it"));
+        }
+        if self.asks_by_now() {
+            return Ok(Step::Going);
         }
         tmux.press(pane, "Enter")?;
         underway.enters += 1;

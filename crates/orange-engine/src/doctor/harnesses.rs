@@ -42,7 +42,7 @@ struct Question {
 impl Engine {
     /// Never fails: a home whose settings or tasks cannot be read has findings about that already.
     pub(super) fn check_harnesses(&mut self, report: &mut Report) {
-        let questions = self.questions();
+        let questions = self.questions_to_programs();
         let inquiry = self.inquiry();
         let mut found: Vec<HarnessFound> = std::thread::scope(|threads| {
             let ask = |question: &Question| {
@@ -69,7 +69,7 @@ impl Engine {
     }
 
     /// The harnesses of the table and of the user's own, and those that only a task names.
-    fn questions(&mut self) -> Vec<Question> {
+    fn questions_to_programs(&mut self) -> Vec<Question> {
         let config = self.config().cloned().unwrap_or_default();
         let wanted = self.wanted(&config);
         let names = harness::names(&config);

@@ -186,6 +186,7 @@ impl Engine {
     /// signal is one from before TASK.md was read: what an agent wrote in the turn that it ends must be seen.
     fn see_to(&mut self, locked: &mut LockedTask, run: &Run, last: Option<&Signal>) -> Result<()> {
         self.note_outcomes(locked, run)?;
+        self.see_to_questions(locked, run)?;
         let folder = self.run_folder(&run.id);
         // Another one since: it goes on, or somebody else is on the way to see to that.
         if folder.signals().last() != last {
@@ -206,26 +207,16 @@ impl Engine {
             SignalKind::SessionStarted
             | SignalKind::PromptTaken
             | SignalKind::Working
-            | SignalKind::Interrupted => Ok(()),
+            | SignalKind::Interrupted
+            // Told of with all that is asked.
+            | SignalKind::InputAsked
+            | SignalKind::PermissionAsked => Ok(()),
             SignalKind::TurnFailed => self.turn_failed(locked, run, last),
-            SignalKind::InputAsked => {
-                let what = one_line(&last.text);
-                self.raise(locked, run, &turn, format!("its {} asks: {what}", run.role))
-            }
-            SignalKind::PermissionAsked => {
-                let what = one_line(&last.text);
-                self.raise(
-                    locked,
-                    run,
-                    &turn,
-                    format!("its {} asks permission: {what}", run.role),
-                )
-            }
             SignalKind::TurnDone => self.turn_done(locked, run, &turn, &one_line(&last.text)),
         }
     }
 
-    fn was_seen_to(&self, locked: &LockedTask, turn: &str) -> bool {
+    pub(super) fn was_seen_to(&self, locked: &LockedTask, turn: &str) -> bool {
         let mut events = locked.history().events.iter().rev();
         events.any(|event| detail(event, "turn") == Some(turn))
     }

@@ -1,8 +1,10 @@
 //! Claude Code: hooks in a settings file of the run's own say what it does, so the user's settings stay as they are.
 
 mod dialogs;
+mod questions;
 
 pub(crate) use dialogs::trusts;
+pub use questions::{Dialog, question as asked_question, reply, settles};
 
 use super::{Occasion, Prepared};
 use crate::runs::{Conversation, Signal, SignalKind};
@@ -38,6 +40,7 @@ const HOOKS: &[(&str, u32)] = &[
     ("UserPromptSubmit", 10),
     ("PreToolUse", 10),
     ("PostToolUse", 10),
+    ("PostToolUseFailure", 10),
     ("PermissionRequest", 24 * 60 * 60),
     ("Stop", 10),
     ("StopFailure", 10),
@@ -50,7 +53,7 @@ const RECENT: Duration = Duration::from_secs(15);
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Hooks that nothing waits for.
-const IN_BACKGROUND: &[&str] = &["PreToolUse", "PostToolUse"];
+const IN_BACKGROUND: &[&str] = &["PreToolUse", "PostToolUse", "PostToolUseFailure"];
 
 /// Variables of a claude around us that would make a new one take itself for a part of it.
 pub(super) const CLEARED: &[&str] = &[
@@ -155,6 +158,9 @@ fn settings_of(occasion: &Occasion<'_>, answers: serde_json::Map<String, Value>)
         "permissions": {
             // TASK.md is a link that leads there, and a long prompt is read from here.
             "additionalDirectories": [occasion.task_folder, occasion.folder],
+            "allow": allowed(occasion),
+            "ask": asked_all_the_same(occasion.permissions),
+            "deny": DENIED,
         },
     });
     if let Value::Object(settings) = &mut settings {
@@ -191,6 +197,65 @@ fn collect_commands(value: &Value, found: &mut Vec<String>) {
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Denied in every mode. It looks at what a command begins with; what gets past it meets the fence.
+const DENIED: &[&str] = &[
+    "Bash(git push:*)",
+    "Bash(git send-pack:*)",
+    "Bash(gh pr comment:*)",
+    "Bash(gh pr create:*)",
+    "Bash(gh pr edit:*)",
+    "Bash(gh pr close:*)",
+    "Bash(gh pr merge:*)",
+    "Bash(gh pr review:*)",
+    "Bash(gh issue comment:*)",
+    "Bash(gh issue create:*)",
+    "Bash(gh issue edit:*)",
+    "Bash(gh issue close:*)",
+    "Bash(gh release create:*)",
+];
+
+/// What the workflow itself needs, and in `edits` what goes with editing.
+fn allowed(occasion: &Occasion<'_>) -> Vec<String> {
+    let file = occasion.task_folder.join("TASK.md");
+    let folder = occasion.task_folder.display();
+    let workflow = ["orange task", "orange prompt", "orange workflow", "orange ls"];
+    let editing = [
+        "git status",
+        "git diff",
+        "git log",
+        "git show",
+        "git add",
+        "git commit",
+    ];
+    let commands: &[&str] = match occasion.permissions {
+        Permissions::Full => return Vec::new(),
+        Permissions::Edits => &editing,
+        Permissions::Ask => &[],
+    };
+    let commands = workflow.iter().chain(commands);
+    let mut rules: Vec<String> = commands.map(|words| format!("Bash({words}:*)")).collect();
+    rules.extend([
+        // Both slashes: a path of the whole disk.
+        format!("Edit(/{})", file.display()),
+        format!("Read(/{folder}/**)"),
+        "Edit(./TASK.md)".to_owned(),
+        "Edit(./ORANGE_TASK.md)".to_owned(),
+    ]);
+    rules
+}
+
+/// Commands of Orange that start others.
+fn asked_all_the_same(mode: Permissions) -> &'static [&'static str] {
+    match mode {
+        Permissions::Full => &[],
+        Permissions::Edits | Permissions::Ask => &[
+            "Bash(orange task exec:*)",
+            "Bash(orange task open:*)",
+            "Bash(orange task shell:*)",
+        ],
     }
 }
 
@@ -248,8 +313,8 @@ pub fn signal(report: &Value) -> Option<Signal> {
             };
             signal.text = asked(tool, input);
         }
-        // A tool runs: whatever was asked is answered.
-        "PreToolUse" | "PostToolUse" => {}
+        // A tool runs: the agent is at work.
+        "PreToolUse" | "PostToolUse" | "PostToolUseFailure" => {}
         _ => return None,
     }
     Some(signal)

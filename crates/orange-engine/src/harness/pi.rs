@@ -31,6 +31,7 @@ pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
     arguments.extend(["--".into(), "{prompt}".into()]);
     let settings = json!({
         "folder": occasion.folder,
+        "task": occasion.task_folder,
         "permissions": occasion.permissions,
     });
     Prepared {

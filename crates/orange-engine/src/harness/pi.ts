@@ -1,6 +1,8 @@
 // Orange's extension for pi: what the agent does goes to the run's folder, and messages come from there.
 // The line before this one says which folder that is.
-import { appendFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { basename, dirname, join, resolve } from "node:path";
 
 export default function (pi: any) {
   const now = () => new Date().toISOString();
@@ -14,6 +16,7 @@ export default function (pi: any) {
 
   // One line with one write, so that two at once stay two lines; then Orange is woken.
   const signal = (kind: string, more: any = {}) => {
+    // `more` may say when.
     appendFileSync(`${orange.folder}/signals.jsonl`, JSON.stringify({ at: now(), signal: kind, ...more }) + "\n");
     const started = read("started.json");
     try {
@@ -167,6 +170,83 @@ export default function (pi: any) {
     if (stop === "aborted" || /operation was aborted/i.test(last?.errorMessage ?? "")) signal("interrupted");
     else if (stop === "error") signal("turn-failed", { text: last.errorMessage ?? "", ...failure(last.errorMessage ?? "") });
     else signal("turn-done", { text: words(last) });
+  });
+
+  // What a tool call would do, by the permission mode: "allow", "ask" or "refuse".
+  const commands = /^(git (status|diff|log|show|add|commit)|orange (prompt|workflow|ls|task(?! (exec|open|shell)\b)))(\s|$)/;
+  const plain = (command: string) => !/[;&|<>`\n\\]|\$\(/.test(command);
+  const reading = ["read", "grep", "find", "ls"];
+  const changing = ["write", "edit"];
+  const pushing = /\bgit(\s+-\S+(\s+[^-\s]\S*)??)*\s+(push|send-pack)\b|\bgh\s+(pr|issue)\s+(comment|create|edit|close|merge|review|reopen)\b|\bgh\s+release\s+create\b/;
+  const inside = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);
+  const judge = (event: any, context: any) => {
+    const command = String(event.input?.command ?? "").trim();
+    if (event.toolName === "bash" && pushing.test(command)) return "refuse";
+    if (orange.permissions === "full" || reading.includes(event.toolName)) return "allow";
+    if (event.toolName === "bash" && plain(command)) {
+      const found = command.match(commands);
+      if (found && (orange.permissions === "edits" || command.startsWith("orange "))) return "allow";
+    }
+    if (changing.includes(event.toolName)) {
+      const path = resolve(context.cwd ?? process.cwd(), String(event.input?.path ?? event.input?.file_path ?? ""));
+      // TASK.md is a link that leads out of the worktree, and is the agent's own to write.
+      if (real(path) === real(`${orange.task}/TASK.md`)) return "allow";
+      if (orange.permissions === "edits" && inside(real(path), real(context.cwd ?? process.cwd()))) return "allow";
+    }
+    return "ask";
+  };
+  // Where a path leads, also one of a file that is not there yet.
+  const real = (path: string): string => {
+    try {
+      return realpathSync(path);
+    } catch {
+      const above = dirname(path);
+      return above === path ? path : join(real(above), basename(path));
+    }
+  };
+  const what = (event: any) => {
+    const input = event.input ?? {};
+    return `${event.toolName}: ${input.command ?? input.path ?? input.file_path ?? JSON.stringify(input)}`;
+  };
+
+  // A person answers in the window or from outside, whoever is first.
+  const ask = async (event: any, context: any) => {
+    const id = randomBytes(6).toString("hex");
+    const text = what(event);
+    const at = now();
+    mkdirSync(`${orange.folder}/questions`, { recursive: true });
+    const path = `${orange.folder}/questions/${id}.json`;
+    writeFileSync(`${path}.pi`, JSON.stringify({ id, at, text, tool: event.toolName, input: event.input }));
+    renameSync(`${path}.pi`, path);
+    signal("permission-asked", { at, text, question: id });
+    const closed = new AbortController();
+    let look: any;
+    const outside = new Promise<any>((resolve) => {
+      look = setInterval(() => {
+        const answer = read(`answers/${id}.json`);
+        if (answer) resolve({ ...answer, outside: true });
+      }, 100);
+    });
+    const options = ["Allow", "Deny"];
+    const shown = context.hasUI ? context.ui.select(`Allow ${text}`.slice(0, 400), options, { signal: closed.signal }) : new Promise(() => {});
+    const here = shown.then((choice: any) => ({ allow: choice === "Allow", message: "" }));
+    const answer = await Promise.race([outside, here]);
+    clearInterval(look);
+    closed.abort();
+    const words = answer.allow ? "allowed" : answer.message ? `denied: ${answer.message}` : "denied";
+    signal("working", { question: id, text: answer.outside ? words : "answered in its window" });
+    return answer;
+  };
+
+  pi.on("tool_call", async (event: any, context: any) => {
+    const verdict = judge(event, context);
+    if (verdict === "refuse") {
+      const reason = "An agent of Orange does not push and does not post: that is a person's decision. Commit, and hand over.";
+      return { block: true, reason };
+    }
+    if (verdict === "allow") return;
+    const answer = await ask(event, context);
+    if (!answer.allow) return { block: true, reason: answer.message || "The person said no." };
   });
 
   pi.on("session_shutdown", async () => {

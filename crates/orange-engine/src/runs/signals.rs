@@ -1,6 +1,6 @@
 //! What an agent says of itself: `orange signal` appends it to the run's folder, and its state follows from it.
 
-use super::RunFolder;
+use super::{RunFolder, open_asks};
 use crate::error::Result;
 use orange_core::Timestamp;
 use orange_core::choice;
@@ -47,6 +47,9 @@ pub struct Signal {
     /// What kind of failure it was, in the harness's own word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The question that is asked, or that is over now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
     /// When a usage limit ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
@@ -62,6 +65,7 @@ impl Signal {
             conversation: None,
             transcript: None,
             error: None,
+            question: None,
             until: None,
         }
     }
@@ -159,7 +163,8 @@ impl RunFolder {
     /// Adds a signal with one write, so that two at once stay two lines.
     pub fn signal(&self, signal: &Signal) -> io::Result<()> {
         let mut signal = signal.clone();
-        if signal.signal == SignalKind::Working && self.is_working() {
+        let goes_on = signal.signal == SignalKind::Working && signal.question.is_none();
+        if goes_on && !self.is_news_that_it_works() {
             return Ok(());
         }
         if signal.text.len() > LONGEST_TEXT {
@@ -200,7 +205,11 @@ impl RunFolder {
         if !spec.adapter.gives_signals() {
             return Some(plainly(State::Running, began, Source::Screen));
         }
-        Some(match self.signals().last() {
+        let signals = self.signals();
+        if let Some(ask) = open_asks(&signals).last() {
+            return Some(self.doing(ask));
+        }
+        Some(match signals.last() {
             Some(last) => self.doing(last),
             None => plainly(State::Starting, began, Source::Signals),
         })
@@ -255,11 +264,13 @@ impl RunFolder {
         self.put(USAGE, usage)
     }
 
-    /// A tool that runs is no news to somebody who knows that the agent is at work.
-    fn is_working(&self) -> bool {
+    /// A tool that runs is no news to somebody who knows that the agent is at work. And while it asks for one tool,
+    /// another may run.
+    fn is_news_that_it_works(&self) -> bool {
         let signals = self.signals();
         let last = signals.last().map(|last| state_after(last.signal));
-        last == Some(State::Working)
+        let mut asks = open_asks(&signals).into_iter();
+        last != Some(State::Working) && asks.all(|ask| ask.question.is_none())
     }
 }
 

@@ -1,13 +1,16 @@
 //! Commands that Orange and agents run, not people: the process of a window, errands, and the signals of a harness.
 
 use crate::error::{CommandError, Result};
+use crate::output;
 use crate::session::{self, Session};
 use clap::{Args, Subcommand};
 use orange_core::Timestamp;
 use orange_core::workflow::Role;
 use orange_engine::agent_run::{self, AgentRun};
-use orange_engine::harness::{Adapter, claude};
-use orange_engine::runs::{RunFolder, Signal, SignalKind};
+use orange_engine::harness::claude::{self, Dialog};
+use orange_engine::harness::Adapter;
+use orange_engine::runs::{Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
@@ -50,7 +53,8 @@ Examples:
   orange signal turn-done --text \"what it said last\"
   orange signal prompt-taken --text-file prompt.txt
   orange signal turn-failed --text \"out of credit\" --error billing_error
-  orange signal permission-asked --text \"run rm -r build?\"")]
+  orange signal permission-asked --text \"run rm -r build?\" --wait
+  orange signal working --answered           it was answered in the agent's own window")]
 pub(crate) struct SignalArgs {
     /// What it does: prompt-taken, working, turn-done, turn-failed, interrupted, permission-asked or input-asked
     #[arg(value_parser = super::task::word::<SignalKind>, required_unless_present = "from")]
@@ -71,6 +75,12 @@ pub(crate) struct SignalArgs {
     /// When the usage limit ends that a turn-failed tells of, such as 2026-11-15T14:05:00Z
     #[arg(long, value_name = "TIME", conflicts_with = "from")]
     until: Option<Timestamp>,
+    /// Wait until a person answers what is asked, and print the answer as JSON; ends without one when it is over
+    #[arg(long)]
+    wait: bool,
+    /// What it asked was answered where it asked
+    #[arg(long, conflicts_with = "wait")]
+    answered: bool,
     /// The run; the one in ORANGE_RUN_ID unless given
     #[arg(long, env = "ORANGE_RUN_ID", value_name = "ID")]
     run: Option<String>,
@@ -155,24 +165,90 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
         // An agent within an agent: what it does is a part of the outer one's turn.
         return Ok(());
     }
-    let signal = match (args.from, args.signal) {
-        (Some(Adapter::Claude), _) => hook_report(&text)
-            .and_then(|report| claude::signal(&report))
-            .map(with_limit),
-        (_, Some(kind)) => Some(Signal {
-            text,
-            error: args.error.clone(),
-            until: args.until,
-            ..Signal::now(kind)
-        }),
-        (_, None) => None,
-    };
-    let Some(signal) = signal else {
+    let asks = [SignalKind::PermissionAsked, SignalKind::InputAsked];
+    if args.wait && !args.signal.is_some_and(|kind| asks.contains(&kind)) {
+        return Err(CommandError::usage(
+            "--wait waits for an answer, and this signal asks nothing",
+            "leave it out, or signal permission-asked or input-asked",
+        ));
+    }
+    match args.from {
+        Some(Adapter::Claude) => match hook_report(&text) {
+            Some(report) => Ok(claude_reports(&folder, &report)?),
+            None => Ok(()),
+        },
+        Some(Adapter::Pi | Adapter::Signals | Adapter::Screen) | None => {
+            Ok(report(&folder, args, text)?)
+        }
+    }
+}
+
+/// What an agent says in its own words.
+fn report(folder: &RunFolder, args: &SignalArgs, text: String) -> orange_engine::Result<()> {
+    let Some(kind) = args.signal else {
         return Ok(());
     };
+    if args.answered {
+        for question in folder.questions() {
+            folder.settle(&question.id, kind, IN_ITS_WINDOW)?;
+        }
+    }
+    let signal = Signal {
+        text: text.clone(),
+        error: args.error.clone(),
+        until: args.until,
+        ..Signal::now(kind)
+    };
+    if !args.wait {
+        return write(folder, &signal);
+    }
+    let mut question = Question::new(text.clone());
+    if kind == SignalKind::InputAsked {
+        question.asked = vec![Asked {
+            question: text,
+            options: Vec::new(),
+        }];
+    }
+    folder.ask(&question, signal)?;
+    if let Some(answer) = folder.wait_for_answer(&question, || None)? {
+        output::print(&format!("{}\n", serde_json::json!(answer)));
+    }
+    Ok(())
+}
+
+fn claude_reports(folder: &RunFolder, report: &Value) -> orange_engine::Result<()> {
+    let Some(signal) = claude::signal(report).map(with_limit) else {
+        return Ok(());
+    };
+    if let Some(question) = claude::asked_question(report, &signal.text) {
+        folder.ask(&question, signal)?;
+        let mut dialog = Dialog::new(&claude_folder(), report);
+        if let Some(answer) = folder.wait_for_answer(&question, || dialog.answered())? {
+            output::print(&format!("{}\n", claude::reply(&question, &answer)));
+        }
+        return Ok(());
+    }
+    let has_run = ["PostToolUse", "PostToolUseFailure"].map(Value::from);
+    if report.get("hook_event_name").is_some_and(|event| has_run.contains(event)) {
+        let open = folder.questions();
+        for question in open.iter().filter(|question| claude::settles(report, question)) {
+            folder.settle(&question.id, SignalKind::Working, IN_ITS_WINDOW)?;
+        }
+    }
+    write(folder, &signal)
+}
+
+/// Claude's own folder: a hook has the environment of its agent.
+fn claude_folder() -> PathBuf {
+    let named = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty());
+    let usual = || std::env::home_dir().map(|home| home.join(".claude"));
+    named.map(PathBuf::from).or_else(usual).unwrap_or_default()
+}
+
+fn write(folder: &RunFolder, signal: &Signal) -> orange_engine::Result<()> {
     folder
-        .signal(&signal)
-        .map_err(|error| CommandError(orange_engine::Error::io("write", folder.path(), &error)))?;
+        .signal(signal)
+        .map_err(|error| orange_engine::Error::io("write", folder.path(), &error))?;
     folder.wake();
     Ok(())
 }
@@ -187,7 +263,7 @@ fn with_limit(mut signal: Signal) -> Signal {
 }
 
 /// A report that cannot be read says nothing; a hook that failed would only disturb the agent.
-fn hook_report(text: &str) -> Option<serde_json::Value> {
+fn hook_report(text: &str) -> Option<Value> {
     serde_json::from_str(text)
         .inspect_err(|error| tracing::warn!(%error, "a hook's report cannot be read"))
         .ok()

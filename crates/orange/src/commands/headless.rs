@@ -60,7 +60,7 @@ pub(crate) fn run(session: &mut Session, args: &HeadlessArgs) -> Result<()> {
         harness: args.harness.clone().unwrap_or(agents.harness),
         folder: session.folder.clone(),
         prompt,
-        permissions: args.permissions.unwrap_or(agents.permissions),
+        permissions: args.permissions.or(agents.permissions).unwrap_or_default(),
         resume: args.resume.clone(),
         patience: args.timeout.unwrap_or(DEFAULT_TIMEOUT),
     };

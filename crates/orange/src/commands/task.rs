@@ -1,5 +1,6 @@
 //! `orange task …`: one file per verb.
 
+pub(crate) mod answer;
 pub(crate) mod create;
 pub(crate) mod deps;
 pub(crate) mod ending;
@@ -38,6 +39,8 @@ pub(crate) enum TaskCommand {
     Peek(talk::PeekArgs),
     /// Tell an agent something
     Send(talk::SendArgs),
+    /// Answer what an agent asks
+    Answer(answer::AnswerArgs),
     /// Start an agent again that is gone
     Respawn(start::RespawnArgs),
     /// Send a reviewed task back to its worker (reviewing → working)
@@ -89,6 +92,7 @@ pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Attach(args) => talk::attach(session, &args),
         TaskCommand::Peek(args) => talk::peek(session, &args),
         TaskCommand::Send(args) => talk::send(session, &args),
+        TaskCommand::Answer(args) => answer::run(session, &args),
         TaskCommand::Respawn(args) => start::respawn(session, &args),
         TaskCommand::RequestChanges(args) => talk::request_changes(session, &args),
         TaskCommand::Wait(args) => wait::run(session, &args),

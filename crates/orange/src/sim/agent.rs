@@ -3,6 +3,8 @@
 mod hooks;
 mod listening;
 
+pub(super) use hooks::outside_answer;
+
 use super::Settings;
 use super::events::Events;
 use super::input::{self, Input};

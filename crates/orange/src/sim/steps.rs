@@ -4,7 +4,8 @@ mod commands;
 mod files;
 mod flood;
 
-use super::agent::{Agent, Flow, Stop};
+use super::agent::{Agent, Flow, Stop, outside_answer};
+use super::program::Running;
 use super::script::{Action, Condition};
 use super::text::{Text, VARIABLES, Variable};
 use super::{program, signals, task_file};
@@ -234,21 +235,35 @@ impl Agent {
         self.asking = true;
         self.events
             .write("permission-asked", &json!({"text": question}));
-        self.signal("permission-asked", question);
-        let allowed = loop {
+        let mut hook = self.ask_outside(question);
+        let answered = self.wait_for_yes_or_no(&mut hook);
+        self.asking = false;
+        if let Some(hook) = hook {
+            // It was answered here, or will not be.
+            hook.kill();
+            self.question_is_over(answered.is_ok());
+        }
+        let allowed = answered?;
+        self.events
+            .write("permission-answered", &json!({"allowed": allowed}));
+        self.show(if allowed { "Allowed." } else { "Denied." });
+        Ok(allowed)
+    }
+
+    /// Whoever is first: a key, a line, or somebody who answers through Orange.
+    fn wait_for_yes_or_no(&mut self, hook: &mut Option<Running>) -> Result<bool, Stop> {
+        loop {
             if let Some(answer) = self.answer.take().or_else(|| self.line_answer()) {
-                break answer;
+                return Ok(answer);
+            }
+            if let Some(answer) = outside_answer(hook) {
+                return Ok(answer);
             }
             if self.closed {
                 return Err(Stop::Exit(0));
             }
             self.pump(LOOK)?;
-        };
-        self.asking = false;
-        self.events
-            .write("permission-answered", &json!({"allowed": allowed}));
-        self.show(if allowed { "Allowed." } else { "Denied." });
-        Ok(allowed)
+        }
     }
 
     /// Without a terminal an answer is a line like any other.

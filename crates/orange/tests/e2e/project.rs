@@ -11,8 +11,8 @@ fn add_list_update_remove() {
     assert_snapshot!(env.orange(["project", "add"]), @"already registered: project shop at [TMP]/shop (default branch main, 2 workspaces)");
     assert_snapshot!(env.orange(["project", "update", "shop", "--pool-size", "5"]), @"updated project shop at [TMP]/shop (default branch main, 5 workspaces)");
     assert_snapshot!(env.orange(["project", "list"]), @"
-    PROJECT  BRANCH  WORKSPACES  PATH
-    shop     main    5           [TMP]/shop
+    PROJECT  BRANCH  WORKSPACES  PERMISSIONS  PATH
+    shop     main    5           -            [TMP]/shop
     ");
     assert_snapshot!(env.orange(["project", "list", "--json"]), @r#"{"projects":[{"name":"shop","path":"[TMP]/shop","default_branch":"main","pool_size":5}]}"#);
     assert_snapshot!(env.orange(["project", "remove", "shop"]), @"removed project shop at [TMP]/shop (default branch main, 5 workspaces)");
@@ -57,7 +57,7 @@ fn what_cannot_be_a_project_is_refused_with_a_hint() {
     assert_snapshot!(env.orange(["project", "update", "shop"]), @"
     ------- stderr -------
     error: nothing to change was given
-    hint: say what: --path, --default-branch or --pool-size
+    hint: say what: --path, --default-branch, --pool-size or --permissions
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["project", "update", "shp", "--pool-size", "3"]), @r#"

@@ -1,8 +1,8 @@
 //! Reports to Orange, as the hooks of a real harness make them.
 
-use super::super::program;
+use super::super::program::{self, Running};
 use super::Agent;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// How long `orange signal` may take; agents wait for their hooks, but not for ever.
@@ -45,6 +45,36 @@ impl Agent {
         let _ = std::fs::remove_file(&file);
         sent
     }
+}
+
+impl Agent {
+    /// Asks through Orange too. The hook waits for an answer, as long as the agent does.
+    pub(in crate::sim) fn ask_outside(&self, question: &str) -> Option<Running> {
+        self.run_id.as_ref()?;
+        let short: String = question.chars().take(LONGEST).collect();
+        let text = format!("--text={}", short.replace('\0', ""));
+        let hook = program::orange(["signal", "permission-asked", "--wait", &text]).start();
+        let about = json!({"signal": "permission-asked", "ok": hook.is_ok()});
+        self.events.write("signalled", &about);
+        hook.ok()
+    }
+
+    /// The hook does not wait any more: it was answered here, or the turn is over.
+    pub(in crate::sim) fn question_is_over(&self, answered: bool) {
+        let kind = if answered { "working" } else { "interrupted" };
+        let words = ["signal", kind, "--answered"].map(str::to_owned);
+        let sent = wait_for_hook(&words);
+        let about = json!({"signal": kind, "ok": sent.is_ok(), "reason": sent.err()});
+        self.events.write("signalled", &about);
+    }
+}
+
+/// The answer that came through Orange, if its hook has ended with one.
+pub(in crate::sim) fn outside_answer(hook: &mut Option<Running>) -> Option<bool> {
+    let ended = hook.as_mut()?.ended().ok()??;
+    *hook = None;
+    let answer: Value = serde_json::from_str(ended.output.trim()).ok()?;
+    answer.get("allow")?.as_bool()
 }
 
 fn wait_for_hook(arguments: &[String]) -> Result<(), String> {

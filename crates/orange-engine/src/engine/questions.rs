@@ -1,0 +1,189 @@
+//! What agents ask: shown to people, answered by them from anywhere, and journalled as answered, wherever that was.
+
+use super::Engine;
+use crate::error::{Code, Error, Result};
+use crate::locked::LockedTask;
+use crate::runs::{Answer, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, open_asks};
+use crate::store::Place;
+use orange_core::history::{Event, EventType};
+use orange_core::runs::{Run, open_runs};
+use orange_core::task::Task;
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// A question, and whose it is.
+#[derive(Debug, Clone)]
+pub struct OpenQuestion {
+    pub run: Run,
+    pub question: Question,
+}
+
+impl Engine {
+    /// What a task's agents ask and can be answered from here.
+    pub fn questions(&mut self, place: Place) -> Result<(Task, Vec<OpenQuestion>)> {
+        let view = self.view(place)?;
+        let mut found = Vec::new();
+        for run in open_runs(&view.history) {
+            let folder = self.run_folder(&run.id);
+            if !folder.is_alive() {
+                continue;
+            }
+            let questions = folder.questions().into_iter();
+            found.extend(questions.map(|question| OpenQuestion {
+                run: run.clone(),
+                question,
+            }));
+        }
+        if found.is_empty() {
+            return Err(self.nothing_asked(&view.task, &open_runs(&view.history)));
+        }
+        Ok((view.task, found))
+    }
+
+    fn nothing_asked(&self, task: &Task, runs: &[Run]) -> Error {
+        let label = task.label();
+        let asks = |run: &Run| {
+            let folder = self.run_folder(&run.id);
+            folder.is_alive() && !open_asks(&folder.signals()).is_empty()
+        };
+        match runs.iter().find(|run| asks(run)) {
+            Some(run) => Error::new(
+                Code::ConditionUnmet,
+                format!(
+                    "what the {} of {label} asks can only be answered in its window",
+                    run.role
+                ),
+            )
+            .hint(format!("go there: `orange task attach {label}`")),
+            None => Error::new(
+                Code::ConditionUnmet,
+                format!("no agent of {label} asks anything"),
+            )
+            .hint(format!("`orange task why {label}` says what it waits for")),
+        }
+    }
+
+    /// Answers one question, by its name, and waits until the agent has the answer.
+    pub fn answer(
+        &mut self,
+        asked: &OpenQuestion,
+        answer: &Answer,
+        patience: Duration,
+    ) -> Result<()> {
+        self.people_only("answer questions")?;
+        let id = &asked.question.id;
+        let folder = self.run_folder(&asked.run.id);
+        if !folder.is_open(id) || !folder.answer(id, answer)? {
+            return Err(meanwhile(id));
+        }
+        let how = taken(&folder, id, patience)?;
+        self.tend(&asked.run.id)?;
+        match how == IN_ITS_WINDOW {
+            true => Err(meanwhile(id)),
+            false => Ok(()),
+        }
+    }
+
+    /// Tells of what is asked, once, and of what has been answered.
+    pub(super) fn see_to_questions(&mut self, locked: &mut LockedTask, run: &Run) -> Result<()> {
+        let signals = self.run_folder(&run.id).signals();
+        let open = open_asks(&signals);
+        let mut events = Vec::new();
+        for event in &locked.history().events {
+            let of_run = event.kind == EventType::AttentionRaised
+                && detail(event, "run") == Some(&run.id)
+                && detail(event, "question").is_some();
+            let turn = detail(event, "turn").unwrap_or_default();
+            let is_open = open.iter().any(|ask| ask.at.to_string() == turn);
+            if of_run && !is_open && !is_answered(locked, turn) {
+                events.push(self.answered_event(run, event, &signals));
+            }
+        }
+        let label = locked.task.label();
+        for ask in open {
+            if !self.was_seen_to(locked, &ask.at.to_string()) {
+                events.push(self.asked_event(run, ask, &label));
+            }
+        }
+        match events.is_empty() {
+            true => Ok(()),
+            false => locked.remark(self, events),
+        }
+    }
+
+    fn asked_event(&self, run: &Run, ask: &Signal, label: &str) -> Event {
+        let verb = match ask.signal {
+            SignalKind::InputAsked => "asks",
+            _ => "asks permission",
+        };
+        let how = match ask.question {
+            Some(_) => format!("`orange task answer {label}`"),
+            None => format!("in its window, `orange task attach {label}`"),
+        };
+        let what = super::messages::one_line(&ask.text);
+        Event::new(EventType::AttentionRaised, self.now())
+            .by("engine")
+            .because(format!("its {} {verb}: {what} (answer: {how})", run.role))
+            .detail("run", run.id.as_str())
+            .detail("role", run.role.as_str())
+            .detail("turn", ask.at.to_string())
+            .detail("question", ask.question.clone().unwrap_or_default())
+    }
+
+    fn answered_event(&self, run: &Run, asked: &Event, signals: &[Signal]) -> Event {
+        let question = detail(asked, "question").unwrap_or_default();
+        let of_it = |signal: &&Signal| {
+            signal.signal == SignalKind::Working && signal.question.as_deref() == Some(question)
+        };
+        let how = match signals.iter().find(of_it) {
+            Some(signal) if !signal.text.is_empty() => signal.text.clone(),
+            Some(_) | None => IN_ITS_WINDOW.to_owned(),
+        };
+        Event::new(EventType::AgentAnswered, self.now())
+            .by("human")
+            .because(how)
+            .detail("run", run.id.as_str())
+            .detail("role", run.role.as_str())
+            .detail("question", question)
+            .detail("answers", detail(asked, "turn").unwrap_or_default())
+    }
+}
+
+fn is_answered(locked: &LockedTask, turn: &str) -> bool {
+    let mut events = locked.history().events.iter();
+    events.any(|event| {
+        event.kind == EventType::AgentAnswered && detail(event, "answers") == Some(turn)
+    })
+}
+
+/// How the question came to its end.
+fn taken(folder: &RunFolder, id: &str, patience: Duration) -> Result<String> {
+    let deadline = Instant::now() + patience;
+    while folder.is_open(id) {
+        if Instant::now() >= deadline || !folder.is_alive() {
+            return Err(
+                Error::new(Code::Failed, "the agent has not taken the answer").hint(
+                    "look at its window: `orange task attach`; what it asks can be answered there",
+                ),
+            );
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let closing = folder
+        .signals()
+        .into_iter()
+        .rfind(|signal| signal.signal == SignalKind::Working && signal.question.as_deref() == Some(id));
+    Ok(closing.map_or_else(|| IN_ITS_WINDOW.to_owned(), |signal| signal.text))
+}
+
+fn meanwhile(id: &str) -> Error {
+    Error::new(
+        Code::Conflict,
+        format!("question {id} is not open any more: it was answered, or its turn is over"),
+    )
+    .hint("nothing was done; without an answer the command shows what is asked now")
+}
+
+fn detail<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
+    event.details.get(name).and_then(Value::as_str)
+}

@@ -1,0 +1,197 @@
+//! `orange task answer`: what an agent asks, and a person's answer.
+
+use super::as_json;
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+use crate::ui::clean;
+use clap::Args;
+use orange_core::task::Task;
+use orange_engine::engine::OpenQuestion;
+use orange_engine::runs::Answer;
+use orange_engine::{Code, Error};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// How long an agent may take to hear an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Answer what an agent asks
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without an answer it shows what is asked. An answer goes to that question and to no other: if it was answered in the
+window meanwhile, nothing is done. --question says which one you have seen.
+
+Examples:
+  orange task answer TASK-001
+  orange task answer TASK-001 --allow
+  orange task answer TASK-001 --deny --message \"use npm ci instead\"
+  orange task answer TASK-001 \"the blue one\"")]
+pub(crate) struct AnswerArgs {
+    /// The task
+    id: String,
+    /// The words it asks for; one of its options, or your own. One argument per question if it asks several
+    #[arg(value_name = "TEXT", conflicts_with_all = ["allow", "deny"])]
+    text: Vec<String>,
+    /// It may
+    #[arg(long, conflicts_with = "deny")]
+    allow: bool,
+    /// It may not
+    #[arg(long)]
+    deny: bool,
+    /// What it is told with a no
+    #[arg(long, value_name = "TEXT", requires = "deny", allow_hyphen_values = true)]
+    message: Option<String>,
+    /// The question that is meant, by its name
+    #[arg(long, value_name = "ID")]
+    question: Option<String>,
+}
+
+pub(crate) fn run(session: &mut Session, args: &AnswerArgs) -> Result<()> {
+    let place = session.task(Some(&args.id))?;
+    let says = args.allow || args.deny || !args.text.is_empty();
+    if says {
+        session.people_only("answer questions")?;
+    }
+    let (task, open) = session.engine.questions(place)?;
+    if !says {
+        session.finish(
+            || json!({"task": as_json(&task), "questions": open.iter().map(as_value).collect::<Vec<_>>()}),
+            || open.iter().map(|asked| shown(&task, asked)).collect(),
+        );
+        return Ok(());
+    }
+    let asked = chosen(&task, &open, args.question.as_deref())?;
+    let answer = answer(&task, asked, args)?;
+    session.engine.answer(asked, &answer, PATIENCE)?;
+    let message = format!(
+        "{}: {} ({})",
+        task.label(),
+        clean(&answer.words()),
+        clean(&asked.question.text)
+    );
+    session.finish(
+        || json!({"task": as_json(&task), "question": as_value(asked), "message": message, "state": "answered"}),
+        || format!("{message}\n"),
+    );
+    Ok(())
+}
+
+/// The one that was named, or the only one.
+fn chosen<'q>(
+    task: &Task,
+    open: &'q [OpenQuestion],
+    named: Option<&str>,
+) -> Result<&'q OpenQuestion> {
+    let label = task.label();
+    if let Some(id) = named {
+        return open.iter().find(|asked| asked.question.id == id).ok_or_else(|| {
+            CommandError(
+                Error::new(
+                    Code::Conflict,
+                    format!("question {id} is not open any more: it was answered, or its turn is over"),
+                )
+                .hint(format!("`orange task answer {label}` shows what is asked now")),
+            )
+        });
+    }
+    match open {
+        [only] => Ok(only),
+        several => {
+            let names: Vec<&str> = several.iter().map(|asked| asked.question.id.as_str()).collect();
+            Err(CommandError::usage(
+                format!("{label} asks {} questions; which one is meant?", several.len()),
+                &format!(
+                    "add --question and one of {}; `orange task answer {label}` shows them",
+                    names.join(", ")
+                ),
+            ))
+        }
+    }
+}
+
+fn answer(task: &Task, asked: &OpenQuestion, args: &AnswerArgs) -> Result<Answer> {
+    let label = task.label();
+    let wanted = &asked.question.asked;
+    let plain = |allow: bool| Answer {
+        allow,
+        message: args.message.clone().unwrap_or_default(),
+        answers: Vec::new(),
+    };
+    if args.deny {
+        return Ok(plain(false));
+    }
+    if wanted.is_empty() {
+        return match args.allow {
+            true => Ok(plain(true)),
+            false => Err(CommandError::usage(
+                format!("{label} asks for a yes or no: {}", clean(&asked.question.text)),
+                "answer with --allow or --deny; words go with --deny --message TEXT",
+            )),
+        };
+    }
+    let texts = match (wanted.len(), args.text.is_empty()) {
+        (_, true) => Vec::new(),
+        (1, false) => vec![args.text.join(" ")],
+        (_, false) => args.text.clone(),
+    };
+    if texts.len() != wanted.len() || texts.iter().any(|text| text.trim().is_empty()) {
+        return Err(CommandError::usage(
+            format!(
+                "{label} asks for words: {}",
+                clean(&asked.question.text)
+            ),
+            &format!(
+                "give {} after the task, each as one argument",
+                orange_core::naming::counted(wanted.len(), "answer")
+            ),
+        ));
+    }
+    let answers = wanted.iter().zip(&texts).map(|(one, text)| {
+        let same = |option: &&String| option.eq_ignore_ascii_case(text.trim());
+        one.options.iter().find(same).unwrap_or(text).clone()
+    });
+    Ok(Answer {
+        answers: answers.collect(),
+        ..plain(true)
+    })
+}
+
+fn as_value(asked: &OpenQuestion) -> Value {
+    json!({
+        "id": asked.question.id,
+        "run": asked.run.id,
+        "role": asked.run.role,
+        "harness": asked.run.harness,
+        "at": asked.question.at.to_string(),
+        "text": asked.question.text,
+        "tool": asked.question.tool,
+        "input": asked.question.input,
+        "asked": asked.question.asked,
+    })
+}
+
+fn shown(task: &Task, asked: &OpenQuestion) -> String {
+    let label = task.label();
+    let question = &asked.question;
+    let mut text = String::new();
+    let role = asked.run.role;
+    let how = match question.asked.is_empty() {
+        true => {
+            let _ = writeln!(text, "{label}: its {role} asks permission: {}", clean(&question.text));
+            "--allow, or --deny [--message TEXT]"
+        }
+        false => {
+            let _ = writeln!(text, "{label}: its {role} asks:");
+            for one in &question.asked {
+                let _ = writeln!(text, "  {}", clean(&one.question));
+                for option in &one.options {
+                    let _ = writeln!(text, "    - {}", clean(option));
+                }
+            }
+            "TEXT, or --deny [--message TEXT]"
+        }
+    };
+    let _ = writeln!(text, "answer: orange task answer {label} --question {} {how}", question.id);
+    text
+}
