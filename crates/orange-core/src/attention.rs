@@ -178,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_question_stands_until_it_is_answered_or_its_agent_is_gone() {
-        let asked = r#""type":"attention.raised","run":"a","turn":"t1","question":"q1","reason":"asks""#;
+        let asked =
+            r#""type":"attention.raised","run":"a","turn":"t1","question":"q1","reason":"asks""#;
         let standing = Some("asks".to_owned());
         let heard = r#""type":"message.delivered","message":"m2""#;
         assert_eq!(seen(&[asked, heard]), standing);
@@ -190,10 +191,7 @@ mod tests {
             seen(&[asked, r#""type":"agent.answered","answers":"t1""#]),
             None
         );
-        assert_eq!(
-            seen(&[asked, r#""type":"agent.stopped","run":"a""#]),
-            None
-        );
+        assert_eq!(seen(&[asked, r#""type":"agent.stopped","run":"a""#]), None);
     }
 
     #[test]

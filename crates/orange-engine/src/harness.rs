@@ -322,7 +322,7 @@ impl Harness {
             return Ok(());
         }
         Err(Error::new(
-            Code::ConditionUnmet,
+            Code::Failed,
             format!(
                 "harness {} asks for nothing: it cannot be started with permissions {mode}",
                 self.name

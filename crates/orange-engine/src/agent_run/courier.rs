@@ -207,9 +207,10 @@ impl Courier {
     /// Does it ask something, or did it until just now? A dialog stays on the screen for a moment after it was answered
     /// from elsewhere, and would take an Enter for a yes.
     fn asks(&self) -> bool {
-        let closing = self.signals.iter().rfind(|signal| {
-            signal.signal == SignalKind::Working && signal.question.is_some()
-        });
+        let closing = self
+            .signals
+            .iter()
+            .rfind(|signal| signal.signal == SignalKind::Working && signal.question.is_some());
         let just_now = closing.is_some_and(|signal| {
             let since = Timestamp::now().duration_since(signal.at);
             since.unsigned_abs() < CLOSING

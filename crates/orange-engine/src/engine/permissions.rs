@@ -27,7 +27,10 @@ impl Engine {
         let project = self.project_of(&task.project);
         let chosen = [
             (task.permissions, SaidBy::Task),
-            (project.and_then(|project| project.permissions), SaidBy::Project),
+            (
+                project.and_then(|project| project.permissions),
+                SaidBy::Project,
+            ),
             (setting, SaidBy::Setting),
         ];
         let mut chosen = chosen.into_iter();
@@ -62,7 +65,9 @@ impl Engine {
 
     fn state_once(&mut self, task: &Task, harness: &Harness) -> Result<()> {
         // Nobody reads what an errand says: the next command of a person says it.
-        if self.caller == Caller::Engine || !self.is_mode_open(&task.project, Some(&harness.name))? {
+        if self.caller == Caller::Engine
+            || !self.is_mode_open(&task.project, Some(&harness.name))?
+        {
             return Ok(());
         }
         projects::change(&self.store, |all| {

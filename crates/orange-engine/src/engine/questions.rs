@@ -169,10 +169,9 @@ fn taken(folder: &RunFolder, id: &str, patience: Duration) -> Result<String> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    let closing = folder
-        .signals()
-        .into_iter()
-        .rfind(|signal| signal.signal == SignalKind::Working && signal.question.as_deref() == Some(id));
+    let closing = folder.signals().into_iter().rfind(|signal| {
+        signal.signal == SignalKind::Working && signal.question.as_deref() == Some(id)
+    });
     Ok(closing.map_or_else(|| IN_ITS_WINDOW.to_owned(), |signal| signal.text))
 }
 

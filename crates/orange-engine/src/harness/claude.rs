@@ -221,7 +221,12 @@ const DENIED: &[&str] = &[
 fn allowed(occasion: &Occasion<'_>) -> Vec<String> {
     let file = occasion.task_folder.join("TASK.md");
     let folder = occasion.task_folder.display();
-    let workflow = ["orange task", "orange prompt", "orange workflow", "orange ls"];
+    let workflow = [
+        "orange task",
+        "orange prompt",
+        "orange workflow",
+        "orange ls",
+    ];
     let editing = [
         "git status",
         "git diff",

@@ -115,14 +115,19 @@ impl RunFolder {
     /// The questions with a name that nobody has answered, oldest first.
     pub fn questions(&self) -> Vec<Question> {
         let signals = self.signals();
-        let names = open_asks(&signals).into_iter().filter_map(|ask| ask.question.as_deref());
-        names.filter_map(|id| self.get(&question_name(id))).collect()
+        let names = open_asks(&signals)
+            .into_iter()
+            .filter_map(|ask| ask.question.as_deref());
+        names
+            .filter_map(|id| self.get(&question_name(id)))
+            .collect()
     }
 
     pub fn is_open(&self, question: &str) -> bool {
         let signals = self.signals();
         let open = open_asks(&signals);
-        open.iter().any(|ask| ask.question.as_deref() == Some(question))
+        open.iter()
+            .any(|ask| ask.question.as_deref() == Some(question))
     }
 
     /// Hands an answer over. False if there is one already.

@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use orange_core::Timestamp;
 use orange_core::workflow::Role;
 use orange_engine::agent_run::{self, AgentRun};
-use orange_engine::harness::claude::{self, Dialog};
 use orange_engine::harness::Adapter;
+use orange_engine::harness::claude::{self, Dialog};
 use orange_engine::runs::{Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -229,9 +229,15 @@ fn claude_reports(folder: &RunFolder, report: &Value) -> orange_engine::Result<(
         return Ok(());
     }
     let has_run = ["PostToolUse", "PostToolUseFailure"].map(Value::from);
-    if report.get("hook_event_name").is_some_and(|event| has_run.contains(event)) {
+    if report
+        .get("hook_event_name")
+        .is_some_and(|event| has_run.contains(event))
+    {
         let open = folder.questions();
-        for question in open.iter().filter(|question| claude::settles(report, question)) {
+        for question in open
+            .iter()
+            .filter(|question| claude::settles(report, question))
+        {
             folder.settle(&question.id, SignalKind::Working, IN_ITS_WINDOW)?;
         }
     }

@@ -21,6 +21,7 @@ mod flows;
 mod headless;
 mod model;
 mod model_tests;
+mod permissions;
 mod pi;
 mod respawn;
 #[allow(dead_code, reason = "shared with the tests that use all of it")]

@@ -59,24 +59,25 @@ fn show() {
     .ok();
     assert_snapshot!(env.orange(["task", "show", "TASK-002"]), @"
     TASK-002 Fix the menu
-    status      · pending
-    project     shop
-    branch      fix-menu from main into release
-    priority    high
-    queue       backlog
-    category    bug
-    weight      small
-    harness     codex
-    effort      high
-    reviewer    claude
-    parent      TASK-001
-    tags        ui
-    tests       unit, UI
-    related to  TASK-001 (pending)
-    created     [TIME] ([AGE]) by tester
-    updated     [AGE], revision 1
-    id          [ID]
-    file        [HOME]/tasks/shop/[ID]/TASK.md
+    status       · pending
+    project      shop
+    branch       fix-menu from main into release
+    priority     high
+    queue        backlog
+    category     bug
+    weight       small
+    harness      codex
+    effort       high
+    reviewer     claude
+    parent       TASK-001
+    tags         ui
+    tests        unit, UI
+    permissions  full, nobody has chosen
+    related to   TASK-001 (pending)
+    created      [TIME] ([AGE]) by tester
+    updated      [AGE], revision 1
+    id           [ID]
+    file         [HOME]/tasks/shop/[ID]/TASK.md
 
     ## Context
 

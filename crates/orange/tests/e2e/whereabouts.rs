@@ -18,8 +18,8 @@ fn an_unregistered_repository_is_registered_by_the_first_task_and_told() {
     note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
     ");
     assert_snapshot!(env.orange(["project", "list"]), @"
-    PROJECT  BRANCH  WORKSPACES  PATH
-    shop     main    2           [TMP]/shop
+    PROJECT  BRANCH  WORKSPACES  PERMISSIONS  PATH
+    shop     main    2           -            [TMP]/shop
     ");
 }
 

@@ -49,6 +49,8 @@ for word in "$@"; do
     esac
 done
 
+case "$*" in "$group $verb --help" | "$group $verb -h") exec "$found" "$@" ;; esac
+
 reads_api() {
     previous=
     method=GET

@@ -130,7 +130,8 @@ impl Dialog {
             ours.then_some(state)
         });
         // One that was killed leaves its file.
-        let newest = of_session.max_by_key(|state| state.get("startedAt").and_then(Value::as_i64))?;
+        let newest =
+            of_session.max_by_key(|state| state.get("startedAt").and_then(Value::as_i64))?;
         newest.get("status")?.as_str().map(str::to_owned)
     }
 }
@@ -161,9 +162,7 @@ mod tests {
 
     #[test]
     fn only_the_tool_that_was_asked_for_settles_a_question() {
-        let of = |event: &str, command: &str| {
-            json!({"hook_event_name": event, "tool_name": "Bash", "tool_input": {"command": command}})
-        };
+        let of = |event: &str, command: &str| json!({"hook_event_name": event, "tool_name": "Bash", "tool_input": {"command": command}});
         let question = question(&of("PermissionRequest", "rm x"), "Bash: rm x").unwrap();
         assert!(settles(&of("PostToolUse", "rm x"), &question));
         assert!(!settles(&of("PostToolUse", "ls"), &question));

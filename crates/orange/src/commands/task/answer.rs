@@ -40,7 +40,12 @@ pub(crate) struct AnswerArgs {
     #[arg(long)]
     deny: bool,
     /// What it is told with a no
-    #[arg(long, value_name = "TEXT", requires = "deny", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "deny",
+        allow_hyphen_values = true
+    )]
     message: Option<String>,
     /// The question that is meant, by its name
     #[arg(long, value_name = "ID")]
@@ -98,10 +103,16 @@ fn chosen<'q>(
     match open {
         [only] => Ok(only),
         several => {
-            let names: Vec<&str> = several.iter().map(|asked| asked.question.id.as_str()).collect();
+            let names: Vec<&str> = several
+                .iter()
+                .map(|asked| asked.question.id.as_str())
+                .collect();
             Err(CommandError::usage(
-                format!("{label} asks {} questions; which one is meant?", several.len()),
-                &format!(
+                format!(
+                    "{label} asks {} questions; which one is meant?",
+                    several.len()
+                ),
+                format!(
                     "add --question and one of {}; `orange task answer {label}` shows them",
                     names.join(", ")
                 ),
@@ -125,7 +136,10 @@ fn answer(task: &Task, asked: &OpenQuestion, args: &AnswerArgs) -> Result<Answer
         return match args.allow {
             true => Ok(plain(true)),
             false => Err(CommandError::usage(
-                format!("{label} asks for a yes or no: {}", clean(&asked.question.text)),
+                format!(
+                    "{label} asks for a yes or no: {}",
+                    clean(&asked.question.text)
+                ),
                 "answer with --allow or --deny; words go with --deny --message TEXT",
             )),
         };
@@ -137,11 +151,8 @@ fn answer(task: &Task, asked: &OpenQuestion, args: &AnswerArgs) -> Result<Answer
     };
     if texts.len() != wanted.len() || texts.iter().any(|text| text.trim().is_empty()) {
         return Err(CommandError::usage(
+            format!("{label} asks for words: {}", clean(&asked.question.text)),
             format!(
-                "{label} asks for words: {}",
-                clean(&asked.question.text)
-            ),
-            &format!(
                 "give {} after the task, each as one argument",
                 orange_core::naming::counted(wanted.len(), "answer")
             ),
@@ -178,7 +189,11 @@ fn shown(task: &Task, asked: &OpenQuestion) -> String {
     let role = asked.run.role;
     let how = match question.asked.is_empty() {
         true => {
-            let _ = writeln!(text, "{label}: its {role} asks permission: {}", clean(&question.text));
+            let _ = writeln!(
+                text,
+                "{label}: its {role} asks permission: {}",
+                clean(&question.text)
+            );
             "--allow, or --deny [--message TEXT]"
         }
         false => {
@@ -192,6 +207,10 @@ fn shown(task: &Task, asked: &OpenQuestion) -> String {
             "TEXT, or --deny [--message TEXT]"
         }
     };
-    let _ = writeln!(text, "answer: orange task answer {label} --question {} {how}", question.id);
+    let _ = writeln!(
+        text,
+        "answer: orange task answer {label} --question {} {how}",
+        question.id
+    );
     text
 }

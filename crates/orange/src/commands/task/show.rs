@@ -10,11 +10,12 @@ use crate::session::Session;
 use crate::ui::{KeyValues, Palette, Style, ago, clean, clean_block};
 use clap::Args;
 use orange_core::Timestamp;
+use orange_core::config::Permissions;
 use orange_core::history::{Event, EventType, HookOutcome, HookState};
 use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
 use orange_core::usage::Usage;
-use orange_engine::engine::{AgentView, TaskView, WorkspaceState};
+use orange_engine::engine::{AgentView, SaidBy, TaskView, WorkspaceState};
 use orange_engine::sessions::SessionState;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -44,16 +45,24 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
     let alive = agents.iter().any(|agent| agent.alive);
     let has_session = view.task.tmux_session.is_some();
     let sign = SessionState::of(alive, Some(view.task.status), has_session);
+    let (mode, said_by) = session.engine.permissions(&view.task)?;
     session.finish(
         || {
             let mut value = to_json(&view, state.as_ref(), args.history);
             value["task"]["session"] = json!(sign.word());
+            value["task"]["permission_mode"] = json!({"mode": mode, "said_by": said_by});
             value["task"]["agents"] = agents::to_json(&agents);
             value["task"]["usage"] = json!(usage);
             value["task"]["messages"] = agents::messages_json(&view.history);
             value
         },
-        || to_text(&view, state.as_ref(), &agents, usage, args.history),
+        || {
+            let about = About {
+                mode: permissions(mode, said_by),
+                usage,
+            };
+            to_text(&view, state.as_ref(), &agents, &about, args.history)
+        },
     );
     Ok(())
 }
@@ -118,7 +127,7 @@ fn to_text(
     view: &TaskView,
     state: Option<&WorkspaceState>,
     agents: &[AgentView],
-    usage: Option<Usage>,
+    about: &About,
     history: bool,
 ) -> String {
     let palette = Palette::stdout();
@@ -132,7 +141,7 @@ fn to_text(
             &task.summary
         })
     );
-    fields(view, usage).render(&mut text, palette);
+    fields(view, about).render(&mut text, palette);
     if let Some(state) = state {
         text.push_str(&workspace::to_text(state, task, palette));
     }
@@ -188,7 +197,24 @@ fn is_hook_event(event: &Event) -> bool {
     event.hook.is_some() || event.kind == EventType::TransitionFinished
 }
 
-fn fields(view: &TaskView, usage: Option<Usage>) -> KeyValues {
+/// What is known of its agents as a whole.
+struct About {
+    /// What they may do without asking.
+    mode: String,
+    usage: Option<Usage>,
+}
+
+/// The mode that counts for its agents, and who chose it.
+fn permissions(mode: Permissions, said_by: SaidBy) -> String {
+    match said_by {
+        SaidBy::Task => mode.to_string(),
+        SaidBy::Project => format!("{mode}, as its project says"),
+        SaidBy::Setting => format!("{mode}, as `agents.permissions` says"),
+        SaidBy::Nobody => format!("{mode}, nobody has chosen"),
+    }
+}
+
+fn fields(view: &TaskView, about: &About) -> KeyValues {
     let task = &view.task;
     let now = Timestamp::now();
     let mut lines = KeyValues::new();
@@ -219,6 +245,7 @@ fn fields(view: &TaskView, usage: Option<Usage>) -> KeyValues {
     for (name, value) in optional(task) {
         lines.add(name, value);
     }
+    lines.add("permissions", &about.mode);
     for (name, links) in [
         ("blocked by", &view.blockers),
         ("blocks", &view.blocks),
@@ -237,7 +264,7 @@ fn fields(view: &TaskView, usage: Option<Usage>) -> KeyValues {
             Style::Yellow,
         );
     }
-    if let Some(usage) = usage {
+    if let Some(usage) = about.usage {
         lines.add("used", agents::used(usage));
     }
     lines.add(

@@ -44,6 +44,14 @@ pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
         because = format!("{because}; needs attention: {attention}");
     }
     let label = view.task.label();
+    let answers = format!("orange task answer {label}");
+    if view
+        .attention
+        .as_ref()
+        .is_some_and(|words| words.contains(&answers))
+    {
+        why.next = Some(answers);
+    }
     // Nothing goes on without what failed.
     if view.damaged.is_none() && hook_failed(&view) {
         why.next = Some(format!("orange task retry-hooks {label}"));

@@ -1,0 +1,335 @@
+//! Real agents that ask: what they ask is shown, answered from the command line or in their window, and never let through
+//! by itself.
+
+use crate::cli::{PI_ANTHROPIC, Place, Variables, claude_env, pi_env};
+use crate::model::{Model, edit, say, shell, tool, write};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Generous: only a test that fails waits so long.
+const CEILING: Duration = Duration::from_secs(60);
+
+const SUMMARY: &str = "Paint the shop";
+
+#[derive(Clone, Copy, PartialEq)]
+enum Cli {
+    Claude,
+    Pi,
+}
+
+/// One task of one agent, with a person at the command line.
+struct Desk {
+    model: Model,
+    place: Place,
+    variables: Variables,
+}
+
+impl Desk {
+    /// A task in which the agent does these steps; then it is idle.
+    fn new(cli: Cli, mode: &str, steps: impl IntoIterator<Item = crate::model::Step>) -> Desk {
+        let (model, place) = (Model::start(), Place::new());
+        let mut variables = match cli {
+            Cli::Claude => claude_env(&model, &place.home(), &place.repository()),
+            Cli::Pi => pi_env(&model, &place.home()),
+        };
+        variables.remove("IS_SANDBOX");
+        let home = place.home().join("orange");
+        fs::create_dir_all(&home).unwrap();
+        let name = if cli == Cli::Pi { "pi" } else { "claude" };
+        let config = format!(
+            "tmux:\n  server: {}\nagents:\n  harness: {name}\n  review_harness: none\ngit:\n  fetch: never\n",
+            home.join("tmux").display()
+        );
+        fs::write(home.join("config.yaml"), config).unwrap();
+        variables.insert("ORANGE_HOME".into(), home.into());
+        if cli == Cli::Pi {
+            let (provider, model) = PI_ANTHROPIC.split_once('/').unwrap();
+            let settings = json!({"defaultProvider": provider, "defaultModel": model});
+            let file = place.home().join(".pi/agent/settings.json");
+            fs::write(file, settings.to_string()).unwrap();
+        }
+        model.when(SUMMARY, steps);
+        let desk = Desk {
+            model,
+            place,
+            variables,
+        };
+        for words in [
+            &["config", "user.name", "x"][..],
+            &["config", "user.email", "x@y"],
+            &["commit", "-q", "--allow-empty", "-m", "one"],
+        ] {
+            assert!(desk.command("git").args(words).status().unwrap().success());
+        }
+        desk.orange(&["project", "add", ".", "--permissions", mode]);
+        desk.orange(&["new", "paint", SUMMARY]);
+        desk
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .envs(&self.variables)
+            .current_dir(self.place.repository());
+        command
+    }
+
+    fn try_orange(&self, words: &[&str]) -> (bool, String) {
+        let mut command = self.command(env!("CARGO_BIN_EXE_orange"));
+        let output = command.args(words).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        (output.status.success(), text)
+    }
+
+    #[track_caller]
+    fn orange(&self, words: &[&str]) -> String {
+        let (well, text) = self.try_orange(words);
+        assert!(well, "orange {words:?}\n{text}");
+        text
+    }
+
+    fn task(&self) -> Value {
+        let text = self.orange(&["task", "show", "TASK-001", "--json"]);
+        // What there is to say besides stands below it.
+        let line = text.lines().next().unwrap();
+        serde_json::from_str::<Value>(line).unwrap()["task"].take()
+    }
+
+    fn attention(&self) -> String {
+        let task = self.task();
+        task["attention"].as_str().unwrap_or_default().to_owned()
+    }
+
+    #[track_caller]
+    fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
+        let deadline = Instant::now() + CEILING;
+        while !holds() {
+            let seen = || {
+                let screen = self.try_orange(&["task", "peek", "TASK-001"]).1;
+                format!(
+                    "{screen}\n{}",
+                    self.try_orange(&["task", "show", "TASK-001"]).1
+                )
+            };
+            assert!(
+                Instant::now() < deadline,
+                "waited in vain for: {what}\n{}",
+                seen()
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    #[track_caller]
+    fn until_asked(&self, what: &str) {
+        self.until(what, || self.attention().contains(what));
+    }
+
+    /// How often a person was asked.
+    fn asked(&self) -> usize {
+        let history = self.orange(&["task", "show", "TASK-001", "--history"]);
+        history.matches("attention.raised").count()
+    }
+
+    fn screen(&self) -> String {
+        self.orange(&["task", "peek", "TASK-001"])
+    }
+
+    fn press(&self, key: &str) {
+        let socket = self.place.home().join("orange/tmux");
+        let mut tmux = self.command("tmux");
+        let pane = self.task()["agents"][0]["pane"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let pressed = tmux
+            .arg("-S")
+            .arg(socket)
+            .args(["send-keys", "-t", &pane, key]);
+        assert!(pressed.status().unwrap().success());
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        let slot = self.orange(&["task", "path", "TASK-001"]);
+        PathBuf::from(slot.trim()).join(name)
+    }
+
+    /// Was the model told this?
+    fn told(&self, words: &str) -> bool {
+        let requests = self.model.requests();
+        requests
+            .iter()
+            .any(|request| request.body.to_string().contains(words))
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let socket = self.place.home().join("orange/tmux");
+        let mut tmux = self.command("tmux");
+        let _ = tmux.arg("-S").arg(socket).arg("kill-server").output();
+    }
+}
+
+fn answered_from_the_command_line(cli: Cli) {
+    let steps = [
+        shell("touch one.txt"),
+        shell("touch two.txt"),
+        say("That is all."),
+    ];
+    let desk = Desk::new(cli, "ask", steps);
+    desk.until_asked("touch one.txt");
+    for words in [&["ls"][..], &["task", "why", "TASK-001"]] {
+        let said = desk.orange(words);
+        assert!(said.contains("asks permission"), "{said}");
+        assert!(said.contains("orange task answer TASK-001"), "{said}");
+    }
+    assert!(!desk.file("one.txt").exists());
+    desk.orange(&["task", "answer", "TASK-001", "--allow"]);
+    desk.until("the file is made", || desk.file("one.txt").exists());
+    desk.until_asked("touch two.txt");
+    desk.orange(&[
+        "task",
+        "answer",
+        "TASK-001",
+        "--deny",
+        "--message",
+        "one is enough",
+    ]);
+    desk.until("the model hears why", || desk.told("one is enough"));
+    desk.until("nothing is asked", || !desk.attention().contains("asks"));
+    assert!(!desk.file("two.txt").exists());
+}
+
+#[test]
+fn claude_is_answered_from_the_command_line() {
+    answered_from_the_command_line(Cli::Claude);
+}
+
+#[test]
+fn pi_is_answered_from_the_command_line() {
+    answered_from_the_command_line(Cli::Pi);
+}
+
+fn answered_in_the_window(cli: Cli, shows: &str, key: &str) {
+    let desk = Desk::new(cli, "ask", [shell("touch one.txt"), say("That is all.")]);
+    desk.until_asked("touch one.txt");
+    desk.until("the dialog is shown", || desk.screen().contains(shows));
+    desk.press(key);
+    desk.until("the file is made", || desk.file("one.txt").exists());
+    desk.until("it is known as answered", || {
+        !desk.attention().contains("asks")
+    });
+    let (well, said) = desk.try_orange(&["task", "answer", "TASK-001", "--allow"]);
+    assert!(!well && said.contains("asks anything"), "{said}");
+}
+
+#[test]
+fn claude_is_answered_in_its_window() {
+    answered_in_the_window(Cli::Claude, "1. Yes", "1");
+}
+
+#[test]
+fn pi_is_answered_in_its_window() {
+    answered_in_the_window(Cli::Pi, "Deny", "Enter");
+}
+
+#[test]
+fn claude_hears_which_option_a_person_chose() {
+    let question = json!({"questions": [{
+        "question": "Which colour?", "header": "Colour", "multiSelect": false,
+        "options": [{"label": "Red", "description": "r"}, {"label": "Blue", "description": "b"}],
+    }]});
+    let steps = [tool("AskUserQuestion", question), say("Then so.")];
+    // It is asked in every mode: only a person knows.
+    let desk = Desk::new(Cli::Claude, "full", steps);
+    desk.until_asked("Which colour?");
+    let said = desk.orange(&["task", "answer", "TASK-001"]);
+    assert!(said.contains("- Blue"), "{said}");
+    let (well, said) = desk.try_orange(&["task", "answer", "TASK-001", "--allow"]);
+    assert!(!well && said.contains("asks for words"), "{said}");
+    desk.orange(&["task", "answer", "TASK-001", "blue"]);
+    desk.until("the model hears it", || desk.told("have been answered"));
+    assert!(desk.told("=\\\"Blue\\\""));
+    desk.until("nothing is asked", || !desk.attention().contains("asks"));
+}
+
+fn edits_without_a_question(cli: Cli) {
+    let steps = [
+        write("shop.txt", "blue\n"),
+        shell("git add shop.txt"),
+        shell("git commit -q -m painted"),
+        shell("orange task show TASK-001"),
+        shell("touch elsewhere.txt && curl --version"),
+        say("That is all."),
+    ];
+    let desk = Desk::new(cli, "edits", steps);
+    desk.until_asked("curl --version");
+    let slot = desk.file("shop.txt");
+    assert_eq!(fs::read_to_string(&slot).unwrap(), "blue\n");
+    let log = desk
+        .command("git")
+        .arg("-C")
+        .arg(slot.parent().unwrap())
+        .args(["log", "-1", "--format=%s"])
+        .output();
+    assert_eq!(String::from_utf8_lossy(&log.unwrap().stdout), "painted\n");
+    assert_eq!(desk.asked(), 1);
+    desk.orange(&["task", "answer", "TASK-001", "--deny"]);
+}
+
+#[test]
+fn claude_edits_and_commits_without_a_question_in_edits() {
+    edits_without_a_question(Cli::Claude);
+}
+
+#[test]
+fn pi_edits_and_commits_without_a_question_in_edits() {
+    edits_without_a_question(Cli::Pi);
+}
+
+fn own_task_in_ask(cli: Cli) {
+    let desk = Desk::new(cli, "ask", [say("Ready.")]);
+    // Claude does not write through a link, and says where it leads.
+    let (argument, file) = match cli {
+        Cli::Pi => ("path", "TASK.md".to_owned()),
+        Cli::Claude => (
+            "file_path",
+            desk.task()["path"].as_str().unwrap().to_owned(),
+        ),
+    };
+    let steps = [
+        shell("orange task list"),
+        tool("read", json!({argument: file})),
+        edit(
+            &file,
+            "summary: Paint the shop",
+            "summary: Paint the shop blue",
+        ),
+        write("made.txt", "x"),
+        say("That is all."),
+    ];
+    desk.model.when("Go on now", steps);
+    desk.orange(&["task", "send", "TASK-001", "Go on now"]);
+    // The first thing it asks for is the file: reading, its own commands and its own TASK.md are free.
+    desk.until_asked("made.txt");
+    assert_eq!(desk.task()["summary"], "Paint the shop blue");
+    desk.orange(&["task", "answer", "TASK-001", "--deny"]);
+    desk.until("nothing is asked", || !desk.attention().contains("asks"));
+    assert!(!desk.file("made.txt").exists());
+}
+
+#[test]
+fn claude_reads_and_edits_its_task_without_a_question_in_ask() {
+    own_task_in_ask(Cli::Claude);
+}
+
+#[test]
+fn pi_reads_and_edits_its_task_without_a_question_in_ask() {
+    own_task_in_ask(Cli::Pi);
+}
