@@ -8,6 +8,7 @@ use crate::index::list::Filter;
 use crate::runs::{self, RunFolder, RunSpec};
 use orange_core::config::{AgentsConfig, Config};
 use orange_core::naming::counted;
+use orange_core::task::Status;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -93,6 +94,10 @@ impl Engine {
         };
         for row in self.listed(&open).unwrap_or_default() {
             let task = super::task_of(&row.fields);
+            // Its agents have done their work.
+            if matches!(task.status, Status::Reviewing | Status::Delegated) {
+                continue;
+            }
             let label = row
                 .key
                 .map_or(row.folder.clone(), |key| format!("{}:{key}", row.project));

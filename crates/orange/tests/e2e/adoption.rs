@@ -4,6 +4,7 @@ use crate::env::{TestEnvironment, fingerprint};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 fn copy(from: &Path, to: &Path) {
@@ -19,8 +20,18 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// What the tasks of these homes name.
+const CLAUDE: &str = "#!/bin/sh\necho '2.1.325 (Claude Code)'\n";
+
 fn older_home(name: &str) -> TestEnvironment {
-    let env = TestEnvironment::unregistered();
+    let mut env = TestEnvironment::unregistered();
+    let claude = env.write("clis/claude", CLAUDE);
+    fs::set_permissions(&claude, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = env.variable("PATH").into_string().unwrap();
+    env.set(
+        "PATH",
+        format!("{}:{path}", claude.parent().unwrap().display()),
+    );
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fixtures")
         .join(name);
@@ -58,8 +69,8 @@ fn a_home_of_seed_000_is_shown_without_writing_a_byte() {
     ✓  ○  Q1w2E3r4  done       New tax rates             tax-rates                           [AGE]
     ");
     assert_snapshot!(env.orange(["project", "list"]), @"
-    PROJECT  BRANCH  WORKSPACES  PATH
-    shop     main    2           [TMP]/shop
+    PROJECT  BRANCH  WORKSPACES  PERMISSIONS  PATH
+    shop     main    2           -            [TMP]/shop
     ");
     env.orange(["ls", "--json", "--search", "night"]).ok();
     env.orange(["doctor"]).ok();
@@ -181,15 +192,16 @@ fn folders_named_after_branches_are_adopted_where_they_are() {
     );
     assert_snapshot!(env.orange(["task", "show", "abc123", "--history"]), @"
     TASK-003 Let people read at night.
-    status    ★ reviewing
-    project   shop
-    branch    dark-mode
-    category  feature
-    session   shop/dark-mode
-    created   [TIME] ([AGE])
-    updated   [AGE], revision 1
-    id        abc123
-    file      [HOME]/tasks/shop/dark-mode/TASK.md
+    status       ★ reviewing
+    project      shop
+    branch       dark-mode
+    category     feature
+    session      shop/dark-mode
+    permissions  full, nobody has chosen
+    created      [TIME] ([AGE])
+    updated      [AGE], revision 1
+    id           abc123
+    file         [HOME]/tasks/shop/dark-mode/TASK.md
 
     workspace shop--1
       folder   [HOME]/workspaces/shop--1
