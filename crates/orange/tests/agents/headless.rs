@@ -224,7 +224,7 @@ fn a_prompt_of_250_kb_arrives_whole_in_both() {
         this.model.otherwise([say("Read.")]);
         assert_eq!(this.turn(&[], &prompt)["text"], "Read.");
         // A leading slash would be a command of claude's.
-        let heard = this.model.heard(&prompt) + this.model.heard(&format!(" {prompt}"));
+        let heard = this.model.heard(&prompt) + this.model.heard(&format!("Message: {prompt}"));
         assert_eq!(heard, 1, "{}", this.name);
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::cli::{PI_ANTHROPIC, Place, Variables, claude_env, pi_env};
 use crate::model::{Model, edit, say, shell, tool, write};
+use crate::shown::shown;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -209,11 +210,13 @@ fn answered_from_the_command_line(cli: Cli) {
 #[test]
 fn claude_is_answered_from_the_command_line() {
     answered_from_the_command_line(Cli::Claude);
+    shown("claude", "permission-asked");
 }
 
 #[test]
 fn pi_is_answered_from_the_command_line() {
     answered_from_the_command_line(Cli::Pi);
+    shown("pi", "permission-asked");
 }
 
 fn answered_in_the_window(cli: Cli, shows: &str, key: &str) {
