@@ -153,6 +153,8 @@ pub(crate) struct Occasion<'a> {
     pub(crate) run: &'a str,
     /// The run's own folder.
     pub(crate) folder: &'a Path,
+    /// What all runs share.
+    pub(crate) shared: &'a Path,
     /// Where TASK.md really is.
     pub(crate) task_folder: &'a Path,
     pub(crate) worktree: &'a Path,
@@ -166,6 +168,23 @@ pub(crate) struct Occasion<'a> {
     pub(crate) go_on: bool,
 }
 
+/// The folder for what all runs share, in Orange's home.
+pub(crate) const SHARED: &str = "harness";
+
+/// Writes what is not there, or not as it should be: another version's, or somebody's own.
+pub(crate) fn share(folder: &Path, files: &[(&str, &str)]) -> Result<()> {
+    for (name, text) in files {
+        let path = folder.join(name);
+        if std::fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
+            continue;
+        }
+        std::fs::create_dir_all(folder)
+            .and_then(|()| crate::store::replace::write_atomic(&path, text.as_bytes()))
+            .map_err(|error| Error::io("write", &path, &error))?;
+    }
+    Ok(())
+}
+
 /// What an adapter adds to a start.
 #[derive(Debug, Default)]
 pub(crate) struct Prepared {
@@ -175,6 +194,8 @@ pub(crate) struct Prepared {
     pub(crate) withheld: Vec<String>,
     /// Files in the run's folder.
     pub(crate) files: Vec<(&'static str, String)>,
+    /// Files in the folder that all runs share.
+    pub(crate) shared: Vec<(&'static str, &'static str)>,
 }
 
 /// The names that mean something here, the user's own first.
@@ -366,6 +387,7 @@ mod tests {
             let prepared = harness.prepare(&Occasion {
                 run: "r",
                 folder: Path::new("/runs/r"),
+                shared: Path::new("/harness"),
                 task_folder: Path::new("/tasks/t"),
                 worktree: Path::new("/worktree"),
                 orange: Path::new("/bin/orange"),

@@ -130,6 +130,7 @@ pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
         environment,
         withheld: answers.withheld,
         files: vec![(SETTINGS, settings_of(occasion, answers.settings))],
+        ..Prepared::default()
     }
 }
 

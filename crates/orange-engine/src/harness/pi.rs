@@ -1,11 +1,14 @@
-//! pi: an extension of the run's own (`pi.ts`) says what it does and hands it messages, so nothing is typed.
+//! pi: an extension (`pi.ts`) says what it does and hands it messages, so nothing is typed.
 
 use super::{Occasion, Prepared};
 use crate::runs::Conversation;
 use serde_json::json;
+use std::collections::BTreeMap;
 
-/// The extension of one run.
-const EXTENSION: &str = "orange.ts";
+/// The extension. pi compiles what it has not seen before, which takes a quarter of a second: so it is one file for all
+/// runs, and what is about one run stands in a variable.
+const EXTENSION: &str = "pi.ts";
+const ABOUT: &str = "ORANGE_PI";
 
 /// Variables of a pi around us that are about that one.
 pub(super) const CLEARED: &[&str] = &[
@@ -20,7 +23,7 @@ pub(super) const CLEARED: &[&str] = &[
 const SOURCE: &str = include_str!("pi.ts");
 
 pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
-    let extension = occasion.folder.join(EXTENSION).display().to_string();
+    let extension = occasion.shared.join(EXTENSION).display().to_string();
     // What the repository brings for pi itself is left out without a question: nobody has looked at it.
     let mut arguments = vec!["--no-approve".to_owned(), "-e".into(), extension];
     match occasion.conversation {
@@ -36,7 +39,8 @@ pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
     });
     Prepared {
         arguments,
-        files: vec![(EXTENSION, format!("const orange = {settings};\n{SOURCE}"))],
+        environment: BTreeMap::from([(ABOUT.to_owned(), settings.to_string())]),
+        shared: vec![(EXTENSION, SOURCE)],
         ..Prepared::default()
     }
 }

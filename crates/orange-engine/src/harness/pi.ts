@@ -1,10 +1,12 @@
 // Orange's extension for pi: what the agent does goes to the run's folder, and messages come from there.
-// The line before this one says which folder that is.
+// One file for all runs: the variable says which folder that is, and what the agent may do without asking.
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
 
 export default function (pi: any) {
+  if (!process.env.ORANGE_PI) return;
+  const orange = JSON.parse(process.env.ORANGE_PI);
   const now = () => new Date().toISOString();
   const read = (name: string) => {
     try {

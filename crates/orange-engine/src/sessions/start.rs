@@ -257,9 +257,11 @@ impl Engine {
         let permissions = self.permissions_of_run(task, harness)?;
         let worktree = self.slot_folder(slot);
         let go_on = self.config()?.agents.go_on;
+        let shared = self.store.home().join(harness::SHARED);
         let prepared = harness.prepare(&Occasion {
             run: &begin.run,
             folder: folder.path(),
+            shared: &shared,
             task_folder: &locked.place.path,
             orange: &self.orange,
             worktree: &worktree,
@@ -268,6 +270,7 @@ impl Engine {
             environment: &self.environment,
             go_on,
         });
+        harness::share(&shared, &prepared.shared)?;
         command.extend(prepared.arguments);
         let spec = RunSpec {
             run: begin.run.clone(),

@@ -164,6 +164,7 @@ mod tests {
             answers(&Occasion {
                 run: "r",
                 folder: Path::new("/runs/r"),
+                shared: Path::new("/harness"),
                 task_folder: Path::new("/tasks/t"),
                 worktree: &worktree,
                 orange: Path::new("/bin/orange"),
