@@ -235,7 +235,9 @@ impl Engine {
                             .hint(format!("correct {}", path.display()))
                     })?;
                     for key in unknown {
-                        tracing::warn!(key, "config.yaml has a setting that means nothing here");
+                        self.notices.push(format!(
+                            "config.yaml: {key} means nothing here; `orange doctor` lists the settings there are"
+                        ));
                     }
                     config
                 }

@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::runs::Conversation;
 use orange_core::choice;
 use orange_core::config::{Config, CustomHarness, Permissions};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -204,7 +204,8 @@ pub fn names(config: &Config) -> Vec<String> {
     let built_in = TABLE.iter().map(|row| row.name.to_owned());
     let mut names: Vec<String> = own.chain(built_in).collect();
     names.extend([SIM.to_owned(), NONE.to_owned()]);
-    names.dedup();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     names
 }
 
@@ -219,6 +220,17 @@ pub fn find(name: &str, config: &Config, orange: &Path) -> Result<Option<Harness
         return Ok(None);
     }
     if let Some(own) = config.harnesses.get(name) {
+        if let Some(like) = own.like.as_deref().filter(|like| row(like).is_none()) {
+            let known: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
+            return Err(Error::new(
+                Code::Usage,
+                format!("harness {name} is like {like:?}, which is no harness"),
+            )
+            .hint(format!(
+                "correct `harness.{name}.like` in config.yaml: one of {}",
+                known.join(", ")
+            )));
+        }
         return Ok(Some(custom(name, own)));
     }
     if let Some(row) = row(name) {
@@ -349,7 +361,7 @@ impl Harness {
                 self.name
             ),
         )
-        .hint("choose claude or pi, or let it do everything: `orange task update ID --permissions full`"))
+        .hint("choose claude or pi, or let it do everything: --permissions full"))
     }
 
     pub fn is_installed(&self, search_path: Option<&OsStr>) -> bool {

@@ -380,17 +380,19 @@ impl Courier {
     /// A person may have typed something before or after it: it counts when it is part of what was taken.
     fn was_taken(&self, underway: &Underway) -> bool {
         let wanted = squeezed(&underway.message.text);
-        let is_it = |signal: &Signal| match (&signal.message, self.spec.adapter) {
-            (Some(message), _) => *message == underway.message.id,
-            (None, adapter) => {
-                !adapter.fetches_messages() && squeezed(&signal.text).contains(&wanted)
-            }
+        let adapter = self.spec.adapter;
+        // An agent that fetches its messages may have done so before anybody looked; their ids are their own.
+        let is_it = |(at, signal): (usize, &Signal)| match &signal.message {
+            Some(message) => *message == underway.message.id,
+            None if at < underway.before || adapter.fetches_messages() => false,
+            None => squeezed(&signal.text).contains(&wanted),
         };
-        self.signals
+        let mut taken = self
+            .signals
             .iter()
-            .skip(underway.before)
-            .filter(|signal| signal.signal == SignalKind::PromptTaken)
-            .any(is_it)
+            .enumerate()
+            .filter(|(_, signal)| signal.signal == SignalKind::PromptTaken);
+        taken.any(is_it)
     }
 
     fn is_idle_for_long(&self) -> bool {

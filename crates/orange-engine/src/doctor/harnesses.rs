@@ -67,6 +67,25 @@ impl Engine {
             ));
         }
         report.harnesses = found;
+        self.check_names(report);
+    }
+
+    /// Names in config.yaml that lead to no harness.
+    fn check_names(&mut self, report: &mut Report) {
+        let config = self.config().cloned().unwrap_or_default();
+        let review = config.agents.review_harness.iter();
+        let chosen = std::iter::once(&config.agents.harness).chain(review);
+        let mut names: Vec<&String> = chosen.chain(config.harnesses.keys()).collect();
+        names.sort();
+        names.dedup();
+        for name in names {
+            if let Err(error) = harness::find(name, &config, &self.orange) {
+                let hint = error.hint.unwrap_or_default();
+                report
+                    .add("config.yaml", error.message)
+                    .repair(format!("{BY_HAND}: {hint}"));
+            }
+        }
     }
 
     /// The harnesses of the table and of the user's own, and those that only a task names.

@@ -167,7 +167,10 @@ impl Engine {
     fn draft(&mut self, new: &NewTask, project: &Project) -> Result<Task> {
         let config = self.config()?.clone();
         for name in [&new.harness, &new.review_harness].into_iter().flatten() {
-            crate::harness::find(name, &config, &self.orange)?;
+            let harness = crate::harness::find(name, &config, &self.orange)?;
+            if let (Some(harness), Some(mode)) = (harness, new.permissions) {
+                harness.check_mode(mode)?;
+            }
         }
         let mut task = Task {
             id: nanoid::nanoid!(ID_LENGTH, &ID_ALPHABET),

@@ -88,7 +88,8 @@ export default function (pi: any) {
     if (ours) handed.set(ours[0], "");
     signal("prompt-taken", { text: event.text, message: ours?.[0] });
     clearTimeout(begins);
-    begins = setTimeout(notBegun, 5000);
+    // What comes in the middle of a run begins nothing.
+    if (session.isIdle()) begins = setTimeout(notBegun, 5000);
   });
 
   // Until when the last limit lasts that the model's service told of.
@@ -168,6 +169,7 @@ export default function (pi: any) {
   });
 
   pi.on("agent_settled", async () => {
+    clearTimeout(begins);
     const stop = last?.stopReason;
     if (stop === "aborted" || /operation was aborted/i.test(last?.errorMessage ?? "")) signal("interrupted");
     else if (stop === "error") signal("turn-failed", { text: last.errorMessage ?? "", ...failure(last.errorMessage ?? "") });

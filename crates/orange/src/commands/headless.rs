@@ -35,7 +35,8 @@ pub(crate) struct HeadlessArgs {
     /// Go on with this conversation
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
-    /// What it may do: full, edits or ask; what would be asked is refused, as nobody is there. `agents.permissions` unless given
+    /// What it may do: full, edits or ask; what would be asked is refused, as nobody is there. Unless given: what the project
+    /// one is in says, then `agents.permissions`, else full
     #[arg(long, value_name = "MODE", value_parser = super::task::word::<Permissions>)]
     permissions: Option<Permissions>,
     /// How long it may take, such as 90s, 10m or 1h; 10m unless given
@@ -60,7 +61,12 @@ pub(crate) fn run(session: &mut Session, args: &HeadlessArgs) -> Result<()> {
         harness: args.harness.clone().unwrap_or(agents.harness),
         folder: session.folder.clone(),
         prompt,
-        permissions: args.permissions.or(agents.permissions).unwrap_or_default(),
+        permissions: match args.permissions {
+            Some(mode) => mode,
+            None => mode_here(session)?
+                .or(agents.permissions)
+                .unwrap_or_default(),
+        },
         resume: args.resume.clone(),
         patience: args.timeout.unwrap_or(DEFAULT_TIMEOUT),
     };
@@ -79,13 +85,28 @@ pub(crate) fn run(session: &mut Session, args: &HeadlessArgs) -> Result<()> {
         Some(_) if session.json => std::process::exit(1),
         Some(error) => Err(CommandError(
             Error::new(Code::Failed, format!("{}: {error}", turn.harness)).hint(
-                match &turn.conversation {
+                // One that has used nothing was never written.
+                match turn
+                    .conversation
+                    .as_ref()
+                    .filter(|_| !turn.usage.is_empty())
+                {
                     Some(id) => format!("the conversation can be resumed: --resume {id}"),
                     None => "`orange doctor` looks at the harnesses that are installed".to_owned(),
                 },
             ),
         )),
     }
+}
+
+/// What the project says whose repository one is in.
+fn mode_here(session: &mut Session) -> Result<Option<Permissions>> {
+    let Some(name) = session.project(None)? else {
+        return Ok(None);
+    };
+    let projects = session.engine.projects()?;
+    let here = projects.iter().find(|project| project.name == name);
+    Ok(here.and_then(|project| project.permissions))
 }
 
 fn show(session: &mut Session, turn: &Turn) {

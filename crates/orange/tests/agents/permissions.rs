@@ -219,6 +219,34 @@ fn pi_is_answered_from_the_command_line() {
     shown("pi", "permission-asked");
 }
 
+/// What is told just after an answer arrives, and is known to have arrived.
+fn told_after_an_answer(cli: Cli) {
+    let desk = Desk::new(cli, "ask", [shell("touch one.txt"), say("That is all.")]);
+    desk.until_asked("touch one.txt");
+    desk.orange(&["task", "answer", "TASK-001", "--deny"]);
+    desk.orange(&["task", "send", "TASK-001", "and what now?"]);
+    desk.until("the model hears it", || desk.told("and what now?"));
+    let count = |kind: &str| {
+        let shown = desk.orange(&["task", "show", "TASK-001", "--history", "--json"]);
+        shown.matches(&format!("\"{kind}\"")).count()
+    };
+    desk.until("every message is known to have arrived", || {
+        let sent = count("message.sent");
+        sent > 0 && sent == count("message.delivered")
+    });
+    assert_eq!(count("message.failed"), 0);
+}
+
+#[test]
+fn claude_is_told_after_an_answer() {
+    told_after_an_answer(Cli::Claude);
+}
+
+#[test]
+fn pi_is_told_after_an_answer() {
+    told_after_an_answer(Cli::Pi);
+}
+
 fn answered_in_the_window(cli: Cli, shows: &str, key: &str) {
     let desk = Desk::new(cli, "ask", [shell("touch one.txt"), say("That is all.")]);
     desk.until_asked("touch one.txt");

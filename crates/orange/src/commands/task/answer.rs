@@ -44,6 +44,7 @@ pub(crate) struct AnswerArgs {
         long,
         value_name = "TEXT",
         requires = "deny",
+        conflicts_with = "allow",
         allow_hyphen_values = true
     )]
     message: Option<String>,
