@@ -410,14 +410,11 @@ pub(crate) fn lockfiles_at(repository: &Path, commit: &str) -> Result<Option<Str
 
 /// Every path that is looked for in the commit that a task starts from.
 pub(crate) fn asked_of_a_base() -> impl Iterator<Item = &'static str> {
-    let rules = [
-        rules::CONFIG,
-        rules::INCLUDE,
-        PROMPTS,
-        link::LINK,
-        claude::PROJECT,
-    ];
-    rules.into_iter().chain(LOCKFILES.iter().copied())
+    let rules = [rules::CONFIG, rules::INCLUDE, PROMPTS, link::LINK];
+    rules
+        .into_iter()
+        .chain(claude::PROJECT)
+        .chain(LOCKFILES.iter().copied())
 }
 
 /// What is in the folder of prompts.

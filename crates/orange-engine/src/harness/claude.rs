@@ -19,8 +19,9 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The settings that come with a repository.
-pub(crate) const PROJECT: &str = ".claude/settings.json";
+/// The settings that come with a repository. The second is meant for a person's own, but a repository can hold it as well,
+/// and claude does not ask where it comes from.
+pub(crate) const PROJECT: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 
 /// Settings whose values claude runs.
 const HELPERS: &[&str] = &[

@@ -160,17 +160,24 @@ impl<'a> Tree<'a> {
         Ok(Tree {
             repository,
             commit,
-            files: Committed::at(repository, commit, &[CONFIG, INCLUDE, claude::PROJECT])?,
+            files: Committed::at(
+                repository,
+                commit,
+                &[CONFIG, INCLUDE, claude::PROJECT[0], claude::PROJECT[1]],
+            )?,
         })
     }
 
     /// What is there for claude to run by itself.
     fn claude(&self) -> Result<Vec<String>> {
-        match self.files.file(claude::PROJECT, MAX_BYTES)? {
-            Some(Ok(text)) => Ok(claude::commands_in(&text)),
+        let mut commands = Vec::new();
+        for file in claude::PROJECT {
             // What cannot be read here, claude does not read either.
-            Some(Err(_)) | None => Ok(Vec::new()),
+            if let Some(Ok(text)) = self.files.file(file, MAX_BYTES)? {
+                commands.extend(claude::commands_in(&text));
+            }
         }
+        Ok(commands)
     }
 
     /// The text of a file, if the commit has it.

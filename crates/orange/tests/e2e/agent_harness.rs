@@ -231,6 +231,9 @@ fn what_a_repository_makes_claude_run_needs_consent() {
     let hook = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./evil"}]}]}}"#;
     fs::create_dir(shop.join(".claude")).unwrap();
     env.commit(&shop, ".claude/settings.json", hook);
+    // Claude runs what stands there as well, whoever wrote it.
+    let local = hook.replace("./evil", "./local-evil");
+    env.commit(&shop, ".claude/settings.local.json", &local);
 
     let new = |harness: &str, reviewer: &str| {
         env.say(&[
@@ -246,7 +249,9 @@ fn what_a_repository_makes_claude_run_needs_consent() {
     for (harness, reviewer) in [("claude", "none"), ("sim", "claude")] {
         let queued = new(harness, reviewer).ok();
         assert!(
-            queued.stdout.contains("not agreed to: `./evil`"),
+            queued
+                .stdout
+                .contains("not agreed to: `./evil`, `./local-evil`"),
             "{queued}"
         );
     }
@@ -255,6 +260,7 @@ fn what_a_repository_makes_claude_run_needs_consent() {
     assert!(why.stdout.contains("orange project trust shop"), "{why}");
     let agreed = env.say(&["project", "trust", "shop", "--yes"]).ok();
     assert!(agreed.stdout.contains("claude    ./evil"), "{agreed}");
+    assert!(agreed.stdout.contains("./local-evil"), "{agreed}");
     env.say(&["task", "spawn", "TASK-002"]).ok();
     assert!(env.windows().len() > 1);
 }
