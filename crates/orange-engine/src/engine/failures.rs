@@ -2,7 +2,7 @@
 //! go on where that may help, once for each failure, and else a person is asked to look; all of it is journalled first.
 
 use super::Engine;
-use super::messages::{detail, one_line};
+use super::messages::{detail, in_one_line, one_line};
 use crate::error::Result;
 use crate::last_words::last_words;
 use crate::locked::LockedTask;
@@ -65,7 +65,10 @@ impl Engine {
             .detail("role", run.role.as_str())
             .detail("state", doing.state.as_str())
             .detail("since", doing.since.to_string());
-        let said = one_line(&doing.text);
+        let said = match last.question {
+            Some(_) => in_one_line(&doing.text),
+            None => one_line(&doing.text),
+        };
         if !said.is_empty() && doing.state != State::Working {
             event = event.because(said);
         }

@@ -406,6 +406,17 @@ fn typeable(text: &str) -> String {
     text.chars().filter(is_text).collect()
 }
 
+/// All of it in one line, or its beginning: of what somebody is to allow, the last line alone says the wrong thing.
+pub(super) fn in_one_line(text: &str) -> String {
+    const LONGEST: usize = 400;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let whole = lines.collect::<Vec<_>>().join(" ⏎ ");
+    match whole.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", whole.get(..end).unwrap_or_default()),
+        None => whole,
+    }
+}
+
 pub(super) fn one_line(text: &str) -> String {
     const LONGEST_LINE: usize = 200;
     let last = text.lines().rev().find(|line| !line.trim().is_empty());

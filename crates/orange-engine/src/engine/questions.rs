@@ -120,7 +120,7 @@ impl Engine {
             Some(_) => format!("`orange task answer {label}`"),
             None => format!("in its window, `orange task attach {label}`"),
         };
-        let what = super::messages::one_line(&ask.text);
+        let what = super::messages::in_one_line(&ask.text);
         Event::new(EventType::AttentionRaised, self.now())
             .by("engine")
             .because(format!("its {} {verb}: {what} (answer: {how})", run.role))

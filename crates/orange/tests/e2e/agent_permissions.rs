@@ -72,6 +72,16 @@ fn a_question_is_shown_and_answered_from_the_command_line() {
     assert_eq!(task.last("agent.answered")["reason"], "allowed");
 }
 
+/// The last line of a command alone may be the harmless one.
+#[test]
+fn all_lines_of_what_is_asked_are_shown() {
+    let env = Agents::new();
+    let script =
+        "worker:\n  - ask permission: \"Bash: rm -r /\\n\\nls\"\n  - wait for: {file: never}\n";
+    let task = env.start("Ask me", script);
+    env.until_attention(&task, "asks permission: Bash: rm -r / ⏎ ls (answer");
+}
+
 #[test]
 fn a_no_goes_to_the_agent_and_clears_the_attention() {
     let env = Agents::new();
