@@ -119,7 +119,8 @@ export default function (pi: any) {
     else if (number >= 0) at = Date.now() + number * 1000;
     else if (span) at = Date.now() + (Number(span[1] ?? 0) * 3600 + Number(span[2] ?? 0) * 60 + Number(span[3] ?? 0)) * 1000;
     else at = Date.parse(text);
-    return Number.isFinite(at) && at < 8e15 ? new Date(at).toISOString() : undefined;
+    // Nobody waits for years: that is no time that anybody meant.
+    return Number.isFinite(at) && at < Date.now() + 400 * 86400e3 ? new Date(at).toISOString() : undefined;
   };
 
   // pi tells of answers that are none without their headers, and those say until when a limit lasts.

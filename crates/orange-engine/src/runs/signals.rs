@@ -51,8 +51,24 @@ pub struct Signal {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
     /// When a usage limit ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "sensible"
+    )]
     pub until: Option<Timestamp>,
+}
+
+/// A time that is none, or years away, must not take the signal with it.
+fn sensible<'de, D: serde::Deserializer<'de>>(
+    from: D,
+) -> std::result::Result<Option<Timestamp>, D::Error> {
+    const LONGEST: std::time::Duration = std::time::Duration::from_secs(400 * 24 * 60 * 60);
+    let said = serde_json::Value::deserialize(from)?;
+    let until = said
+        .as_str()
+        .and_then(|text| text.parse::<Timestamp>().ok());
+    Ok(until.filter(|until| *until <= Timestamp::now() + LONGEST))
 }
 
 impl Signal {
@@ -293,5 +309,32 @@ pub(crate) fn state_after(signal: SignalKind) -> State {
         SignalKind::InputAsked | SignalKind::Interrupted => State::WaitsForInput,
         SignalKind::TurnDone => State::Idle,
         SignalKind::TurnFailed => State::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nonsense_time_does_not_take_the_signal_with_it() {
+        let read = |until: &str| -> Signal {
+            let line = format!(
+                r#"{{"at":"2026-01-01T12:00:00Z","signal":"turn-failed","until":{until}}}"#
+            );
+            serde_json::from_str(&line).unwrap()
+        };
+        for nonsense in [
+            r#""9999-12-31T23:59:59.000Z""#,
+            r#""9999-12-30T22:00:00.999Z""#,
+            r#""+160000-01-01T00:00:00.000Z""#,
+            r#""soon""#,
+            "17",
+            "null",
+        ] {
+            assert_eq!(read(nonsense).until, None, "{nonsense}");
+        }
+        let soon = read(r#""2026-01-01T14:00:00Z""#);
+        assert_eq!(soon.until.unwrap().to_string(), "2026-01-01T14:00:00Z");
     }
 }
