@@ -178,8 +178,12 @@ export default function (pi: any) {
   });
 
   // What a tool call would do, by the permission mode: "allow", "ask" or "refuse".
-  const commands = /^(git (status|diff|log|show|add|commit)|orange (prompt|workflow|ls|task(?! (exec|open|shell)\b)))(\s|$)/;
-  const plain = (command: string) => !/[;&|<>`\n\\]|\$\(/.test(command);
+  // By name, and as it stands there: whatever is not in the list, or is written in another way, is asked for.
+  const commands =
+    /^(git (status|diff|log|show|add|commit)|orange (prompt|workflow|ls|task( --json)? (answer|cancel|complete|create|delete|deps|list|path|peek|request-changes|rescue|resolve|respawn|restore|retry-hooks|send|show|spawn|stuck|update|wait|why)))( |$)/;
+  const plain = (command: string) => !/[;&|<>`\r\n\\]|\$[({'"]/.test(command) && !writes.test(command.replace(/["']/g, ""));
+  // Looking may write too: git log --output=FILE, also cut short.
+  const writes = /\s--ou|\s--ext-d/;
   const reading = ["read", "grep", "find", "ls"];
   const changing = ["write", "edit"];
   const pushing = /\bgit(\s+-\S+(\s+[^-\s]\S*)??)*\s+(push|send-pack)\b|\bgh\s+(pr|issue)\s+(comment|create|edit|close|merge|review|reopen)\b|\bgh\s+release\s+create\b/;
