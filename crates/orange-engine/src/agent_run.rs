@@ -256,7 +256,8 @@ fn read_last_words(folder: &RunFolder) -> String {
 /// Sees to what has happened. An agent that is started because of it gets what this one got.
 fn tend(this: &AgentRun) -> Result<u32> {
     let words = ["tend", this.run.as_str()];
-    errand::start_with(&this.orange, &this.home, &words, &this.environment)
+    let stale = environment::stale(&this.environment);
+    errand::start_with(&this.orange, &this.home, &words, &this.environment, &stale)
 }
 
 fn end_agent(alarms: &mut Alarms, child: &Child) {
@@ -286,7 +287,11 @@ fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result
                 .replace("{prompt}", &as_argument),
         }
     }));
-    command.current_dir(&spec.worktree).envs(&this.environment);
+    command.current_dir(&spec.worktree);
+    for name in environment::stale(&this.environment) {
+        command.env_remove(name);
+    }
+    command.envs(&this.environment);
     let withheld = spec.withheld.iter().map(String::as_str);
     let cleared = environment::cleared().map(|name| -> &str { name });
     for name in cleared.chain(withheld) {

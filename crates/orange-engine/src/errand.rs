@@ -13,22 +13,23 @@ pub const WORD: &str = "errand";
 
 /// Starts an errand and gives its process's number. Whoever lives longer than it has to reap it.
 pub fn start(orange: &Path, home: &Path, words: &[&str]) -> Result<u32> {
-    start_with(orange, home, words, &BTreeMap::new())
+    start_with(orange, home, words, &BTreeMap::new(), &[])
 }
 
-/// The same, with more in its environment.
+/// The same, with more in its environment, and without some of it.
 pub(crate) fn start_with(
     orange: &Path,
     home: &Path,
     words: &[&str],
     more: &BTreeMap<String, String>,
+    less: &[String],
 ) -> Result<u32> {
-    spawn(orange, home, words, more).map(|child| child.id())
+    spawn(orange, home, words, more, less).map(|child| child.id())
 }
 
 /// Starts an errand and waits for its end.
 pub fn carry_out(orange: &Path, home: &Path, words: &[&str]) -> Result<()> {
-    let mut child = spawn(orange, home, words, &BTreeMap::new())?;
+    let mut child = spawn(orange, home, words, &BTreeMap::new(), &[])?;
     let _ = child.wait();
     Ok(())
 }
@@ -39,6 +40,7 @@ fn spawn(
     home: &Path,
     words: &[&str],
     more: &BTreeMap<String, String>,
+    less: &[String],
 ) -> Result<Child> {
     let mut command = Command::new(orange);
     for name in [
@@ -48,6 +50,9 @@ fn spawn(
         "TMUX",
         "TMUX_PANE",
     ] {
+        command.env_remove(name);
+    }
+    for name in less {
         command.env_remove(name);
     }
     if let Some(path) = std::env::var_os("PATH") {

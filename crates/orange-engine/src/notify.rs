@@ -72,7 +72,7 @@ impl Engine {
         let about = about.map(|(name, value)| (name.to_owned(), value.replace('\0', "")));
         let about = BTreeMap::from(about);
         let home = self.store.home();
-        if let Err(error) = errand::start_with(&self.orange, home, &["notify"], &about) {
+        if let Err(error) = errand::start_with(&self.orange, home, &["notify"], &about, &[]) {
             tracing::warn!(%error, "a notification was not sent");
         }
     }

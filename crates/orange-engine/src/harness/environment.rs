@@ -52,6 +52,15 @@ pub fn of_agents(
     variables.filter(|(name, _)| wanted(name)).collect()
 }
 
+/// Variables of these kinds that this process has of the tmux server it was started by, and that nobody has given to the
+/// agent: of another day, another account.
+pub(crate) fn stale(given: &BTreeMap<String, String>) -> Vec<String> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let own = of_agents(names.map(|name| (name, String::new())));
+    let unknown = own.into_keys().filter(|name| !given.contains_key(name));
+    unknown.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -124,6 +124,23 @@ fn a_terminal_left_raw_is_given_back_and_its_shell_is_nobodys_agent() {
     });
 }
 
+/// The tmux server may be of another day: what it knows of models and accounts is not what the person has now.
+#[test]
+fn what_the_tmux_server_knows_of_accounts_is_not_for_agents() {
+    let env = Agents::new();
+    env.start("The first", "worker:\n  - wait for: {file: never}\n");
+    env.tmux(&["set-environment", "-g", "OLD_API_KEY", "of-another-day"]);
+    env.tmux(&["set-environment", "-g", "EDITOR_OF_MINE", "vi"]);
+    let script =
+        "worker:\n  - run: env > env.txt; echo don''e > done.txt\n  - wait for: {file: never}\n";
+    let task = env.start("The second", script);
+    let slot = env.slot_of(&task);
+    env.until("it is there", || slot.join("done.txt").exists());
+    let variables = fs::read_to_string(slot.join("env.txt")).unwrap();
+    assert!(variables.contains("EDITOR_OF_MINE"), "{variables}");
+    assert!(!variables.contains("of-another-day"), "{variables}");
+}
+
 #[test]
 fn a_daemon_that_the_user_starts_from_the_shell_left_is_the_users_own() {
     let env = Agents::new();
