@@ -1,5 +1,8 @@
 // Orange's extension for a turn of pi without a terminal: what earlier turns of the conversation used is said on standard
 // error, and tools that the permissions do not allow are refused, because nobody is there to be asked.
+import { realpathSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+
 const permissions = process.env.ORANGE_HEADLESS_PERMISSIONS ?? "ask";
 const reading = ["read", "grep", "find", "ls"];
 const editing = ["edit", "write"];
@@ -18,9 +21,24 @@ export default function (pi: any) {
     process.stderr.write(`orange: ${JSON.stringify({ type: "earlier-usage", usage })}\n`);
   });
 
-  pi.on("tool_call", async (event: any) => {
-    const allowed = permissions === "edits" ? [...reading, ...editing] : reading;
-    if (permissions === "full" || allowed.includes(event.toolName)) return undefined;
+  // Where a path leads, also one of a file that is not there yet.
+  const real = (path: string): string => {
+    try {
+      return realpathSync(path);
+    } catch {
+      const above = dirname(path);
+      return above === path ? path : join(real(above), basename(path));
+    }
+  };
+  const isInside = (event: any, context: any) => {
+    const folder = context?.cwd ?? process.cwd();
+    const path = resolve(folder, String(event.input?.path ?? event.input?.file_path ?? ""));
+    return real(path).startsWith(`${real(folder)}/`);
+  };
+
+  pi.on("tool_call", async (event: any, context: any) => {
+    if (permissions === "full" || reading.includes(event.toolName)) return undefined;
+    if (permissions === "edits" && editing.includes(event.toolName) && isInside(event, context)) return undefined;
     const reason = `the permission mode of this turn is "${permissions}", and nobody is there to be asked: ${event.toolName} is refused`;
     return { block: true, reason };
   });
