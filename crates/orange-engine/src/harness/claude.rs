@@ -254,7 +254,7 @@ fn allowed(occasion: &Occasion<'_>) -> Vec<String> {
     rules
 }
 
-/// Commands of Orange that start others.
+/// Commands of Orange that start others, and those of git that write although they look.
 fn asked_all_the_same(mode: Permissions) -> &'static [&'static str] {
     match mode {
         Permissions::Full => &[],
@@ -262,6 +262,8 @@ fn asked_all_the_same(mode: Permissions) -> &'static [&'static str] {
             "Bash(orange task exec:*)",
             "Bash(orange task open:*)",
             "Bash(orange task shell:*)",
+            "Bash(git * --ou*)",
+            "Bash(git * --ext-d*)",
         ],
     }
 }

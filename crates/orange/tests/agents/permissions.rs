@@ -271,22 +271,31 @@ fn pi_is_answered_in_its_window() {
 }
 
 /// A command that looks like one that needs no question, and is none.
-fn asked_in_disguise(mode: &str, command: &str) {
-    let desk = Desk::new(Cli::Pi, mode, [shell(command), say("That is all.")]);
+fn asked_in_disguise(cli: Cli, mode: &str, command: &str) {
+    let desk = Desk::new(cli, mode, [shell(command), say("That is all.")]);
     desk.until_asked("asks permission");
     assert!(!desk.file("made").exists());
 }
 
 #[test]
 fn pi_asks_before_a_command_that_runs_others_however_it_is_written() {
-    asked_in_disguise("ask", "orange task \"exec\" TASK-001 -- touch made");
-    asked_in_disguise("ask", "orange task\texec TASK-001 -- touch made");
+    asked_in_disguise(
+        Cli::Pi,
+        "ask",
+        "orange task \"exec\" TASK-001 -- touch made",
+    );
+    asked_in_disguise(Cli::Pi, "ask", "orange task\texec TASK-001 -- touch made");
+}
+
+#[test]
+fn claude_asks_before_it_writes_with_a_command_that_looks() {
+    asked_in_disguise(Cli::Claude, "edits", "git log --output=made");
 }
 
 #[test]
 fn pi_asks_before_it_writes_with_a_command_that_looks() {
-    asked_in_disguise("edits", "git log --output=made");
-    asked_in_disguise("edits", "git log --'outp'=made");
+    asked_in_disguise(Cli::Pi, "edits", "git log --output=made");
+    asked_in_disguise(Cli::Pi, "edits", "git log --'outp'=made");
 }
 
 #[test]
