@@ -13,10 +13,13 @@ use std::fmt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// A CLI that answers later than this is taken for one that does not answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long one that was killed may take to be gone.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Claude and pi call the file with the user's settings the same.
 const SETTINGS: &str = "settings.json";
@@ -186,11 +189,14 @@ impl Inquiry<'_> {
             .spawn()
             .map_err(|error| failed(format!("cannot be started: {}", plain(&error))))?;
         let watch = Watch::over(child.id(), PATIENCE);
-        let output = child.wait_with_output();
-        if watch.end() {
+        let (tell, told) = channel();
+        std::thread::spawn(move || tell.send(child.wait_with_output()));
+        // What it started in a session of its own survives it, and may hold its output open.
+        let output = told.recv_timeout(PATIENCE + GRACE);
+        let (Ok(output), false) = (output, watch.end()) else {
             let limit = PATIENCE.as_secs();
             return Err(failed(format!("gave no answer within {limit} s")));
-        }
+        };
         let output = output.map_err(|error| failed(plain(&error)))?;
         let said = match output.stdout.trim_ascii().is_empty() {
             true => output.stderr,

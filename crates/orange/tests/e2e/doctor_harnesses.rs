@@ -157,3 +157,16 @@ fn a_headless_turn_needs_a_harness_that_can_take_one() {
     let said = env.say(&["headless", "--harness", "claude", "--timeout", "soon", "x"]);
     said.fails_with(2).says("90s, 10m, 1h");
 }
+
+/// What it leaves behind in a session of its own holds its output open.
+#[test]
+fn a_cli_that_leaves_something_behind_holds_nothing_up() {
+    let mut env = Agents::new();
+    claude(&mut env, "2.1.325", true);
+    let path = env.root().join("clis/claude");
+    let leaves = "#!/bin/sh\n[ \"$1\" = auth ] || setsid sleep 20 &\necho 2.1.325\n";
+    fs::write(&path, leaves).unwrap();
+    let began = std::time::Instant::now();
+    let found = harness(&env, "claude");
+    assert!(began.elapsed().as_secs() < 15, "{found}");
+}
