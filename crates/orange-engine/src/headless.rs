@@ -4,6 +4,7 @@
 mod claude;
 mod pi;
 
+use crate::agent_run::fence;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result, plain};
 use crate::harness::{self, Adapter, Harness};
@@ -49,6 +50,9 @@ pub struct Request {
     /// How long it may take.
     pub patience: Duration,
 }
+
+/// Where its fence stands: named like that of a run, by which a fence is known.
+const FENCE: &str = "harness/runs/headless";
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -103,6 +107,13 @@ impl Engine {
         if request.prompt.trim().is_empty() {
             return Err(Error::new(Code::Usage, "the prompt is empty").hint("say what to do"));
         }
+        if let Some(id) = request.resume.as_deref().filter(|id| !is_plain(id)) {
+            return Err(Error::new(
+                Code::NotFound,
+                format!("{id:?} is not the name of a conversation"),
+            )
+            .hint("names are letters, digits, - and _; `--json` prints that of a turn"));
+        }
         let program = self.fit_program(&harness)?;
         let way = match harness.adapter {
             Adapter::Claude => claude::way(request),
@@ -110,6 +121,9 @@ impl Engine {
             Adapter::Signals | Adapter::Screen => return Err(no_headless(&harness.name)),
         };
         let mark = uuid::Uuid::new_v4().to_string();
+        let path = self.search_path.clone().unwrap_or_default();
+        let fenced = fence::put_up(&self.store.home().join(FENCE), &path)
+            .map_err(|error| Error::io("write", self.store.home(), &error))?;
         let mut command = Command::new(&program);
         command
             .args(&harness.arguments)
@@ -117,6 +131,8 @@ impl Engine {
             .current_dir(&request.folder)
             .envs(&self.environment)
             .envs(&way.environment)
+            .envs(fence::git_settings(|name| std::env::var(name).ok()))
+            .env("PATH", fenced)
             .env(MARK, &mark);
         for name in harness::environment::cleared() {
             command.env_remove(name);
@@ -143,6 +159,12 @@ impl Engine {
             .filter(|found| found.adapter.is_headless())
             .ok_or_else(|| no_headless(name))
     }
+}
+
+/// Nothing that a CLI would take for an option.
+fn is_plain(id: &str) -> bool {
+    let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    !id.is_empty() && !id.starts_with('-') && id.chars().all(letter)
 }
 
 fn no_headless(name: &str) -> Error {

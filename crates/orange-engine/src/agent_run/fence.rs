@@ -20,11 +20,15 @@ const COUNT: &str = "GIT_CONFIG_COUNT";
 const KEY: &str = "url./dev/null/agents-of-orange-do-not-push/.pushInsteadOf";
 
 /// Puts it up for one run. Gives the PATH with it in front.
-pub(super) fn put_up(run: &Path, search_path: &OsStr) -> io::Result<OsString> {
+pub(crate) fn put_up(run: &Path, search_path: &OsStr) -> io::Result<OsString> {
     let folder = run.join(FOLDER);
     fs::create_dir_all(&folder)?;
     for (name, text) in PROGRAMS {
         let program = folder.join(name);
+        // Somebody may be running it.
+        if fs::read(&program).is_ok_and(|found| found == text.as_bytes()) {
+            continue;
+        }
         fs::write(&program, text)?;
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
     }
@@ -44,7 +48,7 @@ pub fn without(search_path: &OsStr) -> OsString {
 }
 
 /// What git is told by variables, after what the user tells it that way.
-pub(super) fn git_settings(known: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+pub(crate) fn git_settings(known: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let count = count(&known);
     if own(&known).is_some() {
         return Vec::new();

@@ -287,6 +287,8 @@ pub fn signal(report: &Value) -> Option<Signal> {
     let mut signal = Signal::now(SignalKind::Working);
     signal.conversation = text("session_id").map(str::to_owned);
     match text("hook_event_name")? {
+        // The same conversation, made shorter in the middle of its work.
+        "SessionStart" if text("source") == Some("compact") => return None,
         "SessionStart" => {
             signal.signal = SignalKind::SessionStarted;
             signal.transcript = text("transcript_path").map(str::to_owned);

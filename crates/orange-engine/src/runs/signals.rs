@@ -225,7 +225,14 @@ impl RunFolder {
         if let Some(ask) = open_asks(&signals).last() {
             return Some(self.doing(ask));
         }
+        let had_prompt = |signal: &Signal| signal.signal == SignalKind::PromptTaken;
         Some(match signals.last() {
+            // A person began another conversation in the window: it waits for its first prompt.
+            Some(last)
+                if last.signal == SignalKind::SessionStarted && signals.iter().any(had_prompt) =>
+            {
+                plainly(State::WaitsForInput, last.at, Source::Signals)
+            }
             Some(last) => self.doing(last),
             None => plainly(State::Starting, began, Source::Signals),
         })

@@ -64,17 +64,12 @@ impl Answers {
     /// Programs that the repository would like claude to start: only those that the user has agreed to.
     fn about_servers(&mut self, worktree: &Path, settings: &Value) {
         // What the repository says of itself does not count.
-        let local = read(Some(&worktree.join(".claude/settings.local.json")));
-        let all = [settings, &local];
-        if all
-            .iter()
-            .any(|one| one.get("enableAllProjectMcpServers") == Some(&json!(true)))
-        {
+        if settings.get("enableAllProjectMcpServers") == Some(&json!(true)) {
             return;
         }
         let named = |list: &str, name: &str| {
-            let mut lists = all.iter().filter_map(|one| one.get(list)?.as_array());
-            lists.any(|list| list.iter().any(|entry| entry == name))
+            let list = settings.get(list).and_then(Value::as_array);
+            list.is_some_and(|list| list.iter().any(|entry| entry == name))
         };
         let offered = read(Some(&worktree.join(".mcp.json")));
         let offered = offered.get("mcpServers").and_then(Value::as_object);
