@@ -172,7 +172,7 @@ fn no_headless(name: &str) -> Error {
         Code::Usage,
         format!("harness {name} cannot be run without a terminal"),
     )
-    .hint("`orange harness list` shows which can")
+    .hint("claude and pi can, and your own that are like them")
 }
 
 fn not_started(name: &str, program: &Path, error: &std::io::Error) -> Error {

@@ -27,7 +27,7 @@ State lies in ~/orange (ORANGE_HOME overrides). ORANGE_LOG_LEVEL sets the level 
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// Print one JSON value instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 900)]
     pub(crate) json: bool,
 
     #[command(subcommand)]
@@ -75,6 +75,8 @@ pub(crate) enum Command {
     Run(task::start::RunArgs),
     /// Watch over all agents, and print what happens
     Watch(watch::WatchArgs),
+    /// Let an agent take one turn without a terminal, here
+    Headless(headless::HeadlessArgs),
     /// See three tasks with scripted agents go their way, on a throw-away repository
     Demo(demo::DemoArgs),
     /// Play a scripted agent: rehearse a workflow without spending tokens
@@ -87,9 +89,6 @@ pub(crate) enum Command {
     Attach(task::talk::AttachArgs),
     /// Short for `task send`
     Send(task::talk::SendArgs),
-    /// Let an agent take one turn without a terminal, here
-    #[command(hide = true)]
-    Headless(headless::HeadlessArgs),
     /// Report what an agent does (a harness's own hooks run this)
     #[command(hide = true)]
     Signal(agent::SignalArgs),

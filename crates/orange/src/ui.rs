@@ -15,7 +15,7 @@ pub(crate) use palette::{Palette, Style};
 pub(crate) use size::size;
 pub(crate) use table::{Cell, Column, Table};
 pub(crate) use text::{clean, clean_block, fitted};
-pub(crate) use time::{ago, clock, relative, time_of_day};
+pub(crate) use time::{ago, clock, lasting, relative, time_of_day};
 
 use std::io::{IsTerminal, stdout};
 

@@ -172,7 +172,11 @@ fn the_document_about_harnesses_is_the_table() {
     let listed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let row = |harness: &serde_json::Value| {
         let columns = COLUMNS.map(|column| column.replace(' ', "_"));
-        let cells = columns.map(|name| harness["supports"][&name].as_str().unwrap().to_owned());
+        let cells = columns.map(|name| match &harness["supports"][&name] {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Bool(true) => "yes".to_owned(),
+            _ => "–".to_owned(),
+        });
         let (name, adapter) = (harness["name"].as_str(), harness["adapter"].as_str());
         let (name, adapter) = (name.unwrap(), adapter.unwrap());
         format!("| `{name}` | {adapter} | {} |", cells.join(" | "))

@@ -38,6 +38,16 @@ impl Engine {
         Ok(found.unwrap_or((Permissions::Full, SaidBy::Nobody)))
     }
 
+    /// Does a mode mean anything to the worker of a task? Else its name, if there is one at all.
+    pub fn worker_without_modes(&mut self, task: &Task) -> Result<Option<String>> {
+        let config = self.config()?.clone();
+        let name = task.harness.as_ref().unwrap_or(&config.agents.harness);
+        // A name that nobody knows any more is no reason to show nothing.
+        let found = harness::find(name, &config, &self.orange).ok().flatten();
+        let is_mute = name == harness::NONE || found.is_some_and(|found| !found.has_modes());
+        Ok(is_mute.then(|| name.clone()))
+    }
+
     /// Must a person still choose before agents of this harness work on a project?
     pub fn is_mode_open(&mut self, project: &str, harness: Option<&str>) -> Result<bool> {
         let config = self.config()?.clone();
@@ -77,7 +87,7 @@ impl Engine {
             Ok(())
         })?;
         self.notice(format!(
-            "agents of project {0} work with permissions full: they do everything without asking, except to push and to post; `orange project update {0} --permissions edits` (or ask) changes that",
+            "agents of {0} do everything without asking (permissions full); pushing and posting to GitHub are refused. To change: `orange project update {0} --permissions edits`, or ask",
             task.project
         ));
         Ok(())

@@ -7,23 +7,23 @@ use crate::error::Result;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What an adapter can do. A dash stands for what it cannot.
+/// What an adapter can do. None and false stand for what it cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Supports {
     /// How the agent says what it does.
-    pub signals: &'static str,
+    pub signals: Option<&'static str>,
     /// How it is told something, and how that is known to have arrived.
     pub delivery: &'static str,
     /// Does a worker that is started again go on with its conversation?
-    pub resume: &'static str,
+    pub resume: bool,
     /// The permission modes that Orange can choose.
-    pub permissions: &'static str,
+    pub permissions: Option<&'static str>,
     /// What it tells of its use of the model.
-    pub usage: &'static str,
+    pub usage: Option<&'static str>,
     /// Can it take a turn without a terminal?
-    pub headless: &'static str,
+    pub headless: bool,
     /// Is a usage limit recognised, and waited for?
-    pub usage_limits: &'static str,
+    pub usage_limits: bool,
 }
 
 /// The headings of the table, in the order of the fields.
@@ -37,70 +37,72 @@ pub const COLUMNS: [&str; 7] = [
     "usage limits",
 ];
 
-const NO: &str = "–";
-const YES: &str = "yes";
+/// What tables say of something that it cannot.
+pub const NO: &str = "–";
 const ALL_MODES: &str = "full, edits, ask";
 
 impl Supports {
-    /// In the order of [`COLUMNS`].
-    pub fn cells(&self) -> [&'static str; 7] {
-        [
-            self.signals,
-            self.delivery,
-            self.resume,
-            self.permissions,
-            self.usage,
-            self.headless,
-            self.usage_limits,
-        ]
+    /// What a table says under one of [`COLUMNS`].
+    pub fn cell(&self, column: &str) -> &'static str {
+        let yes = |can: bool| can.then_some("yes");
+        let found = match column {
+            "signals" => self.signals,
+            "delivery" => Some(self.delivery),
+            "resume" => yes(self.resume),
+            "permissions" => self.permissions,
+            "usage" => self.usage,
+            "headless" => yes(self.headless),
+            "usage limits" => yes(self.usage_limits),
+            _ => None,
+        };
+        found.unwrap_or(NO)
     }
 }
+
+/// A harness of which nothing is known but how to type.
+const TYPED: Supports = Supports {
+    signals: None,
+    delivery: "typed, seen on the screen",
+    resume: false,
+    permissions: None,
+    usage: None,
+    headless: false,
+    usage_limits: false,
+};
 
 impl Adapter {
     pub fn supports(self) -> Supports {
         match self {
             Adapter::Claude => Supports {
-                signals: "hooks",
+                signals: Some("hooks"),
                 delivery: "typed and confirmed",
-                resume: YES,
-                permissions: ALL_MODES,
-                usage: "tokens and cost",
-                headless: YES,
-                usage_limits: YES,
+                resume: true,
+                permissions: Some(ALL_MODES),
+                usage: Some("tokens and cost"),
+                headless: true,
+                usage_limits: true,
             },
             Adapter::Pi => Supports {
-                signals: "extension",
+                signals: Some("extension"),
                 delivery: "by the extension",
-                resume: YES,
-                permissions: ALL_MODES,
-                usage: "tokens and cost",
-                headless: YES,
-                usage_limits: YES,
+                resume: true,
+                permissions: Some(ALL_MODES),
+                usage: Some("tokens and cost"),
+                headless: true,
+                usage_limits: true,
             },
             Adapter::Signals => Supports {
-                signals: "`orange signal`",
+                signals: Some("`orange signal`"),
                 delivery: "typed and confirmed",
-                resume: NO,
-                permissions: NO,
-                usage: NO,
-                headless: NO,
-                usage_limits: NO,
+                ..TYPED
             },
-            Adapter::Screen => Supports {
-                signals: NO,
-                delivery: "typed, seen on the screen",
-                resume: NO,
-                permissions: NO,
-                usage: NO,
-                headless: NO,
-                usage_limits: NO,
-            },
+            Adapter::Screen => TYPED,
         }
     }
 
     /// Can it take a turn without a terminal?
     pub fn is_headless(self) -> bool {
-        self.supports().headless == YES
+        self.supports().headless
     }
 }
 

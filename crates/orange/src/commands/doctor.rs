@@ -33,8 +33,10 @@ pub(crate) fn run(session: &mut Session, args: &DoctorArgs) -> Result<()> {
             Error::new(Code::Failed, format!("{} left", counted(count, "problem"))).hint(
                 if args.repair {
                     "the list says what to do by hand"
-                } else {
+                } else if report.repairable() {
                     "`orange doctor --repair` does what it can"
+                } else {
+                    "these are yours to mend"
                 },
             ),
         )),
@@ -105,7 +107,7 @@ fn harnesses(report: &Report, palette: Palette) -> String {
         let signals = match &found.signals {
             Some(Ok(heard)) => format!("signals work ({heard})"),
             Some(Err(silent)) => silent.clone(),
-            None => "no agent runs that could give signals".to_owned(),
+            None => "signals not tried: no agent is running".to_owned(),
         };
         let is_fine = found.needed.is_none() && !matches!(found.login, Login::Out(_));
         let mark = match is_fine && !matches!(found.signals, Some(Err(_))) {

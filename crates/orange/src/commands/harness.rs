@@ -2,10 +2,11 @@
 
 use crate::error::Result;
 use crate::session::Session;
-use crate::ui::{Cell, Column, Extent, Palette, Style, Table};
+use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean};
 use clap::Subcommand;
-use orange_engine::harness::catalogue::Listed;
+use orange_engine::harness::catalogue::{Listed, NO};
 use serde_json::{Value, json};
+use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HarnessCommand {
@@ -31,33 +32,50 @@ fn list(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
+/// What people choose by comes first, and stays where there is little room.
 const COLUMNS: &[Column] = &[
     Column::new("NAME"),
-    Column::new("VERSION").flexible(),
-    Column::new("SIGNALS").min(9).priority(70),
-    Column::new("DELIVERY").min(12).priority(60),
-    Column::new("RESUME").priority(50),
-    Column::new("PERMISSIONS").min(11).priority(40),
-    Column::new("USAGE").min(6).priority(30),
-    Column::new("HEADLESS").priority(20),
+    Column::new("VERSION"),
+    Column::new("PERMISSIONS"),
+    Column::new("RESUME"),
+    Column::new("HEADLESS"),
+    Column::new("SIGNALS").min(9).priority(40),
+    Column::new("DELIVERY").min(12).priority(30),
+    Column::new("USAGE").min(6).priority(20),
     Column::new("USAGE LIMITS").priority(10),
+];
+
+/// The columns after name and version, as the catalogue calls them.
+const SUPPORTS: [&str; 7] = [
+    "permissions",
+    "resume",
+    "headless",
+    "signals",
+    "delivery",
+    "usage",
+    "usage limits",
 ];
 
 fn as_text(harnesses: &[Listed]) -> String {
     let mut table = Table::new(COLUMNS);
     for harness in harnesses {
-        let version = match (&harness.path, &harness.version, harness.install) {
-            (Some(_), Some(version), _) => Cell::new(version.clone(), Style::Green),
-            (Some(_), None, _) => Cell::new("installed", Style::Green),
-            (None, _, Some(install)) => Cell::new(install, Style::Dim),
-            (None, _, None) => Cell::new("not installed", Style::Yellow),
+        let version = match (&harness.path, &harness.version) {
+            (Some(_), Some(version)) => Cell::new(version.clone(), Style::Green),
+            (Some(_), None) => Cell::new("installed", Style::Green),
+            (None, _) => Cell::new(NO, Style::Dim),
         };
         let mut row = vec![Cell::from(harness.name.as_str()), version];
-        row.extend(harness.adapter.supports().cells().map(Cell::from));
+        let supports = harness.adapter.supports();
+        row.extend(SUPPORTS.map(|column| Cell::from(supports.cell(column))));
         table.row(row);
     }
     let mut text = String::new();
     table.render(&mut text, Extent::stdout(), Palette::stdout());
+    for harness in harnesses.iter().filter(|harness| harness.path.is_none()) {
+        if let Some(install) = harness.install {
+            let _ = writeln!(text, "to install: {}: {install}", clean(&harness.name));
+        }
+    }
     text
 }
 

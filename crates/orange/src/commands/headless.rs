@@ -21,8 +21,7 @@ const LONGEST_PROMPT: u64 = 16 * 1024 * 1024;
 /// Let an agent take one turn without a terminal, here
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Prints what the agent said last. With --json also the conversation, by which it can be resumed, tokens and cost of the
-whole conversation, and what went wrong. No task is needed, and none is changed. Exits with 1 if the turn failed.
+Prints what the agent said last. With --json also the conversation, by which it can be resumed, tokens and cost of the whole conversation, and what went wrong. No task is needed, and none is changed. Exits with 1 if the turn failed.
 
 Examples:
   orange headless --harness claude \"Which tests are slow here?\"

@@ -23,6 +23,14 @@ use orange_core::workflow::Workflow;
 use orange_engine::index::fields_json;
 use serde_json::Value;
 
+/// What needs attention, without the command that answers it at its end.
+fn without_answer(attention: &str) -> &str {
+    match attention.rsplit_once(" (answer: ") {
+        Some((asked, how)) if how.ends_with(')') => asked,
+        _ => attention,
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
     /// Create a task

@@ -40,6 +40,13 @@ pub(crate) fn ago(now: Timestamp, then: Timestamp) -> String {
     phrase(now, then, " ago")
 }
 
+/// How long something has lasted: `0s`, `4m`.
+pub(crate) fn lasting(now: Timestamp, since: Timestamp) -> String {
+    let seconds = now.as_second().saturating_sub(since.as_second()).max(0);
+    let (count, unit) = largest_unit(seconds.unsigned_abs());
+    format!("{count}{unit}")
+}
+
 fn phrase(now: Timestamp, then: Timestamp, past_suffix: &str) -> String {
     let seconds = now.as_second().saturating_sub(then.as_second());
     let (count, unit) = largest_unit(seconds.unsigned_abs());

@@ -19,8 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Answer what an agent asks
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without an answer it shows what is asked. An answer goes to that question and to no other: if it was answered in the
-window meanwhile, nothing is done. --question says which one you have seen.
+Without an answer it shows what is asked. An answer goes to that question and to no other: if it was answered in the window meanwhile, nothing is done. --question says which one you have seen.
 
 Examples:
   orange task answer TASK-001
@@ -33,10 +32,10 @@ pub(crate) struct AnswerArgs {
     /// The words it asks for; one of its options, or your own. One argument per question if it asks several
     #[arg(value_name = "TEXT", conflicts_with_all = ["allow", "deny"])]
     text: Vec<String>,
-    /// It may
+    /// Allow it
     #[arg(long, conflicts_with = "deny")]
     allow: bool,
-    /// It may not
+    /// Refuse it
     #[arg(long)]
     deny: bool,
     /// What it is told with a no

@@ -1,6 +1,6 @@
 //! `orange task list`: what is going on, in one screen.
 
-use super::{icon, status, style, word};
+use super::{icon, status, style, without_answer, word};
 use crate::error::Result;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative, time_of_day};
@@ -286,7 +286,11 @@ fn summary(row: &Listed, halted: Option<String>) -> Cell<'_> {
     }
     if let Some(attention) = &row.attention {
         return Cell::new(
-            format!("needs attention: {attention} · {}", row.summary),
+            format!(
+                "needs attention: {} · {}",
+                without_answer(attention),
+                row.summary
+            ),
             Style::Yellow,
         );
     }

@@ -8,6 +8,10 @@ use orange_core::config::Permissions;
 use orange_engine::engine::UpdateProject;
 use std::io::{BufRead, Write};
 
+const FIRST_PROMPT: &str = "1, 2 or 3?";
+/// How much of a wrong answer is repeated.
+const SHOWN: usize = 20;
+
 /// Asks a person at a terminal before the first agent of a project starts. Elsewhere the engine says what it does.
 pub(super) fn choose_once(
     session: &mut Session,
@@ -33,10 +37,18 @@ fn ask(project: &str) -> Result<Permissions> {
     let project = clean(project);
     let _ = write!(
         out,
-        "What may agents of project {project} do without asking? No agent pushes or posts, whatever you choose.\n  1  full   everything\n  2  edits  change files, look at and commit them; they ask before other commands\n  3  ask    read; they ask before every change and every command\nThis is asked once; `orange project update {project} --permissions MODE` changes it.\n"
+        "\
+What may agents of project {project} do without asking?
+  1  full   everything
+  2  edits  change files and commit; they ask before other commands
+  3  ask    read only; they ask before every change and command
+No agent pushes or posts to GitHub, whatever you choose. Asked once; later:
+orange project update {project} --permissions MODE
+"
     );
+    let mut prompt = FIRST_PROMPT.to_owned();
     loop {
-        let _ = write!(out, "1, 2 or 3? ");
+        let _ = write!(out, "{prompt} ");
         let _ = out.flush();
         let mut answer = String::new();
         let read = std::io::stdin().lock().read_line(&mut answer);
@@ -50,7 +62,11 @@ fn ask(project: &str) -> Result<Permissions> {
             "1" | "full" => return Ok(Permissions::Full),
             "2" | "edits" => return Ok(Permissions::Edits),
             "3" | "ask" => return Ok(Permissions::Ask),
-            _ => {}
+            "" => FIRST_PROMPT.clone_into(&mut prompt),
+            wrong => {
+                let shown: String = clean(wrong).chars().take(SHOWN).collect();
+                prompt = format!("\"{shown}\" is none of them: 1, 2, 3, full, edits or ask?");
+            }
         }
     }
 }

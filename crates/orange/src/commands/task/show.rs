@@ -16,6 +16,7 @@ use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
 use orange_core::usage::Usage;
 use orange_engine::engine::{AgentView, SaidBy, TaskView, WorkspaceState};
+use orange_engine::harness::NONE;
 use orange_engine::sessions::SessionState;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -46,6 +47,7 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
     let has_session = view.task.tmux_session.is_some();
     let sign = SessionState::of(alive, Some(view.task.status), has_session);
     let (mode, said_by) = session.engine.permissions(&view.task)?;
+    let mute = session.engine.worker_without_modes(&view.task)?;
     session.finish(
         || {
             let mut value = to_json(&view, state.as_ref(), args.history);
@@ -58,7 +60,11 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
         },
         || {
             let about = About {
-                mode: permissions(mode, said_by),
+                mode: match mute.as_deref() {
+                    None => Some(permissions(mode, said_by)),
+                    Some(NONE) => None,
+                    Some(name) => Some(format!("none: {name} takes no notice of them")),
+                },
                 usage,
             };
             to_text(&view, state.as_ref(), &agents, &about, args.history)
@@ -199,15 +205,15 @@ fn is_hook_event(event: &Event) -> bool {
 
 /// What is known of its agents as a whole.
 struct About {
-    /// What they may do without asking.
-    mode: String,
+    /// What they may do without asking; none without agents.
+    mode: Option<String>,
     usage: Option<Usage>,
 }
 
 /// The mode that counts for its agents, and who chose it.
 fn permissions(mode: Permissions, said_by: SaidBy) -> String {
     match said_by {
-        SaidBy::Task => mode.to_string(),
+        SaidBy::Task => format!("{mode}, chosen for this task"),
         SaidBy::Project => format!("{mode}, as its project says"),
         SaidBy::Setting => format!("{mode}, as `agents.permissions` says"),
         SaidBy::Nobody => format!("{mode}, nobody has chosen"),
@@ -245,7 +251,9 @@ fn fields(view: &TaskView, about: &About) -> KeyValues {
     for (name, value) in optional(task) {
         lines.add(name, value);
     }
-    lines.add("permissions", &about.mode);
+    if let Some(mode) = &about.mode {
+        lines.add("permissions", mode.as_str());
+    }
     for (name, links) in [
         ("blocked by", &view.blockers),
         ("blocks", &view.blocks),

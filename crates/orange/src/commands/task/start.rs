@@ -164,7 +164,7 @@ pub(crate) fn lines(task: &Task, spawned: &[Event]) -> String {
         };
         let _ = writeln!(
             text,
-            "  {:<9} {} in tmux session {}",
+            "  {:<8} {} in tmux session {}",
             detail("role"),
             clean(detail("harness")),
             clean(detail("session")),

@@ -1,5 +1,6 @@
 //! `orange task why`: one line.
 
+use super::without_answer;
 use crate::error::Result;
 use crate::session::Session;
 use crate::ui::clean;
@@ -26,6 +27,15 @@ fn hook_failed(view: &TaskView) -> bool {
     })
 }
 
+/// Does what needs attention say all that the answer says already: that the agent it waits for asks something?
+fn is_asked_by_its_agent(because: &str, attention: &str) -> bool {
+    let agents = ["its worker ", "its reviewer "];
+    attention.contains(" (answer: ")
+        && agents
+            .iter()
+            .any(|agent| because.starts_with(agent) && attention.starts_with(agent))
+}
+
 pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = session.engine.view(place)?;
@@ -41,7 +51,10 @@ pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
     // A crash is what the answer speaks of already.
     let said = |attention: &&String| !attention.contains(" crashed: ");
     if let Some(attention) = view.attention.as_ref().filter(said) {
-        because = format!("{because}; needs attention: {attention}");
+        because = match is_asked_by_its_agent(&because, attention) {
+            true => without_answer(attention).to_owned(),
+            false => format!("{because}; needs attention: {attention}"),
+        };
     }
     let label = view.task.label();
     let answers = format!("orange task answer {label}");

@@ -1,6 +1,6 @@
 //! The part of `task show` about agents: who runs, what it is doing, what it has not been told yet.
 
-use crate::ui::{Palette, Style, ago, clean, relative, time_of_day};
+use crate::ui::{Palette, Style, ago, clean, lasting, time_of_day};
 use orange_core::Timestamp;
 use orange_core::history::{Event, EventType, History};
 use orange_core::runs::Ending;
@@ -97,7 +97,7 @@ fn line(agent: &AgentView, now: Timestamp) -> String {
         (_, true) => {
             let _ = match &agent.doing {
                 Some(doing) => write!(line, ", {}", for_how_long(doing, now)),
-                None => write!(line, ", running for {}", relative(now, agent.run.started)),
+                None => write!(line, ", running for {}", lasting(now, agent.run.started)),
             };
         }
         (Some(end), false) => {
@@ -121,7 +121,7 @@ fn for_how_long(doing: &Doing, now: Timestamp) -> String {
         Source::Signals => "",
         Source::Screen => " (no signals; see its screen)",
     };
-    format!("{words} for {}{screen}", relative(now, doing.since))
+    format!("{words} for {}{screen}", lasting(now, doing.since))
 }
 
 /// `57.0k in, 1.2k out, 0.3k cached, $0.16`
