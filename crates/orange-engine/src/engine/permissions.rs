@@ -38,14 +38,23 @@ impl Engine {
         Ok(found.unwrap_or((Permissions::Full, SaidBy::Nobody)))
     }
 
-    /// Does a mode mean anything to the worker of a task? Else its name, if there is one at all.
+    /// The worker's harness, where a mode means nothing to it nor to the reviewer's.
     pub fn worker_without_modes(&mut self, task: &Task) -> Result<Option<String>> {
         let config = self.config()?.clone();
-        let name = task.harness.as_ref().unwrap_or(&config.agents.harness);
+        let agents = &config.agents;
         // A name that nobody knows any more is no reason to show nothing.
-        let found = harness::find(name, &config, &self.orange).ok().flatten();
-        let is_mute = name == harness::NONE || found.is_some_and(|found| !found.has_modes());
-        Ok(is_mute.then(|| name.clone()))
+        let find = |name: &str| harness::find(name, &config, &self.orange).ok().flatten();
+        let is_mute =
+            |name: &str| name == harness::NONE || find(name).is_some_and(|it| !it.has_modes());
+        let worker = task.harness.as_ref().unwrap_or(&agents.harness);
+        let reviewer = task.review_harness.as_ref();
+        let reviewer_is_mute = match reviewer.or(agents.review_harness.as_ref()) {
+            Some(named) => is_mute(named),
+            // Else the worker's reviews.
+            None => find(harness::REVIEWER)
+                .is_none_or(|usual| !usual.is_installed(self.search_path.as_deref())),
+        };
+        Ok((is_mute(worker) && reviewer_is_mute).then(|| worker.clone()))
     }
 
     /// Must a person still choose before agents of this harness work on a project?

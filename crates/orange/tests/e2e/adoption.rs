@@ -192,16 +192,15 @@ fn folders_named_after_branches_are_adopted_where_they_are() {
     );
     assert_snapshot!(env.orange(["task", "show", "abc123", "--history"]), @"
     TASK-003 Let people read at night.
-    status       ★ reviewing
-    project      shop
-    branch       dark-mode
-    category     feature
-    session      shop/dark-mode
-    permissions  full, nobody has chosen
-    created      [TIME] ([AGE])
-    updated      [AGE], revision 1
-    id           abc123
-    file         [HOME]/tasks/shop/dark-mode/TASK.md
+    status    ★ reviewing
+    project   shop
+    branch    dark-mode
+    category  feature
+    session   shop/dark-mode
+    created   [TIME] ([AGE])
+    updated   [AGE], revision 1
+    id        abc123
+    file      [HOME]/tasks/shop/dark-mode/TASK.md
 
     workspace shop--1
       folder   [HOME]/workspaces/shop--1

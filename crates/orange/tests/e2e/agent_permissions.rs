@@ -55,8 +55,12 @@ fn a_question_is_shown_and_answered_from_the_command_line() {
             said.stdout.contains("asks permission: May I deploy?"),
             "{said}"
         );
-        assert!(said.stdout.contains(&answer), "{said}");
+        assert_eq!(said.stdout.contains(&answer), command != ["ls"], "{said}");
     }
+    let why = env.say(&["task", "why", &task.id]).ok().stdout;
+    let asked = "its worker asks permission: May I deploy?";
+    let expected = format!("{} is planning: {asked}; next: {answer}\n", task.key);
+    assert_eq!(why, expected);
     let why = env.say(&["task", "why", &task.id, "--json"]).ok().json();
     assert_eq!(why["why"]["next"], answer.as_str());
     env.say(&["task", "answer", &task.id])
@@ -240,7 +244,7 @@ fn task_then_project_then_setting_say_what_agents_may_do() {
 fn without_a_terminal_full_is_used_and_stated_once() {
     let env = with_program("claude");
     let start = |summary: &str| env.say(&["new", summary, "--harness", "claude"]).ok();
-    let stated = "agents of project shop work with permissions full";
+    let stated = "agents of shop do everything without asking (permissions full)";
     start("One thing")
         .says(stated)
         .says("orange project update shop --permissions");
@@ -259,6 +263,8 @@ fn on_a_terminal_the_person_chooses_once() {
         shown.contains("What may agents of project shop do"),
         "{shown}"
     );
+    let wrong = "\"7\" is none of them: 1, 2, 3, full, edits or ask?";
+    assert!(shown.contains(wrong), "{shown}");
     assert!(shown.contains("tmux session shop"), "{shown}");
     env.say(&["project", "list"]).ok().says("edits");
     let again = with_answers(&env, 120, &new("Another thing"), "2\n");

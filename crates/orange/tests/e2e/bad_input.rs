@@ -312,7 +312,7 @@ fn settings_that_cannot_be_used() {
     checked 1 task and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
-    hint: `orange doctor --repair` does what it can
+    hint: these are yours to mend
     [exit status: 1]
     ");
     env.orange(["ls"]).ok();
@@ -335,7 +335,7 @@ fn settings_that_cannot_be_used() {
     ------- stderr -------
     note: config.yaml: review.colour means nothing here; `orange doctor` lists the settings there are
     error: 1 problem left
-    hint: `orange doctor --repair` does what it can
+    hint: these are yours to mend
     [exit status: 1]
     ");
 }

@@ -142,7 +142,7 @@ fn a_repository_that_moved() {
     checked 1 task and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
-    hint: `orange doctor --repair` does what it can
+    hint: these are yours to mend
     [exit status: 1]
     ");
     env.call(["task", "show", &task.id])
@@ -202,7 +202,7 @@ fn two_folders_that_claim_one_task_are_named() {
     checked 2 tasks and 1 project: 2 found, 2 left
     ------- stderr -------
     error: 2 problems left
-    hint: `orange doctor --repair` does what it can
+    hint: these are yours to mend
     [exit status: 1]
     ");
     env.orange(["task", "cancel", &task.id, "--json"])

@@ -150,7 +150,7 @@ fn a_headless_turn_needs_a_harness_that_can_take_one() {
     let said = env.say(&["headless", "--harness", "codex", "Hello"]);
     said.fails_with(2)
         .says("cannot be run without a terminal")
-        .says("orange harness list");
+        .says("claude and pi can");
     let said = env.say(&["headless", "--harness", "none", "Hello"]);
     said.fails_with(2).says("cannot be run without a terminal");
     let said = env.say(&["headless", "--harness", "claude", "  "]);

@@ -180,7 +180,7 @@ fn a_blocker_that_does_not_exist_is_taken_over_and_named() {
     checked 1 task and 1 project: 2 found, 2 left
     ------- stderr -------
     error: 2 problems left
-    hint: `orange doctor --repair` does what it can
+    hint: these are yours to mend
     [exit status: 1]
     ");
 }

@@ -157,16 +157,15 @@ fn from_pending_to_done_by_hand() {
     check();
     assert_snapshot!(env.orange(["task", "show", &task.id]), @"
     TASK-001 Add a login form
-    status       ✓ done, review round 1
-    project      shop
-    branch       login from main
-    category     feature
-    tests        unit, UI
-    permissions  full, nobody has chosen
-    created      [TIME] ([AGE]) by tester
-    updated      [AGE], revision 13
-    id           [ID]
-    file         [HOME]/tasks/shop/[ID]/TASK.md
+    status    ✓ done, review round 1
+    project   shop
+    branch    login from main
+    category  feature
+    tests     unit, UI
+    created   [TIME] ([AGE]) by tester
+    updated   [AGE], revision 13
+    id        [ID]
+    file      [HOME]/tasks/shop/[ID]/TASK.md
 
     hooks of reviewing → done
       kill_session               completed

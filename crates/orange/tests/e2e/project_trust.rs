@@ -257,7 +257,7 @@ fn doctor_reads_the_rules_too() {
     checked 0 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
-    hint: `orange doctor --repair` does what it can
+    hint: these are yours to mend
     [exit status: 1]
     ");
     commit_commands(&env, "workspace:\n  setup: {}\n");
@@ -267,7 +267,7 @@ fn doctor_reads_the_rules_too() {
     checked 0 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
-    hint: `orange doctor --repair` does what it can
+    hint: these are yours to mend
     [exit status: 1]
     ");
     commit_commands(&env, COMMANDS);

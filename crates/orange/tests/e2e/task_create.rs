@@ -180,16 +180,15 @@ fn work_that_is_there_already_can_start_in_review() {
     ");
     assert_snapshot!(env.orange(["task", "show", "TASK-001"]), @"
     TASK-001 Look at this
-    status       ◎ agent-review, review round 1
-    project      shop
-    branch       theirs
-    category     feature
-    tests        unit
-    permissions  full, nobody has chosen
-    created      [TIME] ([AGE]) by tester
-    updated      [AGE], revision 2
-    id           [ID]
-    file         [HOME]/tasks/shop/[ID]/TASK.md
+    status    ◎ agent-review, review round 1
+    project   shop
+    branch    theirs
+    category  feature
+    tests     unit
+    created   [TIME] ([AGE]) by tester
+    updated   [AGE], revision 2
+    id        [ID]
+    file      [HOME]/tasks/shop/[ID]/TASK.md
 
     workspace shop--1
       folder   [HOME]/workspaces/shop--1

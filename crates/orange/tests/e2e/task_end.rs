@@ -118,7 +118,7 @@ fn delete_and_restore() {
     checked 1 task and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
-    hint: `orange doctor --repair` does what it can
+    hint: these are yours to mend
     [exit status: 1]
     ");
     assert_snapshot!(env.orange(["task", "restore", "TASK-001"]), @"TASK-001: restored, it is pending");

@@ -93,7 +93,6 @@ fn show() {
     branch        orange/TASK-001-the-whole from main
     category      feature
     tests         unit
-    permissions   full, nobody has chosen
     mentioned by  TASK-002 (pending)
     children      TASK-002 (pending)
     created       [TIME] ([AGE]) by tester
