@@ -2,7 +2,7 @@
 //! dialog that nobody answered.
 
 use crate::env::TestTask;
-use crate::model::{Step, hang, say, status};
+use crate::model::{Step, cut_stream_after, hang, junk, say, status};
 use crate::shown::shown;
 use crate::world::{World, plan};
 use serde_json::{Value, json};
@@ -106,28 +106,43 @@ fn pi_is_told_to_go_on_when_its_limit_is_over() {
     waits_for_the_end_of_a_limit(&env, "pi");
 }
 
-fn is_told_to_go_on(harness: &str) {
+fn is_told_to_go_on(harness: &str, fault: Step, said: &str) {
     let env = impatient("");
-    env.model.when(WORKER, [status(500).always()]);
+    env.model.when(WORKER, [fault.always()]);
     env.model.otherwise([plan(), say("Planned.")]);
     let task = env.task(harness, "none", "Try again");
     let state = env.until_event(&task, "agent.state");
     assert_eq!(state["state"], "failed", "{state}");
-    assert!(state["reason"].as_str().unwrap().contains("500"), "{state}");
+    assert!(state["reason"].as_str().unwrap().contains(said), "{state}");
     env.until_status(&task, "working");
     assert_eq!(told(&task), 1);
     assert_eq!(env.attention(&task), "");
-    shown(harness, "retry");
 }
 
 #[test]
 fn claude_is_told_to_go_on_after_a_failure() {
-    is_told_to_go_on("claude");
+    is_told_to_go_on("claude", status(500), "500");
+    is_told_to_go_on("claude", status(529), "529");
+    shown("claude", "retry");
 }
 
 #[test]
 fn pi_is_told_to_go_on_after_a_failure() {
-    is_told_to_go_on("pi");
+    is_told_to_go_on("pi", status(500), "500");
+    is_told_to_go_on("pi", status(529), "529");
+    shown("pi", "retry");
+}
+
+#[test]
+fn claude_is_told_to_go_on_when_its_model_is_cut_off_or_makes_no_sense() {
+    is_told_to_go_on("claude", cut_stream_after(1), "");
+    is_told_to_go_on("claude", junk(), "");
+}
+
+#[test]
+fn pi_is_told_to_go_on_when_its_model_is_cut_off_or_makes_no_sense() {
+    is_told_to_go_on("pi", cut_stream_after(1), "");
+    is_told_to_go_on("pi", junk(), "");
 }
 
 fn without_an_account_a_person_is_needed(harness: &str) {
