@@ -228,3 +228,22 @@ fn a_prompt_of_250_kb_arrives_whole_in_both() {
         assert_eq!(heard, 1, "{}", this.name);
     }
 }
+
+/// Only what stands outside of the agents keeps a script of theirs from pushing.
+#[test]
+fn no_agent_without_a_terminal_pushes() {
+    for this in [Headless::claude(), Headless::pi()] {
+        let push = "git -C . push /nowhere HEAD > said.txt 2>&1; true";
+        this.model.otherwise([shell(push), say("Tried.")]);
+        assert_eq!(this.turn(&[], "Push it")["text"], "Tried.");
+        let said = fs::read_to_string(this.place.repository().join("said.txt")).unwrap();
+        assert!(said.contains("orange: refused: git push"), "{said}");
+    }
+}
+
+#[test]
+fn a_conversation_is_no_option() {
+    let (value, output) = Headless::claude().ask(&["--resume=--help"], "hi");
+    assert_eq!(value["error"]["code"], "not_found", "{value}");
+    assert_eq!(output.status.code(), Some(4));
+}

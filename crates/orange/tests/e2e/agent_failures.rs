@@ -219,3 +219,15 @@ fn an_agent_without_signals_runs_by_its_screen() {
         "{listed}"
     );
 }
+
+/// As after `/clear` in the window of an agent: nothing is under way, and nobody else will say something.
+#[test]
+fn a_conversation_begun_anew_waits_for_its_prompt() {
+    let env = Agents::new();
+    let script = "worker:\n  - run: orange signal session-started\n  - wait for: {file: never}\n";
+    let task = env.start("Begin anew", script);
+    env.until("it waits for input", || {
+        let shown = env.say(&["task", "show", &task.id, "--json"]).ok().json();
+        shown["task"]["agents"][0]["state"] == "waits for input"
+    });
+}
