@@ -19,11 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Answer what an agent asks
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without an answer it shows what is asked. An answer goes to that question and to no other: if it was answered in the window meanwhile, nothing is done. --question says which one you have seen.
+Without an answer it shows what is asked. With --question an answer goes to that question and to no other: if it was answered in the window meanwhile, nothing is done. Without it, an answer goes to what is asked at that moment, which may be something new.
 
 Examples:
   orange task answer TASK-001
-  orange task answer TASK-001 --allow
+  orange task answer TASK-001 --question 4f1c09ab27de --allow
   orange task answer TASK-001 --deny --message \"use npm ci instead\"
   orange task answer TASK-001 \"the blue one\"")]
 pub(crate) struct AnswerArgs {
