@@ -191,6 +191,17 @@ pub enum Verdict {
     Fail,
 }
 
+impl Gate {
+    /// The verdict that a gate wants to see.
+    pub fn verdict(self) -> Option<Verdict> {
+        match self {
+            Gate::ReviewPass => Some(Verdict::Pass),
+            Gate::ReviewFail => Some(Verdict::Fail),
+            Gate::Plan | Gate::Handoff => None,
+        }
+    }
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -39,6 +39,9 @@ pub enum EventType {
     MessageDelivered,
     MessageFailed,
     AttentionRaised,
+    MergeStarted,
+    MergeStopped,
+    TaskMerged,
     Other(String),
 }
 
@@ -68,6 +71,9 @@ const WORDS: &[(EventType, &str)] = &[
     (EventType::MessageDelivered, "message.delivered"),
     (EventType::MessageFailed, "message.failed"),
     (EventType::AttentionRaised, "attention.raised"),
+    (EventType::MergeStarted, "merge.started"),
+    (EventType::MergeStopped, "merge.stopped"),
+    (EventType::TaskMerged, "task.merged"),
 ];
 
 impl EventType {

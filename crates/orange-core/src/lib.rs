@@ -5,6 +5,7 @@ pub mod artifact;
 pub mod attention;
 pub mod choice;
 pub mod config;
+pub mod evidence;
 pub mod exit;
 pub mod gate;
 pub mod graph;

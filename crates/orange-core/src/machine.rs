@@ -5,7 +5,7 @@
 
 use crate::Timestamp;
 use crate::artifact;
-use crate::gate::GateProblem;
+use crate::gate::{Gate, GateProblem};
 use crate::history::{ArchiveSection, Event, EventType};
 use crate::task::{BadValue, Field, FieldMap, Status, Task};
 use crate::workflow::{Actor, By, Condition, Hook, Transition, Trigger, Workflow, hooks_for};
@@ -307,6 +307,10 @@ fn decision(row: &Transition, situation: Situation<'_>, actor: Actor) -> Decisio
         event
             .fields
             .insert(Field::QueuedAt.name().into(), Value::Null);
+    }
+    if let Some(verdict) = row.gate.and_then(Gate::verdict) {
+        let word = verdict.to_string().to_lowercase();
+        event.details.insert("verdict".into(), Value::from(word));
     }
     with_hooks(&mut event, &hooks, situation.task, situation.body);
     Decision {

@@ -301,14 +301,13 @@ impl Engine {
         event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
         // A handoff and a verdict speak of one commit; later ones must be seen as later.
         let evidence = [Gate::Handoff, Gate::ReviewPass, Gate::ReviewFail];
-        if rows
-            .iter()
-            .any(|row| row.gate.is_some_and(|gate| evidence.contains(&gate)))
-            && let Some(head) = self.head_of(task)
-        {
-            event = event.detail("head", head);
+        let speaks = |row: &&Transition| {
+            row.gate.is_some_and(|gate| evidence.contains(&gate)) || row.to == Status::Reviewing
+        };
+        match rows.iter().any(speaks) {
+            true => Ok(self.with_head(task, event)),
+            false => Ok(event),
         }
-        Ok(event)
     }
 
     /// An agent may move its own task and change its summary and branch; nothing else.

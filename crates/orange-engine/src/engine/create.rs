@@ -324,6 +324,9 @@ impl Engine {
         event.transition = Some(nanoid::nanoid!(12, &ID_ALPHABET));
         let task = machine::fold(std::slice::from_ref(&event), u64::MAX)
             .map_err(super::change::bad_value)?;
+        if task.status != Status::Pending {
+            event = self.with_head(&task, event);
+        }
         let file = TaskFile::create(&written_fields(&task), &body);
         self.store.mark(&place)?;
         crash_point("create.marked");

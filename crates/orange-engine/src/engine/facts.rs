@@ -4,6 +4,7 @@ use super::Engine;
 use crate::error::Result;
 use crate::git;
 use crate::workspaces::Slot;
+use orange_core::history::Event;
 use orange_core::id::{Key, read_stored};
 use orange_core::machine::{Facts, Linked, Slots};
 use orange_core::naming::counted;
@@ -187,9 +188,17 @@ impl Engine {
         git::commits_ahead(&project.path, &branch, &target)
     }
 
-    /// The commit that a handoff or a review speaks of.
+    /// The commit that the task's branch is at.
     pub(crate) fn head_of(&self, task: &Task) -> Option<String> {
         let project = self.project_of(&task.project)?;
         git::commit_of(&project.path, &format!("refs/heads/{}", task.branch)).ok()?
+    }
+
+    /// An event that speaks of the work as it is now.
+    pub(crate) fn with_head(&self, task: &Task, event: Event) -> Event {
+        match self.head_of(task) {
+            Some(head) => event.detail("head", head),
+            None => event,
+        }
     }
 }

@@ -108,9 +108,7 @@ impl LockedTask {
                     .event
                     .because(format!("its {} ended: {how}", run.role));
                 event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
-                if let Some(head) = engine.head_of(&self.task) {
-                    event = event.detail("head", head);
-                }
+                event = engine.with_head(&self.task, event);
                 let goes_on = run.role == Role::Worker;
                 // The hooks that follow would end a reviewer whose end nobody knows.
                 let events = match goes_on {

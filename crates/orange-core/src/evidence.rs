@@ -1,0 +1,154 @@
+//! What speaks for a task's work, each bound to the commit it speaks of: read from the journal, so that every
+//! process sees the same.
+
+use crate::Timestamp;
+use crate::history::{Event, EventType, History};
+use crate::task::Status;
+
+/// Something that was said of the work as it stood at a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// None: nobody could tell which commit it was.
+    pub head: Option<String>,
+    pub by: String,
+    pub at: Timestamp,
+}
+
+/// What a review came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    pub said: Statement,
+    pub passed: bool,
+}
+
+/// All that speaks for a task's work.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// The last time the work was handed over.
+    pub handoff: Option<Statement>,
+    /// The last verdict of a reviewer.
+    pub verdict: Option<Verdict>,
+    /// How the task came to `reviewing`, as long as it is there.
+    pub reviewing: Option<Statement>,
+    /// The review that lets the task be merged without further questions: passed, or a person's own word.
+    pub review: Option<Statement>,
+}
+
+impl Evidence {
+    pub fn of(history: &History) -> Evidence {
+        let mut evidence = Evidence::default();
+        for event in &history.events {
+            match event.kind {
+                EventType::TaskCreated => {
+                    let status = event.fields.get("status").and_then(|word| word.as_str());
+                    if status == Some(Status::Reviewing.as_str()) {
+                        evidence.enters_reviewing(event);
+                    }
+                }
+                EventType::StatusChanged => evidence.moved(event),
+                _ => {}
+            }
+        }
+        evidence
+    }
+
+    fn moved(&mut self, event: &Event) {
+        let status = |word: &Option<String>| word.as_deref().and_then(|word| word.parse().ok());
+        let (from, to): (Option<Status>, Option<Status>) = (status(&event.from), status(&event.to));
+        if to == Some(Status::AgentReview) {
+            self.handoff = Some(statement(event));
+        }
+        // A reviewer that crashed too often leaves the task stuck as well, and has said nothing.
+        let told = matches!(to, Some(Status::Reviewing | Status::Working))
+            || event.details.contains_key("verdict");
+        if from == Some(Status::AgentReview) && told {
+            self.verdict = Some(Verdict {
+                said: statement(event),
+                passed: to == Some(Status::Reviewing),
+            });
+        }
+        match to {
+            Some(Status::Reviewing) => self.enters_reviewing(event),
+            Some(Status::Done | Status::Cancelled) => {}
+            _ => {
+                self.reviewing = None;
+                self.review = None;
+            }
+        }
+    }
+
+    fn enters_reviewing(&mut self, event: &Event) {
+        let said = statement(event);
+        // An agent that calls itself reviewed is not; a person is believed.
+        let passed = event.from.as_deref() == Some(Status::AgentReview.as_str());
+        self.review = (passed || said.by == "human").then(|| said.clone());
+        self.reviewing = Some(said);
+    }
+}
+
+fn statement(event: &Event) -> Statement {
+    let head = event.details.get("head").and_then(|head| head.as_str());
+    Statement {
+        head: head.map(str::to_owned),
+        by: event.by.clone().unwrap_or_default(),
+        at: event.timestamp,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lines: &[&str]) -> Evidence {
+        let text: String = lines
+            .iter()
+            .map(|rest| format!("{{\"timestamp\":\"2026-01-01T00:00:00Z\",{rest}}}\n"))
+            .collect();
+        Evidence::of(&History::parse(text.as_bytes()))
+    }
+
+    fn head(statement: &Option<Statement>) -> &str {
+        let head = statement.as_ref().and_then(|said| said.head.as_deref());
+        head.unwrap_or_default()
+    }
+
+    const HANDED: &str =
+        r#""type":"status.changed","by":"agent","from":"working","to":"agent-review","head":"a1""#;
+    const PASSED: &str = r#""type":"status.changed","by":"reviewer","from":"agent-review","to":"reviewing","head":"a2","verdict":"pass""#;
+
+    #[test]
+    fn a_handoff_and_a_verdict_speak_of_their_commits() {
+        let evidence = of(&[HANDED, PASSED]);
+        assert_eq!(head(&evidence.handoff), "a1");
+        assert_eq!(head(&evidence.review), "a2");
+        assert!(evidence.verdict.is_some_and(|verdict| verdict.passed));
+    }
+
+    #[test]
+    fn changes_asked_for_take_the_review_back_but_not_the_verdict() {
+        let changes = r#""type":"status.changed","by":"human","from":"reviewing","to":"working""#;
+        let evidence = of(&[HANDED, PASSED, changes]);
+        assert_eq!(evidence.review, None);
+        assert!(evidence.verdict.is_some());
+        let failed = r#""type":"status.changed","by":"reviewer","from":"agent-review","to":"working","head":"a3","verdict":"fail""#;
+        let evidence = of(&[HANDED, failed]);
+        assert!(evidence.verdict.is_some_and(|verdict| !verdict.passed));
+        let gave_up = r#""type":"status.changed","by":"engine","from":"agent-review","to":"stuck","head":"a3""#;
+        assert_eq!(of(&[HANDED, gave_up]).verdict, None);
+    }
+
+    #[test]
+    fn an_agents_own_word_is_no_review_and_a_persons_is() {
+        let came = |who: &str| {
+            format!(
+                r#""type":"status.changed","by":"{who}","from":"stuck","to":"reviewing","head":"a4""#
+            )
+        };
+        let agent = of(&[HANDED, &came("agent")]);
+        assert_eq!((head(&agent.reviewing), agent.review), ("a4", None));
+        assert_eq!(head(&of(&[HANDED, &came("human")]).review), "a4");
+        let created =
+            r#""type":"task.created","by":"human","fields":{"status":"reviewing"},"head":"a5""#;
+        assert_eq!(head(&of(&[created]).review), "a5");
+    }
+}
