@@ -7,13 +7,15 @@ mod values;
 mod tests;
 
 use crate::choice;
+use crate::merge::{RemoteBranches, Strategy};
 use crate::yaml::{self, Node};
 use std::time::Duration;
 
 pub use agents::{AgentsConfig, CustomHarness, CustomHarnesses, Permissions};
 pub use values::time_span;
 use values::{
-    above_zero, days, leaves, lines_of_text, one_of, scalar, several_commands, text, time_of,
+    above_zero, days, flag, leaves, lines_of_text, must_be, one_of, scalar, several_commands, text,
+    time_of,
 };
 
 /// What a setup or teardown command may take unless somebody says otherwise.
@@ -30,6 +32,7 @@ pub struct Config {
     pub tmux: TmuxConfig,
     pub notify: NotifyConfig,
     pub monitor: MonitorConfig,
+    pub merge: MergeConfig,
     pub harnesses: CustomHarnesses,
 }
 
@@ -49,6 +52,15 @@ pub struct NotifyConfig {
 pub struct MonitorConfig {
     /// How often runs are looked at that may have ended without a word.
     pub interval: Duration,
+}
+
+/// How finished work gets in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeConfig {
+    pub strategy: Strategy,
+    /// Whether the target is pushed where there is a remote.
+    pub push: bool,
+    pub delete_remote_branch: RemoteBranches,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,6 +123,11 @@ impl Default for Config {
             monitor: MonitorConfig {
                 interval: Duration::from_secs(30),
             },
+            merge: MergeConfig {
+                strategy: Strategy::Squash,
+                push: true,
+                delete_remote_branch: RemoteBranches::Own,
+            },
             harnesses: CustomHarnesses::new(),
         }
     }
@@ -146,6 +163,9 @@ const KNOWN: &[&str] = &[
     "tmux.server",
     "notify.command",
     "monitor.interval",
+    "merge.strategy",
+    "merge.push",
+    "merge.delete_remote_branch",
 ];
 
 impl Config {
@@ -190,6 +210,12 @@ impl Config {
             "git.fetch" => self.git.fetch = one_of(node)?,
             "tmux.server" => self.tmux.server = text(node)?,
             "notify.command" => self.notify.command = text(node)?,
+            "merge.strategy" => {
+                let word = scalar(node).unwrap_or_default();
+                self.merge.strategy = crate::merge::strategy(word).map_err(must_be)?;
+            }
+            "merge.push" => self.merge.push = flag(node)?,
+            "merge.delete_remote_branch" => self.merge.delete_remote_branch = one_of(node)?,
             "monitor.interval" => self.monitor.interval = time_of(node)?,
             _ => {
                 if let Some(name) = path.strip_prefix("harness.") {

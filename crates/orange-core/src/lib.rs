@@ -12,6 +12,7 @@ pub mod graph;
 pub mod history;
 pub mod id;
 pub mod machine;
+pub mod merge;
 pub mod naming;
 pub mod prompt;
 pub mod reconcile;

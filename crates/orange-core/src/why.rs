@@ -78,6 +78,8 @@ pub struct Surroundings<'a> {
     pub limit: Option<String>,
     /// That the repository comes with commands to which nobody agreed.
     pub untrusted: Option<String>,
+    /// The files in which the last attempt to merge found conflicts that are still there.
+    pub conflicts: Option<String>,
 }
 
 /// Explains a task.
@@ -134,13 +136,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             ),
         },
         Status::AgentReview => in_review(situation, &update),
-        Status::Reviewing => Why::needs_you(
-            format!(
-                "waits for your decision: merge {} into {}, or ask for changes with `orange task request-changes {label} TEXT`",
-                task.branch, around.target
-            ),
-            update(Status::Done),
-        ),
+        Status::Reviewing => reviewing(task, around),
         Status::Stuck => {
             Why::needs_you(stuck_because(task, around.reason), update(Status::Working))
         }
@@ -249,6 +245,27 @@ fn in_review(situation: Situation<'_>, update: &dyn Fn(Status) -> String) -> Why
                 situation.task.review_round, situation.max_rounds
             ),
             update(Status::Reviewing),
+        ),
+    }
+}
+
+fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
+    let (label, target) = (task.label(), around.target);
+    match &around.conflicts {
+        Some(files) => Why::needs_you(
+            format!(
+                "it cannot be merged: it conflicts with {target} in {files}; its agent, or you in `orange task shell {label}`, must bring {target} in first"
+            ),
+            format!(
+                "orange task request-changes {label} \"bring {target} in and resolve the conflicts\""
+            ),
+        ),
+        None => Why::needs_you(
+            format!(
+                "waits for your decision: merge {} into {target}, or ask for changes with `orange task request-changes {label} TEXT`",
+                task.branch
+            ),
+            format!("orange task merge {label}"),
         ),
     }
 }

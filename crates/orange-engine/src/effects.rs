@@ -41,10 +41,14 @@ fn effect(engine: &mut Engine, locked: &mut LockedTask, hook: Hook) -> Vec<Event
         Hook::KillSession => agents::kill_session(engine, locked),
         Hook::NotifyWorker => agents::notify_worker(engine, locked),
         Hook::SpawnNext => agents::spawn_next(engine),
-        Hook::DeleteRemoteBranch => vec![
-            Event::new(EventType::HookCompleted, engine.now())
-                .because("orange has not pushed its branch"),
-        ],
+        Hook::DeleteRemoteBranch => {
+            let outcome = engine.delete_remote_branch(locked);
+            let now = engine.now();
+            vec![match outcome {
+                Ok(done) => Event::new(EventType::HookCompleted, now).because(done),
+                Err(error) => Event::new(EventType::HookFailed, now).because(spoken(&error)),
+            }]
+        }
         Hook::IncrementReviewRound
         | Hook::ResetReviewRound
         | Hook::ArchiveReview

@@ -1,7 +1,9 @@
 //! The only file that starts git. Every call pins locale, prompts and the repository it speaks of.
 
 pub(crate) mod committed;
+pub(crate) mod landing;
 mod layout;
+pub(crate) mod merge;
 mod refs;
 pub(crate) mod rescue;
 pub mod state;
@@ -50,6 +52,7 @@ pub(crate) struct Git {
     command: Command,
     input: Option<Vec<u8>>,
     patience: Option<Duration>,
+    own_session: bool,
 }
 
 /// What git said.
@@ -80,6 +83,7 @@ impl Git {
             command,
             input: None,
             patience: None,
+            own_session: false,
         }
     }
 
@@ -133,9 +137,17 @@ impl Git {
         self
     }
 
+    /// Away from the terminal: what asks for a password fails at once, instead of waiting where nobody sees it.
+    pub(crate) fn without_terminal(mut self) -> Git {
+        self.own_session = true;
+        self
+    }
+
     /// Runs it, whatever it answers.
     pub(crate) fn run(mut self) -> Result<Said> {
-        if self.patience.is_some() {
+        if self.own_session {
+            crate::patience::own_session(&mut self.command);
+        } else if self.patience.is_some() {
             self.command.process_group(0);
         }
         let stdin = match self.input {
@@ -215,6 +227,16 @@ impl Said {
             .split(|byte| *byte == 0)
             .filter(|part| !part.is_empty())
             .map(OsStr::from_bytes)
+    }
+
+    /// Git's last line about it.
+    pub(crate) fn last_words(&self) -> String {
+        let mut lines = self.stderr.lines().map(str::trim);
+        let last = lines.rfind(|line| !line.is_empty());
+        last.unwrap_or("it said nothing")
+            .trim_start_matches("fatal: ")
+            .trim_start_matches("error: ")
+            .to_owned()
     }
 
     /// An error with git's own words.

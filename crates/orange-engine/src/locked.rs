@@ -115,6 +115,7 @@ impl Engine {
         }
         locked.note_changed_context(self)?;
         locked.look_into_slot(self)?;
+        locked.finish_merge(self)?;
         locked.finish_hooks(self)?;
         locked.settle_runs(self)?;
         locked.index(self)?;

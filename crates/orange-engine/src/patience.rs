@@ -1,5 +1,8 @@
 //! Ends a program that takes too long, and with it whatever it started.
 
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -31,5 +34,18 @@ impl Watch {
     pub(crate) fn end(self) -> bool {
         let _ = self.done.send(());
         self.thread.join().unwrap_or(false)
+    }
+}
+
+/// A session of its own: one group to end, and no terminal to wait for a password at.
+#[allow(unsafe_code)]
+pub(crate) fn own_session(command: &mut Command) {
+    // SAFETY: between fork and exec only setsid is called, which is safe there.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::setsid()
+                .map(|_| ())
+                .map_err(io::Error::from)
+        });
     }
 }

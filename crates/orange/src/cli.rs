@@ -89,6 +89,8 @@ pub(crate) enum Command {
     Attach(task::talk::AttachArgs),
     /// Short for `task send`
     Send(task::talk::SendArgs),
+    /// Short for `task merge`
+    Merge(task::merge::MergeArgs),
     /// Report what an agent does (a harness's own hooks run this)
     #[command(hide = true)]
     Signal(agent::SignalArgs),

@@ -43,6 +43,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Watch(args) => watch::run(&mut session, &args),
         Command::Attach(args) => task::talk::attach(&mut session, &args),
         Command::Send(args) => task::talk::send(&mut session, &args),
+        Command::Merge(args) => task::merge::run(&mut session, &args),
         Command::Workflow(_)
         | Command::Sim(_)
         | Command::Demo(_)

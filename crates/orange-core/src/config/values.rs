@@ -60,8 +60,11 @@ pub(super) fn scalar(node: &Node) -> Option<&str> {
 /// One of a few words.
 pub(super) fn one_of<T: FromStr<Err = NotAllowed>>(node: &Node) -> Result<T, String> {
     let word = scalar(node).unwrap_or_default();
-    let allowed = |error: NotAllowed| format!("must be one of: {}", error.allowed.join(", "));
-    word.parse().map_err(allowed)
+    word.parse().map_err(must_be)
+}
+
+pub(super) fn must_be(error: NotAllowed) -> String {
+    format!("must be one of: {}", error.allowed.join(", "))
 }
 
 pub(super) fn above_zero(node: &Node) -> Result<u32, String> {

@@ -12,7 +12,7 @@ use orange_core::history::{AppendSection, Event};
 use orange_core::id::{Reference, read_stored, stored_reference};
 use orange_core::machine::{self, Move, Situation};
 use orange_core::task::{BadValue, Field, FieldMap, FieldValue, Status, Task};
-use orange_core::workflow::{Condition, Hook, Transition, Workflow};
+use orange_core::workflow::{Actor, Condition, Hook, Transition, Workflow};
 use serde_json::Value;
 
 /// One edit of a field, as a person says it.
@@ -280,8 +280,19 @@ impl Engine {
         wish: Move,
         resolution: Option<&str>,
     ) -> Result<Event> {
+        self.decide_as(self.caller.actor(), task, body, wish, resolution)
+    }
+
+    /// The same for somebody who asked for it earlier.
+    pub(crate) fn decide_as(
+        &mut self,
+        actor: Actor,
+        task: &Task,
+        body: &str,
+        wish: Move,
+        resolution: Option<&str>,
+    ) -> Result<Event> {
         let workflow = Workflow::named(task.workflow);
-        let actor = self.caller.actor();
         let rows = machine::candidates(workflow, task, actor, wish);
         let mut facts = self.facts(task, &conditions_of(&rows))?;
         if let Some(message) = resolution {

@@ -4,12 +4,13 @@ use super::Engine;
 use crate::error::Result;
 use crate::git;
 use crate::workspaces::Slot;
-use orange_core::history::Event;
+use orange_core::history::{Event, History};
 use orange_core::id::{Key, read_stored};
 use orange_core::machine::{Facts, Linked, Slots};
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::workflow::Condition;
+use std::path::Path;
 
 impl Engine {
     pub(crate) fn facts(&mut self, task: &Task, conditions: &[Condition]) -> Result<Facts> {
@@ -121,7 +122,10 @@ impl Engine {
             .unwrap_or_else(|| name.to_owned()))
     }
 
-    fn worktree(&mut self, task: &Task) -> Result<Option<std::result::Result<(), String>>> {
+    pub(super) fn worktree(
+        &mut self,
+        task: &Task,
+    ) -> Result<Option<std::result::Result<(), String>>> {
         let Some(slot) = &task.workspace else {
             return Ok(None);
         };
@@ -140,43 +144,72 @@ impl Engine {
         }))
     }
 
-    /// Is the head of the task's branch in its target, here or on the remote?
+    /// Is the head of the task's branch, or the merge that Orange made of it, in its target?
     fn merged(&mut self, task: &Task) -> Result<std::result::Result<String, String>> {
         let Some(project) = self.project_of(&task.project) else {
             return Ok(Err(format!("project {} is not registered", task.project)));
         };
         let target = task.target(&project.default_branch);
-        let branch = format!("refs/heads/{}", task.branch);
-        // A branch is often deleted once it is merged; the handoff and the review noted its head.
-        let head = match git::commit_of(&project.path, &branch)? {
-            Some(head) => Some(head),
-            None => self.noted_head(task),
-        };
-        let Some(head) = head else {
+        if let Some(commit) = self.in_target(task, &project.path, target)? {
+            return Ok(Ok(format!("{} is in {target}", git::short(&commit))));
+        }
+        if self
+            .head_of(task)
+            .or_else(|| self.noted_head(task))
+            .is_none()
+        {
             return Ok(Err(format!(
                 "there is no branch {} in {}",
                 task.branch,
                 project.path.display()
             )));
-        };
-        for place in [
-            format!("refs/heads/{target}"),
-            format!("refs/remotes/origin/{target}"),
-        ] {
-            if git::is_ancestor(&project.path, &head, &place)? {
-                return Ok(Ok(format!("{} is in {target}", git::short(&head))));
-            }
         }
         Ok(Err(format!("{} is not merged into {target}", task.branch)))
     }
 
+    /// What of the task's work is in the target, here or on the remote: a merge that Orange made, or its head.
+    pub(crate) fn in_target(
+        &mut self,
+        task: &Task,
+        repository: &Path,
+        target: &str,
+    ) -> Result<Option<String>> {
+        let mut commits = self.own_merges(task);
+        // A branch is often deleted once it is merged; the handoff and the review noted its head.
+        commits.extend(self.head_of(task).or_else(|| self.noted_head(task)));
+        let mut places = Vec::new();
+        for place in ["heads", "remotes/origin"] {
+            places.extend(git::commit_of(
+                repository,
+                &format!("refs/{place}/{target}"),
+            )?);
+        }
+        if let Some(found) = commits.iter().find(|commit| places.contains(commit)) {
+            return Ok(Some(found.clone()));
+        }
+        places.dedup();
+        for commit in commits {
+            for place in &places {
+                if git::is_ancestor(repository, &commit, place)? {
+                    return Ok(Some(commit));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// The head that the last handoff or review spoke of.
     fn noted_head(&mut self, task: &Task) -> Option<String> {
-        let found = self.index().ok()?.by_id_prefix(&task.id).ok()?;
-        let place = self.store.place(&found.first()?.folder);
-        let history = self.history_at(&place.path).ok()?;
+        let history = self.history_of(task)?;
         let mut events = history.events.iter().rev();
         events.find_map(|event| event.details.get("head")?.as_str().map(str::to_owned))
+    }
+
+    /// The journal of a task, as it is on disk.
+    pub(super) fn history_of(&mut self, task: &Task) -> Option<History> {
+        let found = self.index().ok()?.by_id_prefix(&task.id).ok()?;
+        let place = self.store.place(&found.first()?.folder);
+        self.history_at(&place.path).ok()
     }
 
     fn own_commits(&mut self, task: &Task) -> Result<Option<u64>> {

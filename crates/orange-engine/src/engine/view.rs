@@ -229,6 +229,10 @@ impl Engine {
             reason: here.and_then(|event| event.reason.as_deref()),
             limit,
             untrusted,
+            conflicts: match view.task.status {
+                Status::Reviewing => self.merge_trouble(&view.task, &view.history),
+                _ => None,
+            },
         };
         Ok(why(situation, &around))
     }

@@ -12,7 +12,7 @@ use rustix::process::{
 };
 use std::fmt;
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -139,21 +139,8 @@ fn start(
         .stdin(Stdio::null());
     let (stdout, stderr) = output.pipe()?;
     shell.stdout(stdout).stderr(stderr);
-    own_session(&mut shell);
+    crate::patience::own_session(&mut shell);
     shell.spawn()
-}
-
-/// A session of its own: one group to end, and no terminal to wait for a password at.
-#[allow(unsafe_code)]
-fn own_session(shell: &mut Command) {
-    // SAFETY: between fork and exec only setsid is called, which is safe there.
-    unsafe {
-        shell.pre_exec(|| {
-            rustix::process::setsid()
-                .map(|_| ())
-                .map_err(io::Error::from)
-        });
-    }
 }
 
 /// Follows a command until it has ended, if need be by force.

@@ -5,6 +5,7 @@ pub(crate) mod create;
 pub(crate) mod deps;
 pub(crate) mod ending;
 pub(crate) mod list;
+pub(crate) mod merge;
 mod permissions;
 pub(crate) mod place;
 pub(crate) mod rescue;
@@ -53,6 +54,8 @@ pub(crate) enum TaskCommand {
     Respawn(start::RespawnArgs),
     /// Send a reviewed task back to its worker (reviewing → working)
     RequestChanges(talk::RequestChangesArgs),
+    /// Merge a task's work into its target, and end the task
+    Merge(merge::MergeArgs),
     /// Wait until a task needs you, is reviewed or is done
     Wait(wait::WaitArgs),
     /// Change a task's fields or status
@@ -103,6 +106,7 @@ pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Answer(args) => answer::run(session, &args),
         TaskCommand::Respawn(args) => start::respawn(session, &args),
         TaskCommand::RequestChanges(args) => talk::request_changes(session, &args),
+        TaskCommand::Merge(args) => merge::run(session, &args),
         TaskCommand::Wait(args) => wait::run(session, &args),
         TaskCommand::Update(args) => update::run(session, args),
         TaskCommand::Complete(args) => update::complete(session, &args),

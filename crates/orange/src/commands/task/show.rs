@@ -376,6 +376,17 @@ fn event_line(event: &Event) -> String {
     if !fields.is_empty() && fields.len() <= 6 {
         let _ = write!(line, " {}", fields.join(", "));
     }
+    if matches!(event.kind, EventType::MergeStarted | EventType::TaskMerged) {
+        let text = |name: &str| event.details.get(name).and_then(Value::as_str);
+        let commit = text("commit").unwrap_or_default();
+        let _ = write!(
+            line,
+            " {} → {}, {}",
+            commit.get(..7).unwrap_or(commit),
+            text("target").unwrap_or_default(),
+            text("strategy").unwrap_or_default()
+        );
+    }
     if let Some(by) = &event.by {
         let _ = write!(line, " by {by}");
     }

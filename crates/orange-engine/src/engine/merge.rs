@@ -1,0 +1,410 @@
+//! Merging a task: what there is to think about first, the merge itself, and the end of one that was cut short.
+//! What is about to happen is journalled before any branch moves; so whoever comes after a process that died finds
+//! out whether it happened, and finishes it.
+
+mod concerns;
+mod landing;
+mod remote_branch;
+mod words;
+
+pub use concerns::Concern;
+
+use super::{Changed, Engine};
+use crate::error::{Code, Error, Result};
+use crate::git::{self, worktree};
+use crate::locked::LockedTask;
+use crate::projects::Project;
+use crate::store::Place;
+use crate::store::faults::crash_point;
+use landing::{Landing, Task as Work};
+use orange_core::history::{Event, EventType, History};
+use orange_core::machine::Move;
+use orange_core::merge::Strategy;
+use orange_core::task::{Status, Task};
+use orange_core::workflow::Actor;
+use serde_json::Value;
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long a merge waits for another one of its project: long enough for a push.
+const TURN: Duration = Duration::from_secs(900);
+/// How long the remote may take to say whether it has a merge that was cut short.
+const ASKING: Duration = Duration::from_secs(5);
+
+/// What a person wants of a merge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MergeWish {
+    /// None: as the settings say.
+    pub strategy: Option<Strategy>,
+    /// The commit's message, instead of one made from the task.
+    pub message: Option<String>,
+    /// None: as the settings say.
+    pub push: Option<bool>,
+    /// Whatever speaks against it, apart from git.
+    pub force: bool,
+    /// The head for which a person has heard what speaks against it, and agreed.
+    pub agreed: Option<String>,
+}
+
+/// What a merge would be, and what a person should know before it.
+#[derive(Debug, Clone)]
+pub struct MergePlan {
+    pub task: Task,
+    pub target: String,
+    pub strategy: Strategy,
+    pub head: Option<String>,
+    pub concerns: Vec<Concern>,
+}
+
+/// A merge that has happened.
+#[derive(Debug, Clone)]
+pub struct Merged {
+    pub changed: Changed,
+    pub target: String,
+    pub strategy: Strategy,
+    /// What is in the target now.
+    pub commit: String,
+    pub head: Option<String>,
+    pub commits: usize,
+    pub pushed: bool,
+    /// A checkout that was brought forward.
+    pub fast_forwarded: Option<PathBuf>,
+    /// It was in already, by an earlier merge or by other ways.
+    pub already: bool,
+}
+
+impl Engine {
+    /// What a merge would be, without doing anything.
+    pub fn merge_plan(&mut self, place: Place, wish: &MergeWish) -> Result<MergePlan> {
+        self.people_only("merge a task")?;
+        let view = self.view(place)?;
+        let project = self.registered(&view.task.project)?;
+        let head = self.head_of(&view.task);
+        let concerns = match view.task.status.is_terminal() {
+            true => Vec::new(),
+            false => self.merge_concerns(&view.task, &view.history, &project, head.as_deref())?,
+        };
+        Ok(MergePlan {
+            target: view.task.target(&project.default_branch).to_owned(),
+            strategy: wish.strategy.unwrap_or(self.config()?.merge.strategy),
+            head,
+            concerns,
+            task: view.task,
+        })
+    }
+
+    /// Merges a task and ends it.
+    pub fn merge(&mut self, place: Place, wish: &MergeWish) -> Result<Merged> {
+        self.people_only("merge a task")?;
+        // Wider than the task's own lock, and taken before it.
+        let _turn = self.merge_turn(&place.project)?;
+        let mut locked = self.lock_task(place)?;
+        if locked.task.status == Status::Done
+            && let Some(before) = recorded(locked.history(), EventType::TaskMerged)
+        {
+            return self.merged_before(locked, &before);
+        }
+        mergeable(&locked.task)?;
+        let project = self.registered(&locked.task.project)?;
+        let head = self.head_of(&locked.task);
+        let force = self.agreed(&locked, &project, head.as_deref(), wish)?;
+        let wanted = Move {
+            force,
+            ..Move::to(Status::Done)
+        };
+        // Whether the table allows it is found out before anything moves.
+        let (task, body) = (locked.task.clone(), locked.body.clone());
+        self.decide(&task, &body, wanted, Some("about to be merged"))?;
+        let settings = self.config()?.merge.clone();
+        let work = Work {
+            repository: project.path.clone(),
+            target: task.target(&project.default_branch).to_owned(),
+            head,
+            strategy: wish.strategy.unwrap_or(settings.strategy),
+            message: wish.message.clone(),
+            push: wish.push.unwrap_or(settings.push) && worktree::has_remote(&project.path)?,
+            force,
+        };
+        let landing = match self.land(&mut locked, &work) {
+            Ok(landing) => landing,
+            Err(error) => {
+                self.stop_merge(&mut locked, &error.message)?;
+                return Err(error);
+            }
+        };
+        self.end_merged(&mut locked, &work, &landing)?;
+        Ok(Merged {
+            changed: self.ended(locked, task.status),
+            target: work.target,
+            strategy: work.strategy,
+            commit: landing.commit,
+            head: work.head,
+            commits: landing.commits,
+            pushed: landing.pushed,
+            fast_forwarded: landing.fast_forwarded,
+            already: landing.already,
+        })
+    }
+
+    /// One merge of a project at a time: the second then sees what the first one did, instead of losing a race.
+    fn merge_turn(&mut self, project: &str) -> Result<File> {
+        let name = format!("tasks/{project}/.merge.lock");
+        let deadline = Instant::now() + TURN;
+        let mut said = false;
+        loop {
+            if let Some(file) = self.store.try_lock_file(&name)? {
+                return Ok(file);
+            }
+            if Instant::now() >= deadline {
+                return Err(Error::new(
+                    Code::Busy,
+                    format!("another merge of project {project} has not ended yet"),
+                )
+                .hint("try again when it has"));
+            }
+            if !said {
+                tracing::info!(project, "waits for another merge");
+                said = true;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Whether a person has been heard about everything that speaks against it; an error says what they have not.
+    fn agreed(
+        &mut self,
+        locked: &LockedTask,
+        project: &Project,
+        head: Option<&str>,
+        wish: &MergeWish,
+    ) -> Result<bool> {
+        if wish.force {
+            return Ok(true);
+        }
+        let concerns = self.merge_concerns(&locked.task, locked.history(), project, head)?;
+        if concerns.is_empty() {
+            return Ok(false);
+        }
+        if wish.agreed.is_some() && wish.agreed.as_deref() == head {
+            return Ok(true);
+        }
+        Err(concerns::refusal(&locked.task, &concerns))
+    }
+
+    /// The merge is in: the journal says so, the task ends, and what it had is cleared away.
+    fn end_merged(
+        &mut self,
+        locked: &mut LockedTask,
+        work: &Work,
+        landing: &Landing,
+    ) -> Result<()> {
+        let mut merged = Event::new(EventType::TaskMerged, self.now())
+            .by("human")
+            .detail("commit", landing.commit.as_str())
+            .detail("onto", landing.onto.as_str())
+            .detail("target", work.target.as_str())
+            .detail("strategy", work.strategy.as_str())
+            .detail("commits", landing.commits)
+            .detail("pushed", landing.pushed);
+        if let Some(head) = &work.head {
+            merged = merged.detail("head", head.as_str());
+        }
+        let wanted = Move {
+            force: work.force,
+            ..Move::to(Status::Done)
+        };
+        // The condition of that row is git's word that the work is in the target.
+        let (task, body) = (locked.task.clone(), locked.body.clone());
+        let done = self
+            .decide_as(Actor::Human, &task, &body, wanted, None)?
+            .because(format!("merged into {}", work.target));
+        crash_point("merge.verified");
+        self.commit(locked, vec![merged, done])
+    }
+
+    fn ended(&mut self, locked: LockedTask, from: Status) -> Changed {
+        Changed {
+            failed: locked.failed_hooks(),
+            task: locked.task,
+            place: locked.place,
+            from,
+            fields: Vec::new(),
+            acquired: self.take_acquired(),
+        }
+    }
+
+    fn merged_before(&mut self, locked: LockedTask, before: &Event) -> Result<Merged> {
+        let text = |name: &str| before.details.get(name).and_then(Value::as_str);
+        let number = |name: &str| before.details.get(name).and_then(Value::as_u64);
+        Ok(Merged {
+            target: text("target").unwrap_or_default().to_owned(),
+            strategy: text("strategy")
+                .and_then(|word| word.parse().ok())
+                .unwrap_or(Strategy::Merge),
+            commit: text("commit").unwrap_or_default().to_owned(),
+            head: text("head").map(str::to_owned),
+            commits: number("commits")
+                .and_then(|n| n.try_into().ok())
+                .unwrap_or(0),
+            pushed: before.details.get("pushed") == Some(&Value::Bool(true)),
+            fast_forwarded: None,
+            already: true,
+            changed: self.ended(locked, Status::Done),
+        })
+    }
+
+    /// A merge that came to nothing is journalled as over.
+    fn stop_merge(&mut self, locked: &mut LockedTask, why: &str) -> Result<()> {
+        if open_merge(locked.history()).is_some() {
+            let event = Event::new(EventType::MergeStopped, self.now()).because(first_line(why));
+            locked.remark(self, vec![event])?;
+        }
+        locked.index(self)?;
+        locked.conclude(self);
+        Ok(())
+    }
+}
+
+impl LockedTask {
+    /// Finds out what became of a merge whose process is gone: what is in the target ends the task, anything
+    /// else was never begun as far as anybody can see.
+    pub(crate) fn finish_merge(&mut self, engine: &mut Engine) -> Result<()> {
+        let Some(started) = open_merge(self.history()).cloned() else {
+            return Ok(());
+        };
+        if self.task.status.is_terminal() {
+            return Ok(());
+        }
+        let Some(project) = engine.project_of(&self.task.project) else {
+            return Ok(());
+        };
+        let work = Work::of(&started, project.path);
+        let commit = detail(&started, "commit").unwrap_or_default().to_owned();
+        let mut found = landing::is_in(&work, &commit)?;
+        if !found && work.push {
+            if let Err(error) = worktree::fetch(&work.repository, ASKING) {
+                engine.notice(format!(
+                    "{}: a merge was cut short, and whether {} on origin has it cannot be told: {error}",
+                    self.task.label(),
+                    work.target
+                ));
+                return Ok(());
+            }
+            found = landing::is_in(&work, &commit)?;
+        }
+        if !found {
+            let event = Event::new(EventType::MergeStopped, engine.now())
+                .because("it was cut short before anything was merged");
+            return self.remark(engine, vec![event]);
+        }
+        let landing = engine.catch_up(&self.task, &work, &commit, &started)?;
+        engine.notice(format!(
+            "{}: its merge into {} was cut short; it is finished now",
+            self.task.label(),
+            work.target
+        ));
+        engine.end_merged(self, &work, &landing)
+    }
+}
+
+/// What is not to be merged, whatever git says.
+fn mergeable(task: &Task) -> Result<()> {
+    let label = task.label();
+    match task.status {
+        Status::Done => Err(Error::new(
+            Code::IllegalTransition,
+            format!("{label} is done already"),
+        )
+        .hint(format!("`orange task show {label} --history` says how"))),
+        Status::Cancelled => Err(Error::new(
+            Code::IllegalTransition,
+            format!("{label} was cancelled, so it is not merged"),
+        )
+        .hint(format!(
+            "start again from it: `orange task create --from {label} --with-work`"
+        ))),
+        Status::Pending => Err(Error::new(
+            Code::IllegalTransition,
+            format!("{label} is pending: there is no work to merge yet"),
+        )
+        .hint(format!("start it: `orange task spawn {label}`"))),
+        _ => Ok(()),
+    }
+}
+
+/// The merge that was begun last, unless it is known how it ended.
+fn open_merge(history: &History) -> Option<&Event> {
+    let ends = |event: &&Event| {
+        matches!(
+            event.kind,
+            EventType::MergeStarted | EventType::MergeStopped | EventType::TaskMerged
+        ) || event.kind == EventType::StatusChanged
+    };
+    let last = history.events.iter().rev().find(ends)?;
+    (last.kind == EventType::MergeStarted).then_some(last)
+}
+
+/// The last event of a kind.
+fn recorded(history: &History, kind: EventType) -> Option<Event> {
+    let mut events = history.events.iter().rev();
+    events.find(|event| event.kind == kind).cloned()
+}
+
+fn detail<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
+    event.details.get(name)?.as_str()
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+impl Engine {
+    /// Merges that Orange made of this task's work, whether or not it lived to say so.
+    pub(super) fn own_merges(&mut self, task: &Task) -> Vec<String> {
+        let kinds = [EventType::MergeStarted, EventType::TaskMerged];
+        let history = self.history_of(task).unwrap_or_default();
+        let events = history.events.iter().rev();
+        let mut commits: Vec<String> = Vec::new();
+        for event in events.filter(|event| kinds.contains(&event.kind)) {
+            if let Some(commit) = detail(event, "commit")
+                && !commits.iter().any(|known| known == commit)
+            {
+                commits.push(commit.to_owned());
+            }
+        }
+        commits
+    }
+
+    /// Why the last attempt to merge came to nothing, as long as neither side has moved since.
+    pub(super) fn merge_trouble(&mut self, task: &Task, history: &History) -> Option<String> {
+        let ends = |event: &&Event| {
+            matches!(
+                event.kind,
+                EventType::MergeStopped | EventType::MergeStarted | EventType::StatusChanged
+            )
+        };
+        let last = history.events.iter().rev().find(ends)?;
+        if last.kind != EventType::MergeStopped {
+            return None;
+        }
+        let conflicts = last.details.get("conflicts")?.as_array()?;
+        let project = self.project_of(&task.project)?;
+        let target = detail(last, "target")?;
+        let onto = detail(last, "onto")?;
+        let same_head = self.head_of(task).as_deref() == detail(last, "head");
+        let at = |reference: String| git::commit_of(&project.path, &reference).ok().flatten();
+        let places = [
+            format!("refs/heads/{target}"),
+            format!("refs/remotes/origin/{target}"),
+        ];
+        let same_target = places
+            .into_iter()
+            .any(|place| at(place).as_deref() == Some(onto));
+        let paths: Vec<&str> = conflicts
+            .iter()
+            .filter_map(|conflict| conflict.get("path")?.as_str())
+            .collect();
+        (same_head && same_target).then(|| words::listed(&paths))
+    }
+}

@@ -1,0 +1,104 @@
+//! What a person should hear before a task is merged: no review, commits since the review, work that is not
+//! committed.
+
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result};
+use crate::git::{self, merge};
+use crate::projects::Project;
+use orange_core::evidence::Evidence;
+use orange_core::history::History;
+use orange_core::naming::counted;
+use orange_core::task::{Status, Task};
+
+/// How many commits are named.
+const NAMED: usize = 10;
+
+/// Something that speaks against a merge, until a person says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Concern {
+    pub what: String,
+    pub details: Vec<String>,
+}
+
+impl Concern {
+    fn plain(what: impl Into<String>) -> Concern {
+        Concern {
+            what: what.into(),
+            details: Vec::new(),
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn merge_concerns(
+        &mut self,
+        task: &Task,
+        history: &History,
+        project: &Project,
+        head: Option<&str>,
+    ) -> Result<Vec<Concern>> {
+        let evidence = Evidence::of(history);
+        let mut concerns = Vec::new();
+        match &evidence.review {
+            None if task.status == Status::Reviewing => {
+                concerns.push(Concern::plain("no review of it has passed"));
+            }
+            None => concerns.push(Concern::plain(format!(
+                "it is {}: nobody has reviewed it",
+                task.status
+            ))),
+            Some(review) => {
+                if let (Some(reviewed), Some(head)) = (&review.head, head)
+                    && reviewed != head
+                {
+                    concerns.push(since_review(project, reviewed, head)?);
+                }
+            }
+        }
+        if let Some(Err(detail)) = self.worktree(task)? {
+            concerns.push(Concern::plain(format!(
+                "what is not committed is not part of it, and is saved before its slot is given back: {detail}"
+            )));
+        }
+        Ok(concerns)
+    }
+}
+
+fn since_review(project: &Project, reviewed: &str, head: &str) -> Result<Concern> {
+    if !git::is_ancestor(&project.path, reviewed, head)? {
+        return Ok(Concern::plain(format!(
+            "its branch was rewritten since the review: reviewed was {}, now it is at {}",
+            git::short(reviewed),
+            git::short(head)
+        )));
+    }
+    let commits = merge::work(&project.path, reviewed, head)?.commits;
+    let mut details: Vec<String> = commits
+        .iter()
+        .rev()
+        .take(NAMED)
+        .map(|commit| format!("{} {}", git::short(&commit.id), commit.subject()))
+        .collect();
+    if commits.len() > NAMED {
+        details.push(format!("and {} more", commits.len() - NAMED));
+    }
+    Ok(Concern {
+        what: format!("{} since review", counted(commits.len(), "commit")),
+        details,
+    })
+}
+
+/// The same for somebody who cannot be asked.
+pub(super) fn refusal(task: &Task, concerns: &[Concern]) -> Error {
+    let label = task.label();
+    let mut text = format!("{label} is not merged without your word");
+    for concern in concerns {
+        text.push_str(&format!("\n  {}", concern.what));
+        for detail in &concern.details {
+            text.push_str(&format!("\n    {detail}"));
+        }
+    }
+    Error::new(Code::ConditionUnmet, text).hint(format!(
+        "`orange task merge {label} --force` merges it all the same"
+    ))
+}

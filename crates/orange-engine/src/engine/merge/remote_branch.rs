@@ -1,0 +1,41 @@
+//! The task's branch on the remote, once its work is in.
+
+use super::{detail, recorded};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::git::{self, landing};
+use crate::locked::LockedTask;
+use orange_core::history::EventType;
+use orange_core::merge::RemoteBranches;
+
+impl Engine {
+    /// Deletes it if the settings say so, and only if nothing is lost by it. Says what was done.
+    pub(crate) fn delete_remote_branch(&mut self, locked: &LockedTask) -> Result<String> {
+        match self.config()?.merge.delete_remote_branch {
+            RemoteBranches::Never => return Ok("the settings keep it".into()),
+            // Branches of tasks are pushed for pull requests alone.
+            RemoteBranches::Own => return Ok("orange has not pushed its branch".into()),
+            RemoteBranches::Always => {}
+        }
+        let task = &locked.task;
+        let Some(project) = self.project_of(&task.project) else {
+            return Ok("its project is not registered".into());
+        };
+        let remote = format!("refs/remotes/origin/{}", task.branch);
+        let Some(at) = git::commit_of(&project.path, &remote)? else {
+            return Ok("origin has no such branch".into());
+        };
+        let merged = recorded(locked.history(), EventType::TaskMerged);
+        let Some(head) = merged.as_ref().and_then(|event| detail(event, "head")) else {
+            return Ok("kept: orange did not merge it itself".into());
+        };
+        if at != head && !git::is_ancestor(&project.path, &at, head)? {
+            return Ok(format!(
+                "kept: it has commits that were not merged, up to {}",
+                git::short(&at)
+            ));
+        }
+        landing::delete_remote(&project.path, &task.branch, &at)?;
+        Ok(format!("deleted at {}", git::short(&at)))
+    }
+}

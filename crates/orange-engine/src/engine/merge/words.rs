@@ -1,0 +1,112 @@
+//! Conflicts for people: which files, which lines, and what to do about them.
+
+use crate::error::{Code, Error};
+use crate::git::merge::{Conflict, Hunk};
+use orange_core::naming::counted;
+use orange_core::task::Task;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// How much is spelled out in a message; the journal has all of it.
+const FILES: usize = 20;
+const HUNKS: usize = 3;
+const LINES: usize = 4;
+const WIDTH: usize = 100;
+
+/// What git's word for a kind means here.
+fn meaning(conflict: &Conflict, target: &str, label: &str) -> String {
+    let (gone, kept) = match conflict.there {
+        (false, _) => (target, label),
+        (true, _) => (label, target),
+    };
+    match conflict.kind.as_str() {
+        "contents" => "both changed the same lines".into(),
+        "binary" => "both changed it, and it is binary".into(),
+        "modify/delete" => format!("deleted in {gone}, changed in {kept}"),
+        "rename/delete" => format!("deleted in {gone}, renamed in {kept}"),
+        "rename/rename" => "both renamed it, to different names".into(),
+        "add/add" => "both added it, with different content".into(),
+        "file/directory" => "a file on one side, a folder on the other".into(),
+        kind if kind.contains("submodule") => "both moved the submodule".into(),
+        other => other.to_owned(),
+    }
+}
+
+/// The refusal, with the files and the lines.
+pub(super) fn conflict(task: &Task, target: &str, conflicts: &[Conflict]) -> Error {
+    let label = task.label();
+    let mut text = format!(
+        "merging {label} into {target} conflicts in {}; nothing was changed",
+        counted(conflicts.len(), "file")
+    );
+    for conflict in conflicts.iter().take(FILES) {
+        let _ = write!(
+            text,
+            "\n  {}: {}",
+            conflict.path,
+            meaning(conflict, target, &label)
+        );
+        for hunk in conflict.hunks.iter().take(HUNKS) {
+            let _ = write!(text, "\n    line {} of {target}", hunk.line);
+            side(&mut text, target, &hunk.ours);
+            side(&mut text, &label, &hunk.theirs);
+        }
+        if conflict.hunks.len() > HUNKS {
+            let more = conflict.hunks.len() - HUNKS;
+            let _ = write!(text, "\n    and {} more", counted(more, "place"));
+        }
+    }
+    if conflicts.len() > FILES {
+        let _ = write!(
+            text,
+            "\n  and {} more",
+            counted(conflicts.len() - FILES, "file")
+        );
+    }
+    let paths: Vec<&str> = conflicts.iter().map(|one| one.path.as_str()).collect();
+    Error::new(Code::Conflict, text).hint(format!(
+        "let its agent sort it out: `orange task request-changes {label} \"bring {target} in and resolve the conflicts in {}\"`; or do it yourself in `orange task shell {label}`: `git merge {target}`, resolve, commit, then merge again",
+        listed(&paths)
+    ))
+}
+
+fn side(text: &mut String, whose: &str, lines: &[String]) {
+    if lines.is_empty() {
+        let _ = write!(text, "\n      {whose}: (nothing)");
+    }
+    for line in lines.iter().take(LINES) {
+        let line: String = line.chars().take(WIDTH).collect();
+        let _ = write!(text, "\n      {whose}: {line}");
+    }
+    if lines.len() > LINES {
+        let _ = write!(
+            text,
+            "\n      {whose}: … {}",
+            counted(lines.len() - LINES, "more line")
+        );
+    }
+}
+
+/// a.rs, b.rs and 3 more
+pub(super) fn listed(paths: &[&str]) -> String {
+    let shown = paths.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+    match paths.len().saturating_sub(5) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// The same for the journal.
+pub(super) fn to_json(conflicts: &[Conflict]) -> Value {
+    let hunk =
+        |hunk: &Hunk| json!({"line": hunk.line, "lines": [hunk.ours.len(), hunk.theirs.len()]});
+    let conflict = |one: &Conflict| {
+        json!({
+            "path": one.path,
+            "kind": one.kind,
+            "hunks": one.hunks.iter().map(hunk).collect::<Vec<_>>(),
+        })
+    };
+    // A journal is read whole by every command.
+    Value::from(conflicts.iter().take(100).map(conflict).collect::<Vec<_>>())
+}

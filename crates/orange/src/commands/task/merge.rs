@@ -1,0 +1,134 @@
+//! `orange task merge`: a task's work brought into its target, after a look at what speaks against it.
+
+use super::as_json;
+use crate::error::Result;
+use crate::question::{asks, yes};
+use crate::session::Session;
+use crate::ui::{clean, clean_block};
+use clap::Args;
+use orange_core::merge::{Strategy, strategy};
+use orange_core::naming::counted;
+use orange_engine::engine::{MergePlan, MergeWish, Merged};
+use orange_engine::{Code, Error};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// Merge a task's work into its target, and end the task
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Your checkouts are never switched, reset or cleaned: the merge is computed from commits, and a target that is\nchecked out somewhere is only fast-forwarded there. A conflict changes nothing. Where there is a remote, the target\nis pushed first, so what the remote refuses changes nothing here either.\n\nExamples:\n  orange task merge TASK-001\n  orange task merge TASK-001 --strategy rebase\n  orange task merge TASK-001 --no-push\n  orange task merge TASK-001 --force     unreviewed, or with commits since the review"
+)]
+pub(crate) struct MergeArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// squash, merge, rebase or ff; `merge.strategy` in config.yaml unless given
+    #[arg(long, value_name = "STRATEGY", value_parser = read_strategy)]
+    strategy: Option<Strategy>,
+    /// The message of the new commit, instead of one made from the task
+    #[arg(long, value_name = "TEXT")]
+    message: Option<String>,
+    /// Merge here alone; the remote is not asked
+    #[arg(long, conflicts_with = "push")]
+    no_push: bool,
+    /// Push, whatever `merge.push` in config.yaml says
+    #[arg(long)]
+    push: bool,
+    /// Unreviewed, with commits since the review, with work that is not committed: all the same
+    #[arg(long)]
+    force: bool,
+}
+
+fn read_strategy(word: &str) -> std::result::Result<Strategy, String> {
+    strategy(word).map_err(|error| error.to_string())
+}
+
+pub(crate) fn run(session: &mut Session, args: &MergeArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    let mut wish = MergeWish {
+        strategy: args.strategy,
+        message: args.message.clone(),
+        push: match (args.push, args.no_push) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        },
+        force: args.force,
+        agreed: None,
+    };
+    if !args.force && asks(session, false) {
+        let plan = session.engine.merge_plan(place.clone(), &wish)?;
+        if !plan.concerns.is_empty() {
+            if !yes(&question(&plan))? {
+                return Err(Error::new(Code::Refused, "nothing was merged")
+                    .hint("answer y, or add --force")
+                    .into());
+            }
+            wish.agreed = plan.head;
+        }
+    }
+    let merged = session.engine.merge(place, &wish)?;
+    session.finish(|| to_json(&merged), || to_text(&merged));
+    super::update::failure(&merged.changed.task, &merged.changed.failed)
+}
+
+fn question(plan: &MergePlan) -> String {
+    let task = &plan.task;
+    let mut text = format!("{} \"{}\"\n", task.label(), clean(&task.summary));
+    for concern in &plan.concerns {
+        let _ = writeln!(text, "  {}", clean_block(&concern.what));
+        for detail in &concern.details {
+            let _ = writeln!(text, "    {}", clean(detail));
+        }
+    }
+    let _ = write!(
+        text,
+        "{} it into {} all the same?",
+        match plan.strategy {
+            Strategy::Squash => "squash",
+            Strategy::Merge => "merge",
+            Strategy::Rebase => "rebase",
+            Strategy::Ff => "fast-forward",
+        },
+        clean(&plan.target)
+    );
+    text
+}
+
+fn to_text(merged: &Merged) -> String {
+    let label = merged.changed.task.label();
+    let short = merged.commit.get(..7).unwrap_or(&merged.commit);
+    let target = clean(&merged.target);
+    if merged.already {
+        return format!("{label}: in {target} already, as {short}; it is done\n");
+    }
+    let how = match merged.strategy {
+        Strategy::Squash => format!("{} squashed", counted(merged.commits, "commit")),
+        Strategy::Merge => format!("{} merged", counted(merged.commits, "commit")),
+        Strategy::Rebase => format!("{} rebased", counted(merged.commits, "commit")),
+        Strategy::Ff => format!("{} fast-forwarded", counted(merged.commits, "commit")),
+    };
+    let mut text = format!("{label}: merged into {target} as {short} ({how}); it is done\n");
+    if merged.pushed {
+        let _ = writeln!(text, "  pushed    {target} to origin");
+    }
+    if let Some(path) = &merged.fast_forwarded {
+        let _ = writeln!(text, "  forward   {}", clean(&path.display().to_string()));
+    }
+    text
+}
+
+fn to_json(merged: &Merged) -> Value {
+    json!({
+        "task": as_json(&merged.changed.task),
+        "merged": {
+            "commit": merged.commit,
+            "target": merged.target,
+            "strategy": merged.strategy,
+            "head": merged.head,
+            "commits": merged.commits,
+            "pushed": merged.pushed,
+            "fast_forwarded": merged.fast_forwarded,
+            "already": merged.already,
+        },
+    })
+}
