@@ -1,6 +1,7 @@
 //! The only file that starts git. Every call pins locale, prompts and the repository it speaks of.
 
 pub(crate) mod committed;
+pub(crate) mod forward;
 pub(crate) mod landing;
 mod layout;
 pub(crate) mod merge;

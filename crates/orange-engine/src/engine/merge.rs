@@ -11,7 +11,7 @@ pub use concerns::Concern;
 
 use super::{Changed, Engine};
 use crate::error::{Code, Error, Result};
-use crate::git::{self, worktree};
+use crate::git::{self, forward, worktree};
 use crate::locked::LockedTask;
 use crate::projects::Project;
 use crate::store::Place;
@@ -280,6 +280,9 @@ impl LockedTask {
             return Ok(());
         };
         let work = Work::of(&started, project.path);
+        if let Some(checkout) = worktree::checked_out_at(&work.repository, &work.target)? {
+            forward::recover(&checkout, &self.task.id)?;
+        }
         let commit = detail(&started, "commit").unwrap_or_default().to_owned();
         let mut found = landing::is_in(&work, &commit)?;
         if !found && work.push {

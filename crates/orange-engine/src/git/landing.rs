@@ -106,83 +106,12 @@ pub(crate) fn swap(
     }
 }
 
-/// Moves a branch where it is checked out. What is edited there stays; where that is impossible, all stays.
-pub(crate) fn fast_forward(checkout: &Path, branch: &str, to: &str) -> Result<Moved> {
-    let said = Git::at(checkout)
-        .args(["merge", "--ff-only", "--quiet", "--no-autostash"])
-        // A file of the user's that git does not track must not be overwritten, ignored or not.
-        .args(["--no-overwrite-ignore", "--no-stat", to])
-        .run()?;
-    if said.success {
-        return match super::current_branch(checkout)?.as_deref() == Some(branch) {
-            true => Ok(Moved::Yes),
-            // Somebody switched branches in this moment.
-            false => Ok(Moved::Overtaken),
-        };
-    }
-    if said.stderr.contains("Not possible to fast-forward")
-        || said.stderr.contains("Diverging branches")
-    {
-        return Ok(Moved::Overtaken);
-    }
-    Ok(Moved::Refused(in_the_way(checkout, &said.stderr)))
-}
-
-/// Would it work? Asked before something is pushed that could not be had here afterwards.
-pub(crate) fn could_fast_forward(checkout: &Path, to: &str) -> Result<Moved> {
-    // A file that was only touched is no change; git finds out by looking.
-    Git::at(checkout)
-        .args(["update-index", "--quiet", "--refresh"])
-        .run()?;
-    let said = Git::at(checkout)
-        .args(["read-tree", "--dry-run", "-m", "-u", "HEAD", to])
-        .run()?;
-    match said.success {
-        true => Ok(Moved::Yes),
-        false => Ok(Moved::Refused(in_the_way(checkout, &said.stderr))),
-    }
-}
-
-/// Which files keep git from it: it lists them below a line that says why.
-fn in_the_way(checkout: &Path, stderr: &str) -> String {
-    let files: Vec<&str> = stderr
-        .lines()
-        .filter_map(|line| line.strip_prefix('\t'))
-        .chain(stderr.lines().filter_map(|line| {
-            let (_, rest) = line.split_once('\'')?;
-            rest.split_once('\'').map(|(file, _)| file)
-        }))
-        .collect();
-    let place = checkout.display();
-    match files.as_slice() {
-        [] => {
-            let mut words = stderr
-                .lines()
-                .map(str::trim)
-                .filter(|line| !line.is_empty());
-            let said = words.next().unwrap_or("git does not say why");
-            let said = said
-                .trim_start_matches("error: ")
-                .trim_start_matches("fatal: ");
-            format!("{place} cannot be brought forward: {said}")
-        }
-        files => {
-            let shown = files.iter().take(5).copied().collect::<Vec<_>>().join(", ");
-            let more = match files.len().saturating_sub(5) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            format!("{place} has changes that are not committed, in {shown}{more}")
-        }
-    }
-}
-
 /// What a remote answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Pushed {
     Yes,
-    /// It has commits that are not known here.
-    Behind,
+    /// It is not where we thought, in its words.
+    Behind(String),
     /// It does not want it, and why.
     Refused(String),
 }
@@ -211,13 +140,16 @@ pub(crate) fn push(
         "(fetch first)",
         "(non-fast-forward)",
         "(stale info)",
+        "(failed to update ref)",
+        "(incorrect old value provided)",
         "cannot lock ref",
         "reference already exists",
     ];
-    if behind.iter().any(|word| answers.contains(word)) {
-        return Ok(Pushed::Behind);
+    let why = why_refused(&answers, &said.stderr);
+    match behind.iter().any(|word| answers.contains(word)) {
+        true => Ok(Pushed::Behind(why)),
+        false => Ok(Pushed::Refused(why)),
     }
-    Ok(Pushed::Refused(why_refused(&answers, &said.stderr)))
 }
 
 /// Asks the remote itself where a branch is.

@@ -88,6 +88,11 @@ impl Env {
         }
     }
 
+    /// The folder that everything lies in.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }

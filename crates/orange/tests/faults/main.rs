@@ -15,6 +15,8 @@ mod durability;
 mod editors;
 mod env;
 mod journal;
+mod merge;
+mod merge_race;
 mod processes;
 mod scenarios;
 mod storage;

@@ -80,7 +80,7 @@ const ROWS: &[(&str, &str, &str, &[By])] = &[
 ];
 
 /// A task in the wanted state, made by the commands a person would use.
-fn task_in(env: &Env, state: &str) -> String {
+pub(crate) fn task_in(env: &Env, state: &str) -> String {
     let (status, _) = state.split_once(' ').unwrap_or((state, ""));
     if state == "pending without summary" {
         return env.create(&["the-branch"]);

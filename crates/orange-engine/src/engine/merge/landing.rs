@@ -4,6 +4,7 @@
 use super::{detail, words};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
+use crate::git::forward::{Held, could_forward};
 use crate::git::landing::{self, Checkout, Moved, Pushed};
 use crate::git::merge::{Computed, Merge, work};
 use crate::git::{self, worktree};
@@ -17,7 +18,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How often a target that moves meanwhile is followed.
-const ATTEMPTS: usize = 20;
+const ATTEMPTS: usize = 60;
+/// After so many, whoever commits in a checkout of the target has to wait for us.
+const POLITE: usize = 2;
+/// After so many, a remote that shows nothing new and takes nothing is taken at its word.
+const SAME: usize = 10;
 /// How long the remote may take for what it has and we do not know.
 const FETCH: Duration = Duration::from_secs(60);
 
@@ -81,6 +86,17 @@ struct Target {
     unpushed: u64,
 }
 
+/// Where the target is brought forward.
+struct Forward<'a> {
+    target: &'a Target,
+    checkout: Option<PathBuf>,
+    held: Option<Held>,
+}
+
+fn hold(checkout: &Path, owner: &str) -> Result<Held> {
+    Held::take(checkout, owner)?.map_err(|why| refused(&why))
+}
+
 /// Is a commit in the target, here or on the remote?
 pub(super) fn is_in(task: &Task, commit: &str) -> Result<bool> {
     for place in [task.local(), task.remote()] {
@@ -102,12 +118,22 @@ impl Engine {
         let Some(head) = task.head.as_deref() else {
             return Err(no_branch(&locked.task.branch, &task.repository));
         };
-        for _ in 0..ATTEMPTS {
+        let id = locked.task.id.clone();
+        for attempt in 0..ATTEMPTS {
             let target = target(task)?;
             let checkout = match landing::checkout_of(&task.repository, &task.target)? {
                 Checkout::Busy(why) => return Err(refused(&why)),
                 Checkout::At(path) => Some(path),
                 Checkout::Nowhere => None,
+            };
+            let held = match &checkout {
+                Some(path) if attempt > POLITE && !task.push => Some(hold(path, &locked.task.id)?),
+                Some(_) | None => None,
+            };
+            let target = match held {
+                // Nobody moves it any more, so what was read before may be old.
+                Some(_) => self::target(task)?,
+                None => target,
             };
             let work = work(&task.repository, &target.onto, head)?;
             let commits = work.commits.len();
@@ -164,7 +190,9 @@ impl Engine {
                 .detail("force", task.force);
             locked.remark(self, vec![started])?;
             crash_point("merge.started");
-            if task.push && !self.push_merge(task, &target, checkout.as_deref(), &commit)? {
+            if task.push
+                && !self.push_merge(&id, attempt, task, &target, checkout.as_deref(), &commit)?
+            {
                 continue;
             }
             crash_point("merge.pushed");
@@ -176,9 +204,12 @@ impl Engine {
                 fast_forwarded: None,
                 already: false,
             };
-            if let Some(landing) =
-                self.bring_forward(&locked.task, task, &target, checkout, landing)?
-            {
+            let place = Forward {
+                target: &target,
+                checkout,
+                held,
+            };
+            if let Some(landing) = self.bring_forward(&locked.task, task, place, landing)? {
                 crash_point("merge.moved");
                 return Ok(landing);
             }
@@ -230,13 +261,15 @@ impl Engine {
     /// False when the remote has moved meanwhile, and is known now.
     fn push_merge(
         &mut self,
+        of: &str,
+        attempt: usize,
         task: &Task,
         target: &Target,
         checkout: Option<&Path>,
         commit: &str,
     ) -> Result<bool> {
         if let Some(checkout) = checkout.filter(|_| target.local.is_some())
-            && let Moved::Refused(why) = landing::could_fast_forward(checkout, commit)?
+            && let Moved::Refused(why) = could_forward(checkout, of, commit)?
         {
             return Err(refused(&why));
         }
@@ -256,7 +289,7 @@ impl Engine {
                 }
                 Ok(true)
             }
-            Pushed::Behind => {
+            Pushed::Behind(why) => {
                 if expected.is_some()
                     && landing::remote_head(&task.repository, &task.target)?.is_none()
                 {
@@ -268,13 +301,14 @@ impl Engine {
                 }
                 worktree::fetch(&task.repository, FETCH)?;
                 let now = git::commit_of(&task.repository, &task.remote())?;
-                match now == target.remote {
-                    true => Err(push_refused(
-                        task,
-                        "it says that it has newer commits, and shows none",
-                    )),
-                    false => Ok(false),
+                if now == target.remote {
+                    // Somebody else's push may be on its way; what stays so is a refusal.
+                    if attempt > SAME {
+                        return Err(push_refused(task, &why));
+                    }
+                    std::thread::sleep(Duration::from_millis(50));
                 }
+                Ok(false)
             }
             Pushed::Refused(why) => Err(push_refused(task, &why)),
         }
@@ -285,16 +319,20 @@ impl Engine {
         &mut self,
         of: &orange_core::task::Task,
         task: &Task,
-        target: &Target,
-        checkout: Option<PathBuf>,
+        place: Forward<'_>,
         mut landing: Landing,
     ) -> Result<Option<Landing>> {
-        let Some(local) = &target.local else {
+        let Some(local) = &place.target.local else {
             return Ok(Some(landing));
         };
-        let moved = match &checkout {
-            Some(checkout) => landing::fast_forward(checkout, &task.target, &landing.commit)?,
-            None => {
+        let checkout = place.checkout;
+        let moved = match (&checkout, place.held) {
+            (Some(_), Some(held)) => held.forward(&task.target, &landing.commit)?,
+            (Some(checkout), None) => match Held::take(checkout, &of.id)? {
+                Ok(held) => held.forward(&task.target, &landing.commit)?,
+                Err(why) => Moved::Refused(why),
+            },
+            (None, _) => {
                 let why = format!("orange: {} merged", of.label());
                 landing::swap(&task.repository, &task.target, &landing.commit, local, &why)?
             }
@@ -352,7 +390,12 @@ impl Engine {
             Checkout::At(path) => Some(path),
             Checkout::Nowhere | Checkout::Busy(_) => None,
         };
-        let moved = self.bring_forward(of, task, &target, checkout, landing.clone())?;
+        let place = Forward {
+            target: &target,
+            checkout,
+            held: None,
+        };
+        let moved = self.bring_forward(of, task, place, landing.clone())?;
         Ok(moved.unwrap_or(landing))
     }
 }

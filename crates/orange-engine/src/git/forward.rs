@@ -1,0 +1,321 @@
+//! Bringing a checkout of the user's forward to a later commit of its branch. Git itself would write the files and the
+//! index first and the branch last; somebody who commits in between would find the new files in a commit of their own,
+//! or changes that nobody made. So their index is kept locked until the branch has moved, and git works on a copy.
+
+use super::landing::Moved;
+use super::state::git_folder;
+use super::{Git, Said};
+use crate::error::{Code, Error, Result};
+use crate::store::faults::crash_point;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long another git in that checkout is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// By these words a lock is known as ours; the task whose merge it is, and where to, follow.
+const OURS: &str = "orange brings this checkout forward:";
+
+/// A checkout whose index nobody else changes now. Dropped, it is as it was.
+pub(crate) struct Held {
+    checkout: PathBuf,
+    owner: String,
+    lock: PathBuf,
+    index: PathBuf,
+    copy: PathBuf,
+}
+
+impl Held {
+    /// Waits until no other git is at work there; Err says in words that one still is.
+    pub(crate) fn take(checkout: &Path, owner: &str) -> Result<std::result::Result<Held, String>> {
+        let folder = git_folder(checkout)
+            .map_err(|why| Error::new(Code::Failed, format!("{}: {why}", checkout.display())))?;
+        let lock = folder.join("index.lock");
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match place(&lock, owner, "", true) {
+                Ok(()) => return Ok(Ok(Held::of(checkout, &folder, owner))),
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(Error::io("lock", &lock, &error));
+                }
+                Err(_) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(_) => {
+                    return Ok(Err(format!(
+                        "another git is at work in {}; if there is none, one that was stopped left {} behind",
+                        checkout.display(),
+                        lock.display()
+                    )));
+                }
+            }
+        }
+    }
+
+    fn of(checkout: &Path, folder: &Path, owner: &str) -> Held {
+        Held {
+            checkout: checkout.to_owned(),
+            owner: owner.to_owned(),
+            lock: folder.join("index.lock"),
+            index: folder.join("index"),
+            copy: folder.join("index.orange"),
+        }
+    }
+
+    /// Brings it forward. What is edited there stays; where that is impossible, all stays.
+    pub(crate) fn forward(self, branch: &str, to: &str) -> Result<Moved> {
+        place(&self.lock, &self.owner, to, false)
+            .map_err(|error| Error::io("write", &self.lock, &error))?;
+        crash_point("forward.locked");
+        if super::current_branch(&self.checkout)?.as_deref() != Some(branch) {
+            // Somebody switched branches in this moment.
+            return Ok(Moved::Overtaken);
+        }
+        let from = super::commit_of(&self.checkout, "HEAD")?;
+        match fs::copy(&self.index, &self.copy) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io("copy", &self.index, &error)),
+        }
+        let said = self
+            .git()
+            .args(["merge", "--ff-only", "--quiet", "--no-autostash"])
+            // A file of the user's that git does not track must not be overwritten, ignored or not.
+            .args(["--no-overwrite-ignore", "--no-stat", to])
+            .run()?;
+        crash_point("forward.merged");
+        if said.success {
+            fs::rename(&self.copy, &self.index)
+                .map_err(|error| Error::io("write", &self.index, &error))?;
+            crash_point("forward.written");
+            return Ok(Moved::Yes);
+        }
+        if is_race(&said) {
+            if let Some(from) = from {
+                self.put_back(to, &from)?;
+            }
+            return Ok(Moved::Overtaken);
+        }
+        Ok(Moved::Refused(in_the_way(&self.checkout, &said.stderr)))
+    }
+
+    fn git(&self) -> Git {
+        Git::at(&self.checkout).env("GIT_INDEX_FILE", &self.copy)
+    }
+
+    /// The branch was moved by somebody else after git had written the files.
+    fn put_back(&self, to: &str, from: &str) -> Result<()> {
+        let said = self.git().args(["read-tree", "-m", "-u", to, from]).run()?;
+        match said.success {
+            true => Ok(()),
+            // It had not written any.
+            false => restore(&self.checkout, from, to),
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.copy);
+        let _ = fs::remove_file(&self.lock);
+    }
+}
+
+/// Writes the lock with what it is for, whole or not at all; a new one only where there is none.
+fn place(lock: &Path, owner: &str, to: &str, new: bool) -> io::Result<()> {
+    let beside = lock.with_file_name(format!("index.orange.{}", std::process::id()));
+    fs::write(&beside, format!("{OURS} {owner} {to}\n"))?;
+    let placed = match new {
+        true => fs::hard_link(&beside, lock),
+        false => return fs::rename(&beside, lock),
+    };
+    let _ = fs::remove_file(&beside);
+    placed
+}
+
+/// Goes on where a process of Orange died that was bringing a checkout forward for this owner. Other locks are left
+/// alone.
+pub(crate) fn recover(checkout: &Path, owner: &str) -> Result<()> {
+    let Ok(folder) = git_folder(checkout) else {
+        return Ok(());
+    };
+    let mut text = String::new();
+    let lock = File::open(folder.join("index.lock"));
+    if lock
+        .and_then(|file| file.take(400).read_to_string(&mut text))
+        .is_err()
+    {
+        return Ok(());
+    }
+    let mut words = text
+        .strip_prefix(OURS)
+        .unwrap_or_default()
+        .split_whitespace();
+    if words.next() != Some(owner) {
+        return Ok(());
+    }
+    let held = Held::of(checkout, &folder, owner);
+    let Some(to) = words.next() else {
+        return Ok(());
+    };
+    // Its git may have outlived it.
+    let at_work = folder.join("index.orange.lock");
+    let deadline = Instant::now() + PATIENCE;
+    while at_work.exists() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let _ = fs::remove_file(&at_work);
+    let head = super::commit_of(checkout, "HEAD")?;
+    if head.as_deref() == Some(to) {
+        if held.copy.exists() {
+            fs::rename(&held.copy, &held.index)
+                .map_err(|error| Error::io("write", &held.index, &error))?;
+        }
+        return Ok(());
+    }
+    match head {
+        Some(head) => restore(checkout, &head, to),
+        None => Ok(()),
+    }
+}
+
+/// Puts back what was already as in `to`, and leaves alone what is anything else: the user's.
+fn restore(checkout: &Path, from: &str, to: &str) -> Result<()> {
+    let said = Git::at(checkout)
+        .args([
+            "diff-tree",
+            "-r",
+            "-z",
+            "--no-renames",
+            "--name-only",
+            from,
+            to,
+        ])
+        .run()?;
+    if !said.success {
+        return Err(said.error("git diff-tree"));
+    }
+    for path in said.parts() {
+        let file = checkout.join(path);
+        let is_file = fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file());
+        let name = path.to_string_lossy();
+        let blob = |commit: &str| {
+            Git::at(checkout)
+                .args(["rev-parse", "--verify", "--quiet"])
+                .arg(format!("{commit}:{name}"))
+                .ask()
+        };
+        let now = match is_file {
+            true => Git::at(checkout)
+                .args(["hash-object", "--"])
+                .arg(path)
+                .ask()?,
+            false => None,
+        };
+        let (before, after) = (blob(from)?, blob(to)?);
+        if now != after || now == before {
+            continue;
+        }
+        match before {
+            // Not there before, so it came with the new commit.
+            None if is_file => {
+                fs::remove_file(&file).map_err(|error| Error::io("remove", &file, &error))?;
+            }
+            None => {}
+            Some(_) => {
+                let mut input = path.as_bytes().to_vec();
+                input.push(0);
+                Git::at(checkout)
+                    .args(["checkout-index", "--force", "-z", "--stdin"])
+                    .input(input)
+                    .text()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Would it work? Asked before something is pushed that could not be had here afterwards.
+pub(crate) fn could_forward(checkout: &Path, owner: &str, to: &str) -> Result<Moved> {
+    let held = match Held::take(checkout, owner)? {
+        Ok(held) => held,
+        Err(why) => return Ok(Moved::Refused(why)),
+    };
+    fs::copy(&held.index, &held.copy).map_err(|error| Error::io("copy", &held.index, &error))?;
+    // A file that was only touched is no change; git finds out by looking.
+    held.git().args(["update-index", "-q", "--refresh"]).run()?;
+    let said = held
+        .git()
+        .args(["read-tree", "--dry-run", "-m", "-u", "HEAD", to])
+        .run()?;
+    if !said.success {
+        return Ok(Moved::Refused(in_the_way(checkout, &said.stderr)));
+    }
+    // Git does not mind ignored files here; the user does.
+    let added = held
+        .git()
+        .args(["diff-tree", "-r", "-z", "--no-renames", "--name-only"])
+        .args(["--diff-filter=A", "HEAD", to])
+        .run()?;
+    let there: Vec<String> = added
+        .parts()
+        .filter(|path| fs::symlink_metadata(checkout.join(path)).is_ok())
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect();
+    match there.is_empty() {
+        true => Ok(Moved::Yes),
+        false => Ok(Moved::Refused(uncommitted(checkout, &there))),
+    }
+}
+
+/// Did somebody else move the branch?
+fn is_race(said: &Said) -> bool {
+    let signs = [
+        "Not possible to fast-forward",
+        "Diverging branches",
+        "cannot lock ref",
+        "unable to update ref",
+    ];
+    signs.iter().any(|sign| said.stderr.contains(sign))
+}
+
+/// Which files keep git from it: it lists them below a line that says why, or names one in quotes.
+fn in_the_way(checkout: &Path, stderr: &str) -> String {
+    let mut files: Vec<String> = stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix('\t').map(str::to_owned))
+        .collect();
+    for line in stderr.lines() {
+        let about = ["error: Entry '", "error: Untracked working tree file '"];
+        let quoted = about.iter().find_map(|start| line.strip_prefix(start));
+        if let Some((file, _)) = quoted.and_then(|rest| rest.split_once('\'')) {
+            files.push(file.to_owned());
+        }
+    }
+    if !files.is_empty() {
+        return uncommitted(checkout, &files);
+    }
+    let mut words = stderr.lines().map(str::trim);
+    let said = words
+        .find(|line| !line.is_empty())
+        .unwrap_or("git does not say why");
+    let said = said
+        .trim_start_matches("error: ")
+        .trim_start_matches("fatal: ");
+    format!("{} cannot be brought forward: {said}", checkout.display())
+}
+
+fn uncommitted(checkout: &Path, files: &[String]) -> String {
+    let shown: Vec<&str> = files.iter().take(5).map(String::as_str).collect();
+    let more = match files.len().saturating_sub(5) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{} has changes that are not committed, in {}{more}",
+        checkout.display(),
+        shown.join(", ")
+    )
+}
