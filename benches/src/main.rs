@@ -6,6 +6,7 @@ mod fixture;
 mod floor;
 mod growth;
 mod measure;
+mod merge;
 mod peers;
 mod report;
 mod rows;
@@ -21,7 +22,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: orange-bench [--write FILE] [ROW …]
 
-ROW is list, show, change, rebuild, start, workspaces, agents, harnesses or growth; all unless given.";
+ROW is list, show, change, rebuild, start, workspaces, merge, agents, harnesses or growth; all unless given.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -47,8 +48,8 @@ fn bench(arguments: &[String]) -> Result<()> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--write" => write = Some(PathBuf::from(words.next().ok_or(USAGE)?)),
-            "list" | "show" | "change" | "rebuild" | "start" | "workspaces" | "agents"
-            | "harnesses" | "growth" => wanted.push(word.as_str()),
+            "list" | "show" | "change" | "rebuild" | "start" | "workspaces" | "merge"
+            | "agents" | "harnesses" | "growth" => wanted.push(word.as_str()),
             _ => return Err(USAGE.into()),
         }
     }
@@ -67,6 +68,9 @@ fn bench(arguments: &[String]) -> Result<()> {
     }
     if wants("workspaces") {
         rows.extend(workspaces::rows(&scratch)?);
+    }
+    if wants("merge") {
+        rows.extend(merge::rows(&scratch)?);
     }
     if wants("agents") {
         rows.extend(agents::rows(&scratch)?);
