@@ -3,6 +3,7 @@
 pub(crate) mod committed;
 pub(crate) mod forward;
 pub(crate) mod landing;
+pub mod landed;
 mod layout;
 pub(crate) mod merge;
 mod refs;

@@ -229,32 +229,6 @@ impl Engine {
         Ok((changed, tried))
     }
 
-    /// Ends a task on a person's word: its work is in, by a squash, by hand or not needed.
-    pub fn resolve(&mut self, place: Place, message: &str) -> Result<Changed> {
-        self.people_only("resolve a task")?;
-        let message = super::create::one_line(message)?;
-        if message.is_empty() {
-            return Err(Error::new(Code::Usage, "a resolution needs a message")
-                .hint("say how the work got in: --message \"squashed into main\""));
-        }
-        let noted = [
-            ("resolved", "true".to_owned()),
-            ("resolved_at", self.now().to_string()),
-            ("resolution_message", message.clone()),
-        ];
-        self.change(
-            place,
-            &Change {
-                edits: noted.map(|(name, value)| Edit::Note(name, value)).to_vec(),
-                status: Some(Status::Done),
-                force: true,
-                reason: Some(message.clone()),
-                resolution: Some(message),
-                ..Change::default()
-            },
-        )
-    }
-
     /// Journals, writes, runs hooks, and takes the task off the list of those in flight.
     pub(crate) fn commit(&mut self, locked: &mut LockedTask, events: Vec<Event>) -> Result<()> {
         if events.is_empty() {

@@ -509,7 +509,7 @@ impl Engine {
     }
 
     /// Asks the remote for news if the settings say so. A network that is gone is no reason to stop.
-    fn fetch_for(&mut self, project: &Project) -> Result<bool> {
+    pub(super) fn fetch_for(&mut self, project: &Project) -> Result<bool> {
         if !git::worktree::has_remote(&project.path)? {
             return Ok(false);
         }

@@ -199,7 +199,7 @@ impl Engine {
     }
 
     /// The head that the last handoff or review spoke of.
-    fn noted_head(&mut self, task: &Task) -> Option<String> {
+    pub(super) fn noted_head(&mut self, task: &Task) -> Option<String> {
         let history = self.history_of(task)?;
         let mut events = history.events.iter().rev();
         events.find_map(|event| event.details.get("head")?.as_str().map(str::to_owned))

@@ -9,6 +9,7 @@ pub(crate) mod merge;
 mod permissions;
 pub(crate) mod place;
 pub(crate) mod rescue;
+pub(crate) mod resolve;
 pub(crate) mod show;
 pub(crate) mod start;
 pub(crate) mod talk;
@@ -66,8 +67,8 @@ pub(crate) enum TaskCommand {
     Stuck(update::StuckArgs),
     /// Try again what failed after the last status change
     RetryHooks(update::RetryHooksArgs),
-    /// End a task on your word: squashed, done by hand, not needed any more (→ done)
-    Resolve(update::ResolveArgs),
+    /// End a task whose work is in another way: squashed, picked, done by hand, not needed any more (→ done)
+    Resolve(resolve::ResolveArgs),
     /// Say in one line why a task is where it is and what moves it on
     Why(why::WhyArgs),
     /// Show what a task waits for and what waits for it
@@ -112,7 +113,7 @@ pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Complete(args) => update::complete(session, &args),
         TaskCommand::Stuck(args) => update::stuck(session, &args),
         TaskCommand::RetryHooks(args) => update::retry_hooks(session, &args),
-        TaskCommand::Resolve(args) => update::resolve(session, &args),
+        TaskCommand::Resolve(args) => resolve::run(session, &args),
         TaskCommand::Why(args) => why::run(session, &args),
         TaskCommand::Deps(args) => deps::run(session, &args),
         TaskCommand::Path(args) => place::path(session, &args),

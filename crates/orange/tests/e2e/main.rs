@@ -58,6 +58,7 @@ mod task_link;
 mod task_list;
 mod task_place;
 mod task_rescue;
+mod task_resolve;
 mod task_show_workspace;
 mod task_update;
 mod task_view;

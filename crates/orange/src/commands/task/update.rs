@@ -171,19 +171,6 @@ pub(crate) struct RetryHooksArgs {
     id: Option<String>,
 }
 
-/// End a task on your word
-#[derive(Debug, Args)]
-#[command(
-    after_help = "For work that is in although git cannot tell: squashed, rebased, done by hand, or not needed any more.\n\nExample:\n  orange task resolve TASK-001 --message \"squashed into main\""
-)]
-pub(crate) struct ResolveArgs {
-    /// The task; the one you are in unless given
-    id: Option<String>,
-    /// How the work got in
-    #[arg(long, value_name = "TEXT")]
-    message: String,
-}
-
 pub(crate) fn run(session: &mut Session, args: UpdateArgs) -> Result<()> {
     let change = Change {
         edits: args.edits(),
@@ -217,12 +204,6 @@ pub(crate) fn stuck(session: &mut Session, args: &StuckArgs) -> Result<()> {
     change_task(session, args.id.as_deref(), &change)
 }
 
-pub(crate) fn resolve(session: &mut Session, args: &ResolveArgs) -> Result<()> {
-    let place = session.task(args.id.as_deref())?;
-    let changed = session.engine.resolve(place, &args.message)?;
-    finish(session, &changed, &moved(&changed))
-}
-
 /// `TASK-001: reviewing → working`.
 pub(crate) fn moved(changed: &Changed) -> String {
     let (from, to) = (changed.from, changed.task.status);
@@ -249,6 +230,16 @@ pub(crate) fn retry_hooks(session: &mut Session, args: &RetryHooksArgs) -> Resul
 
 /// Says what happened. A hook that failed makes the command fail, although the task has moved.
 pub(crate) fn finish(session: &mut Session, changed: &Changed, message: &str) -> Result<()> {
+    finish_with(session, changed, message, [])
+}
+
+/// The same with more for a program.
+pub(crate) fn finish_with<const N: usize>(
+    session: &mut Session,
+    changed: &Changed,
+    message: &str,
+    more: [(&str, Value); N],
+) -> Result<()> {
     if changed.failed.is_empty() || !session.json {
         let mut text = format!("{message}\n");
         if let Some(acquired) = &changed.acquired {
@@ -261,6 +252,9 @@ pub(crate) fn finish(session: &mut Session, changed: &Changed, message: &str) ->
         session.finish(
             || {
                 let mut value = json!({"task": as_json(&changed.task), "message": message});
+                for (name, more) in more {
+                    value[name] = more;
+                }
                 if let Some(acquired) = &changed.acquired {
                     value["workspace"] = workspace_json(acquired);
                 }

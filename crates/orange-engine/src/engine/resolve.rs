@@ -1,0 +1,142 @@
+//! Ending a task on a person's word, for work that landed another way: what git can see of it is found out first.
+
+use super::Engine;
+use super::change::{Change, Changed, Edit};
+use crate::error::{Code, Error, Result};
+use crate::git;
+use crate::git::landed::{Landed, landed};
+use crate::store::Place;
+use orange_core::task::{Status, Task, is_active};
+
+/// What git sees of a task's work in the branch that it is meant for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Landing {
+    pub branch: String,
+    pub target: String,
+    /// Where the work ends; None when there is nothing to look for.
+    pub head: Option<String>,
+    /// None: nothing could be compared.
+    pub landed: Option<Landed>,
+    /// Paths in the task's worktree that are in no commit.
+    pub uncommitted: usize,
+    /// The task can be resolved at all: it is under way.
+    pub under_way: bool,
+}
+
+impl Landing {
+    /// Does git see the work in the target?
+    pub fn is_seen(&self) -> bool {
+        matches!(self.landed, Some(Landed::Head | Landed::Change(_)))
+    }
+}
+
+impl Engine {
+    /// Refuses agents, and a word that says nothing. Gives the word as it is kept.
+    pub fn resolution(&self, message: &str) -> Result<String> {
+        self.people_only("resolve a task")?;
+        let how = "say how the work got in: --message \"squashed into main\"";
+        let message = super::create::one_line(message).map_err(|_| {
+            Error::new(Code::Usage, "the message is too long, or is not text").hint(how)
+        })?;
+        match message.is_empty() {
+            true => Err(Error::new(Code::Usage, "a resolution needs a message").hint(how)),
+            false => Ok(message),
+        }
+    }
+
+    /// Looks for the task's work in its target. What is not seen here may have landed at the remote, which is asked
+    /// for news then.
+    pub fn landing(&mut self, place: Place) -> Result<Landing> {
+        let task = self.view(place)?.task;
+        let landing = self.landing_of(&task)?;
+        if landing.is_seen() || !landing.under_way {
+            return Ok(landing);
+        }
+        let project = self.registered(&task.project)?;
+        match self.fetch_for(&project)? {
+            true => self.landing_of(&task),
+            false => Ok(landing),
+        }
+    }
+
+    /// The same with what is known here.
+    pub(super) fn landing_of(&mut self, task: &Task) -> Result<Landing> {
+        let mut landing = Landing {
+            branch: task.branch.clone(),
+            target: task.target("its target").to_owned(),
+            head: None,
+            landed: None,
+            uncommitted: self.uncommitted(task),
+            under_way: is_active(task.status),
+        };
+        let Some(project) = self.project_of(&task.project) else {
+            return Ok(landing);
+        };
+        let repository = &project.path;
+        landing.target = task.target(&project.default_branch).to_owned();
+        landing.head = match self.head_of(task) {
+            Some(head) => Some(head),
+            // Deleted after it was merged, most often; where it ended was noted.
+            None => match self.noted_head(task) {
+                Some(head) => git::commit_of(repository, &head)?,
+                None => None,
+            },
+        };
+        let Some(head) = &landing.head else {
+            return Ok(landing);
+        };
+        for place in ["heads", "remotes/origin"] {
+            let target = format!("refs/{place}/{}", landing.target);
+            if git::commit_of(repository, &target)?.is_none() {
+                continue;
+            }
+            let found = landed(repository, head, &target)?;
+            // Either place may be ahead of the other; the one that has more of the work counts.
+            let better = match (&landing.landed, &found) {
+                (None, _) | (Some(_), Landed::Head) => true,
+                (Some(Landed::No { .. }), Landed::Change(_)) => true,
+                (Some(_), Landed::Change(_) | Landed::No { .. }) => false,
+            };
+            if better {
+                landing.landed = Some(found);
+            }
+        }
+        Ok(landing)
+    }
+
+    /// What git calls changed in the task's worktree; nothing where it cannot say.
+    fn uncommitted(&self, task: &Task) -> usize {
+        let folder = self.workspace_folder(task);
+        let changes = folder.and_then(|folder| git::uncommitted(&folder));
+        changes.map_or(0, |changes| changes.len())
+    }
+
+    /// Ends a task: its work is in, by a squash, by hand, or is not needed. The branch stays; what is not
+    /// committed is saved when the slot is given back.
+    pub fn resolve(&mut self, place: Place, message: &str, landing: &Landing) -> Result<Changed> {
+        let message = self.resolution(message)?;
+        let mut noted = vec![
+            Edit::Note("resolved", "true".to_owned()),
+            Edit::Note("resolved_at", self.now().to_string()),
+            Edit::Note("resolution_message", message.clone()),
+        ];
+        // Which work it was that somebody vouched for.
+        noted.extend(
+            landing
+                .head
+                .clone()
+                .map(|head| Edit::Note("resolved_head", head)),
+        );
+        self.change(
+            place,
+            &Change {
+                edits: noted,
+                status: Some(Status::Done),
+                force: true,
+                reason: Some(message.clone()),
+                resolution: Some(message),
+                ..Change::default()
+            },
+        )
+    }
+}

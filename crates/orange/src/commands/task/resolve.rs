@@ -1,0 +1,98 @@
+//! `orange task resolve`: work that landed another way. Says what git sees of it, and asks where git sees nothing.
+
+use super::update::{finish_with, moved};
+use crate::error::Result;
+use crate::question::confirm;
+use crate::session::Session;
+use crate::ui::clean;
+use clap::Args;
+use orange_core::naming::counted;
+use orange_engine::engine::Landing;
+use orange_engine::git::landed::Landed;
+use orange_engine::git::short;
+use serde_json::{Value, json};
+
+/// End a task whose work landed another way
+#[derive(Debug, Args)]
+#[command(
+    after_help = "For work that was squashed, picked or merged elsewhere, done by hand, or is not needed any more.\nThe branch stays, and what is not committed is saved.\n\nExamples:\n  orange task resolve TASK-001 --message \"squashed into main\"\n  orange task resolve TASK-001 --message \"not needed any more\" --yes"
+)]
+pub(crate) struct ResolveArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// How the work got in
+    #[arg(long, value_name = "TEXT")]
+    message: String,
+    /// Do not ask, although git does not see the work in the target
+    #[arg(long, short)]
+    yes: bool,
+}
+
+pub(crate) fn run(session: &mut Session, args: &ResolveArgs) -> Result<()> {
+    session.engine.resolution(&args.message)?;
+    let place = session.task(args.id.as_deref())?;
+    let landing = session.engine.landing(place.clone())?;
+    // What cannot be resolved is refused below, without a question.
+    if landing.under_way && !landing.is_seen() {
+        confirm(session, args.yes, &question(&landing))?;
+    }
+    let changed = session.engine.resolve(place, &args.message, &landing)?;
+    let message = format!("{}; {}", moved(&changed), found(&landing));
+    let seen = [("landing", as_json(&landing))];
+    finish_with(session, &changed, &message, seen)
+}
+
+fn question(landing: &Landing) -> String {
+    let saved = match landing.uncommitted {
+        0 => String::new(),
+        count => format!("; {} is saved", not_committed(count)),
+    };
+    format!(
+        "{}{saved}. The branch stays. Done all the same?",
+        found(landing)
+    )
+}
+
+/// What git sees of the work.
+fn found(landing: &Landing) -> String {
+    let branch = clean(&landing.branch);
+    let target = clean(&landing.target);
+    match (&landing.landed, &landing.head) {
+        (Some(Landed::Head), Some(head)) => format!("{} is in {target}", short(head)),
+        (Some(Landed::Head), None) => format!("its head is in {target}"),
+        (Some(Landed::Change(Some(commit))), _) => {
+            format!("its change is in {target}, as {}", short(commit))
+        }
+        (Some(Landed::Change(None)), _) => format!("its change is in {target}"),
+        (Some(Landed::No { commits }), _) => {
+            let (count, verb) = match commits {
+                1 => ("1 commit".to_owned(), "is"),
+                count => (format!("{count} commits"), "are"),
+            };
+            format!("{count} of {branch} {verb} not in {target}")
+        }
+        (None, Some(_)) => format!("there is no {target} that it could be in"),
+        (None, None) => format!("there is no branch {branch} to look for in {target}"),
+    }
+}
+
+fn not_committed(count: usize) -> String {
+    format!("what is not committed ({})", counted(count, "path"))
+}
+
+fn as_json(landing: &Landing) -> Value {
+    let (seen, commit) = match &landing.landed {
+        Some(Landed::Head) => ("head", None),
+        Some(Landed::Change(commit)) => ("change", commit.clone()),
+        Some(Landed::No { .. }) => ("no", None),
+        None => ("unknown", None),
+    };
+    json!({
+        "seen": seen,
+        "commit": commit,
+        "head": landing.head,
+        "branch": landing.branch,
+        "target": landing.target,
+        "uncommitted": landing.uncommitted,
+    })
+}
