@@ -142,7 +142,9 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         }
         Status::Delegated => delegated(situation.facts, &update),
         Status::Done => Why::over("its work is merged"),
-        Status::Cancelled => Why::over("it was cancelled; a new task can start the work again"),
+        Status::Cancelled => Why::over(format!(
+            "it was cancelled; `orange task create --from {label}` starts the work again"
+        )),
         Status::Created
         | Status::Classifying
         | Status::Planned

@@ -1,5 +1,6 @@
 //! The verbs every front end calls. One file per group of verbs; this one holds what they share.
 
+mod again;
 mod agents;
 mod change;
 mod create;
@@ -22,6 +23,7 @@ mod trust;
 mod view;
 mod whereabouts;
 
+pub use again::{Earlier, Origin, Work};
 pub use agents::{AgentView, Screen};
 pub(crate) use change::bad_value;
 pub use change::{Change, Changed, Edit};

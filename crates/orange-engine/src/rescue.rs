@@ -8,7 +8,7 @@ mod raw;
 mod restore;
 
 pub use note::Note;
-pub use restore::{Restored, Shown, ShownFile, restore, show, to_branch};
+pub use restore::{Restored, Shown, ShownFile, restore, restore_from, show, to_branch};
 
 use crate::error::{Code, Error, Result};
 use crate::git::rescue::content::{Entries, TempIndex};

@@ -3,6 +3,7 @@
 
 mod acquire;
 pub mod commands;
+mod earlier_work;
 pub mod files;
 mod link;
 mod pool_file;
@@ -14,6 +15,7 @@ mod slot_truth;
 mod view;
 
 pub use acquire::Acquired;
+pub(crate) use earlier_work::BROUGHT;
 pub(crate) use link::{name_at, unexclude};
 pub use pool_file::{Pool, Slot};
 pub use release::Released;

@@ -3,7 +3,7 @@
 use super::spoken;
 use crate::engine::Engine;
 use crate::locked::LockedTask;
-use crate::workspaces::{Acquired, Lease, Released};
+use crate::workspaces::{Acquired, BROUGHT, Lease, Released};
 use orange_core::history::{Event, EventType};
 use orange_core::machine;
 use orange_core::task::Field;
@@ -16,10 +16,21 @@ pub(crate) fn acquire(engine: &mut Engine, locked: &LockedTask) -> Event {
     match outcome {
         Ok(acquired) => {
             let Acquired { lease, start, .. } = &acquired;
+            let brought = match engine.bring_work(&locked.task, &locked.place, lease) {
+                Ok(brought) => brought,
+                Err(error) => {
+                    let event = Event::new(EventType::HookFailed, now).because(spoken(&error));
+                    let slot = Value::from(lease.slot.as_str());
+                    return workspace(with_lease(event, lease), locked, slot);
+                }
+            };
             let mut event = with_lease(Event::new(EventType::HookCompleted, now), lease)
                 .detail("base", start.reference.as_str());
             if let Some(commit) = &start.commit {
                 event = event.detail("base_commit", commit.as_str());
+            }
+            if let Some(rescue) = brought {
+                event = event.detail(BROUGHT, rescue);
             }
             let event = workspace(event, locked, Value::from(lease.slot.as_str()));
             engine.note_acquired(acquired);

@@ -1,6 +1,6 @@
 //! Making a task: everything is checked first, then its folder appears whole or not at all.
 
-use super::{Caller, Engine};
+use super::{Caller, Engine, Origin};
 use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::locked::{context_mark, written_fields};
@@ -45,6 +45,9 @@ pub struct NewTask {
     pub blocked_by: Vec<String>,
     pub related_to: Vec<String>,
     pub parent: Option<String>,
+    pub initiative_id: Option<String>,
+    /// The task that it starts again from; [`Engine::begin_again`] fills it in.
+    pub origin: Option<Origin>,
     /// None: detected from the words.
     pub ui_testing: Option<bool>,
 }
@@ -134,6 +137,10 @@ impl Engine {
         // A branch that is not there yet is no base; when the work starts, it may be, or another one.
         let is_base = !start.existing && start.commit.is_some();
         task.base = is_base.then(|| start.reference.clone());
+        let origin = new.origin.as_ref();
+        if let Some(work) = origin.and_then(|origin| origin.work.as_ref()) {
+            start = start.going_on_with(work)?;
+        }
         self.store.ensure_home()?;
         let _project = self.lock_project(&project.name)?;
         // Before a key is counted: a refused command uses none up.
@@ -150,10 +157,13 @@ impl Engine {
         if new.branch.is_none() {
             self.branch_is_free(&project.name, &task.branch, None)?;
         }
-        let place = self.write_new(task, new.context.as_deref())?;
+        let place = self.write_new(task, new.context.as_deref(), origin)?;
         // Puts it into the index and runs what its creation asks for.
         let locked = self.lock_marked(place.clone())?;
         tracing::info!(task = locked.task.id, key = %key, "task created");
+        if let Some(origin) = origin {
+            self.tell_who_waited(origin, &locked.task)?;
+        }
         Ok(Created {
             failed: locked.failed_hooks(),
             task: locked.task,
@@ -189,6 +199,7 @@ impl Engine {
             category: new.category.unwrap_or(Category::Feature),
             weight: new.weight,
             tags: new.tags.clone(),
+            initiative_id: new.initiative_id.clone(),
             created_by: self.user.clone(),
             ..Task::default()
         };
@@ -300,7 +311,7 @@ impl Engine {
             let taken = self.index()?.by_branch(&project.name, &name)?;
             let live = |status: &str| !status.parse().is_ok_and(Status::is_terminal);
             if !taken.iter().any(|other| live(&other.status))
-                && !git::branch_exists(&project.path, &name)?
+                && existing_commit(&project.path, &name)?.is_none()
             {
                 return Ok(name);
             }
@@ -309,7 +320,12 @@ impl Engine {
     }
 
     /// Writes the folder under a hidden name and renames it: nobody ever sees half a task.
-    fn write_new(&mut self, task: Task, context: Option<&str>) -> Result<Place> {
+    fn write_new(
+        &mut self,
+        task: Task,
+        context: Option<&str>,
+        origin: Option<&Origin>,
+    ) -> Result<Place> {
         let place = self.store.place(&format!("{}/{}", task.project, task.id));
         let parent = self.store.tasks().join(&task.project);
         let hidden = hidden_folder(&place);
@@ -321,6 +337,9 @@ impl Engine {
         let decision = machine::create(workflow, task, self.caller.actor(), self.now())
             .map_err(|_| Error::new(Code::IllegalTransition, "a task cannot be created so"))?;
         let mut event = decision.event.detail("context", context_mark(&body));
+        for (name, value) in origin.map(Origin::details).unwrap_or_default() {
+            event = event.detail(name, value);
+        }
         event.transition = Some(nanoid::nanoid!(12, &ID_ALPHABET));
         let task = machine::fold(std::slice::from_ref(&event), u64::MAX)
             .map_err(super::change::bad_value)?;
@@ -422,7 +441,7 @@ fn check_existing(row: &Creation, project: &Project, branch: &str) -> Result<()>
     )))
 }
 
-fn existing_commit(repository: &Path, branch: &str) -> Result<Option<String>> {
+pub(super) fn existing_commit(repository: &Path, branch: &str) -> Result<Option<String>> {
     let found = git::commits_of(repository, &places_of(branch))?;
     Ok(found.into_iter().flatten().next())
 }

@@ -68,6 +68,16 @@ pub fn show(repository: &Path, rescue: &Rescue, raw_folder: &Path) -> Result<Sho
 /// Brings the files back that were changed when the rescue was made; neither HEAD nor the branch nor the index
 /// is moved. What is there now is saved first.
 pub fn restore(repository: &Path, rescue: &Rescue, place: &Save<'_>) -> Result<Restored> {
+    restore_from(repository, rescue, place.raw_folder, place)
+}
+
+/// The same for a rescue of another task, whose copies lie in `copies`.
+pub fn restore_from(
+    repository: &Path,
+    rescue: &Rescue,
+    copies: &Path,
+    place: &Save<'_>,
+) -> Result<Restored> {
     let worktree = Worktree::open(place.slot)?;
     worktree.belongs_to(repository)?;
     let changes = changes_of(repository, rescue)?;
@@ -84,7 +94,7 @@ pub fn restore(repository: &Path, rescue: &Rescue, place: &Save<'_>) -> Result<R
     }
     let before = save(place)?;
     worktree.put_back(&rescue.commit, &changes)?;
-    let shown = show(repository, rescue, place.raw_folder)?;
+    let shown = show(repository, rescue, copies)?;
     let (mut copied, mut not_copied) = (Vec::new(), Vec::new());
     // The commits of a submodule are for git to take out of their bundle.
     for path in shown.copies.into_iter().filter(|path| !is_bundle(path)) {

@@ -112,7 +112,8 @@ impl Engine {
         };
         let lock = SlotLock::take(&self.store, &lease.slot)?;
         let folder = self.slot_folder(&lease.slot);
-        let (start, checkout) = match self.check_out(&project, task, &lease, &folder, &lock) {
+        let (start, checkout) = match self.check_out(&project, task, place, &lease, &folder, &lock)
+        {
             Ok(checked_out) => checked_out,
             Err(error) => {
                 if task.workspace.as_ref() == Some(&lease.slot) {
@@ -152,13 +153,14 @@ impl Engine {
         &mut self,
         project: &Project,
         task: &Task,
+        place: &Place,
         lease: &Lease,
         folder: &Path,
         lock: &SlotLock,
     ) -> Result<(Start, Checkout)> {
         let repository = &project.path;
         worktree::inside(&self.store.workspaces(), folder)?;
-        let start = self.start_of(project, task, true)?;
+        let start = self.start_for(project, task, place)?;
         let commit = start.commit.clone().ok_or_else(|| no_commits(project))?;
         let is_new = lock.handed_on(|| self.make_worktree(repository, folder, &commit))?;
         crash_point("acquire.worktree");

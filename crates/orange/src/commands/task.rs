@@ -1,5 +1,6 @@
 //! `orange task …`: one file per verb.
 
+mod again;
 pub(crate) mod answer;
 pub(crate) mod create;
 pub(crate) mod deps;

@@ -31,6 +31,7 @@ mod agent_screen;
 mod agent_talk;
 mod agents;
 mod bad_input;
+mod create_from;
 mod create_refused;
 mod damage;
 mod databases;

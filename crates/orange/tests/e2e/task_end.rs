@@ -22,7 +22,7 @@ fn cancel() {
         hooks,
         ["kill_reviewer", "kill_session", "release_workspace"]
     );
-    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is cancelled: it was cancelled; a new task can start the work again");
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is cancelled: it was cancelled; `orange task create --from TASK-001` starts the work again");
 }
 
 #[test]

@@ -354,18 +354,18 @@ pub(crate) fn other_commands() -> Vec<Build> {
             Scenario::new("delete again", env, &["task", "delete", &key, "--yes"])
         }),
         build(|env| {
-            let key = task_in(&env, "working");
-            let path = env.ok(&["task", "path", &key])["path"].clone();
-            let slot = std::path::PathBuf::from(path.as_str().unwrap());
-            fs::write(slot.join("changed.txt"), "as committed\n").unwrap();
-            env.git_at(&slot, &["add", "changed.txt"]);
-            env.git_at(&slot, &["commit", "--quiet", "--message=work"]);
-            for (name, text) in WORK {
-                fs::write(slot.join(name), text).unwrap();
-            }
-            env.git_at(&slot, &["add", "staged.txt"]);
+            let key = with_work(&env);
             let command = ["task", "cancel", &key, "--yes"];
             let mut scenario = Scenario::new("cancel with uncommitted work", env, &command);
+            scenario.has_work = true;
+            scenario
+        }),
+        build(|env| {
+            let key = with_work(&env);
+            env.ok(&["task", "cancel", &key, "--yes"]);
+            let again = env.create(&["the-branch", "--from", &key, "--with-work"]);
+            let command = ["task", "update", &again, "--status", "planning"];
+            let mut scenario = Scenario::new("go on with earlier work", env, &command);
             scenario.has_work = true;
             scenario
         }),
@@ -402,6 +402,21 @@ pub(crate) fn other_commands() -> Vec<Build> {
     }
     all.extend(files_changed_by_others());
     all
+}
+
+/// A task with a commit of its own, and with [`WORK`] in its workspace.
+fn with_work(env: &Env) -> String {
+    let key = task_in(env, "working");
+    let path = env.ok(&["task", "path", &key])["path"].clone();
+    let slot = std::path::PathBuf::from(path.as_str().unwrap());
+    fs::write(slot.join("changed.txt"), "as committed\n").unwrap();
+    env.git_at(&slot, &["add", "changed.txt"]);
+    env.git_at(&slot, &["commit", "--quiet", "--message=work"]);
+    for (name, text) in WORK {
+        fs::write(slot.join(name), text).unwrap();
+    }
+    env.git_at(&slot, &["add", "staged.txt"]);
+    key
 }
 
 /// A task with changes in its workspace and a rescue of other ones.

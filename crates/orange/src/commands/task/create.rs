@@ -1,7 +1,7 @@
 //! `orange task create`.
 
 use super::permissions::choose_once;
-use super::{as_json, status, word};
+use super::{again, as_json, status, word};
 use crate::commands::project::described;
 use crate::error::{CommandError, Result};
 use crate::output;
@@ -12,7 +12,7 @@ use orange_core::config::Permissions;
 use orange_core::history::Event;
 use orange_core::naming::{counted, is_sentence};
 use orange_core::task::{Category, Priority, Queue, Status, Task, Weight, WorkflowName};
-use orange_engine::engine::{AddProject, Created, NewTask, Start, StartOutcome};
+use orange_engine::engine::{AddProject, Created, NewTask, Origin, Start, StartOutcome};
 use orange_engine::error::plain;
 use orange_engine::{Code, git};
 use serde_json::json;
@@ -28,7 +28,9 @@ Examples:
   orange task create \"Fix the menu\" --priority high --category bug --tag ui
   orange task create \"Log out\" --blocked-by TASK-001 --context notes.md
   echo \"Only Chrome\" | orange task create \"Fix hover\" --context -
-  orange task create their-branch \"Look at this\" --status agent-review")]
+  orange task create their-branch \"Look at this\" --status agent-review
+  orange task create --from TASK-001                     once more, from a task that is over
+  orange task create --from TASK-001 --with-work \"Finish the login form\"")]
 pub(crate) struct CreateArgs {
     /// The branch; a single quoted sentence is the summary instead
     #[arg(value_name = "BRANCH")]
@@ -36,6 +38,15 @@ pub(crate) struct CreateArgs {
     /// What is to be done, in one line
     #[arg(value_name = "SUMMARY")]
     summary: Vec<String>,
+    /// The branch, whatever it looks like; then all words are the summary
+    #[arg(long = "branch", value_name = "NAME")]
+    named_branch: Option<String>,
+    /// Start again from a task that is done or cancelled: its summary, context and settings, unless given here
+    #[arg(long, value_name = "TASK")]
+    from: Option<String>,
+    /// Go on with the work of that task: its commits, and what was saved of what it had not committed
+    #[arg(long, requires = "from", conflicts_with_all = ["base", "status"])]
+    with_work: bool,
     /// The project; the one you are in unless given
     #[arg(long)]
     project: Option<String>,
@@ -45,9 +56,9 @@ pub(crate) struct CreateArgs {
     /// Create it as agent-review or reviewing, for a branch that has work on it
     #[arg(long, value_parser = status)]
     status: Option<Status>,
-    /// Which workflow it goes through
-    #[arg(long, value_parser = word::<WorkflowName>, default_value = "interactive")]
-    workflow: WorkflowName,
+    /// Which workflow it goes through; interactive unless given
+    #[arg(long, value_parser = word::<WorkflowName>)]
+    workflow: Option<WorkflowName>,
     /// Where the branch starts: a branch, tag or commit
     #[arg(long, value_name = "REF")]
     base: Option<String>,
@@ -107,9 +118,16 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         .as_deref()
         .map(|source| read(session, source))
         .transpose()?;
-    let project = chosen_project(session, args.project.as_deref())?;
+    let earlier = match &args.from {
+        Some(id) => Some(again::earlier(session, id, args.project.as_deref())?),
+        None => None,
+    };
+    let project = match &earlier {
+        Some(earlier) => earlier.task.project.clone(),
+        None => chosen_project(session, args.project.as_deref())?,
+    };
     // A sentence without its quotes begins with a capital; hardly any branch does.
-    if let (Some(first), true) = (&args.branch, args.summary.len() > 1)
+    if let (Some(first), true, None) = (&args.branch, args.summary.len() > 1, &args.named_branch)
         && first.chars().next().is_some_and(char::is_uppercase)
         && first.chars().all(char::is_alphabetic)
     {
@@ -117,17 +135,20 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
             "{first:?} is taken as the branch; quote the whole sentence to make it the summary"
         ));
     }
-    let (branch, summary) = branch_and_summary(args.branch, args.summary);
-    if !args.no_spawn && session.engine.config()?.agents.spawn_on_create {
-        choose_once(session, &project, args.harness.as_deref(), args.permissions)?;
-    }
-    let created = session.engine.create(&NewTask {
+    let (branch, summary) = match args.named_branch {
+        Some(branch) => {
+            let words: Vec<String> = args.branch.into_iter().chain(args.summary).collect();
+            (Some(branch), words.join(" "))
+        }
+        None => branch_and_summary(args.branch, args.summary),
+    };
+    let mut new = NewTask {
         project,
         branch,
         summary,
         context,
         status: args.status,
-        workflow: Some(args.workflow),
+        workflow: args.workflow,
         base: args.base,
         target_branch: args.target_branch,
         harness: args.harness,
@@ -144,7 +165,17 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         related_to: args.related_to,
         parent: args.parent,
         ui_testing: args.ui_testing,
-    })?;
+        ..NewTask::default()
+    };
+    if let Some(earlier) = &earlier {
+        new = session.engine.begin_again(new, earlier, args.with_work)?;
+    }
+    if !args.no_spawn && session.engine.config()?.agents.spawn_on_create {
+        let harness = new.harness.as_deref();
+        choose_once(session, &new.project, harness, new.permissions)?;
+    }
+    let created = session.engine.create(&new)?;
+    let origin = new.origin.as_ref();
     let beginning = match args.no_spawn {
         true => Ok(None),
         false => begin(session, &created),
@@ -160,15 +191,19 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
     if !session.json || (beginning.is_ok() && created.failed.is_empty()) {
         session.finish(
             || {
-                json!({
+                let mut value = json!({
                     "task": as_json(&created.task),
                     "message": format!("created {}, {start}", created.task.label()),
                     "path": created.place.task_file(),
                     "queued": waits,
                     "agents": super::start::as_values(&spawned),
-                })
+                });
+                if let Some(origin) = origin {
+                    value["from"] = again::as_json(origin);
+                }
+                value
             },
-            || described_task(&created, &start, waits.as_deref(), &spawned),
+            || described_task(&created, origin, &start, waits.as_deref(), &spawned),
         );
     }
     beginning.map_err(|error| not_started(&created.task, error))?;
@@ -304,6 +339,7 @@ pub(crate) fn started(start: &Start, verb: &str) -> String {
 
 fn described_task(
     created: &Created,
+    origin: Option<&Origin>,
     start: &str,
     waits: Option<&str>,
     spawned: &[Event],
@@ -320,7 +356,7 @@ fn described_task(
         let folder = acquired.folder.display();
         let _ = writeln!(text, "  slot     {} {folder}", acquired.lease.slot);
     }
-    for line in extras(task) {
+    for line in origin.map(again::line).into_iter().chain(extras(task)) {
         let _ = writeln!(text, "  {line}");
     }
     let _ = writeln!(text, "  file     {}", created.place.task_file().display());

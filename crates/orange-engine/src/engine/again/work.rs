@@ -1,0 +1,188 @@
+//! The work of a task that is over: where it ended, what was saved of the rest, and how a new task goes on with it.
+
+use super::Earlier;
+use crate::engine::create::existing_commit;
+use crate::engine::{Engine, Landing, Start};
+use crate::error::{Code, Error, Result};
+use crate::git::{is_ancestor, short};
+use crate::projects::Project;
+use crate::rescue::{self, Rescue};
+use orange_core::history::{EventType, History};
+use orange_core::workflow::Hook;
+use serde_json::{Map, Value};
+
+/// The name of the detail of a task's first event that says what it goes on with.
+pub(super) const WORK: &str = "work";
+
+/// The work of an earlier task that a new one goes on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// The task whose work it is.
+    pub task_id: String,
+    /// The branch it was done on.
+    pub branch: String,
+    /// Where that ended, and the new branch starts.
+    pub head: String,
+    /// The ref of the rescue that holds what was not committed.
+    pub rescue: Option<String>,
+}
+
+impl Work {
+    /// Where a new branch starts that goes on with it.
+    pub(crate) fn start(&self) -> Start {
+        Start {
+            reference: self.branch.clone(),
+            commit: Some(self.head.clone()),
+            local_ahead: 0,
+            existing: false,
+            fetched: false,
+        }
+    }
+
+    /// As the journal keeps it.
+    pub(super) fn to_detail(&self) -> Value {
+        let mut detail = Map::new();
+        let mut put = |name: &str, value: &str| detail.insert(name.into(), Value::from(value));
+        put("task_id", &self.task_id);
+        put("branch", &self.branch);
+        put("head", &self.head);
+        if let Some(rescue) = &self.rescue {
+            put("rescue", rescue);
+        }
+        Value::Object(detail)
+    }
+
+    /// What a task goes on with, as its first event says.
+    pub(crate) fn of(history: &History) -> Option<Work> {
+        let created = |kind: &EventType| *kind == EventType::TaskCreated;
+        let first = history.events.iter().find(|event| created(&event.kind))?;
+        let detail = first.details.get(WORK)?;
+        let text = |name: &str| Some(detail.get(name)?.as_str()?.to_owned());
+        Some(Work {
+            task_id: text("task_id")?,
+            branch: text("branch")?,
+            head: text("head")?,
+            rescue: text("rescue"),
+        })
+    }
+}
+
+impl Start {
+    /// The start of a branch that goes on with earlier work.
+    pub(in crate::engine) fn going_on_with(self, work: &Work) -> Result<Start> {
+        if !self.existing {
+            return Ok(work.start());
+        }
+        match self.commit.as_ref() == Some(&work.head) {
+            true => Ok(self),
+            false => Err(Error::new(
+                Code::Conflict,
+                format!(
+                    "there is a branch {} already, and it is not where the work of {} ended",
+                    self.reference, work.branch
+                ),
+            )
+            .hint("name a new branch, or leave --with-work out to go on with what is on this one")),
+        }
+    }
+}
+
+impl Engine {
+    /// The last state of the earlier task. None: all of it is in the target, so that the base has it.
+    pub(super) fn work_of(
+        &mut self,
+        project: &Project,
+        earlier: &Earlier,
+        landing: &Landing,
+    ) -> Result<Option<Work>> {
+        let old = &earlier.task;
+        let label = old.label();
+        if let Some(slot) = &old.workspace {
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!("{label} still has {slot}, so its work is not saved yet"),
+            )
+            .hint(format!(
+                "`orange task retry-hooks {label}` gives the slot back; then try again"
+            )));
+        }
+        let branch = existing_commit(&project.path, &old.branch)?;
+        let saved = self.last_rescue(project, earlier)?;
+        let fits = match (
+            &branch,
+            saved.as_ref().and_then(|saved| saved.note.head.as_ref()),
+        ) {
+            // Files of a rescue replace whole files: anywhere but where they were changed, they would take back
+            // what others did there.
+            (Some(branch), Some(head)) => is_ancestor(&project.path, branch, head)?,
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        let (fitting, left) = match fits {
+            true => (saved, None),
+            false => (None, saved),
+        };
+        if let Some(left) = left {
+            self.notice(format!(
+                "{label}: rescue {} was not made at the head of {}, so it is not put back; `orange task rescue show {label} {}` says what it holds",
+                left.name, old.branch, left.name
+            ));
+        }
+        let head = match &fitting {
+            Some(rescue) => rescue.note.head.clone(),
+            None => branch.clone().or_else(|| landing.head.clone()),
+        };
+        let Some(head) = head else {
+            return Err(Error::new(
+                Code::NotFound,
+                format!(
+                    "{label} left no work: there is no branch {} and no rescue of it",
+                    old.branch
+                ),
+            )
+            .hint("leave --with-work out to start from the base"));
+        };
+        if fitting.is_none() && landing.is_seen() {
+            self.notice(format!(
+                "the work of {label} is in {} already; nothing of it is left to go on with",
+                landing.target
+            ));
+            return Ok(None);
+        }
+        if branch.is_none() {
+            self.notice(format!(
+                "branch {} is gone; its last known commit, {}, is still there",
+                old.branch,
+                short(&head)
+            ));
+        }
+        Ok(Some(Work {
+            task_id: old.id.clone(),
+            branch: old.branch.clone(),
+            head,
+            rescue: fitting
+                .filter(|rescue| rescue.note.files > 0)
+                .map(|rescue| rescue.reference),
+        }))
+    }
+
+    /// What was saved when the task gave its slot back; or, if that was clean, what was found in it afterwards.
+    fn last_rescue(&self, project: &Project, earlier: &Earlier) -> Result<Option<Rescue>> {
+        let mut all = rescue::list(&project.path, Some(&earlier.task.id))?;
+        let release = Hook::ReleaseWorkspace.name();
+        let mut events = earlier.history.events.iter().rev();
+        let released = events.find(|event| {
+            event.kind == EventType::HookCompleted
+                && event.hook.as_deref() == Some(release)
+                && event.details.contains_key("slot")
+        });
+        let Some(released) = released else {
+            return Ok(all.pop());
+        };
+        match released.details.get("rescue").and_then(Value::as_str) {
+            Some(noted) => Ok(all.into_iter().find(|rescue| rescue.reference == noted)),
+            // Older ones are of states that were left behind.
+            None => Ok(all.pop().filter(|last| last.note.time > released.timestamp)),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `orange task create --from`: the earlier task that is named, and what is said of it.
+
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+use orange_engine::engine::{Earlier, Origin};
+use serde_json::{Value, json};
+
+/// The task to start again from. It stays in its project, whichever one we are in.
+pub(super) fn earlier(session: &mut Session, id: &str, named: Option<&str>) -> Result<Earlier> {
+    let current = session.project(named)?;
+    let earlier = session.engine.earlier(id, current.as_deref())?;
+    match named {
+        Some(project) if project != earlier.task.project => Err(CommandError::usage(
+            format!(
+                "{} is a task of project {}, and starts again only there",
+                earlier.task.label(),
+                earlier.task.project
+            ),
+            "leave --project out",
+        )),
+        Some(_) | None => Ok(earlier),
+    }
+}
+
+pub(super) fn as_json(origin: &Origin) -> Value {
+    json!({
+        "id": origin.id,
+        "task": origin.label,
+        "status": origin.status.as_str(),
+        "head": origin.work.as_ref().map(|work| &work.head),
+        "rescue": origin.work.as_ref().and_then(|work| work.rescue.as_ref()),
+    })
+}
+
+/// A line of what is printed about the new task.
+pub(super) fn line(origin: &Origin) -> String {
+    let rescue = origin.work.as_ref().map(|work| work.rescue.is_some());
+    let work = match rescue {
+        None => "",
+        Some(false) => ", with its commits",
+        Some(true) => ", with its commits and what it had not committed",
+    };
+    format!("from     {} ({}){work}", origin.label, origin.status)
+}
