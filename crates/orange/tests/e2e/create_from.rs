@@ -487,3 +487,20 @@ fn a_rescue_that_is_gone_when_the_task_starts_is_told() {
         .fails_with(1)
         .says("the work that it goes on with is gone");
 }
+
+#[test]
+fn a_repository_inside_the_worktree_comes_along() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    env.bring_to(&task, "working");
+    let nested = env.slot_of(&task).join("nested");
+    fs::create_dir(&nested).unwrap();
+    env.git(&nested, &["init", "-q", "-b", "main"]);
+    let commit = env.commit(&nested, "inside.txt", "inside\n");
+    env.cancel(&task).ok();
+    let (task, _) = again(&env, ["--with-work"]);
+    // Git holds no nested repository: its copy lies in the folder of the earlier task.
+    let nested = start(&env, &task).join("nested");
+    assert_eq!(read(&nested, "inside.txt").as_deref(), Some("inside\n"));
+    assert_eq!(env.git(&nested, &["rev-parse", "HEAD"]), commit);
+}
