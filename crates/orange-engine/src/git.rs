@@ -2,8 +2,8 @@
 
 pub(crate) mod committed;
 pub(crate) mod forward;
-pub(crate) mod landing;
 pub mod landed;
+pub(crate) mod landing;
 mod layout;
 pub(crate) mod merge;
 mod refs;

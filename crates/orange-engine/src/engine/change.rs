@@ -268,7 +268,10 @@ impl Engine {
     ) -> Result<Event> {
         let workflow = Workflow::named(task.workflow);
         let rows = machine::candidates(workflow, task, actor, wish);
-        let mut facts = self.facts(task, &conditions_of(&rows))?;
+        let mut conditions = conditions_of(&rows);
+        // A person's word stands for what git would be asked.
+        conditions.retain(|condition| resolution.is_none() || *condition != Condition::Merged);
+        let mut facts = self.facts(task, &conditions)?;
         if let Some(message) = resolution {
             facts.merged = Some(Ok(message.to_owned()));
         }

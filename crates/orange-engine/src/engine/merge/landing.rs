@@ -116,7 +116,11 @@ impl Engine {
             return Ok(landing);
         }
         let Some(head) = task.head.as_deref() else {
-            return Err(no_branch(&locked.task.branch, &task.repository));
+            // A branch is often deleted once it is merged.
+            return match self.in_target(&locked.task, &task.repository, &task.target)? {
+                Some(commit) => Ok(self.already(task, commit.clone(), commit)),
+                None => Err(no_branch(&locked.task.branch, &task.repository)),
+            };
         };
         let id = locked.task.id.clone();
         for attempt in 0..ATTEMPTS {
@@ -137,6 +141,10 @@ impl Engine {
             };
             let work = work(&task.repository, &target.onto, head)?;
             let commits = work.commits.len();
+            if commits == 0 {
+                has_work(locked, head)?;
+                return Ok(self.already(task, head.to_owned(), target.onto));
+            }
             let merge = Merge {
                 repository: &task.repository,
                 onto: &target.onto,
@@ -151,18 +159,7 @@ impl Engine {
             let commit = match merge.compute(words)? {
                 Computed::Commit(commit) => commit,
                 Computed::NothingNew => {
-                    self.notice(format!(
-                        "{} has all of it already; nothing was added",
-                        task.target
-                    ));
-                    return Ok(Landing {
-                        commit: target.onto.clone(),
-                        onto: target.onto,
-                        commits,
-                        pushed: false,
-                        fast_forwarded: None,
-                        already: true,
-                    });
+                    return Ok(self.already(task, target.onto.clone(), target.onto));
                 }
                 Computed::Conflicts(conflicts) => {
                     let event = Event::new(EventType::MergeStopped, self.now())
@@ -221,41 +218,37 @@ impl Engine {
         .hint("try again when less is going on there"))
     }
 
-    /// What is in the target already: by an earlier merge that was cut short, or by hand.
+    /// A merge of it that Orange made earlier, and that is in the target.
     fn landed_before(&mut self, locked: &LockedTask, task: &Task) -> Result<Option<Landing>> {
-        let Some(commit) = self.in_target(&locked.task, &task.repository, &task.target)? else {
-            return Ok(None);
-        };
-        let events = &locked.history().events;
-        let started_at = events.iter().find_map(|event| detail(event, "base_commit"));
-        if task.head.is_some() && started_at == task.head.as_deref() {
-            let label = locked.task.label();
-            return Err(Error::new(
-                Code::ConditionUnmet,
-                format!("{label} has no commits of its own, so there is nothing to merge"),
-            )
-            .hint(format!(
-                "if nothing had to be done: `orange task resolve {label} --message TEXT`; if work is not committed yet: `orange task shell {label}`"
-            )));
+        for commit in self.own_merges(&locked.task) {
+            if !is_in(task, &commit)? {
+                continue;
+            }
+            let mut events = locked.history().events.iter().rev();
+            let started = events.find(|event| {
+                event.kind == EventType::MergeStarted && detail(event, "commit") == Some(&commit)
+            });
+            let onto = started.and_then(|event| detail(event, "onto"));
+            let onto = onto.unwrap_or(&commit).to_owned();
+            return Ok(Some(self.already(task, commit, onto)));
         }
+        Ok(None)
+    }
+
+    /// All of it came into the target by other ways.
+    fn already(&mut self, task: &Task, commit: String, onto: String) -> Landing {
         self.notice(format!(
             "{} has its work already; nothing was added",
             task.target
         ));
-        let started = events.iter().rev().find(|event| {
-            event.kind == EventType::MergeStarted && detail(event, "commit") == Some(&commit)
-        });
-        Ok(Some(Landing {
-            onto: started
-                .and_then(|event| detail(event, "onto"))
-                .unwrap_or(&commit)
-                .to_owned(),
+        Landing {
+            commit,
+            onto,
             commits: 0,
             pushed: false,
             fast_forwarded: None,
             already: true,
-            commit,
-        }))
+        }
     }
 
     /// False when the remote has moved meanwhile, and is known now.
@@ -478,6 +471,22 @@ fn target(task: &Task) -> Result<Target> {
             })
         }
     }
+}
+
+/// Refuses a branch on which nothing was ever committed.
+fn has_work(locked: &LockedTask, head: &str) -> Result<()> {
+    let mut events = locked.history().events.iter();
+    if events.find_map(|event| detail(event, "base_commit")) != Some(head) {
+        return Ok(());
+    }
+    let label = locked.task.label();
+    Err(Error::new(
+        Code::ConditionUnmet,
+        format!("{label} has no commits of its own, so there is nothing to merge"),
+    )
+    .hint(format!(
+        "if nothing had to be done: `orange task resolve {label} --message TEXT`; if work is not committed yet: `orange task shell {label}`"
+    )))
 }
 
 fn no_branch(branch: &str, repository: &Path) -> Error {
