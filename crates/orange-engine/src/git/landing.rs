@@ -1,6 +1,10 @@
 //! Moving a branch to a commit that was computed: fast-forwarded where it is checked out, by compare-and-swap
 //! where it is not, and pushed. Nobody's files are changed in any other way.
 
+mod ready;
+
+pub(crate) use ready::{could_fast_forward, could_move};
+
 use super::{Git, worktree};
 use crate::error::{Code, Error, Result};
 use std::path::{Path, PathBuf};
@@ -33,19 +37,20 @@ pub(crate) fn checkout_of(repository: &Path, branch: &str) -> Result<Checkout> {
             )));
         }
     }
-    // The main entry of a bare repository has a HEAD and no files.
-    if let [only] = places.as_slice()
-        && is_bare(only)
-    {
-        places.clear();
-    }
     Ok(match places.as_slice() {
         [] => Checkout::Nowhere,
         [place] if !place.is_dir() => Checkout::Busy(format!(
             "{branch} is checked out at {}, which is not there",
             place.display()
         )),
-        [place] => Checkout::At(place.clone()),
+        [place] if !place.join(".git").exists() => Checkout::Busy(format!(
+            "{branch} is checked out, and git cannot tell where: it keeps it at {}",
+            place.display()
+        )),
+        [place] => match ready::unfinished(place) {
+            Some(why) => Checkout::Busy(why),
+            None => Checkout::At(place.clone()),
+        },
         [one, other, ..] => Checkout::Busy(format!(
             "{branch} is checked out twice, at {} and at {}",
             one.display(),
@@ -61,10 +66,6 @@ pub(crate) enum Checkout {
     At(PathBuf),
     /// It must not be moved now, and why.
     Busy(String),
-}
-
-fn is_bare(place: &Path) -> bool {
-    !place.join(".git").exists()
 }
 
 /// Git detaches HEAD while it rebases a branch, and moves the branch at the end.
@@ -101,18 +102,21 @@ pub(crate) fn swap(
     }
     let now = super::commit_of(repository, &format!("refs/heads/{branch}"))?;
     match now.as_deref() == Some(from) {
-        true => Ok(Moved::Refused(said.last_words())),
+        true => Ok(Moved::Refused(words(&said.stderr))),
         false => Ok(Moved::Overtaken),
     }
 }
 
 /// Moves a branch where it is checked out. What is edited there stays; where that is impossible, all stays.
 pub(crate) fn fast_forward(checkout: &Path, branch: &str, to: &str) -> Result<Moved> {
-    let said = Git::at(checkout)
-        .args(["merge", "--ff-only", "--quiet", "--no-autostash"])
-        // A file of the user's that git does not track must not be overwritten, ignored or not.
-        .args(["--no-overwrite-ignore", "--no-stat", to])
-        .run()?;
+    let said = ready::patiently(|| {
+        Git::at(checkout)
+            .args(["merge", "--ff-only", "--quiet", "--no-autostash"])
+            // Whatever the branch's own settings add to a merge.
+            .args(["--commit", "--no-squash"])
+            // A file of the user's that git does not track must not be overwritten, ignored or not.
+            .args(["--no-overwrite-ignore", "--no-stat", to])
+    })?;
     if said.success {
         return match super::current_branch(checkout)?.as_deref() == Some(branch) {
             true => Ok(Moved::Yes),
@@ -125,56 +129,7 @@ pub(crate) fn fast_forward(checkout: &Path, branch: &str, to: &str) -> Result<Mo
     {
         return Ok(Moved::Overtaken);
     }
-    Ok(Moved::Refused(in_the_way(checkout, &said.stderr)))
-}
-
-/// Would it work? Asked before something is pushed that could not be had here afterwards.
-pub(crate) fn could_fast_forward(checkout: &Path, to: &str) -> Result<Moved> {
-    // A file that was only touched is no change; git finds out by looking.
-    Git::at(checkout)
-        .args(["update-index", "--quiet", "--refresh"])
-        .run()?;
-    let said = Git::at(checkout)
-        .args(["read-tree", "--dry-run", "-m", "-u", "HEAD", to])
-        .run()?;
-    match said.success {
-        true => Ok(Moved::Yes),
-        false => Ok(Moved::Refused(in_the_way(checkout, &said.stderr))),
-    }
-}
-
-/// Which files keep git from it: it lists them below a line that says why.
-fn in_the_way(checkout: &Path, stderr: &str) -> String {
-    let files: Vec<&str> = stderr
-        .lines()
-        .filter_map(|line| line.strip_prefix('\t'))
-        .chain(stderr.lines().filter_map(|line| {
-            let (_, rest) = line.split_once('\'')?;
-            rest.split_once('\'').map(|(file, _)| file)
-        }))
-        .collect();
-    let place = checkout.display();
-    match files.as_slice() {
-        [] => {
-            let mut words = stderr
-                .lines()
-                .map(str::trim)
-                .filter(|line| !line.is_empty());
-            let said = words.next().unwrap_or("git does not say why");
-            let said = said
-                .trim_start_matches("error: ")
-                .trim_start_matches("fatal: ");
-            format!("{place} cannot be brought forward: {said}")
-        }
-        files => {
-            let shown = files.iter().take(5).copied().collect::<Vec<_>>().join(", ");
-            let more = match files.len().saturating_sub(5) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            format!("{place} has changes that are not committed, in {shown}{more}")
-        }
-    }
+    Ok(Moved::Refused(ready::in_the_way(checkout, &said.stderr)))
 }
 
 /// What a remote answered.
@@ -214,8 +169,14 @@ pub(crate) fn push(
         "cannot lock ref",
         "reference already exists",
     ];
-    if behind.iter().any(|word| answers.contains(word)) {
+    // A remote that somebody else pushed to in this very moment says so in its own words.
+    let overtaken = said.stderr.contains("cannot lock ref") && said.stderr.contains("but expected");
+    if overtaken || behind.iter().any(|word| answers.contains(word)) {
         return Ok(Pushed::Behind);
+    }
+    // The remote may have taken it all the same: the line went dead, or what follows it here could not be written.
+    if matches!(remote_head(repository, branch), Ok(Some(at)) if at == commit) {
+        return Ok(Pushed::Yes);
     }
     Ok(Pushed::Refused(why_refused(&answers, &said.stderr)))
 }
@@ -255,8 +216,8 @@ pub(crate) fn taken_back(
     Ok(None)
 }
 
-/// Deletes a branch of the remote if it is still where it was.
-pub(crate) fn delete_remote(repository: &Path, branch: &str, at: &str) -> Result<()> {
+/// Deletes a branch of the remote if it is still where it was; false if it is not.
+pub(crate) fn delete_remote(repository: &Path, branch: &str, at: &str) -> Result<bool> {
     let said = Git::at(repository)
         .args(["push", "--porcelain", "--no-verify"])
         .arg(format!("--force-with-lease=refs/heads/{branch}:{at}"))
@@ -265,9 +226,12 @@ pub(crate) fn delete_remote(repository: &Path, branch: &str, at: &str) -> Result
         .patience(PUSH)
         .run()?;
     if said.success || said.stderr.contains("remote ref does not exist") {
-        return Ok(());
+        return Ok(true);
     }
     let answers = String::from_utf8_lossy(&said.stdout).into_owned();
+    if answers.contains("(stale info)") {
+        return Ok(false);
+    }
     Err(Error::new(
         Code::Failed,
         format!(
@@ -292,10 +256,28 @@ fn why_refused(answers: &str, stderr: &str) -> String {
         .and_then(|line| line.rsplit('\t').next());
     let mut words: Vec<String> = rejected.map(str::to_owned).into_iter().collect();
     words.extend(remote.iter().map(|line| (*line).to_owned()));
-    if words.is_empty() {
-        let lines = stderr.lines().map(str::trim);
-        let telling = |line: &&str| !line.is_empty() && !line.starts_with("To ");
-        words.extend(lines.filter(telling).take(3).map(str::to_owned));
+    match words.is_empty() {
+        true => self::words(stderr),
+        false => words.join("; "),
     }
-    words.join("; ")
+}
+
+/// What git says, without its own prefixes and the advice below it. What a hook says comes before.
+fn words(stderr: &str) -> String {
+    let lines = stderr.lines().map(str::trim);
+    let telling = lines.filter(|line| !line.is_empty() && !line.starts_with("To "));
+    let mut said: Vec<&str> = Vec::new();
+    for line in telling {
+        let plain = ["fatal: ", "error: "]
+            .iter()
+            .find_map(|start| line.strip_prefix(start));
+        said.push(plain.unwrap_or(line));
+        if plain.is_some() {
+            break;
+        }
+    }
+    match said.as_slice() {
+        [] => "git does not say why".to_owned(),
+        said => said[said.len().saturating_sub(4)..].join("; "),
+    }
 }
