@@ -44,6 +44,8 @@ mod gates;
 mod hand_edits;
 mod lifecycle;
 mod merge_checkouts;
+mod merge_conflicts;
+mod merge_consent;
 mod merge_remotes;
 mod merge_strategies;
 mod merges;
