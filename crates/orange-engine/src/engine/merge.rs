@@ -5,6 +5,7 @@
 mod concerns;
 mod landing;
 mod remote_branch;
+mod target;
 mod words;
 
 pub use concerns::Concern;
@@ -107,6 +108,7 @@ impl Engine {
         }
         mergeable(&locked.task)?;
         let project = self.registered(&locked.task.project)?;
+        has_a_target(&locked.task, &project)?;
         let head = self.head_of(&locked.task);
         let force = self.agreed(&locked, &project, head.as_deref(), wish)?;
         let wanted = Move {
@@ -117,13 +119,25 @@ impl Engine {
         let (task, body) = (locked.task.clone(), locked.body.clone());
         self.decide(&task, &body, wanted, Some("about to be merged"))?;
         let settings = self.config()?.merge.clone();
+        has_use_for_message(wish, settings.strategy)?;
+        let has_remote = worktree::has_remote(&project.path)?;
+        if wish.push == Some(true) && !has_remote {
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!(
+                    "{} has no remote called origin to push to",
+                    project.path.display()
+                ),
+            )
+            .hint("leave --push out to merge here alone"));
+        }
         let work = Work {
             repository: project.path.clone(),
             target: task.target(&project.default_branch).to_owned(),
             head,
             strategy: wish.strategy.unwrap_or(settings.strategy),
             message: wish.message.clone(),
-            push: wish.push.unwrap_or(settings.push) && worktree::has_remote(&project.path)?,
+            push: wish.push.unwrap_or(settings.push) && has_remote,
             force,
         };
         let landing = match self.land(&mut locked, &work) {
@@ -214,10 +228,14 @@ impl Engine {
             force: work.force,
             ..Move::to(Status::Done)
         };
-        // The condition of that row is git's word that the work is in the target.
+        // The condition of that row is git's word that the work is in the target: its commits, or that merging them
+        // changes nothing.
         let (task, body) = (locked.task.clone(), locked.body.clone());
+        let same = landing
+            .by_content
+            .then_some("its changes are in the target");
         let done = self
-            .decide_as(Actor::Human, &task, &body, wanted, None)?
+            .decide_as(Actor::Human, &task, &body, wanted, same)?
             .because(format!("merged into {}", work.target));
         crash_point("merge.verified");
         self.commit(locked, vec![merged, done])
@@ -309,6 +327,36 @@ impl LockedTask {
         ));
         engine.end_merged(self, &work, &landing)
     }
+}
+
+/// A message that would stand nowhere is not passed over in silence.
+fn has_use_for_message(wish: &MergeWish, default: Strategy) -> Result<()> {
+    let strategy = wish.strategy.unwrap_or(default);
+    match strategy {
+        Strategy::Rebase | Strategy::Ff if wish.message.is_some() => Err(Error::new(
+            Code::Usage,
+            format!(
+                "--message has no place with --strategy {strategy}: commits keep their own messages"
+            ),
+        )
+        .hint("leave it out, or use --strategy squash or merge")),
+        Strategy::Squash | Strategy::Merge | Strategy::Rebase | Strategy::Ff => Ok(()),
+    }
+}
+
+/// A branch has always all of its own work; that would end the task with nothing merged.
+fn has_a_target(task: &Task, project: &Project) -> Result<()> {
+    if task.target(&project.default_branch) != task.branch {
+        return Ok(());
+    }
+    let label = task.label();
+    Err(Error::new(
+        Code::ConditionUnmet,
+        format!("{label} works on {}, which is its target too", task.branch),
+    )
+    .hint(format!(
+        "choose where it goes: `orange task update {label} --target-branch BRANCH`"
+    )))
 }
 
 /// What is not to be merged, whatever git says.

@@ -2,7 +2,7 @@
 //! index first and the branch last; somebody who commits in between would find the new files in a commit of their own,
 //! or changes that nobody made. So their index is kept locked until the branch has moved, and git works on a copy.
 
-use super::landing::Moved;
+use super::landing::{Moved, ready};
 use super::state::git_folder;
 use super::{Git, Said};
 use crate::error::{Code, Error, Result};
@@ -82,6 +82,8 @@ impl Held {
         let said = self
             .git()
             .args(["merge", "--ff-only", "--quiet", "--no-autostash"])
+            // Whatever the branch's own settings add to a merge.
+            .args(["--commit", "--no-squash"])
             // A file of the user's that git does not track must not be overwritten, ignored or not.
             .args(["--no-overwrite-ignore", "--no-stat", to])
             .run()?;
@@ -98,7 +100,10 @@ impl Held {
             }
             return Ok(Moved::Overtaken);
         }
-        Ok(Moved::Refused(in_the_way(&self.checkout, &said.stderr)))
+        Ok(Moved::Refused(ready::in_the_way(
+            &self.checkout,
+            &said.stderr,
+        )))
     }
 
     fn git(&self) -> Git {
@@ -244,30 +249,7 @@ pub(crate) fn could_forward(checkout: &Path, owner: &str, to: &str) -> Result<Mo
         Err(why) => return Ok(Moved::Refused(why)),
     };
     fs::copy(&held.index, &held.copy).map_err(|error| Error::io("copy", &held.index, &error))?;
-    // A file that was only touched is no change; git finds out by looking.
-    held.git().args(["update-index", "-q", "--refresh"]).run()?;
-    let said = held
-        .git()
-        .args(["read-tree", "--dry-run", "-m", "-u", "HEAD", to])
-        .run()?;
-    if !said.success {
-        return Ok(Moved::Refused(in_the_way(checkout, &said.stderr)));
-    }
-    // Git does not mind ignored files here; the user does.
-    let added = held
-        .git()
-        .args(["diff-tree", "-r", "-z", "--no-renames", "--name-only"])
-        .args(["--diff-filter=A", "HEAD", to])
-        .run()?;
-    let there: Vec<String> = added
-        .parts()
-        .filter(|path| fs::symlink_metadata(checkout.join(path)).is_ok())
-        .map(|path| path.to_string_lossy().into_owned())
-        .collect();
-    match there.is_empty() {
-        true => Ok(Moved::Yes),
-        false => Ok(Moved::Refused(uncommitted(checkout, &there))),
-    }
+    ready::could_fast_forward(checkout, || held.git(), to)
 }
 
 /// Did somebody else move the branch?
@@ -279,43 +261,4 @@ fn is_race(said: &Said) -> bool {
         "unable to update ref",
     ];
     signs.iter().any(|sign| said.stderr.contains(sign))
-}
-
-/// Which files keep git from it: it lists them below a line that says why, or names one in quotes.
-fn in_the_way(checkout: &Path, stderr: &str) -> String {
-    let mut files: Vec<String> = stderr
-        .lines()
-        .filter_map(|line| line.strip_prefix('\t').map(str::to_owned))
-        .collect();
-    for line in stderr.lines() {
-        let about = ["error: Entry '", "error: Untracked working tree file '"];
-        let quoted = about.iter().find_map(|start| line.strip_prefix(start));
-        if let Some((file, _)) = quoted.and_then(|rest| rest.split_once('\'')) {
-            files.push(file.to_owned());
-        }
-    }
-    if !files.is_empty() {
-        return uncommitted(checkout, &files);
-    }
-    let mut words = stderr.lines().map(str::trim);
-    let said = words
-        .find(|line| !line.is_empty())
-        .unwrap_or("git does not say why");
-    let said = said
-        .trim_start_matches("error: ")
-        .trim_start_matches("fatal: ");
-    format!("{} cannot be brought forward: {said}", checkout.display())
-}
-
-fn uncommitted(checkout: &Path, files: &[String]) -> String {
-    let shown: Vec<&str> = files.iter().take(5).map(String::as_str).collect();
-    let more = match files.len().saturating_sub(5) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!(
-        "{} has changes that are not committed, in {}{more}",
-        checkout.display(),
-        shown.join(", ")
-    )
 }

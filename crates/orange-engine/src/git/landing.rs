@@ -1,6 +1,10 @@
 //! Moving a branch to a commit that was computed: fast-forwarded where it is checked out, by compare-and-swap
 //! where it is not, and pushed. Nobody's files are changed in any other way.
 
+pub(super) mod ready;
+
+pub(crate) use ready::could_move;
+
 use super::{Git, worktree};
 use crate::error::{Code, Error, Result};
 use std::path::{Path, PathBuf};
@@ -33,19 +37,20 @@ pub(crate) fn checkout_of(repository: &Path, branch: &str) -> Result<Checkout> {
             )));
         }
     }
-    // The main entry of a bare repository has a HEAD and no files.
-    if let [only] = places.as_slice()
-        && is_bare(only)
-    {
-        places.clear();
-    }
     Ok(match places.as_slice() {
         [] => Checkout::Nowhere,
         [place] if !place.is_dir() => Checkout::Busy(format!(
             "{branch} is checked out at {}, which is not there",
             place.display()
         )),
-        [place] => Checkout::At(place.clone()),
+        [place] if !place.join(".git").exists() => Checkout::Busy(format!(
+            "{branch} is checked out, and git cannot tell where: it keeps it at {}",
+            place.display()
+        )),
+        [place] => match ready::unfinished(place) {
+            Some(why) => Checkout::Busy(why),
+            None => Checkout::At(place.clone()),
+        },
         [one, other, ..] => Checkout::Busy(format!(
             "{branch} is checked out twice, at {} and at {}",
             one.display(),
@@ -61,10 +66,6 @@ pub(crate) enum Checkout {
     At(PathBuf),
     /// It must not be moved now, and why.
     Busy(String),
-}
-
-fn is_bare(place: &Path) -> bool {
-    !place.join(".git").exists()
 }
 
 /// Git detaches HEAD while it rebases a branch, and moves the branch at the end.
@@ -101,7 +102,7 @@ pub(crate) fn swap(
     }
     let now = super::commit_of(repository, &format!("refs/heads/{branch}"))?;
     match now.as_deref() == Some(from) {
-        true => Ok(Moved::Refused(said.last_words())),
+        true => Ok(Moved::Refused(words(&said.stderr))),
         false => Ok(Moved::Overtaken),
     }
 }
@@ -146,10 +147,16 @@ pub(crate) fn push(
         "reference already exists",
     ];
     let why = why_refused(&answers, &said.stderr);
-    match behind.iter().any(|word| answers.contains(word)) {
-        true => Ok(Pushed::Behind(why)),
-        false => Ok(Pushed::Refused(why)),
+    // A remote that somebody else pushed to in this very moment says so in its own words.
+    let overtaken = said.stderr.contains("cannot lock ref") && said.stderr.contains("but expected");
+    if overtaken || behind.iter().any(|word| answers.contains(word)) {
+        return Ok(Pushed::Behind(why));
     }
+    // The remote may have taken it all the same: the line went dead, or what follows it here could not be written.
+    if matches!(remote_head(repository, branch), Ok(Some(at)) if at == commit) {
+        return Ok(Pushed::Yes);
+    }
+    Ok(Pushed::Refused(why))
 }
 
 /// Asks the remote itself where a branch is.
@@ -187,8 +194,8 @@ pub(crate) fn taken_back(
     Ok(None)
 }
 
-/// Deletes a branch of the remote if it is still where it was.
-pub(crate) fn delete_remote(repository: &Path, branch: &str, at: &str) -> Result<()> {
+/// Deletes a branch of the remote if it is still where it was; false if it is not.
+pub(crate) fn delete_remote(repository: &Path, branch: &str, at: &str) -> Result<bool> {
     let said = Git::at(repository)
         .args(["push", "--porcelain", "--no-verify"])
         .arg(format!("--force-with-lease=refs/heads/{branch}:{at}"))
@@ -197,9 +204,12 @@ pub(crate) fn delete_remote(repository: &Path, branch: &str, at: &str) -> Result
         .patience(PUSH)
         .run()?;
     if said.success || said.stderr.contains("remote ref does not exist") {
-        return Ok(());
+        return Ok(true);
     }
     let answers = String::from_utf8_lossy(&said.stdout).into_owned();
+    if answers.contains("(stale info)") {
+        return Ok(false);
+    }
     Err(Error::new(
         Code::Failed,
         format!(
@@ -224,10 +234,28 @@ fn why_refused(answers: &str, stderr: &str) -> String {
         .and_then(|line| line.rsplit('\t').next());
     let mut words: Vec<String> = rejected.map(str::to_owned).into_iter().collect();
     words.extend(remote.iter().map(|line| (*line).to_owned()));
-    if words.is_empty() {
-        let lines = stderr.lines().map(str::trim);
-        let telling = |line: &&str| !line.is_empty() && !line.starts_with("To ");
-        words.extend(lines.filter(telling).take(3).map(str::to_owned));
+    match words.is_empty() {
+        true => self::words(stderr),
+        false => words.join("; "),
     }
-    words.join("; ")
+}
+
+/// What git says, without its own prefixes and the advice below it. What a hook says comes before.
+fn words(stderr: &str) -> String {
+    let lines = stderr.lines().map(str::trim);
+    let telling = lines.filter(|line| !line.is_empty() && !line.starts_with("To "));
+    let mut said: Vec<&str> = Vec::new();
+    for line in telling {
+        let plain = ["fatal: ", "error: "]
+            .iter()
+            .find_map(|start| line.strip_prefix(start));
+        said.push(plain.unwrap_or(line));
+        if plain.is_some() {
+            break;
+        }
+    }
+    match said.as_slice() {
+        [] => "git does not say why".to_owned(),
+        said => said[said.len().saturating_sub(4)..].join("; "),
+    }
 }

@@ -230,7 +230,7 @@ fn merged_tree(repository: &Path, onto: &str, head: &str) -> Result<Joined> {
     if said.success {
         return Ok(Joined::Tree(first_part(&said)));
     }
-    match conflict::read(repository, &said.stdout)? {
+    match conflict::read(repository, &said.stdout, [onto, head])? {
         Some(conflicts) => Ok(Joined::Conflicts(conflicts)),
         None if said.stderr.contains("unrelated histories") => {
             Err(Error::new(Code::ConditionUnmet, unrelated()).hint(

@@ -45,7 +45,27 @@ pub(super) fn list_of_git(repository: &Path) -> Result<Vec<Worktree>> {
             last.branch = Some(String::from_utf8_lossy(branch).into_owned());
         }
     }
+    if let Some(main) = all.first_mut()
+        && main.branch.is_some()
+        && !main.path.join(".git").exists()
+        && let Some(top) = main_checkout(repository)?
+    {
+        main.path = top;
+    }
     Ok(all)
+}
+
+/// The files of a repository that keeps its own data elsewhere (a submodule, `--separate-git-dir`): git lists that
+/// place instead of them. None where only another worktree is known.
+fn main_checkout(repository: &Path) -> Result<Option<PathBuf>> {
+    let answer = Git::at(repository)
+        .args(["rev-parse", "--path-format=absolute", "--git-dir"])
+        .args(["--git-common-dir", "--show-toplevel"])
+        .ask()?
+        .unwrap_or_default();
+    let mut lines = answer.lines();
+    let (own, common, top) = (lines.next(), lines.next(), lines.next());
+    Ok(top.filter(|_| own == common).map(PathBuf::from))
 }
 
 /// Makes a worktree with a detached HEAD. One that git remembers but that is not there any more is made anew.

@@ -1,6 +1,7 @@
 //! Getting a computed merge into its target: pushed first, so that what the remote refuses changes nothing here;
 //! then fast-forwarded where the target is checked out, or swapped where it is not.
 
+use super::target::{Target, target};
 use super::{detail, words};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
@@ -55,11 +56,11 @@ impl Task {
         }
     }
 
-    fn local(&self) -> String {
+    pub(super) fn local(&self) -> String {
         format!("refs/heads/{}", self.target)
     }
 
-    fn remote(&self) -> String {
+    pub(super) fn remote(&self) -> String {
         format!("refs/remotes/origin/{}", self.target)
     }
 }
@@ -74,16 +75,8 @@ pub(super) struct Landing {
     pub(super) pushed: bool,
     pub(super) fast_forwarded: Option<PathBuf>,
     pub(super) already: bool,
-}
-
-/// The target as it is here and on the remote.
-struct Target {
-    /// What a merge is made on top of.
-    onto: String,
-    local: Option<String>,
-    remote: Option<String>,
-    /// Commits that the remote has not.
-    unpushed: u64,
+    /// It came in by other commits, so only its content tells.
+    pub(super) by_content: bool,
 }
 
 /// Where the target is brought forward.
@@ -119,24 +112,24 @@ impl Engine {
             // A branch is often deleted once it is merged.
             return match self.in_target(&locked.task, &task.repository, &task.target)? {
                 Some(commit) => Ok(self.already(task, commit.clone(), commit)),
-                None => Err(no_branch(&locked.task.branch, &task.repository)),
+                None => Err(no_branch(&locked.task, &task.repository)),
             };
         };
-        let id = locked.task.id.clone();
+        let of = locked.task.clone();
         for attempt in 0..ATTEMPTS {
-            let target = target(task)?;
+            let target = target(&of, task)?;
             let checkout = match landing::checkout_of(&task.repository, &task.target)? {
                 Checkout::Busy(why) => return Err(refused(&why)),
                 Checkout::At(path) => Some(path),
                 Checkout::Nowhere => None,
             };
             let held = match &checkout {
-                Some(path) if attempt > POLITE && !task.push => Some(hold(path, &locked.task.id)?),
+                Some(path) if attempt > POLITE && !task.push => Some(hold(path, &of.id)?),
                 Some(_) | None => None,
             };
             let target = match held {
                 // Nobody moves it any more, so what was read before may be old.
-                Some(_) => self::target(task)?,
+                Some(_) => super::target::target(&of, task)?,
                 None => target,
             };
             let work = work(&task.repository, &target.onto, head)?;
@@ -159,7 +152,11 @@ impl Engine {
             let commit = match merge.compute(words)? {
                 Computed::Commit(commit) => commit,
                 Computed::NothingNew => {
-                    return Ok(self.already(task, target.onto.clone(), target.onto));
+                    let landing = self.already(task, target.onto.clone(), target.onto);
+                    return Ok(Landing {
+                        by_content: true,
+                        ..landing
+                    });
                 }
                 Computed::Conflicts(conflicts) => {
                     let event = Event::new(EventType::MergeStopped, self.now())
@@ -187,9 +184,10 @@ impl Engine {
                 .detail("force", task.force);
             locked.remark(self, vec![started])?;
             crash_point("merge.started");
-            if task.push
-                && !self.push_merge(&id, attempt, task, &target, checkout.as_deref(), &commit)?
-            {
+            if !could_land(&of, task, &target, checkout.as_deref(), &commit)? {
+                continue;
+            }
+            if task.push && !self.push_merge(&of, attempt, task, &target, &commit)? {
                 continue;
             }
             crash_point("merge.pushed");
@@ -200,13 +198,14 @@ impl Engine {
                 pushed: task.push,
                 fast_forwarded: None,
                 already: false,
+                by_content: false,
             };
             let place = Forward {
                 target: &target,
                 checkout,
                 held,
             };
-            if let Some(landing) = self.bring_forward(&locked.task, task, place, landing)? {
+            if let Some(landing) = self.bring_forward(&of, task, place, landing)? {
                 crash_point("merge.moved");
                 return Ok(landing);
             }
@@ -248,24 +247,19 @@ impl Engine {
             pushed: false,
             fast_forwarded: None,
             already: true,
+            by_content: false,
         }
     }
 
     /// False when the remote has moved meanwhile, and is known now.
     fn push_merge(
         &mut self,
-        of: &str,
+        of: &orange_core::task::Task,
         attempt: usize,
         task: &Task,
         target: &Target,
-        checkout: Option<&Path>,
         commit: &str,
     ) -> Result<bool> {
-        if let Some(checkout) = checkout.filter(|_| target.local.is_some())
-            && let Moved::Refused(why) = could_forward(checkout, of, commit)?
-        {
-            return Err(refused(&why));
-        }
         let expected = target.remote.as_deref();
         match landing::push(&task.repository, commit, &task.target, expected)? {
             Pushed::Yes => {
@@ -277,8 +271,10 @@ impl Engine {
                     ));
                 }
                 if git::commit_of(&task.repository, &task.remote())?.as_deref() != Some(commit) {
-                    // A remote whose branches are not followed by themselves.
-                    worktree::fetch(&task.repository, FETCH)?;
+                    // A remote whose branches are not followed by themselves. It has the merge, whatever comes of this.
+                    if let Err(error) = worktree::fetch(&task.repository, FETCH) {
+                        self.notice(format!("origin has it, but: {error}"));
+                    }
                 }
                 Ok(true)
             }
@@ -290,7 +286,10 @@ impl Engine {
                         Code::Conflict,
                         format!("nothing was merged: origin has no branch {} any more", task.target),
                     )
-                    .hint("choose another target (`orange task update ID --target BRANCH`), push that branch again, or merge here alone with --no-push"));
+                    .hint(format!(
+                        "choose another target (`orange task update {} --target-branch BRANCH`), push that branch again, or merge here alone with --no-push",
+                        of.label()
+                    )));
                 }
                 worktree::fetch(&task.repository, FETCH)?;
                 let now = git::commit_of(&task.repository, &task.remote())?;
@@ -337,9 +336,16 @@ impl Engine {
             }
             Moved::Overtaken if !landing.pushed => Ok(None),
             Moved::Refused(why) if !landing.pushed => Err(refused(&why)),
-            Moved::Overtaken | Moved::Refused(_) => {
+            Moved::Overtaken => {
                 self.notice(format!(
                     "origin has it; {} here has changed meanwhile and was left as it is: `git pull` brings them together",
+                    task.target
+                ));
+                Ok(Some(landing))
+            }
+            Moved::Refused(why) => {
+                self.notice(format!(
+                    "origin has it; {} here was left as it is: {why}; `git pull` brings it forward",
                     task.target
                 ));
                 Ok(Some(landing))
@@ -363,6 +369,7 @@ impl Engine {
             pushed: task.push,
             fast_forwarded: None,
             already: false,
+            by_content: false,
         };
         let local = git::commit_of(&task.repository, &task.local())?;
         let behind = match &local {
@@ -393,84 +400,35 @@ impl Engine {
     }
 }
 
-/// What a merge is made on top of.
-fn target(task: &Task) -> Result<Target> {
-    let repository = &task.repository;
-    let name = &task.target;
-    let local = git::commit_of(repository, &task.local())?;
-    let remote = match task.push {
-        true => git::commit_of(repository, &task.remote())?,
-        false => None,
+/// Could the target be moved here? Found out before the remote has what could not be had here afterwards, and before
+/// files change. False when somebody else has moved it meanwhile.
+fn could_land(
+    of: &orange_core::task::Task,
+    task: &Task,
+    target: &Target,
+    checkout: Option<&Path>,
+    commit: &str,
+) -> Result<bool> {
+    let Some(local) = &target.local else {
+        return Ok(true);
     };
-    let ahead = |of: &str, than: &str| git::commits_ahead(repository, of, than);
-    match (local, remote) {
-        (None, None) => Err(Error::new(
-            Code::NotFound,
-            format!(
-                "there is no branch {name} to merge into, in {}",
-                repository.display()
-            ),
-        )
-        .hint("create it, or choose another one: `orange task update ID --target BRANCH`")),
-        (Some(local), None) => Ok(Target {
-            onto: local.clone(),
-            local: Some(local),
-            remote: None,
-            unpushed: 0,
-        }),
-        (None, Some(remote)) => Ok(Target {
-            onto: remote.clone(),
-            local: None,
-            remote: Some(remote),
-            unpushed: 0,
-        }),
-        (Some(local), Some(remote)) if local == remote => Ok(Target {
-            onto: remote.clone(),
-            local: Some(local),
-            remote: Some(remote),
-            unpushed: 0,
-        }),
-        (Some(local), Some(remote)) => {
-            let unpushed = ahead(&local, &remote)?.unwrap_or(0);
-            let missing = ahead(&remote, &local)?.unwrap_or(0);
-            if unpushed > 0 && missing > 0 {
-                return Err(Error::new(
-                    Code::Conflict,
-                    format!(
-                        "{name} here and {name} on origin have gone different ways: {} only here, {} only there",
-                        counted(unpushed.try_into().unwrap_or(usize::MAX), "commit"),
-                        counted(missing.try_into().unwrap_or(usize::MAX), "commit")
-                    ),
-                )
-                .hint(format!(
-                    "bring them together first (`git pull --rebase` on {name}), or merge here alone with --no-push"
-                )));
-            }
-            if unpushed > 0
-                && let Some(commit) = landing::taken_back(repository, name, &remote, &local)?
-            {
-                return Err(Error::new(
-                    Code::Conflict,
-                    format!(
-                        "{name} on origin was set back: it had {} and has it no more, but {name} here still has it",
-                        git::short(&commit)
-                    ),
-                )
-                .hint(format!(
-                    "decide which is right: `git reset --keep origin/{name}` on {name} follows origin; or merge here alone with --no-push"
-                )));
-            }
-            Ok(Target {
-                onto: match unpushed > 0 {
-                    true => local.clone(),
-                    false => remote.clone(),
-                },
-                local: Some(local),
-                remote: Some(remote),
-                unpushed,
-            })
+    let mut answers = Vec::new();
+    if task.push || checkout.is_some() {
+        let name = &task.target;
+        let moved = landing::could_move(&task.repository, name, local, commit, task.push)?;
+        answers.push(moved);
+    }
+    if let Some(checkout) = checkout.filter(|_| task.push) {
+        answers.push(could_forward(checkout, &of.id, commit)?);
+    }
+    for answer in answers {
+        match answer {
+            Moved::Yes => {}
+            Moved::Overtaken => return Ok(false),
+            Moved::Refused(why) => return Err(refused(&why)),
         }
     }
+    Ok(true)
 }
 
 /// Refuses a branch on which nothing was ever committed.
@@ -489,17 +447,24 @@ fn has_work(locked: &LockedTask, head: &str) -> Result<()> {
     )))
 }
 
-fn no_branch(branch: &str, repository: &Path) -> Error {
+fn no_branch(of: &orange_core::task::Task, repository: &Path) -> Error {
     Error::new(
         Code::NotFound,
-        format!("there is no branch {branch} in {}", repository.display()),
+        format!(
+            "there is no branch {} in {}",
+            of.branch,
+            repository.display()
+        ),
     )
-    .hint("if its work got in another way: `orange task resolve ID --message TEXT`")
+    .hint(format!(
+        "if its work got in another way: `orange task resolve {} --message TEXT`",
+        of.label()
+    ))
 }
 
 fn refused(why: &str) -> Error {
     Error::new(Code::ConditionUnmet, format!("nothing was merged: {why}"))
-        .hint("commit, stash or finish what is there, then merge again")
+        .hint("commit, stash, move away or finish what is there, then merge again")
 }
 
 fn impossible(why: &str) -> Error {

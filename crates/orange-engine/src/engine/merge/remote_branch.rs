@@ -35,7 +35,11 @@ impl Engine {
                 git::short(&at)
             ));
         }
-        landing::delete_remote(&project.path, &task.branch, &at)?;
-        Ok(format!("deleted at {}", git::short(&at)))
+        Ok(
+            match landing::delete_remote(&project.path, &task.branch, &at)? {
+                true => format!("deleted at {}", git::short(&at)),
+                false => format!("kept: it is not at {} any more", git::short(&at)),
+            },
+        )
     }
 }

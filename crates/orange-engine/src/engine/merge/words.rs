@@ -20,12 +20,15 @@ fn meaning(conflict: &Conflict, target: &str, label: &str) -> String {
         (true, _) => (label, target),
     };
     match conflict.kind.as_str() {
+        "contents" if conflict.new => "both added it, with different content".into(),
+        "contents" if conflict.hunks.is_empty() => "both changed it".into(),
         "contents" => "both changed the same lines".into(),
         "binary" => "both changed it, and it is binary".into(),
         "modify/delete" => format!("deleted in {gone}, changed in {kept}"),
         "rename/delete" => format!("deleted in {gone}, renamed in {kept}"),
         "rename/rename" => "both renamed it, to different names".into(),
         "add/add" => "both added it, with different content".into(),
+        "directory rename suggested" => "added to a folder that the other side renamed".into(),
         "file/directory" => "a file on one side, a folder on the other".into(),
         kind if kind.contains("submodule") => "both moved the submodule".into(),
         other => other.to_owned(),
@@ -63,10 +66,8 @@ pub(super) fn conflict(task: &Task, target: &str, conflicts: &[Conflict]) -> Err
             counted(conflicts.len() - FILES, "file")
         );
     }
-    let paths: Vec<&str> = conflicts.iter().map(|one| one.path.as_str()).collect();
     Error::new(Code::Conflict, text).hint(format!(
-        "let its agent sort it out: `orange task request-changes {label} \"bring {target} in and resolve the conflicts in {}\"`; or do it yourself in `orange task shell {label}`: `git merge {target}`, resolve, commit, then merge again",
-        listed(&paths)
+        "let its agent sort it out: `orange task request-changes {label} \"bring {target} in and resolve the conflicts\"`; or do it yourself in `orange task shell {label}`: `git merge {target}`, resolve, commit, then merge again"
     ))
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct Conflict {
     pub(crate) kind: String,
     /// Whether each side still has it: the target, the branch.
     pub(crate) there: (bool, bool),
+    /// Neither side had it when they parted.
+    pub(crate) new: bool,
     /// The lines in question, for text.
     pub(crate) hunks: Vec<Hunk>,
 }
@@ -29,64 +31,88 @@ pub(crate) struct Hunk {
     pub(crate) theirs: Vec<String>,
 }
 
-/// Reads what git says about a merge that did not work out; None if it says nothing of conflicts.
-pub(super) fn read(repository: &Path, output: &[u8]) -> Result<Option<Vec<Conflict>>> {
+/// A file in conflict, as far as its versions tell.
+#[derive(Default)]
+struct Versions {
+    before: bool,
+    there: (bool, bool),
+    /// What git calls it in the tree that it made, where that is not its name.
+    stored: String,
+}
+
+/// Reads what git says about a merge of these two commits that did not work out; None if it says nothing of conflicts.
+pub(super) fn read(
+    repository: &Path,
+    output: &[u8],
+    sides: [&str; 2],
+) -> Result<Option<Vec<Conflict>>> {
     let text = String::from_utf8_lossy(output);
     let mut parts = text.split('\0');
     let Some(tree) = parts.next().map(str::trim).filter(|tree| !tree.is_empty()) else {
         return Ok(None);
     };
     // One entry for each version of each file in conflict; an empty part ends them.
-    let mut paths: Vec<(&str, (bool, bool))> = Vec::new();
+    let mut files: BTreeMap<&str, Versions> = BTreeMap::new();
     for entry in parts.by_ref().take_while(|entry| !entry.is_empty()) {
         let Some((version, path)) = entry.split_once('\t') else {
             continue;
         };
-        let at = match paths.iter().position(|(known, _)| *known == path) {
-            Some(at) => at,
-            None => {
-                paths.push((path, (false, false)));
-                paths.len() - 1
-            }
-        };
-        if let Some((_, there)) = paths.get_mut(at) {
-            there.0 |= version.ends_with(" 2");
-            there.1 |= version.ends_with(" 3");
-        }
+        let known = files.entry(own_name(path, sides)).or_default();
+        path.clone_into(&mut known.stored);
+        known.before |= version.ends_with(" 1");
+        known.there.0 |= version.ends_with(" 2");
+        known.there.1 |= version.ends_with(" 3");
     }
-    let mut kinds = kinds(parts);
+    let kinds = kinds(parts, sides, &files);
     let mut conflicts = Vec::new();
-    for (path, there) in paths {
-        let kind = kinds.remove(path).unwrap_or_else(|| "contents".to_owned());
+    for (path, versions) in &files {
+        let kind = kinds.get(*path).map_or("contents", String::as_str);
         let hunks = match kind == "contents" {
-            true => hunks_of(repository, tree, path)?,
+            true => hunks_of(repository, tree, &versions.stored)?,
             false => Vec::new(),
         };
         conflicts.push(Conflict {
-            path: path.to_owned(),
-            kind,
-            there,
+            path: (*path).to_owned(),
+            kind: kind.to_owned(),
+            there: versions.there,
+            new: !versions.before,
             hunks,
         });
     }
-    // Some kinds (a folder in a file's way) have messages, and no entries of their own.
-    conflicts.extend(kinds.into_iter().map(|(path, kind)| Conflict {
+    // Some kinds have messages, and no entries of their own.
+    let others = kinds
+        .into_iter()
+        .filter(|(path, _)| !files.contains_key(path.as_str()));
+    conflicts.extend(others.map(|(path, kind)| Conflict {
         path,
         kind,
         there: (true, true),
+        new: false,
         hunks: Vec::new(),
     }));
     Ok((!conflicts.is_empty()).then_some(conflicts))
 }
 
-/// What git calls each file's conflict: number of paths, the paths, kind, message; and so on.
-fn kinds<'a>(mut parts: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
+/// Git puts a file that a folder is in the way of beside it, as `name~commit`.
+fn own_name<'p>(path: &'p str, sides: [&str; 2]) -> &'p str {
+    let sides = sides.iter();
+    let mut names = sides.filter_map(|side| path.split_once(&format!("~{side}")));
+    names.next().map_or(path, |(name, _)| name)
+}
+
+/// What git calls each file's conflict: number of paths, the paths, kind, message; and so on. A message may name
+/// files besides that are in no conflict any more, such as the old name of a renamed one.
+fn kinds<'a>(
+    mut parts: impl Iterator<Item = &'a str>,
+    sides: [&str; 2],
+    files: &BTreeMap<&str, Versions>,
+) -> BTreeMap<String, String> {
     let mut kinds: BTreeMap<String, String> = BTreeMap::new();
     while let Some(count) = parts.next() {
         let Ok(count) = count.trim().parse::<usize>() else {
             break;
         };
-        let paths: Vec<&str> = parts.by_ref().take(count).collect();
+        let mut paths: Vec<&str> = parts.by_ref().take(count).collect();
         let (Some(kind), Some(_)) = (parts.next(), parts.next()) else {
             break;
         };
@@ -96,6 +122,12 @@ fn kinds<'a>(mut parts: impl Iterator<Item = &'a str>) -> BTreeMap<String, Strin
         else {
             continue;
         };
+        for path in &mut paths {
+            *path = own_name(path, sides);
+        }
+        if paths.iter().any(|path| files.contains_key(path)) {
+            paths.retain(|path| files.contains_key(path));
+        }
         for path in paths {
             let known = kinds.entry(path.to_owned()).or_default();
             // "binary" says more than the "contents" that follows it.
@@ -174,9 +206,15 @@ mod tests {
 
     #[test]
     fn what_git_says_is_told_apart_by_file() {
-        let message = "1\0bin\0CONFLICT (binary)\0warning\n\x001\0bin\0Auto-merging\0m\n\x001\0bin\0CONFLICT (contents)\0m\n\x001\0del\0CONFLICT (modify/delete)\0m\n\0";
-        let kinds = kinds(message.split('\0'));
+        let message = "1\0bin\0CONFLICT (binary)\0warning\n\x001\0bin\0Auto-merging\0m\n\x001\0bin\0CONFLICT (contents)\0m\n\x001\0del\0CONFLICT (modify/delete)\0m\n\x002\0new\0old\0CONFLICT (rename/delete)\0m\n\0";
+        let files = BTreeMap::from([("bin", Versions::default()), ("new", Versions::default())]);
+        let sides = ["1111", "2222"];
+        let kinds = kinds(message.split('\0'), sides, &files);
         assert_eq!(kinds["bin"], "binary");
         assert_eq!(kinds["del"], "modify/delete");
+        assert_eq!(kinds["new"], "rename/delete");
+        assert_eq!(kinds.get("old"), None);
+        assert_eq!(own_name("a/b~2222", sides), "a/b");
+        assert_eq!(own_name("a~b", sides), "a~b");
     }
 }

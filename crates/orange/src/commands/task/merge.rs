@@ -25,7 +25,7 @@ pub(crate) struct MergeArgs {
     #[arg(long, value_name = "STRATEGY", value_parser = read_strategy)]
     strategy: Option<Strategy>,
     /// The message of the new commit, instead of one made from the task
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = read_message)]
     message: Option<String>,
     /// Merge here alone; the remote is not asked
     #[arg(long, conflicts_with = "push")]
@@ -40,6 +40,14 @@ pub(crate) struct MergeArgs {
 
 fn read_strategy(word: &str) -> std::result::Result<Strategy, String> {
     strategy(word).map_err(|error| error.to_string())
+}
+
+/// A text that says something.
+fn read_message(text: &str) -> std::result::Result<String, String> {
+    match text.trim().is_empty() {
+        true => Err("a commit's message cannot be empty".to_owned()),
+        false => Ok(text.to_owned()),
+    }
 }
 
 pub(crate) fn run(session: &mut Session, args: &MergeArgs) -> Result<()> {

@@ -1,0 +1,185 @@
+//! Who may merge, and what a person is told before: no review, commits since, a branch rewritten, work that is not
+//! committed.
+
+use crate::env::{TestTask, with_answers};
+use crate::merges::Merges;
+use crate::run::program;
+use std::fs;
+
+/// A task that an agent handed off and a reviewer passed, with its slot and a commit.
+fn passed(env: &Merges) -> TestTask {
+    let (task, slot) = env.started("work");
+    env.commit(&slot, "new", "x");
+    env.bring_on(&task, "reviewing");
+    task
+}
+
+#[test]
+fn reviewed_work_needs_no_word() {
+    let env = Merges::new();
+    let task = passed(&env);
+    let slot = env.slot_of(&task);
+    env.merge(&task, &[]).ok();
+    assert!(env.is_done(&task));
+    assert!(env.shop().join("new").exists());
+    env.is_parked(&slot, &env.at(&env.shop(), "main"));
+    env.at(&env.shop(), "refs/heads/work");
+}
+
+#[test]
+fn what_nobody_reviewed() {
+    for status in ["planning", "working", "stuck", "agent-review"] {
+        let env = Merges::new();
+        let task = env.create(["work", "Do it"]);
+        env.bring_to(&task, status);
+        env.commit(&env.slot_of(&task), "new", "x");
+        let told = format!("it is {status}: nobody has reviewed it");
+        env.refuses(&task, &[], 3, &[&told, "--force"]);
+        let refused = env.merge(&task, &["--json"]).refuses(3, "condition_unmet");
+        assert!(refused["message"].as_str().unwrap().contains(&told));
+        env.merge(&task, &["--force"]).ok();
+        assert!(env.is_done(&task), "{status}");
+        assert!(env.shop().join("new").exists());
+    }
+}
+
+#[test]
+fn what_is_not_to_be_merged_even_with_force() {
+    let env = Merges::new();
+    let pending = env.create(["later", "Not begun"]);
+    env.refuses(&pending, &["--force"], 3, &["pending"]);
+    let cancelled = env.work("work", &[("new", "x")]);
+    env.cancel(&cancelled).ok();
+    env.refuses(&cancelled, &["--force"], 3, &["cancelled"]);
+}
+
+#[test]
+fn commits_since_the_review_are_named() {
+    let env = Merges::new();
+    let task = passed(&env);
+    let slot = env.slot_of(&task);
+    fs::write(slot.join("late"), "x").unwrap();
+    env.git(&slot, &["add", "late"]);
+    let words = "late \u{1b}]0;title\u{7} and \u{202e}turned";
+    env.git(&slot, &["commit", "-q", "-m", words]);
+    let late = env.commit(&slot, "later", "x");
+    env.refuses(
+        &task,
+        &[],
+        3,
+        &[
+            "2 commits since review",
+            &late[..7],
+            "change later",
+            "late ",
+        ],
+    );
+    let run = env.merge(&task, &[]);
+    assert!(
+        !run.stderr.contains(['\u{1b}', '\u{7}', '\u{202e}']),
+        "{run:?}"
+    );
+    env.merge(&task, &["--force"]).ok();
+    assert!(env.shop().join("later").exists());
+}
+
+#[test]
+fn a_branch_that_was_rewritten_since_the_review() {
+    let env = Merges::new();
+    let task = passed(&env);
+    let slot = env.slot_of(&task);
+    let reviewed = env.at(&slot, "HEAD");
+    env.git(&slot, &["commit", "-q", "--amend", "-m", "said otherwise"]);
+    env.refuses(
+        &task,
+        &[],
+        3,
+        &["rewritten since the review", &reviewed[..7]],
+    );
+}
+
+#[test]
+fn work_that_is_not_committed_is_told_of_and_saved() {
+    let env = Merges::new();
+    let task = passed(&env);
+    let slot = env.slot_of(&task);
+    fs::write(slot.join("new"), "half done").unwrap();
+    fs::write(slot.join("untracked"), "mine").unwrap();
+    env.refuses(&task, &[], 3, &["2 uncommitted changes", "not part of it"]);
+    assert_eq!(fs::read_to_string(slot.join("new")).unwrap(), "half done");
+    env.merge(&task, &["--force"]).ok();
+    let shop = env.shop();
+    assert_eq!(fs::read_to_string(shop.join("new")).unwrap(), "x");
+    let saved = |file: &str| env.rescued(&shop, &task, file);
+    assert_eq!(saved("new").as_deref(), Some("half done"));
+    assert_eq!(saved("untracked").as_deref(), Some("mine"));
+}
+
+#[test]
+fn on_a_terminal_a_person_is_asked() {
+    let env = Merges::new();
+    let task = passed(&env);
+    env.commit(&env.slot_of(&task), "late", "x");
+    let line = format!("{} task merge {}", program().display(), task.id);
+    let before = env.everything();
+    let screen = with_answers(&env, 100, &line, "n\n");
+    assert!(screen.contains("1 commit since review"), "{screen}");
+    assert!(screen.contains("change late"), "{screen}");
+    assert!(screen.contains("nothing was merged"), "{screen}");
+    assert_eq!(env.everything(), before);
+    assert!(!env.is_done(&task));
+    let screen = with_answers(&env, 100, &line, "y\n");
+    assert!(screen.contains("it is done"), "{screen}");
+    assert!(env.shop().join("late").exists());
+}
+
+/// A yes is a yes to what was shown.
+#[test]
+fn without_concerns_nobody_is_asked() {
+    let env = Merges::new();
+    let task = passed(&env);
+    let line = format!("{} task merge {}", program().display(), task.id);
+    let screen = with_answers(&env, 100, &line, "");
+    assert!(screen.contains("it is done"), "{screen}");
+    assert!(!screen.contains("all the same?"), "{screen}");
+}
+
+#[test]
+fn agents_may_not_merge() {
+    let env = Merges::new();
+    let task = passed(&env);
+    let other = env.work("other", &[("other", "x")]);
+    let before = env.everything();
+    for role in ["worker", "reviewer", "executor"] {
+        for of in [&task, &other] {
+            for force in [&[][..], &["--force"]] {
+                let words = [&["task", "merge", &of.id], force].concat();
+                env.call(words)
+                    .agent(&task, role)
+                    .run()
+                    .fails_with(3)
+                    .says("merge");
+            }
+        }
+    }
+    assert_eq!(env.everything(), before);
+    assert!(!env.is_done(&task) && !env.is_done(&other));
+}
+
+#[test]
+fn json_says_what_was_merged() {
+    let env = Merges::with_remote();
+    let task = env.work("work", &[("new", "x")]);
+    let told = env.merge(&task, &["--json"]).ok().json();
+    let shop = env.shop();
+    let merged = &told["merged"];
+    assert_eq!(told["task"]["status"], "done");
+    assert_eq!(merged["commit"], env.at(&shop, "main"));
+    assert_eq!(merged["head"], env.at(&shop, "work"));
+    assert_eq!(merged["target"], "main");
+    assert_eq!(merged["strategy"], "squash");
+    assert_eq!(merged["pushed"], true);
+    assert_eq!(merged["commits"], 1);
+    assert_eq!(merged["already"], false);
+    assert_eq!(merged["fast_forwarded"], shop.to_str().unwrap());
+}
