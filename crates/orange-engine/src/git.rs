@@ -1,9 +1,12 @@
 //! The only file that starts git. Every call pins locale, prompts and the repository it speaks of.
 
+pub(crate) mod branches;
 pub(crate) mod committed;
+pub mod diff;
 mod layout;
 mod refs;
 pub(crate) mod rescue;
+pub(crate) mod span;
 pub mod state;
 pub mod status;
 #[cfg(test)]

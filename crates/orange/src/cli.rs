@@ -87,6 +87,8 @@ pub(crate) enum Command {
     Ls(Box<task::list::ListArgs>),
     /// Short for `task attach`
     Attach(task::talk::AttachArgs),
+    /// Short for `task diff`
+    Diff(task::diff::DiffArgs),
     /// Short for `task send`
     Send(task::talk::SendArgs),
     /// Report what an agent does (a harness's own hooks run this)
