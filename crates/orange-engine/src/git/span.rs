@@ -213,3 +213,114 @@ fn within(git: Git, until: Option<Instant>) -> Git {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn git(folder: &Path, words: &[&str]) -> String {
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
+        Git::at(folder).args(identity).args(words).text().unwrap()
+    }
+
+    fn commit(folder: &Path, file: &str, text: &str) -> String {
+        fs::write(folder.join(file), text).unwrap();
+        git(folder, &["add", "-A"]);
+        git(folder, &["commit", "-q", "-m", file]);
+        git(folder, &["rev-parse", "HEAD"])
+    }
+
+    #[test]
+    fn many_branches_are_what_git_says_of_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        git(folder, &["init", "-q", "-b", "main"]);
+        commit(folder, "a", "1\n2\n");
+        let root = commit(folder, "b", "1\n");
+        git(folder, &["checkout", "-q", "-b", "plain"]);
+        let plain = commit(folder, "a", "1\n3\n4\n");
+        git(folder, &["checkout", "-q", "-b", "above"]);
+        git(folder, &["mv", "b", "c"]);
+        let above = commit(folder, "d", "new\n");
+        let undone = {
+            git(folder, &["checkout", "-q", "-b", "undone", "main"]);
+            commit(folder, "e", "1\n");
+            git(folder, &["revert", "--no-edit", "HEAD"]);
+            git(folder, &["rev-parse", "HEAD"])
+        };
+        git(folder, &["checkout", "-q", "main"]);
+        let main = commit(folder, "main", "1\n");
+        git(folder, &["checkout", "-q", "-b", "merging", "plain"]);
+        git(folder, &["merge", "-q", "--no-edit", "main"]);
+        let merging = commit(folder, "f", "1\n");
+        git(folder, &["checkout", "-q", "--orphan", "island"]);
+        let island = commit(folder, "island", "1\n");
+        let heads = [&plain, &above, &undone, &merging, &island, &root, &main];
+        let heads = heads.map(String::as_str);
+        let spans = spans(folder, &heads, &[&main, &root], None).unwrap();
+        let spans: Vec<Span> = spans.into_iter().map(|span| span.unwrap()).collect();
+        let told: Vec<_> = spans
+            .iter()
+            .map(|span| (span.base.as_deref(), span.commits))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (Some(root.as_str()), 1),
+                (Some(&root), 2),
+                (Some(&root), 2),
+                (Some(&main), 3),
+                (None, 1),
+                (Some(&root), 0),
+                (Some(&main), 0),
+            ]
+        );
+        let pairs: Vec<_> = spans
+            .iter()
+            .map(|span| span.base.as_deref())
+            .zip(heads)
+            .collect();
+        let sizes = sizes(folder, &pairs, None).unwrap();
+        let size = |files, added, deleted| {
+            Some(Size {
+                files,
+                added,
+                deleted,
+            })
+        };
+        assert_eq!(sizes[..3], [size(1, 2, 1), size(3, 3, 1), size(0, 0, 0)]);
+        assert_eq!(sizes[3], size(2, 3, 1));
+        assert_eq!(sizes[4].map(|size| size.deleted), Some(0));
+        assert_eq!(sizes[5..], [size(0, 0, 0), size(0, 0, 0)]);
+        assert!(super::spans(folder, &["--all"], &[&main], None).is_err());
+    }
+
+    #[test]
+    fn what_git_said_before_its_time_was_over_counts() {
+        let (one, two, three) = ("1".repeat(40), "2".repeat(40), "3".repeat(40));
+        let pairs = [one.as_str(), &two, &three].map(|head| (Some("base"), head));
+        let read = |stdout: String, success| {
+            let mut sizes = vec![None; 3];
+            let said = Said {
+                success,
+                stdout: stdout.into_bytes(),
+                stderr: String::new(),
+            };
+            read_sizes(&said, &pairs, &mut sizes);
+            sizes
+                .into_iter()
+                .map(|size| size.map(|size| size.files))
+                .collect::<Vec<_>>()
+        };
+        let lines = |files: u32| format!(" {files} files changed, 1 insertion(+)\n");
+        let first = format!("{one}\n{}{two}\n", lines(4));
+        assert_eq!(read(first.clone(), true), [Some(4), Some(0), None]);
+        // Whether the second has a line was not said any more.
+        assert_eq!(read(first.clone(), false), [Some(4), None, None]);
+        assert_eq!(read(format!("{first} 3 fi"), false), [Some(4), None, None]);
+        // One that it did not find is passed over.
+        let gap = format!("{one}\n{}{three}\n{}", lines(4), lines(5));
+        assert_eq!(read(gap, true), [Some(4), None, Some(5)]);
+    }
+}
