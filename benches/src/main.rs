@@ -2,6 +2,7 @@
 //! do the job) or a peer that does the same job. Prints one table; `--write FILE` keeps it.
 
 mod agents;
+mod diff;
 mod fixture;
 mod floor;
 mod growth;
@@ -22,7 +23,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: orange-bench [--write FILE] [ROW …]
 
-ROW is list, show, change, rebuild, start, workspaces, merge, agents, harnesses or growth; all unless given.";
+ROW is list, show, change, rebuild, start, diff, workspaces, merge, agents, harnesses or growth; all unless given.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -48,7 +49,7 @@ fn bench(arguments: &[String]) -> Result<()> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--write" => write = Some(PathBuf::from(words.next().ok_or(USAGE)?)),
-            "list" | "show" | "change" | "rebuild" | "start" | "workspaces" | "merge"
+            "list" | "show" | "change" | "rebuild" | "start" | "diff" | "workspaces" | "merge"
             | "agents" | "harnesses" | "growth" => wanted.push(word.as_str()),
             _ => return Err(USAGE.into()),
         }
@@ -65,6 +66,9 @@ fn bench(arguments: &[String]) -> Result<()> {
     }
     if wants("change") {
         rows.extend(rows::change(&scratch)?);
+    }
+    if wants("diff") {
+        rows.extend(diff::rows(&scratch)?);
     }
     if wants("workspaces") {
         rows.extend(workspaces::rows(&scratch)?);

@@ -1,6 +1,8 @@
 //! The only file that starts git. Every call pins locale, prompts and the repository it speaks of.
 
+pub(crate) mod branches;
 pub(crate) mod committed;
+pub mod diff;
 pub(crate) mod forward;
 pub mod landed;
 pub(crate) mod landing;
@@ -8,6 +10,7 @@ mod layout;
 pub(crate) mod merge;
 mod refs;
 pub(crate) mod rescue;
+pub(crate) mod span;
 pub mod state;
 pub mod status;
 #[cfg(test)]

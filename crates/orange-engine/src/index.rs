@@ -1,6 +1,7 @@
 //! index.db: a cache of every frontmatter, for fast lists and look-ups. It may be deleted at any time:
 //! whatever is missing, corrupt, locked or of another version is rebuilt from the task folders.
 
+mod diff_stats;
 mod line;
 pub mod list;
 pub mod query;
@@ -9,6 +10,8 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+pub use diff_stats::DiffStat;
+pub(crate) use diff_stats::KeptStat;
 pub use rows::fields_json;
 
 use crate::error::{Code, Error, Result};

@@ -87,6 +87,8 @@ pub(crate) enum Command {
     Ls(Box<task::list::ListArgs>),
     /// Short for `task attach`
     Attach(task::talk::AttachArgs),
+    /// Short for `task diff`
+    Diff(task::diff::DiffArgs),
     /// Short for `task send`
     Send(task::talk::SendArgs),
     /// Short for `task merge`

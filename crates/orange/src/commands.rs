@@ -42,6 +42,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Run(args) => task::start::run_ready(&mut session, &args),
         Command::Watch(args) => watch::run(&mut session, &args),
         Command::Attach(args) => task::talk::attach(&mut session, &args),
+        Command::Diff(args) => task::diff::run(&mut session, &args),
         Command::Send(args) => task::talk::send(&mut session, &args),
         Command::Merge(args) => task::merge::run(&mut session, &args),
         Command::Workflow(_)

@@ -10,18 +10,24 @@ pub(crate) fn print(text: &str) {
 
 /// The same for a path, which need not be text.
 pub(crate) fn print_bytes(bytes: &[u8]) {
+    print_piece(bytes);
+}
+
+/// The same for a piece of something long; false: nobody reads on.
+pub(crate) fn print_piece(bytes: &[u8]) -> bool {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
-    if let Err(error) = written
+    if let Err(error) = &written
         && error.kind() != ErrorKind::BrokenPipe
     {
         let _ = writeln!(
             std::io::stderr(),
             "error: the result could not be written: {}",
-            orange_engine::error::plain(&error)
+            orange_engine::error::plain(error)
         );
         std::process::exit(1);
     }
+    written.is_ok()
 }
 
 /// Something besides the result, for the person.

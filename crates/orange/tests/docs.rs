@@ -59,6 +59,7 @@ fn the_readme_speaks_of_commands_that_exist() {
         "task respawn",
         "task spawn",
         "watch",
+        "task diff",
     ] {
         assert!(readme.contains(&format!("orange {command}")), "{command}");
         let mut words: Vec<&str> = command.split(' ').collect();
@@ -105,6 +106,7 @@ fn every_command_about_agents_is_documented_and_has_an_example() {
         "task request-changes",
         "task wait",
         "task why",
+        "task diff",
         "prompt show",
     ] {
         assert!(text.contains(&format!("orange {command}")), "{command}");

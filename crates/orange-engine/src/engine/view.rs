@@ -64,7 +64,10 @@ impl Engine {
                     .unwrap_or_else(|| Error::new(Code::NotFound, "no such project")));
             }
         }
-        self.ask_index(|index, deleted| index.fresh_list(filter, deleted, show))
+        if !filter.with_diff {
+            return self.ask_index(|index, deleted| index.fresh_list(filter, deleted, show));
+        }
+        self.list_with_diff(filter, show)
     }
 
     /// The rows of the index as it is.
@@ -73,7 +76,7 @@ impl Engine {
     }
 
     /// Asks the index something for which it has to know what became of deleted tasks.
-    fn ask_index<T>(
+    pub(super) fn ask_index<T>(
         &mut self,
         question: impl FnOnce(&Index, &Deleted<'_>) -> Result<T>,
     ) -> Result<T> {

@@ -197,7 +197,7 @@ pub(crate) fn differences(folder: &Path, from: &str, to: &str) -> Result<Vec<Dif
 }
 
 /// A linked worktree names the repository it belongs to in a file.
-fn common_dir(git_dir: &Path) -> PathBuf {
+pub(super) fn common_dir(git_dir: &Path) -> PathBuf {
     let Ok(bytes) = fs::read(git_dir.join("commondir")) else {
         return git_dir.to_owned();
     };

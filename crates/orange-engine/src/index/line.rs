@@ -27,13 +27,15 @@ pub(super) struct Line<'a> {
     pub(super) tags: &'a str,
     /// It has a tmux session.
     pub(super) session: Option<&'a str>,
+    /// The branch it goes into, where that is not the project's own.
+    pub(super) target: Option<&'a str>,
 }
 
 /// Stands for a number or the length of a text that is not there.
 const NONE: i64 = -1;
 
 const NUMBERS: usize = 7;
-const TEXTS: usize = 12;
+const TEXTS: usize = 13;
 
 /// Numbers, the lengths of the texts, and the texts end to end.
 pub(super) fn write(entry: &Entry) -> Vec<u8> {
@@ -61,6 +63,7 @@ pub(super) fn write(entry: &Entry) -> Vec<u8> {
         Some(task.category.as_str()),
         Some(&tags),
         task.tmux_session.as_deref(),
+        task.target_branch.as_deref(),
     ];
     let mut bytes = Vec::with_capacity(512);
     let lengths = texts.map(|text| text.map_or(NONE, |text| text.len() as i64));
@@ -119,6 +122,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         category: text()?,
         tags: text()?,
         session: optional()?,
+        target: optional()?,
     })
 }
 

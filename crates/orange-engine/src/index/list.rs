@@ -1,10 +1,10 @@
 //! `task list`: which rows, in which order, and what there is to say about each.
 
-use super::Index;
 use super::line::Line;
 use super::query::is_over;
 use super::refresh::{Known, each_line};
 use super::rows::unpacked;
+use super::{DiffStat, Index};
 use crate::error::Result;
 use orange_core::id::{Key, stored_reference};
 use orange_core::machine::Linked;
@@ -30,6 +30,10 @@ pub struct Listed {
     pub attention: Option<String>,
     /// It has a tmux session, so an agent is expected while it is active.
     pub has_session: bool,
+    /// The branch it goes into, where that is not the project's own.
+    pub target: Option<String>,
+    /// How much its branch changes; none unless asked for, and none where that is not known.
+    pub diff: Option<Box<DiffStat>>,
     /// References that are not over, with their status.
     pub waits_for: Vec<String>,
     /// The task as one JSON object; empty unless asked for.
@@ -53,6 +57,8 @@ pub struct Filter {
     pub limit: Option<usize>,
     /// Fill in [`Listed::fields`].
     pub with_fields: bool,
+    /// Fill in [`Listed::diff`] of active tasks.
+    pub with_diff: bool,
 }
 
 /// What a list is made of, read in one transaction: the numbers of tasks change when they are written.
@@ -344,6 +350,8 @@ fn listed(number: i64, line: &Line<'_>) -> Listed {
         damaged: line.damaged.map(str::to_owned),
         attention: line.attention.map(str::to_owned),
         has_session: line.session.is_some(),
+        target: line.target.map(str::to_owned),
+        diff: None,
         waits_for: Vec::new(),
         fields: String::new(),
     }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// Raised whenever the tables below change; another number means: rebuild. The fields are part of it,
 /// because [`packed`] knows them by their order only.
-pub(super) const VERSION: i64 = 6 * 1000 + Field::ALL.len() as i64;
+pub(super) const VERSION: i64 = 7 * 1000 + Field::ALL.len() as i64;
 
 const TABLES: &str = "
 CREATE TABLE tasks (
@@ -38,6 +38,18 @@ CREATE TABLE links (
     target_project TEXT NOT NULL,
     target_key     INTEGER NOT NULL
 );
+CREATE TABLE diff_stats (
+    project  TEXT NOT NULL,
+    branch   TEXT NOT NULL,
+    targets  TEXT NOT NULL,
+    base     TEXT,
+    head     TEXT NOT NULL,
+    commits  INTEGER NOT NULL,
+    files    INTEGER NOT NULL,
+    added    INTEGER NOT NULL,
+    deleted  INTEGER NOT NULL,
+    PRIMARY KEY (project, branch)
+) WITHOUT ROWID;
 ";
 
 /// Apart from the tables, because filling them first and sorting afterwards is much faster.

@@ -4,6 +4,7 @@ mod again;
 pub(crate) mod answer;
 pub(crate) mod create;
 pub(crate) mod deps;
+pub(crate) mod diff;
 pub(crate) mod ending;
 pub(crate) mod list;
 pub(crate) mod merge;
@@ -74,6 +75,8 @@ pub(crate) enum TaskCommand {
     Why(why::WhyArgs),
     /// Show what a task waits for and what waits for it
     Deps(deps::DepsArgs),
+    /// Show what a task changed
+    Diff(diff::DiffArgs),
     /// Print the folder of a task's worktree
     Path(place::PathArgs),
     /// Open a task's worktree in your editor
@@ -117,6 +120,7 @@ pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Resolve(args) => resolve::run(session, &args),
         TaskCommand::Why(args) => why::run(session, &args),
         TaskCommand::Deps(args) => deps::run(session, &args),
+        TaskCommand::Diff(args) => diff::run(session, &args),
         TaskCommand::Path(args) => place::path(session, &args),
         TaskCommand::Open(args) => place::open(session, &args),
         TaskCommand::Shell(args) => place::shell(session, &args),

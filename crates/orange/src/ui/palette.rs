@@ -115,7 +115,7 @@ impl Palette {
     }
 
     /// The sequences around a text in `style`; empty where nothing is to be styled.
-    pub(super) fn around(self, style: Style) -> (&'static str, &'static str) {
+    pub(crate) fn around(self, style: Style) -> (&'static str, &'static str) {
         if self.enabled && style != Style::Plain {
             (style.start(), RESET)
         } else {

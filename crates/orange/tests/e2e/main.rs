@@ -60,6 +60,8 @@ mod run;
 mod sim;
 mod stray_task_files;
 mod task_create;
+mod task_diff;
+mod task_diff_stat;
 mod task_end;
 mod task_link;
 mod task_list;

@@ -86,6 +86,7 @@ fn the_main_help() {
       new        Short for `task create`
       ls         Short for `task list`
       attach     Short for `task attach`
+      diff       Short for `task diff`
       send       Short for `task send`
 
     Options:
@@ -143,7 +144,7 @@ fn orange_alone_and_commands_that_do_not_exist() {
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"
-    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, doctor, run, watch, headless, demo, sim, new, ls, attach, send, signal, run-agent, errand]","hint":"see `orange --help`"}}
+    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, doctor, run, watch, headless, demo, sim, new, ls, attach, diff, send, signal, run-agent, errand]","hint":"see `orange --help`"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "delete"]), @"

@@ -114,7 +114,7 @@ fn disk_use_is_measured_when_asked_for() {
 }
 
 /// How often a command starts git, by a git that notes it.
-fn gits_of(env: &TestEnvironment, arguments: &[&str], folder: &Path) -> usize {
+pub(crate) fn gits_of(env: &TestEnvironment, arguments: &[&str], folder: &Path) -> usize {
     let real = std::env::split_paths(&std::env::var_os("PATH").unwrap())
         .map(|folder| folder.join("git"))
         .find(|path| path.is_file())
@@ -151,6 +151,8 @@ fn git_is_started_once_and_only_for_a_worktree() {
     env.git(&shop, &["remote", "add", "origin", origin]);
     env.git(&slot, &["push", "-q", "-u", "origin", "login", "main"]);
     env.commit(&slot, "a", "1");
+    // What the branch changes is looked up once, and known until it moves.
+    assert_eq!(show("TASK-001", &shop), 3);
     assert_eq!(show("TASK-001", &shop), 1);
     env.git(&slot, &["branch", "-q", "-u", "origin/main"]);
     assert_eq!(show("TASK-001", &shop), 1);

@@ -303,7 +303,14 @@ fn the_index_agrees(env: &Env, listed: &[u8], label: &str) {
         .map(|row| {
             let mut fields = row.as_object().unwrap().clone();
             assert!(row["damaged"].is_null(), "{label}: {row}");
-            let beside = ["damaged", "attention", "waits_for", "session", "agents"];
+            let beside = [
+                "damaged",
+                "attention",
+                "waits_for",
+                "session",
+                "agents",
+                "diff",
+            ];
             fields.retain(|name, _| !beside.contains(&name.as_str()));
             (
                 row["id"].as_str().unwrap().to_owned(),

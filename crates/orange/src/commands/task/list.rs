@@ -1,5 +1,6 @@
 //! `orange task list`: what is going on, in one screen.
 
+use super::diff::{lines, stat_json};
 use super::{icon, status, style, without_answer, word};
 use crate::error::Result;
 use crate::session::Session;
@@ -27,7 +28,8 @@ Examples:
 
 Signs: · pending  ✎ planning  ? clarification  ▶ working  ◎ agent-review
        ★ reviewing  ! stuck  ⇉ delegated  ✓ done  – cancelled  ✗ damaged
-Agents (second column): ● alive  ✗ one should be and is not  ○ none expected")]
+Agents (second column): ● alive  ✗ one should be and is not  ○ none expected
+DIFF: lines added and deleted against the target, and (how many commits)")]
 pub(crate) struct ListArgs {
     /// Tasks of this project; may be given more than once
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -86,6 +88,7 @@ pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
         search: args.search.clone(),
         limit: args.limit,
         with_fields: session.json,
+        with_diff: true,
         projects,
     };
     let json = session.json;
@@ -116,6 +119,7 @@ fn as_json(rows: &[Listed], live: &LiveAgents) -> String {
             "waits_for": row.waits_for,
             "session": session_state(row, live).word(),
             "agents": agents_json(live.of(&row.folder), row.status.parse().ok()),
+            "diff": row.diff.as_deref().map(stat_json),
         })
         .to_string();
         // Both are objects: join them at their braces.
@@ -180,6 +184,7 @@ const COLUMNS: &[Column] = &[
     Column::new("STATUS"),
     Column::new("PRIORITY").priority(20),
     Column::new("SUMMARY").min(40).max(100).flexible(),
+    Column::new("DIFF").priority(15),
     Column::new("BRANCH").max(56).min(16).priority(10),
     Column::new("AGE"),
 ];
@@ -196,10 +201,13 @@ fn as_text(rows: &[Listed], filter: &Filter, live: &LiveAgents) -> String {
         .iter()
         .any(|row| row.priority != Priority::Normal as i64);
     let in_tmux = rows.iter().any(|row| row.has_session);
+    let changed = |row: &Listed| row.diff.as_ref().is_some_and(|stat| stat.commits > 0);
+    let any_changed = rows.iter().any(changed);
     let shown = |position: usize| match position {
         1 => in_tmux,
         3 => several,
         5 => urgent,
+        7 => any_changed,
         _ => true,
     };
     let columns: Vec<Column> = COLUMNS
@@ -230,7 +238,7 @@ fn cells(
     now: Timestamp,
     session: SessionState,
     halted: Option<String>,
-) -> [Cell<'_>; 9] {
+) -> [Cell<'_>; 10] {
     let status: Option<Status> = row.status.parse().ok();
     let (sign, colour) = match (&row.damaged, status) {
         (Some(_), _) | (None, None) => ("✗", Style::Red),
@@ -254,9 +262,18 @@ fn cells(
         Cell::new(word, colour),
         priority(row.priority),
         summary(row, halted),
+        diff(row),
         Cell::new(row.branch.as_str(), Style::Dim),
         Cell::new(relative(now, then), Style::Dim),
     ]
+}
+
+/// `+120 −4 (3)`: lines, and in how many commits.
+fn diff(row: &Listed) -> Cell<'_> {
+    match row.diff.as_deref() {
+        Some(stat) if stat.commits > 0 => Cell::from(format!("{} ({})", lines(stat), stat.commits)),
+        Some(_) | None => Cell::from(""),
+    }
 }
 
 fn session_style(session: SessionState) -> Style {

@@ -4,6 +4,7 @@ mod agents;
 mod workspace;
 
 use super::deps::{linked_json, linked_text};
+use super::diff::{stat_json, stat_text};
 use super::{as_json, icon, style};
 use crate::error::Result;
 use crate::session::Session;
@@ -43,6 +44,7 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
     let state = session.engine.workspace_state(&view.task, args.disk);
     let agents = session.engine.agents(&view.task, &view.history);
     let usage = session.engine.usage(&view.history);
+    let diff = session.engine.diff_stat(&view.task, &view.history);
     let alive = agents.iter().any(|agent| agent.alive);
     let has_session = view.task.tmux_session.is_some();
     let sign = SessionState::of(alive, Some(view.task.status), has_session);
@@ -55,6 +57,7 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
             value["task"]["permission_mode"] = json!({"mode": mode, "said_by": said_by});
             value["task"]["agents"] = agents::to_json(&agents);
             value["task"]["usage"] = json!(usage);
+            value["task"]["diff"] = json!(diff.as_ref().map(|(stat, _)| stat_json(stat)));
             value["task"]["messages"] = agents::messages_json(&view.history);
             value
         },
@@ -66,6 +69,10 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
                     Some(name) => Some(format!("none: {name} takes no notice of them")),
                 },
                 usage,
+                diff: diff
+                    .as_ref()
+                    .filter(|(stat, _)| stat.commits > 0)
+                    .map(|(stat, target)| format!("{} against {target}", stat_text(stat))),
             };
             to_text(&view, state.as_ref(), &agents, &about, args.history)
         },
@@ -208,6 +215,8 @@ struct About {
     /// What they may do without asking; none without agents.
     mode: Option<String>,
     usage: Option<Usage>,
+    /// How much its branch changes, if it does.
+    diff: Option<String>,
 }
 
 /// The mode that counts for its agents, and who chose it.
@@ -248,6 +257,9 @@ fn fields(view: &TaskView, about: &About) -> KeyValues {
     }
     lines.add("project", task.project.as_str());
     lines.add("branch", branch_line(task));
+    if let Some(diff) = &about.diff {
+        lines.add("diff", diff.as_str());
+    }
     for (name, value) in optional(task) {
         lines.add(name, value);
     }

@@ -1,0 +1,323 @@
+//! What a task changed: which two states of the work are compared, and how that is shown.
+
+use super::diff_stat::merged;
+use super::{Engine, TaskView};
+use crate::error::{Code, Error, Result};
+use crate::git::diff::{self, FileChange, Shape, Sides, Sink};
+use crate::git::rescue::refs::empty_tree;
+use crate::git::{self, short, span};
+use orange_core::evidence::{Evidence, Statement};
+use orange_core::history::Event;
+use orange_core::task::{Status, Task};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Which part of a task's work is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiffOf {
+    /// All that its branch has and its target has not; of one that is merged, what came into the target.
+    Work,
+    /// What came after the last review.
+    SinceReview,
+    /// What is not committed in its worktree.
+    Uncommitted,
+}
+
+/// Two states of a task's work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    pub sides: Sides,
+    /// The older one: a commit, or none where there is no history in common.
+    pub base: Option<String>,
+    /// The newer one; None: files that are not committed.
+    pub head: Option<String>,
+    /// What the older one is, for a person: `main`, `the review`.
+    pub against: String,
+    /// Commits between them.
+    pub commits: Option<u64>,
+    /// What a person should know before reading it.
+    pub notes: Vec<String>,
+    /// Why there is nothing to see.
+    pub nothing: Option<String>,
+}
+
+impl Engine {
+    pub fn comparison(&mut self, view: &TaskView, of: DiffOf) -> Result<Comparison> {
+        let task = &view.task;
+        if of == DiffOf::Uncommitted {
+            return self.uncommitted_work(task);
+        }
+        let repository = self.repository_of(task, &task.project)?;
+        match (of, merged(task, &view.history)) {
+            (DiffOf::SinceReview, _) => since_review(&repository, view),
+            (_, Some(event)) => merged_work(&repository, task, event),
+            (_, None) => self.own_work(&repository, view),
+        }
+    }
+
+    /// Git's own diff, handed over piece by piece.
+    pub fn diff(
+        &self,
+        comparison: &Comparison,
+        shape: Shape,
+        files: &[OsString],
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        let shown = diff::show(&comparison.sides, shape, files, sink);
+        shown.map_err(|error| about_paths(error, files))
+    }
+
+    /// The files that differ.
+    pub fn diff_files(
+        &self,
+        comparison: &Comparison,
+        files: &[OsString],
+    ) -> Result<Vec<FileChange>> {
+        let found = diff::files(&comparison.sides, files);
+        found.map_err(|error| about_paths(error, files))
+    }
+
+    fn uncommitted_work(&self, task: &Task) -> Result<Comparison> {
+        let folder = self.workspace_folder(task)?;
+        Ok(Comparison {
+            base: git::commit_of(&folder, "HEAD")?,
+            sides: Sides::Worktree(folder),
+            head: None,
+            against: "its last commit".to_owned(),
+            commits: None,
+            notes: Vec::new(),
+            nothing: None,
+        })
+    }
+
+    fn own_work(&self, repository: &Path, view: &TaskView) -> Result<Comparison> {
+        let task = &view.task;
+        let (head, notes) = head(repository, view)?;
+        // A project that is not registered any more has told nobody else.
+        let project = self.project_of(&task.project);
+        let default = match project {
+            Some(project) => project.default_branch,
+            None => git::default_branch(repository)?,
+        };
+        let target = task.target(&default);
+        let mut targets = Vec::new();
+        for place in ["refs/heads", "refs/remotes/origin"] {
+            targets.extend(git::commit_of(repository, &format!("{place}/{target}"))?);
+        }
+        if targets.is_empty() {
+            return Err(Error::new(
+                Code::NotFound,
+                format!(
+                    "there is no branch {target} in {} to compare with",
+                    repository.display()
+                ),
+            )
+            .hint(format!(
+                "say where the work goes: `orange task update {} --target-branch BRANCH`",
+                task.label()
+            )));
+        }
+        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+        let mut comparison = compared(repository, &head, &targets, target)?;
+        comparison.notes.splice(0..0, notes);
+        if comparison.commits == Some(0) {
+            let uncommitted = match task.workspace {
+                Some(_) => "; --uncommitted shows what lies in its worktree",
+                None => "",
+            };
+            comparison.nothing = Some(match task.status {
+                Status::Done => format!("all of {} is in {target}", task.branch),
+                _ => format!("{} has no commits of its own yet{uncommitted}", task.branch),
+            });
+        }
+        Ok(comparison)
+    }
+}
+
+fn about_paths(error: Error, files: &[OsString]) -> Error {
+    match files {
+        [] => error,
+        _ => error.hint(
+            "paths are those of the repository, from its root: `src/main.rs`, `docs`, `*.md`",
+        ),
+    }
+}
+
+/// A head against what it left.
+fn compared(repository: &Path, head: &str, targets: &[&str], against: &str) -> Result<Comparison> {
+    let mut spans = span::spans(repository, &[head], targets, None)?.into_iter();
+    let span = spans
+        .next()
+        .unwrap_or_else(|| Err(Error::new(Code::Failed, "git rev-list: it said nothing")))?;
+    let mut notes = Vec::new();
+    let from = match &span.base {
+        Some(base) => base.clone(),
+        None => {
+            notes.push(format!(
+                "it shares no history with {against}: all that it holds counts as new"
+            ));
+            empty_tree(repository)?
+        }
+    };
+    Ok(Comparison {
+        sides: Sides::Commits {
+            repository: repository.to_owned(),
+            from,
+            to: head.to_owned(),
+        },
+        base: span.base,
+        head: Some(head.to_owned()),
+        against: against.to_owned(),
+        commits: Some(u64::from(span.commits)),
+        notes,
+        nothing: None,
+    })
+}
+
+/// Where the branch is. One that is gone may have been noted when it was handed over or reviewed.
+fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
+    let (task, evidence) = (&view.task, Evidence::of(&view.history));
+    let branch = format!("refs/heads/{}", task.branch);
+    if let Some(head) = git::commit_of(repository, &branch)? {
+        return Ok((head, Vec::new()));
+    }
+    let verdict = evidence.verdict.map(|verdict| verdict.said);
+    let said = [
+        evidence.handoff,
+        verdict,
+        evidence.reviewing,
+        evidence.review,
+    ];
+    let noted = said
+        .into_iter()
+        .flatten()
+        .filter(|said| said.head.is_some());
+    let last = noted.max_by_key(|said| said.at).and_then(|said| said.head);
+    let gone = format!(
+        "there is no branch {} in {}",
+        task.branch,
+        repository.display()
+    );
+    let Some(last) = last else {
+        let hint = match task.status {
+            Status::Pending => format!(
+                "{} has not begun; `orange task spawn {}` starts it",
+                task.label(),
+                task.label()
+            ),
+            _ => format!(
+                "if it has another name now: `orange task update {} --branch NAME`; `orange task rescue list {}` shows what was saved",
+                task.label(),
+                task.label()
+            ),
+        };
+        return Err(Error::new(Code::NotFound, gone).hint(hint));
+    };
+    match git::commit_of(repository, &last)? {
+        Some(head) => {
+            let note = format!(
+                "the branch {} is gone; this is its work as it was noted, at {}",
+                task.branch,
+                short(&head)
+            );
+            Ok((head, vec![note]))
+        }
+        None => Err(Error::new(
+            Code::NotFound,
+            format!(
+                "{gone}, and its last noted commit {} is gone too",
+                short(&last)
+            ),
+        )
+        .hint("a clone that still has it can bring it back: `git fetch` or `git push` it here")),
+    }
+}
+
+fn since_review(repository: &Path, view: &TaskView) -> Result<Comparison> {
+    let task = &view.task;
+    let evidence = Evidence::of(&view.history);
+    let verdict = evidence.verdict.map(|verdict| verdict.said);
+    let said = |said: Option<Statement>| said.and_then(|said| said.head);
+    let Some(reviewed) = said(evidence.review).or_else(|| said(verdict)) else {
+        return Err(Error::new(
+            Code::ConditionUnmet,
+            format!("{} has not been reviewed yet", task.label()),
+        )
+        .hint(format!(
+            "`orange task diff {}` shows all of its work",
+            task.label()
+        )));
+    };
+    let Some(from) = git::commit_of(repository, &reviewed)? else {
+        return Err(Error::new(
+            Code::NotFound,
+            format!(
+                "the commit that was reviewed, {}, is not in {} any more",
+                short(&reviewed),
+                repository.display()
+            ),
+        )
+        .hint(format!(
+            "`orange task diff {}` shows all of its work",
+            task.label()
+        )));
+    };
+    let (head, mut notes) = head(repository, view)?;
+    let commits = git::commits_ahead(repository, &head, &from)?;
+    if !git::is_ancestor(repository, &from, &head)? {
+        notes.push(format!(
+            "the reviewed commit {} is not part of {} any more (rebased or amended): this is how the two differ",
+            short(&from),
+            task.branch
+        ));
+    }
+    let nothing =
+        (from == head).then(|| format!("nothing came after the review of {}", short(&from)));
+    Ok(Comparison {
+        sides: Sides::Commits {
+            repository: repository.to_owned(),
+            from: from.clone(),
+            to: head.clone(),
+        },
+        base: Some(from),
+        head: Some(head),
+        against: "the review".to_owned(),
+        commits,
+        notes,
+        nothing,
+    })
+}
+
+/// What a merge brought into the target, as it was recorded.
+fn merged_work(repository: &Path, task: &Task, event: &Event) -> Result<Comparison> {
+    let word = |name: &str| event.details.get(name).and_then(|word| word.as_str());
+    let there = |name: &str| match word(name) {
+        Some(id) => git::commit_of(repository, id),
+        None => Ok(None),
+    };
+    let target = word("target").unwrap_or("its target");
+    if let (Some(head), Some(base)) = (there("head")?, there("base")?) {
+        return compared(repository, &head, &[&base], target);
+    }
+    // The branch and what it held may be gone; what landed is not.
+    let Some(commit) = there("commit")? else {
+        return Err(Error::new(
+            Code::NotFound,
+            format!(
+                "the commits of {} are not in {} any more",
+                task.label(),
+                repository.display()
+            ),
+        )
+        .hint(format!("fetch {target}, into which it was merged")));
+    };
+    let mut comparison = match git::commit_of(repository, &format!("{commit}^1"))? {
+        Some(before) => compared(repository, &commit, &[&before], target)?,
+        None => compared(repository, &commit, &[], target)?,
+    };
+    comparison.notes.push(format!(
+        "its own commits are gone; this is {}, which brought them into {target}",
+        short(&commit)
+    ));
+    Ok(comparison)
+}

@@ -1,0 +1,279 @@
+//! How much tasks' branches change. Branches are read from git's files at every look; git itself is started only for
+//! those that moved since, or whose target did, and for all of them at once. So nothing is stale, nothing has to be
+//! told when a branch moves, and a look at which nothing moved starts no process.
+
+use super::Engine;
+use crate::error::Result;
+use crate::git::branches::Branches;
+use crate::git::span::{self, Size, Span};
+use crate::index::list::{Filter, Listed};
+use crate::index::{DiffStat, Index, KeptStat};
+use crate::projects::Project;
+use orange_core::history::{Event, EventType, History};
+use orange_core::task::{Status, Task};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A list shows what is known by then; a repository that hangs or is huge must not hold it up. What git said until
+/// then is remembered, so that the next look gets further.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A branch and what it is compared with, as they are now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Tips {
+    project: String,
+    branch: String,
+    head: String,
+    /// Where the target is: here, and as the remote has it.
+    targets: Vec<String>,
+}
+
+/// The branches of all projects, each project's read when first asked for.
+struct Known {
+    projects: HashMap<String, Project>,
+    repositories: RefCell<HashMap<String, Repository>>,
+}
+
+struct Repository {
+    branches: Branches,
+    /// Where the targets are that were asked for.
+    targets: HashMap<String, Vec<String>>,
+}
+
+/// What a look found.
+enum Look {
+    Known(DiffStat),
+    /// Git has to be asked.
+    Moved(Tips),
+}
+
+impl Known {
+    fn of(projects: Vec<Project>) -> Known {
+        let named = |project: Project| (project.name.clone(), project);
+        Known {
+            projects: projects.into_iter().map(named).collect(),
+            repositories: RefCell::default(),
+        }
+    }
+
+    fn tips(&self, project: &str, branch: &str, target: Option<&str>) -> Option<Tips> {
+        let known = self.projects.get(project)?;
+        let mut all = self.repositories.borrow_mut();
+        if !all.contains_key(project) {
+            let repository = Repository {
+                branches: Branches::of(&known.path, PATIENCE),
+                targets: HashMap::new(),
+            };
+            all.insert(project.to_owned(), repository);
+        }
+        let Repository { branches, targets } = all.get_mut(project)?;
+        let head = branches.commit(&format!("refs/heads/{branch}"))?;
+        let target = target.unwrap_or(&known.default_branch);
+        if !targets.contains_key(target) {
+            targets.insert(target.to_owned(), tips_of(branches, target));
+        }
+        let targets = targets.get(target).filter(|tips| !tips.is_empty())?.clone();
+        Some(Tips {
+            project: project.to_owned(),
+            branch: branch.to_owned(),
+            head,
+            targets,
+        })
+    }
+}
+
+/// Where a target is, here and as the remote has it. Both count: what either has is nobody's own any more.
+fn tips_of(branches: &Branches, target: &str) -> Vec<String> {
+    let places = [
+        format!("refs/heads/{target}"),
+        format!("refs/remotes/origin/{target}"),
+    ];
+    let mut tips: Vec<String> = places
+        .iter()
+        .filter_map(|place| branches.commit(place))
+        .collect();
+    tips.dedup();
+    tips
+}
+
+fn look(index: &Index, tips: Tips) -> Look {
+    if tips.targets.contains(&tips.head) {
+        // As it was made: nobody need be asked.
+        return Look::Known(DiffStat {
+            base: Some(tips.head.clone()),
+            head: tips.head,
+            ..DiffStat::default()
+        });
+    }
+    match index.diff_stat(&tips.project, &tips.branch) {
+        Some(kept) if kept.stat.head == tips.head && kept.targets == tips.targets => {
+            Look::Known(kept.stat)
+        }
+        _ => Look::Moved(tips),
+    }
+}
+
+impl Engine {
+    /// A list whose active tasks tell how much they change. It is made from what is remembered, and once more if
+    /// that was not enough.
+    pub(super) fn list_with_diff<T>(
+        &mut self,
+        filter: &Filter,
+        show: impl Fn(Vec<Listed>) -> T,
+    ) -> Result<T> {
+        // A list does not need the registry; without it nobody knows where the branches are.
+        let known = Known::of(self.projects().unwrap_or_default());
+        let (shown, moved) = self.ask_index(|index, deleted| {
+            index.fresh_list(filter, deleted, |mut rows| {
+                let moved = fill(&known, index, &mut rows);
+                (show(rows), moved)
+            })
+        })?;
+        if moved.is_empty() {
+            return Ok(shown);
+        }
+        self.measure(&known, moved);
+        self.ask_index(|index, deleted| {
+            let mut rows = index.list(filter, deleted)?;
+            fill(&known, index, &mut rows);
+            Ok(show(rows))
+        })
+    }
+
+    /// How much a task changes, and against which branch: its own as it is, or what was merged of it. None for one
+    /// that has not begun, and where that cannot be told.
+    pub fn diff_stat(&mut self, task: &Task, history: &History) -> Option<(DiffStat, String)> {
+        let known = Known::of(self.projects().ok()?);
+        let default = &known.projects.get(&task.project)?.default_branch;
+        let mut target = task.target(default).to_owned();
+        let tips = match merged(task, history) {
+            Some(event) => {
+                let word = |name: &str| event.details.get(name)?.as_str().map(str::to_owned);
+                target = word("target").unwrap_or(target);
+                Tips {
+                    project: task.project.clone(),
+                    branch: task.branch.clone(),
+                    head: word("head")?,
+                    targets: vec![word("base")?],
+                }
+            }
+            None if task.status == Status::Pending => return None,
+            None => known.tips(&task.project, &task.branch, Some(&target))?,
+        };
+        let stat = match look(self.index().ok()?, tips) {
+            Look::Known(stat) => stat,
+            Look::Moved(tips) => self.measure(&known, vec![tips]).pop()?.stat,
+        };
+        Some((stat, target))
+    }
+
+    /// Asks git about branches that moved, and remembers what it says.
+    fn measure(&mut self, known: &Known, moved: Vec<Tips>) -> Vec<KeptStat> {
+        let until = Instant::now() + PATIENCE;
+        let mut groups: BTreeMap<(PathBuf, Vec<String>), Vec<Tips>> = BTreeMap::new();
+        for tips in moved {
+            if let Some(project) = known.projects.get(&tips.project) {
+                let group = (project.path.clone(), tips.targets.clone());
+                groups.entry(group).or_default().push(tips);
+            }
+        }
+        let mut measured = Vec::new();
+        for ((repository, targets), tips) in groups {
+            match self.measured(&repository, &targets, tips, until) {
+                Ok(stats) => measured.extend(stats),
+                Err(error) => {
+                    tracing::warn!(%error, repository = %repository.display(), "branches were not compared");
+                }
+            }
+        }
+        if let Ok(index) = self.index() {
+            index.keep_diff_stats(&measured);
+        }
+        measured
+    }
+
+    fn measured(
+        &mut self,
+        repository: &Path,
+        targets: &[String],
+        tips: Vec<Tips>,
+        until: Instant,
+    ) -> Result<Vec<KeptStat>> {
+        let heads: Vec<&str> = tips.iter().map(|tips| tips.head.as_str()).collect();
+        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+        let spans = span::spans(repository, &heads, &targets, Some(until))?;
+        let mut found: Vec<(&Tips, Span, Option<Size>)> = Vec::new();
+        for (tips, span) in tips.iter().zip(spans) {
+            let Ok(span) = span else { continue };
+            let size = match span.commits {
+                0 => Some(Size::default()),
+                // The target moved, the branch did not: what it changes is the same.
+                _ => self
+                    .index()?
+                    .diff_stat(&tips.project, &tips.branch)
+                    .and_then(|kept| {
+                        let stat = kept.stat;
+                        (stat.head == tips.head && stat.base == span.base).then_some(Size {
+                            files: stat.files,
+                            added: stat.added,
+                            deleted: stat.deleted,
+                        })
+                    }),
+            };
+            found.push((tips, span, size));
+        }
+        let open: Vec<(Option<&str>, &str)> = found
+            .iter()
+            .filter(|(_, _, size)| size.is_none())
+            .map(|(tips, span, _)| (span.base.as_deref(), tips.head.as_str()))
+            .collect();
+        let mut sizes = span::sizes(repository, &open, Some(until))?.into_iter();
+        let stat = |(tips, span, size): (&Tips, Span, Option<Size>)| {
+            let size = size.or_else(|| sizes.next().flatten())?;
+            Some(KeptStat {
+                project: tips.project.clone(),
+                branch: tips.branch.clone(),
+                targets: tips.targets.clone(),
+                stat: DiffStat {
+                    base: span.base,
+                    head: tips.head.clone(),
+                    commits: span.commits,
+                    files: size.files,
+                    added: size.added,
+                    deleted: size.deleted,
+                },
+            })
+        };
+        Ok(found.clone().into_iter().filter_map(stat).collect())
+    }
+}
+
+/// What is remembered of the active tasks of a list. Gives those about which git has to be asked.
+fn fill(known: &Known, index: &Index, rows: &mut [Listed]) -> Vec<Tips> {
+    let mut moved = Vec::new();
+    for row in rows {
+        let status: Option<Status> = row.status.parse().ok();
+        let active =
+            status.is_some_and(|status| !status.is_terminal() && status != Status::Pending);
+        if !active || row.damaged.is_some() {
+            continue;
+        }
+        let Some(tips) = known.tips(&row.project, &row.branch, row.target.as_deref()) else {
+            continue;
+        };
+        match look(index, tips) {
+            Look::Known(stat) => row.diff = Some(Box::new(stat)),
+            Look::Moved(tips) => moved.push(tips),
+        }
+    }
+    moved
+}
+
+/// How the task's work came into its target, if Orange brought it there.
+pub(super) fn merged<'h>(task: &Task, history: &'h History) -> Option<&'h Event> {
+    let merged = |event: &&Event| event.kind == EventType::TaskMerged;
+    let event = history.events.iter().rfind(merged)?;
+    task.status.is_terminal().then_some(event)
+}

@@ -1,0 +1,223 @@
+//! `orange task diff`: what a task changed.
+
+mod pager;
+mod terminal;
+
+use crate::error::Result;
+use crate::output;
+use crate::session::Session;
+use crate::ui::terminal_width;
+use clap::Args;
+use orange_core::naming::counted;
+use orange_core::task::Task;
+use orange_engine::engine::{Comparison, DiffOf};
+use orange_engine::git::diff::{FileChange, Shape};
+use orange_engine::git::short;
+use orange_engine::index::DiffStat;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::io::{IsTerminal, stdout};
+use terminal::{Screen, Shown};
+
+/// Show what a task changed
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Compared with the commit at which the task's branch left its target. On a terminal it is coloured and
+goes through git's pager, and control characters in files are shown, not obeyed. Anywhere else it is
+git's own diff, binary files included: `git apply` takes it.
+
+Examples:
+  orange diff TASK-001
+  orange diff TASK-001 --stat
+  orange diff TASK-001 --file src --file '*.md'
+  orange diff TASK-001 --since-review     what came after the review
+  orange diff --uncommitted               inside a workspace: what is not committed there
+  orange diff TASK-001 > login.patch")]
+pub(crate) struct DiffArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// A line for every file instead of what changed in it
+    #[arg(long)]
+    stat: bool,
+    /// Only this file, folder or pattern, from the root of the repository; may be given more than once
+    #[arg(long = "file", value_name = "PATH")]
+    files: Vec<OsString>,
+    /// What came after the last review
+    #[arg(long)]
+    since_review: bool,
+    /// What is not committed in its worktree, files that git does not know included
+    #[arg(long, conflicts_with = "since_review")]
+    uncommitted: bool,
+    /// Straight to the terminal
+    #[arg(long)]
+    no_pager: bool,
+}
+
+pub(crate) fn run(session: &mut Session, args: &DiffArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    let view = session.engine.view(place)?;
+    let of = match (args.since_review, args.uncommitted) {
+        (true, _) => DiffOf::SinceReview,
+        (_, true) => DiffOf::Uncommitted,
+        (false, false) => DiffOf::Work,
+    };
+    let comparison = session.engine.comparison(&view, of)?;
+    if session.json {
+        let files = match comparison.nothing {
+            Some(_) => Vec::new(),
+            None => session.engine.diff_files(&comparison, &args.files)?,
+        };
+        let value = to_json(&view.task, &comparison, &files);
+        session.finish(|| value, String::new);
+        return Ok(());
+    }
+    for notice in session.engine.take_notices() {
+        output::note(&notice);
+    }
+    if let Some(nothing) = &comparison.nothing {
+        output::note(&format!("{}: {nothing}", view.task.label()));
+        return Ok(());
+    }
+    let is_terminal = stdout().is_terminal();
+    let shape = match (args.stat, is_terminal) {
+        (true, true) => Shape::Stat {
+            columns: Some(terminal_width()),
+        },
+        (true, false) => Shape::Stat { columns: None },
+        (false, is_terminal) => Shape::Patch {
+            binary: !is_terminal,
+        },
+    };
+    let said = match is_terminal {
+        true => {
+            let headline = headline(&view.task, &comparison, of);
+            let paged = !args.no_pager;
+            on_terminal(session, &comparison, shape, &args.files, headline, paged)?
+        }
+        false => plain(session, &comparison, shape, &args.files)?,
+    };
+    if !said {
+        let whole = match (args.files.as_slice(), of) {
+            ([], DiffOf::Uncommitted) => "everything in its worktree is committed".to_owned(),
+            ([], _) => format!("nothing differs from {}", comparison.against),
+            (_, _) => format!("nothing of that differs from {}", comparison.against),
+        };
+        output::note(&format!("{}: {whole}", view.task.label()));
+    }
+    Ok(())
+}
+
+/// For a person to read; false if there was nothing.
+fn on_terminal(
+    session: &Session,
+    comparison: &Comparison,
+    shape: Shape,
+    files: &[OsString],
+    headline: String,
+    paged: bool,
+) -> Result<bool> {
+    let mut head = vec![headline];
+    head.extend(comparison.notes.iter().cloned());
+    let show = |paged: bool| {
+        let screen = Screen::new(&comparison.sides, shape, head.clone(), paged);
+        screen.show(|sink| Ok(session.engine.diff(comparison, shape, files, sink)?))
+    };
+    let shown = match show(paged)? {
+        Shown::NoPager => show(false)?,
+        shown => shown,
+    };
+    Ok(shown == Shown::Something)
+}
+
+/// Git's own bytes; false if there were none.
+fn plain(
+    session: &Session,
+    comparison: &Comparison,
+    shape: Shape,
+    files: &[OsString],
+) -> Result<bool> {
+    for note in &comparison.notes {
+        output::note(note);
+    }
+    let mut said = false;
+    session
+        .engine
+        .diff(comparison, shape, files, &mut |piece| {
+            said = true;
+            output::print_piece(piece)
+        })?;
+    Ok(said)
+}
+
+/// `TASK-001 login: 3 commits since main at 1234567`
+fn headline(task: &Task, comparison: &Comparison, of: DiffOf) -> String {
+    let name = format!("{} {}", task.label(), task.branch);
+    let commits = comparison.commits.unwrap_or_default();
+    let commits = counted(usize::try_from(commits).unwrap_or(usize::MAX), "commit");
+    let base = comparison.base.as_deref().map(short);
+    match (of, base) {
+        (DiffOf::Uncommitted, _) => format!("{name}: not committed"),
+        (DiffOf::SinceReview, Some(base)) => {
+            format!("{name}: {commits} since the review of {base}")
+        }
+        (_, Some(base)) => format!("{name}: {commits} since {} at {base}", comparison.against),
+        (_, None) => format!("{name}: {commits}"),
+    }
+}
+
+fn to_json(task: &Task, comparison: &Comparison, files: &[FileChange]) -> Value {
+    let sum = |count: fn(&FileChange) -> u64| files.iter().map(count).sum::<u64>();
+    let as_json = |file: &FileChange| {
+        json!({
+            "path": file.path.to_string_lossy(),
+            "old_path": file.old_path.as_ref().map(|path| path.to_string_lossy()),
+            "status": file.status,
+            "added": file.added,
+            "deleted": file.deleted,
+            "binary": file.binary,
+        })
+    };
+    json!({
+        "task": {"id": task.id, "key": task.key.map(|key| key.to_string()), "project": task.project, "branch": task.branch},
+        "diff": {
+            "against": comparison.against,
+            "base": comparison.base,
+            "head": comparison.head,
+            "commits": comparison.commits,
+            "files": files.iter().map(as_json).collect::<Vec<_>>(),
+            "totals": {
+                "files": files.len(),
+                "added": sum(|file| file.added),
+                "deleted": sum(|file| file.deleted),
+            },
+            "notes": comparison.notes.iter().chain(&comparison.nothing).collect::<Vec<_>>(),
+        },
+    })
+}
+
+/// How much a branch changes, as lists and `task show` have it.
+pub(super) fn stat_json(stat: &DiffStat) -> Value {
+    json!({
+        "base": stat.base,
+        "head": stat.head,
+        "commits": stat.commits,
+        "files": stat.files,
+        "added": stat.added,
+        "deleted": stat.deleted,
+    })
+}
+
+/// `+120 −4`
+pub(super) fn lines(stat: &DiffStat) -> String {
+    format!("+{} −{}", stat.added, stat.deleted)
+}
+
+/// `3 commits, 5 files, +120 −4`
+pub(super) fn stat_text(stat: &DiffStat) -> String {
+    format!(
+        "{}, {}, {}",
+        counted(stat.commits as usize, "commit"),
+        counted(stat.files as usize, "file"),
+        lines(stat)
+    )
+}
