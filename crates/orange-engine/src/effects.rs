@@ -9,6 +9,7 @@ pub(crate) use slots::acquire as acquired;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::locked::LockedTask;
+use crate::verify;
 use orange_core::history::{Event, EventType};
 use orange_core::workflow::Hook;
 
@@ -41,6 +42,7 @@ fn effect(engine: &mut Engine, locked: &mut LockedTask, hook: Hook) -> Vec<Event
         Hook::KillSession => agents::kill_session(engine, locked),
         Hook::NotifyWorker => agents::notify_worker(engine, locked),
         Hook::SpawnNext => agents::spawn_next(engine),
+        Hook::Verify => verify::begin(engine, locked),
         Hook::DeleteRemoteBranch => vec![
             Event::new(EventType::HookCompleted, engine.now())
                 .because("orange has not pushed its branch"),
@@ -77,7 +79,7 @@ fn skipped(engine: &Engine, why: &str) -> Event {
 }
 
 /// What went wrong, and what helps.
-fn spoken(error: &Error) -> String {
+pub(crate) fn spoken(error: &Error) -> String {
     match &error.hint {
         Some(hint) => format!("{error} ({hint})"),
         None => error.to_string(),

@@ -11,13 +11,17 @@ pub mod rules;
 mod setup;
 mod slot_lock;
 mod slot_truth;
+mod verify_slot;
 mod view;
 
 pub use acquire::Acquired;
 pub(crate) use link::{name_at, unexclude};
 pub use pool_file::{Pool, Slot};
 pub use release::Released;
+pub(crate) use setup::surroundings_of_check;
 pub(crate) use slot_truth::astray;
+pub(crate) use verify_slot::VerifySlot;
+pub use verify_slot::verify_slot;
 pub use view::{Collected, SlotView};
 
 use crate::engine::Engine;

@@ -61,6 +61,8 @@ mod task_rescue;
 mod task_show_workspace;
 mod task_update;
 mod task_view;
+mod verify;
+mod verify_kills;
 mod whereabouts;
 mod workspace_branches;
 mod workspace_faults;
