@@ -3,6 +3,7 @@
 
 use super::request;
 use crate::engine::Engine;
+use crate::errand;
 use crate::error::{Error, Result};
 use crate::git::merge_base::merge_base;
 use crate::projects::Project;
@@ -14,7 +15,6 @@ use crate::workspaces::commands::{self, CommandFailed, End};
 use crate::workspaces::rules::Rules;
 use crate::workspaces::{VerifySlot, surroundings_of_check};
 use orange_core::verification::{CheckResult, OnBase, Outcome, lines};
-use rustix::process::{WaitOptions, wait};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -248,9 +248,7 @@ fn with_failure(base: CheckResult, failed: CommandFailed) -> CheckResult {
 
 /// Whatever the commands started, in whichever session it is by now.
 fn end_everything(folder: &Path) {
-    runs::end_tree(std::process::id(), || {
-        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-    });
+    runs::end_tree(std::process::id(), errand::reap_ended);
     VerifySlot::end_processes(folder);
 }
 

@@ -62,6 +62,7 @@ mod task_show_workspace;
 mod task_update;
 mod task_view;
 mod verify;
+mod verify_by_hand;
 mod verify_kills;
 mod whereabouts;
 mod workspace_branches;

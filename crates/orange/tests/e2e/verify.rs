@@ -47,7 +47,7 @@ pub(crate) fn worked_on(env: &Agents, branch: &str, file: &str) -> TestTask {
     task
 }
 
-fn handed_over(env: &Agents, branch: &str, file: &str) -> TestTask {
+pub(crate) fn handed_over(env: &Agents, branch: &str, file: &str) -> TestTask {
     let task = worked_on(env, branch, file);
     env.bring_on(&task, "agent-review");
     task
@@ -307,79 +307,48 @@ fn a_reviewer_that_passes_and_ends_while_the_check_runs_has_not_crashed() {
 }
 
 #[test]
-fn by_hand_a_commit_is_checked_once_unless_asked_again() {
+fn a_verdict_that_was_changed_meanwhile_moves_nothing() {
     let env = checked();
-    let task = worked_on(&env, "login", "a.txt");
-    let verify = ["task", "verify", &task.id];
-    env.say(&verify).ok().says("`sh check.sh` passed at ");
-    env.say(&verify).ok().says("known from before");
-    assert_eq!(runs(&env), 1);
-    env.say(&["task", "verify", &task.id, "--again"]).ok();
-    assert_eq!(runs(&env), 2);
-    // The handoff of the same commit needs no other run.
-    env.bring_on(&task, "agent-review");
-    env.until_count(&task, "task.verified", 4);
-    assert_eq!(runs(&env), 2);
-    env.commit(&env.slot_of(&task), "x.bad", "bad");
-    env.say(&verify)
-        .fails_with(1)
-        .says("`sh check.sh` failed at ")
-        .says("FAILED x.bad")
-        .says("all of its output is in ");
-    let call = env.call(verify).agent(&task, "worker").run();
-    call.fails_with(3).says("only a person");
-}
-
-#[test]
-fn a_repository_without_a_check_has_nothing_to_verify() {
-    let env = Agents::new();
+    env.allow("hold");
     let task = handed_over(&env, "login", "a.txt");
-    env.bring_on(&task, "reviewing");
-    assert_eq!(env.count(&task, "task.verified"), 0);
-    assert!(env.show(&task)["evidence"]["verify"].is_null());
-    env.say(&["task", "verify", &task.id])
-        .fails_with(3)
-        .says("has no verify.command");
-    assert!(!env.home().join("verify").exists());
+    task.append("## Review\n\nVerdict: PASS\n");
+    env.move_to(&task, "reviewing").ok().says("is noted");
+    task.edit("Verdict: PASS", "Verdict: FAIL");
+    fs::remove_file(env.root().join("hold")).unwrap();
+    env.until_attention(&task, "its Review section does not say so any more");
+    env.look();
+    assert_eq!(env.status(&task), "agent-review");
+    assert_eq!(env.count(&task, "attention.raised"), 1);
+    env.move_to(&task, "working").ok();
+    assert_eq!(env.attention(&task), "");
 }
 
 #[test]
-fn the_worktree_of_checks_is_known_and_goes_with_the_project() {
+fn a_verdict_speaks_of_the_commit_that_was_seen_and_not_of_later_ones() {
     let env = checked();
-    let task = worked_on(&env, "login", "a.txt");
-    env.say(&["task", "verify", &task.id]).ok();
-    let folder = env.home().join("workspaces/shop--verify");
-    assert!(folder.is_dir());
-    env.say(&["workspace", "list"])
-        .ok()
-        .says("shop--verify  for checks");
-    env.say(&["doctor"]).ok().says("all is well");
-    // What a person left there is saved, and who lives there is left alone.
-    fs::write(folder.join("mine.txt"), "mine").unwrap();
-    let mut shell = env
-        .foreign("sleep")
-        .arg("600")
-        .current_dir(&folder)
-        .spawn()
-        .unwrap();
-    env.say(&["task", "verify", &task.id, "--again"])
-        .fails_with(1)
-        .says("not verified: process ")
-        .says("lives in shop--verify");
-    assert!(shell.try_wait().unwrap().is_none());
-    assert!(folder.join("mine.txt").exists());
-    shell.kill().unwrap();
-    shell.wait().unwrap();
-    env.say(&["task", "verify", &task.id, "--again"]).ok();
-    assert!(!folder.join("mine.txt").exists());
-    let saved = ["for-each-ref", "refs/orange/rescue/shop--verify"];
-    let saved = env.git(&env.shop(), &saved);
-    assert_eq!(saved.lines().count(), 1, "{saved}");
+    env.allow("hold");
+    let task = handed_over(&env, "login", "a.txt");
+    let seen = head(&env, &task);
+    task.append("## Review\n\nVerdict: PASS\n");
+    env.move_to(&task, "reviewing").ok().says("is noted");
+    env.commit(&env.slot_of(&task), "late.bad", "late");
+    fs::remove_file(env.root().join("hold")).unwrap();
+    env.until_status(&task, "reviewing");
+    let evidence = env.show(&task)["evidence"].take();
+    for said in ["handoff", "review", "verify"] {
+        assert_eq!(evidence[said]["head"], seen.as_str(), "{said}: {evidence}");
+    }
+    assert_eq!(evidence["verify"]["outcome"], "passed");
+    assert_eq!(evidence["moved_since_review"], true);
+}
+
+#[test]
+fn a_task_that_is_cancelled_has_its_check_ended() {
+    let env = checked();
+    env.allow("hold");
+    let task = handed_over(&env, "login", "a.txt");
+    env.until("the check runs", || runs(&env) == 1);
     env.say(&["task", "cancel", &task.id]).ok();
-    env.say(&["workspace", "gc"]).ok();
-    assert!(folder.is_dir());
-    env.say(&["project", "remove", "shop"]).ok();
-    assert!(!folder.exists());
-    let listed = env.git(&env.shop(), &["worktree", "list"]);
-    assert_eq!(listed.lines().count(), 1, "{listed}");
+    env.until("nothing is left of it", || env.processes().is_empty());
+    assert_eq!(env.count(&task, "task.verified"), 0);
 }
