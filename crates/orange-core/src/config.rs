@@ -99,6 +99,10 @@ pub struct WorkspaceConfig {
     pub teardown: Vec<String>,
     /// How long each command may take, if said.
     pub timeout: Option<Duration>,
+    /// Commands that check a commit which was handed over.
+    pub verify: Vec<String>,
+    /// How long each of these may take, if said.
+    pub verify_timeout: Option<Duration>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,6 +170,8 @@ const KNOWN: &[&str] = &[
     "merge.strategy",
     "merge.push",
     "merge.delete_remote_branch",
+    "verify.command",
+    "verify.timeout",
 ];
 
 impl Config {
@@ -239,7 +245,8 @@ impl WorkspaceConfig {
     }
 
     pub fn known_keys() -> impl Iterator<Item = &'static str> {
-        let about_workspaces = |key: &&str| key.starts_with("workspace.");
+        let about_workspaces =
+            |key: &&str| key.starts_with("workspace.") || key.starts_with("verify.");
         KNOWN.iter().copied().filter(about_workspaces)
     }
 
@@ -249,6 +256,8 @@ impl WorkspaceConfig {
             "workspace.setup" => self.setup = several_commands(node)?,
             "workspace.teardown" => self.teardown = several_commands(node)?,
             "workspace.timeout" => self.timeout = Some(time_of(node)?),
+            "verify.command" => self.verify = several_commands(node)?,
+            "verify.timeout" => self.verify_timeout = Some(time_of(node)?),
             _ => return Ok(false),
         }
         Ok(true)

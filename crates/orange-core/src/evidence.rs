@@ -4,6 +4,7 @@
 use crate::Timestamp;
 use crate::history::{Event, EventType, History};
 use crate::task::Status;
+use crate::verification::Verified;
 
 /// Something that was said of the work as it stood at a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub struct Verdict {
 }
 
 /// All that speaks for a task's work.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
     /// The last time the work was handed over.
     pub handoff: Option<Statement>,
@@ -32,6 +33,19 @@ pub struct Evidence {
     pub reviewing: Option<Statement>,
     /// The review that lets the task be merged without further questions: passed, or a person's own word.
     pub review: Option<Statement>,
+    /// The last check by the repository's own command.
+    pub verify: Option<Verified>,
+}
+
+impl Statement {
+    pub fn of(event: &Event) -> Statement {
+        let head = event.details.get("head").and_then(|head| head.as_str());
+        Statement {
+            head: head.map(str::to_owned),
+            by: event.by.clone().unwrap_or_default(),
+            at: event.timestamp,
+        }
+    }
 }
 
 impl Evidence {
@@ -46,6 +60,7 @@ impl Evidence {
                     }
                 }
                 EventType::StatusChanged => evidence.moved(event),
+                EventType::TaskVerified => evidence.verify = Verified::of(event),
                 _ => {}
             }
         }
@@ -56,14 +71,14 @@ impl Evidence {
         let status = |word: &Option<String>| word.as_deref().and_then(|word| word.parse().ok());
         let (from, to): (Option<Status>, Option<Status>) = (status(&event.from), status(&event.to));
         if to == Some(Status::AgentReview) {
-            self.handoff = Some(statement(event));
+            self.handoff = Some(Statement::of(event));
         }
         // A reviewer that crashed too often leaves the task stuck as well, and has said nothing.
         let told = matches!(to, Some(Status::Reviewing | Status::Working))
             || event.details.contains_key("verdict");
         if from == Some(Status::AgentReview) && told {
             self.verdict = Some(Verdict {
-                said: statement(event),
+                said: Statement::of(event),
                 passed: to == Some(Status::Reviewing),
             });
         }
@@ -78,20 +93,11 @@ impl Evidence {
     }
 
     fn enters_reviewing(&mut self, event: &Event) {
-        let said = statement(event);
+        let said = Statement::of(event);
         // An agent that calls itself reviewed is not; a person is believed.
         let passed = event.from.as_deref() == Some(Status::AgentReview.as_str());
         self.review = (passed || said.by == "human").then(|| said.clone());
         self.reviewing = Some(said);
-    }
-}
-
-fn statement(event: &Event) -> Statement {
-    let head = event.details.get("head").and_then(|head| head.as_str());
-    Statement {
-        head: head.map(str::to_owned),
-        by: event.by.clone().unwrap_or_default(),
-        at: event.timestamp,
     }
 }
 
@@ -107,8 +113,8 @@ mod tests {
         Evidence::of(&History::parse(text.as_bytes()))
     }
 
-    fn head(statement: &Option<Statement>) -> &str {
-        let head = statement.as_ref().and_then(|said| said.head.as_deref());
+    fn head(said: &Option<Statement>) -> &str {
+        let head = said.as_ref().and_then(|said| said.head.as_deref());
         head.unwrap_or_default()
     }
 

@@ -1,8 +1,8 @@
 //! What an agent's end means for its task: the exit rules, read from the workflow's table.
 
-use crate::machine::{self, Decision, Move, Situation};
+use crate::machine::{self, Decision, Move, Refusal, Situation};
 use crate::task::Status;
-use crate::workflow::{Actor, Role, Transition, Trigger, Workflow};
+use crate::workflow::{Actor, Condition, Role, Transition, Trigger, Workflow};
 
 /// What follows when an agent process is gone.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +11,8 @@ pub enum Consequence {
     Nothing,
     /// It left what a gate asks for: the engine moves the task.
     Advance(Box<Decision>),
+    /// The same, but the check of its work still runs: the engine moves the task when that is over.
+    Wait { to: Status, running: String },
     /// It left nothing; `missing` says what was looked for.
     Crash { missing: String },
 }
@@ -24,8 +26,18 @@ pub fn after_exit(workflow: &Workflow, situation: Situation<'_>, role: Role) -> 
         .collect();
     for row in &rows {
         let wish = Move::to(row.to);
-        if let Ok(decision) = machine::decide(workflow, situation, Actor::Engine, wish) {
-            return Consequence::Advance(Box::new(decision));
+        match machine::decide(workflow, situation, Actor::Engine, wish) {
+            Ok(decision) => return Consequence::Advance(Box::new(decision)),
+            Err(Refusal::Unmet {
+                condition: Condition::VerifyOver,
+                detail,
+            }) => {
+                return Consequence::Wait {
+                    to: row.to,
+                    running: detail,
+                };
+            }
+            Err(_) => {}
         }
     }
     match missing(&rows, situation) {
@@ -84,12 +96,15 @@ mod tests {
     const FAIL: &str = "## Review\nVerdict: FAIL\n";
 
     fn outcome(status: Status, role: Role, round: u32, body: &str) -> String {
+        outcome_with(status, role, round, body, Facts::default())
+    }
+
+    fn outcome_with(status: Status, role: Role, round: u32, body: &str, facts: Facts) -> String {
         let task = Task {
             status,
             review_round: round,
             ..Task::default()
         };
-        let facts = Facts::default();
         let situation = Situation {
             task: &task,
             body,
@@ -100,6 +115,7 @@ mod tests {
         match after_exit(Workflow::named(task.workflow), situation, role) {
             Consequence::Nothing => "nothing".into(),
             Consequence::Advance(decision) => decision.event.to.unwrap_or_default(),
+            Consequence::Wait { to, .. } => format!("waits for {to}"),
             Consequence::Crash { .. } => "crash".into(),
         }
     }
@@ -136,6 +152,20 @@ mod tests {
                 "{status} {role} {round} {body:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_review_that_passed_waits_for_the_check_and_one_that_failed_does_not() {
+        let running = |body: &str| {
+            let facts = Facts {
+                verifying: Some("`make test` is still running".into()),
+                ..Facts::default()
+            };
+            outcome_with(Status::AgentReview, Role::Reviewer, 1, body, facts)
+        };
+        assert_eq!(running(PASS), "waits for reviewing");
+        assert_eq!(running(FAIL), "working");
+        assert_eq!(running(""), "crash");
     }
 
     #[test]

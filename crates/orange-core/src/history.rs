@@ -42,6 +42,9 @@ pub enum EventType {
     MergeStarted,
     MergeStopped,
     TaskMerged,
+    VerifyStarted,
+    TaskVerified,
+    StatusDeferred,
     Other(String),
 }
 
@@ -74,6 +77,9 @@ const WORDS: &[(EventType, &str)] = &[
     (EventType::MergeStarted, "merge.started"),
     (EventType::MergeStopped, "merge.stopped"),
     (EventType::TaskMerged, "task.merged"),
+    (EventType::VerifyStarted, "verify.started"),
+    (EventType::TaskVerified, "task.verified"),
+    (EventType::StatusDeferred, "status.deferred"),
 ];
 
 impl EventType {

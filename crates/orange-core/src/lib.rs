@@ -21,6 +21,7 @@ pub mod task;
 pub mod task_file;
 pub mod testing;
 pub mod usage;
+pub mod verification;
 pub mod why;
 pub mod workflow;
 pub mod yaml;

@@ -31,6 +31,8 @@ pub struct Facts {
     /// Err names what is not committed.
     pub worktree: Option<Result<(), String>>,
     pub own_commits: Option<u64>,
+    /// The check of the handed-over commit that still runs, in words.
+    pub verifying: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -177,20 +179,23 @@ fn check(
     actor: Actor,
     wish: Move,
 ) -> Result<(), Refusal> {
-    for condition in row.conditions {
-        let overridden =
-            *condition == Condition::DependenciesOver && wish.force && actor == Actor::Human;
-        if !overridden {
-            meets(*condition, situation).map_err(|detail| Refusal::Unmet {
-                condition: *condition,
-                detail,
-            })?;
+    let forced = [Condition::DependenciesOver, Condition::VerifyOver];
+    let demand = |condition: Condition| {
+        if forced.contains(&condition) && wish.force && actor == Actor::Human {
+            return Ok(());
         }
+        meets(condition, situation).map_err(|detail| Refusal::Unmet { condition, detail })
+    };
+    // What only takes time is asked for last: whoever is told to wait has done all that was to be done.
+    let (waits, others): (Vec<Condition>, Vec<Condition>) = row
+        .conditions
+        .iter()
+        .partition(|condition| **condition == Condition::VerifyOver);
+    others.into_iter().try_for_each(demand)?;
+    if let Some(gate) = row.gate {
+        gate.check(situation.body).map_err(Refusal::Gate)?;
     }
-    match row.gate {
-        Some(gate) => gate.check(situation.body).map_err(Refusal::Gate),
-        None => Ok(()),
-    }
+    waits.into_iter().try_for_each(demand)
 }
 
 /// Is the condition met? Err says what is in the way.
@@ -272,6 +277,10 @@ pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), Strin
         ),
         Condition::WeightKnown => demand(task.weight.is_some(), "it has no weight".into()),
         Condition::WeightUnknown => demand(task.weight.is_none(), "it has a weight".into()),
+        Condition::VerifyOver => match &facts.verifying {
+            Some(running) => Err(running.clone()),
+            None => Ok(()),
+        },
     }
 }
 

@@ -205,6 +205,15 @@ pub fn is_sentence(arg: &str) -> bool {
     arg.contains(char::is_whitespace)
 }
 
+/// How long something took, for messages: `12 s`, `2 min`.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        below if below < 0.95 => format!("{below:.1} s"),
+        below if below < 99.5 => format!("{below:.0} s"),
+        minutes => format!("{:.0} min", minutes / 60.0),
+    }
+}
+
 /// `1 task`, `2 tasks`: for messages.
 pub fn counted(number: usize, noun: &str) -> String {
     match number {

@@ -87,6 +87,15 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let task = situation.task;
     let label = task.label();
     let update = |status: Status| format!("orange task update {label} --status {status}");
+    if task.status == Status::AgentReview
+        && gate::verdict(situation.body) == Some(Verdict::Pass)
+        && let Some(running) = &situation.facts.verifying
+    {
+        return Why::waits(
+            format!("the review passed; {running}"),
+            format!("orange task verify {label}"),
+        );
+    }
     match (task.status, &around.agent) {
         (Status::Planning | Status::Working | Status::AgentReview, Agent::Gone { how }) => {
             return Why::needs_you(

@@ -98,6 +98,7 @@ choice! {
         NoOwnCommits = "no commits of its own",
         WeightKnown = "weight known",
         WeightUnknown = "no weight",
+        VerifyOver = "verify over",
     }
 }
 
@@ -132,6 +133,7 @@ pub enum Hook {
     StopExecutor,
     CommitWip,
     StartFinalize,
+    Verify,
 }
 
 impl Hook {
@@ -162,6 +164,7 @@ impl Hook {
             Hook::StopExecutor => "stop_executor",
             Hook::CommitWip => "commit_wip",
             Hook::StartFinalize => "start_finalize",
+            Hook::Verify => "verify",
         }
     }
 
@@ -194,6 +197,7 @@ impl Hook {
         Hook::StopExecutor,
         Hook::CommitWip,
         Hook::StartFinalize,
+        Hook::Verify,
     ];
 
     /// Part of the task's own state, so it is written together with the status and needs no later step.

@@ -71,7 +71,7 @@ const ALLOWED: &[(&str, &str, &str, &str)] = &[
         "working",
         "agent-review",
         "ae",
-        "increment_review_round archive_review spawn_reviewer",
+        "increment_review_round archive_review spawn_reviewer verify",
     ),
     ("working", "clarification", "a", ""),
     ("working", "stuck", "ae", "ensure_fixer"),
@@ -523,7 +523,7 @@ fn tasks_are_born_as_the_specification_says() {
         (
             "agent-review",
             true,
-            "acquire_workspace spawn_agent(worker-wait) increment_review_round spawn_reviewer",
+            "acquire_workspace spawn_agent(worker-wait) increment_review_round spawn_reviewer verify",
         ),
         ("reviewing", true, ""),
     ];

@@ -9,6 +9,7 @@ pub(crate) use slots::acquire as acquired;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::locked::LockedTask;
+use crate::verify;
 use orange_core::history::{Event, EventType};
 use orange_core::workflow::Hook;
 
@@ -49,6 +50,7 @@ fn effect(engine: &mut Engine, locked: &mut LockedTask, hook: Hook) -> Vec<Event
                 Err(error) => Event::new(EventType::HookFailed, now).because(spoken(&error)),
             }]
         }
+        Hook::Verify => verify::begin(engine, locked),
         Hook::IncrementReviewRound
         | Hook::ResetReviewRound
         | Hook::ArchiveReview
@@ -81,7 +83,7 @@ fn skipped(engine: &Engine, why: &str) -> Event {
 }
 
 /// What went wrong, and what helps.
-fn spoken(error: &Error) -> String {
+pub(crate) fn spoken(error: &Error) -> String {
     match &error.hint {
         Some(hint) => format!("{error} ({hint})"),
         None => error.to_string(),

@@ -3,6 +3,7 @@
 
 use crate::agent_run::fence;
 use crate::error::{Code, Error, Result, plain};
+use rustix::process::{WaitOptions, wait};
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -32,6 +33,11 @@ pub fn carry_out(orange: &Path, home: &Path, words: &[&str]) -> Result<()> {
     let mut child = spawn(orange, home, words, &BTreeMap::new(), &[])?;
     let _ = child.wait();
     Ok(())
+}
+
+/// Reaps errands that have ended, for a process that lives on and waits for no other child right now.
+pub(crate) fn reap_ended() {
+    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
 }
 
 #[allow(unsafe_code)]

@@ -8,6 +8,7 @@ pub mod landed;
 pub(crate) mod landing;
 mod layout;
 pub(crate) mod merge;
+pub(crate) mod merge_base;
 mod refs;
 pub(crate) mod rescue;
 pub(crate) mod span;
@@ -390,6 +391,14 @@ pub fn commit_of(repository: &Path, revision: &str) -> Result<Option<String>> {
             &format!("{revision}^{{commit}}"),
         ],
     )
+}
+
+/// The same for a branch, from git's own files alone; None also where only git could tell.
+pub fn commit_in_files(repository: &Path, branch: &str) -> Option<String> {
+    match refs::look_up(repository, &format!("refs/heads/{branch}")) {
+        Found::Commit(commit) => Some(commit),
+        Found::Nothing | Found::Unknown => None,
+    }
 }
 
 /// The same for several revisions, in their order, by one call of git.

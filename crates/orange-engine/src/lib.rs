@@ -27,6 +27,7 @@ pub mod runs;
 pub mod sessions;
 pub mod store;
 pub mod tmux;
+mod verify;
 mod versions;
 pub mod workspaces;
 

@@ -2,6 +2,7 @@
 //! index are written in that order; a process killed in between leaves a mark that the next one follows.
 
 mod agents;
+mod deferred;
 mod settle;
 
 pub use settle::written_fields;
@@ -118,6 +119,7 @@ impl Engine {
         locked.finish_merge(self)?;
         locked.finish_hooks(self)?;
         locked.settle_runs(self)?;
+        locked.take_deferred(self)?;
         locked.index(self)?;
         locked.conclude(self);
         Ok(locked)

@@ -2,6 +2,7 @@
 //! a reboot), and sees to it. One process at a time does so.
 
 use crate::engine::{Caller, Engine};
+use crate::errand;
 use crate::error::{Code, Result};
 use crate::index::list::Filter;
 use crate::runs::{self, Doing, RunFolder, RunSpec, State};
@@ -69,6 +70,7 @@ impl Monitor {
     }
 
     fn look(&mut self, engine: &mut Engine) -> Result<Tick> {
+        errand::reap_ended();
         engine.recover();
         let mut tick = Tick::default();
         let mut alive = HashSet::new();

@@ -24,6 +24,7 @@ impl Engine {
                 }
             }
         }
+        self.take_up_checks();
     }
 
     /// False when a live process is at it. A task's own lock tells that, and the project's while the task

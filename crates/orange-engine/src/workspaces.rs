@@ -12,6 +12,7 @@ pub mod rules;
 mod setup;
 mod slot_lock;
 mod slot_truth;
+mod verify_slot;
 mod view;
 
 pub use acquire::Acquired;
@@ -19,7 +20,10 @@ pub(crate) use earlier_work::BROUGHT;
 pub(crate) use link::{name_at, unexclude};
 pub use pool_file::{Pool, Slot};
 pub use release::Released;
+pub(crate) use setup::surroundings_of_check;
 pub(crate) use slot_truth::astray;
+pub(crate) use verify_slot::VerifySlot;
+pub use verify_slot::verify_slot;
 pub use view::{Collected, SlotView};
 
 use crate::engine::Engine;

@@ -59,6 +59,7 @@ pub static INTERACTIVE: Workflow = Workflow {
                 run(H::SpawnAgent(Prompt::WorkerWait)),
                 run(H::IncrementReviewRound),
                 run(H::SpawnReviewer),
+                run(H::Verify),
             ],
         },
         Creation {
@@ -132,6 +133,7 @@ pub static INTERACTIVE: Workflow = Workflow {
                 run(H::IncrementReviewRound),
                 run(H::ArchiveReview),
                 run(H::SpawnReviewer),
+                run(H::Verify),
             ],
             ..ROW
         },
@@ -164,6 +166,7 @@ pub static INTERACTIVE: Workflow = Workflow {
             from: from(&[S::AgentReview]),
             to: S::Reviewing,
             who: &[REVIEWER, ENGINE],
+            conditions: &[C::VerifyOver],
             gate: Some(Gate::ReviewPass),
             hooks: &[run(H::KillReviewer)],
             ..ROW

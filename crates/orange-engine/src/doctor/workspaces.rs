@@ -223,6 +223,17 @@ impl Engine {
         report: &mut Report,
         repair: bool,
     ) -> Result<()> {
+        if let Some(name) = self.verify_folder(&project.name)
+            && !worktree::belongs(&self.slot_folder(&name), &project.path)?
+        {
+            let folder = self.slot_folder(&name);
+            report
+                .add(
+                    &name,
+                    format!("is no worktree of {}", project.path.display()),
+                )
+                .repair(format!("{BY_HAND}: move {} away", folder.display()));
+        }
         let pool = self.pool()?;
         for name in self.slot_folders(&project.name) {
             let folder = self.slot_folder(&name);

@@ -10,7 +10,7 @@ use crate::workspaces::{Acquired, astray};
 use orange_core::gate::Gate;
 use orange_core::history::{AppendSection, Event};
 use orange_core::id::{Reference, read_stored, stored_reference};
-use orange_core::machine::{self, Move, Situation};
+use orange_core::machine::{self, Move, Refusal, Situation};
 use orange_core::task::{BadValue, Field, FieldMap, FieldValue, Status, Task};
 use orange_core::workflow::{Actor, Condition, Hook, Transition, Workflow};
 use serde_json::Value;
@@ -57,6 +57,8 @@ pub struct Changed {
     pub acquired: Option<Acquired>,
     /// Hooks that failed, and why. The task has moved all the same.
     pub failed: Vec<(String, String)>,
+    /// What the move still waits for; then it is made without another word.
+    pub waits: Option<String>,
 }
 
 impl Engine {
@@ -93,8 +95,17 @@ impl Engine {
                 force: change.force,
                 ..Move::to(to)
             };
-            let mut event =
-                self.decide(&after, &locked.body, wish, change.resolution.as_deref())?;
+            let resolution = change.resolution.as_deref();
+            let actor = self.caller.actor();
+            let decided = self.decided(actor, &after, &locked.body, wish, resolution)?;
+            if let Err(Refusal::Unmet {
+                condition: Condition::VerifyOver,
+                detail,
+            }) = decided
+            {
+                return self.wait_for_check(locked, events, to, detail);
+            }
+            let mut event = decided.map_err(|refusal| self.explain(&after, wish, refusal))?;
             event.reason.clone_from(&change.reason);
             if let Some(message) = &change.message {
                 event = event.detail("message", message.as_str());
@@ -148,6 +159,35 @@ impl Engine {
             from,
             fields,
             acquired: self.take_acquired(),
+            waits: None,
+        })
+    }
+
+    /// Everything is there but the end of the check: the move is noted, and made when that is over.
+    fn wait_for_check(
+        &mut self,
+        mut locked: LockedTask,
+        events: Vec<Event>,
+        to: Status,
+        running: String,
+    ) -> Result<Changed> {
+        let from = locked.task.status;
+        let fields = events
+            .iter()
+            .flat_map(|event| event.fields.keys().cloned())
+            .collect();
+        self.commit(&mut locked, events)?;
+        locked.defer(self, self.caller.actor(), to, &running)?;
+        locked.index(self)?;
+        locked.conclude(self);
+        Ok(Changed {
+            failed: Vec::new(),
+            task: locked.task,
+            place: locked.place,
+            from,
+            fields,
+            acquired: None,
+            waits: Some(running),
         })
     }
 
@@ -223,6 +263,7 @@ impl Engine {
             fields: Vec::new(),
             acquired: self.take_acquired(),
             failed: locked.failed_hooks(),
+            waits: None,
             task: locked.task,
             place: locked.place,
         };
@@ -246,18 +287,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Checks a move against the table, with the facts its rows ask for.
-    pub(crate) fn decide(
-        &mut self,
-        task: &Task,
-        body: &str,
-        wish: Move,
-        resolution: Option<&str>,
-    ) -> Result<Event> {
-        self.decide_as(self.caller.actor(), task, body, wish, resolution)
-    }
-
-    /// The same for somebody who asked for it earlier.
+    /// Checks a move of somebody who asked for it now or earlier; a refusal is in words.
     pub(crate) fn decide_as(
         &mut self,
         actor: Actor,
@@ -266,6 +296,19 @@ impl Engine {
         wish: Move,
         resolution: Option<&str>,
     ) -> Result<Event> {
+        self.decided(actor, task, body, wish, resolution)?
+            .map_err(|refusal| self.explain(task, wish, refusal))
+    }
+
+    /// Checks a move against the table, with the facts its rows ask for; a refusal is the table's.
+    fn decided(
+        &mut self,
+        actor: Actor,
+        task: &Task,
+        body: &str,
+        wish: Move,
+        resolution: Option<&str>,
+    ) -> Result<std::result::Result<Event, Refusal>> {
         let workflow = Workflow::named(task.workflow);
         let rows = machine::candidates(workflow, task, actor, wish);
         let mut conditions = conditions_of(&rows);
@@ -283,9 +326,10 @@ impl Engine {
             max_rounds,
             now: self.now(),
         };
-        let decision = machine::decide(workflow, situation, actor, wish)
-            .map_err(|refusal| self.explain(task, wish, refusal))?;
-        let mut event = decision.event;
+        let mut event = match machine::decide(workflow, situation, actor, wish) {
+            Ok(decision) => decision.event,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
         // A handoff and a verdict speak of one commit; later ones must be seen as later.
         let evidence = [Gate::Handoff, Gate::ReviewPass, Gate::ReviewFail];
@@ -293,8 +337,8 @@ impl Engine {
             row.gate.is_some_and(|gate| evidence.contains(&gate)) || row.to == Status::Reviewing
         };
         match rows.iter().any(speaks) {
-            true => Ok(self.with_head(task, event)),
-            false => Ok(event),
+            true => Ok(Ok(self.with_head(task, event))),
+            false => Ok(Ok(event)),
         }
     }
 

@@ -29,6 +29,7 @@ impl Engine {
                 Condition::OwnCommits | Condition::NoOwnCommits => {
                     facts.own_commits = self.own_commits(task)?;
                 }
+                Condition::VerifyOver => facts.verifying = self.check_of(task)?,
                 Condition::SummaryGiven
                 | Condition::SummaryMissing
                 | Condition::CrashLimit
@@ -39,6 +40,17 @@ impl Engine {
             }
         }
         Ok(facts)
+    }
+
+    /// The check that the task's review waits for.
+    fn check_of(&mut self, task: &Task) -> Result<Option<String>> {
+        let found = self.index()?.by_id_prefix(&task.id)?;
+        let Some(found) = found.first() else {
+            return Ok(None);
+        };
+        let place = self.store.place(&found.folder);
+        let history = self.history_at(&place.path)?;
+        Ok(self.verifying(&place, &history))
     }
 
     pub(crate) fn blockers(&mut self, task: &Task) -> Result<Vec<Linked>> {
@@ -225,6 +237,12 @@ impl Engine {
     pub(crate) fn head_of(&self, task: &Task) -> Option<String> {
         let project = self.project_of(&task.project)?;
         git::commit_of(&project.path, &format!("refs/heads/{}", task.branch)).ok()?
+    }
+
+    /// The same without starting git; None also where only git could tell.
+    pub fn branch_head(&self, task: &Task) -> Option<String> {
+        let project = self.project_of(&task.project)?;
+        git::commit_in_files(&project.path, &task.branch)
     }
 
     /// An event that speaks of the work as it is now.

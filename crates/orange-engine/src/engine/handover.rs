@@ -22,7 +22,7 @@ impl Engine {
         open && self.sits_in_session_of(&locked.task.id)
     }
 
-    fn sits_in_session_of(&mut self, id: &str) -> bool {
+    pub(crate) fn sits_in_session_of(&mut self, id: &str) -> bool {
         if let Caller::Agent { task, .. } = &self.caller
             && task == id
         {

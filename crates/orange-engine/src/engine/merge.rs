@@ -117,7 +117,13 @@ impl Engine {
         };
         // Whether the table allows it is found out before anything moves.
         let (task, body) = (locked.task.clone(), locked.body.clone());
-        self.decide(&task, &body, wanted, Some("about to be merged"))?;
+        self.decide_as(
+            Actor::Human,
+            &task,
+            &body,
+            wanted,
+            Some("about to be merged"),
+        )?;
         let settings = self.config()?.merge.clone();
         has_use_for_message(wish, settings.strategy)?;
         let has_remote = worktree::has_remote(&project.path)?;
@@ -249,6 +255,7 @@ impl Engine {
             from,
             fields: Vec::new(),
             acquired: self.take_acquired(),
+            waits: None,
         }
     }
 

@@ -13,6 +13,7 @@ use orange_core::history::{Event, EventType, History};
 use orange_core::prompt::{PromptName, missing};
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
+use orange_core::verification::deferred;
 use orange_core::workflow::{Role, Workflow};
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -233,6 +234,10 @@ impl Engine {
         if !is_expected(workflow, locked.task.status, run.role) {
             return Ok(());
         }
+        if deferred(locked.history()).is_some() {
+            // It has said what it had to say; the check is waited for.
+            return Ok(());
+        }
         let max_rounds = self.config()?.review.max_rounds;
         let Some(owed) = missing(&locked.task, &locked.body, max_rounds) else {
             return Ok(());
@@ -287,7 +292,7 @@ impl Engine {
     }
 
     /// Nobody else may come to see to it, so a task that is busy is waited for, as long as its owner may take.
-    fn lock_patiently(&mut self, place: Place) -> Result<LockedTask> {
+    pub(crate) fn lock_patiently(&mut self, place: Place) -> Result<LockedTask> {
         const MOST_TRIES: usize = 20;
         for _ in 1..MOST_TRIES {
             match self.lock_task(place.clone()) {

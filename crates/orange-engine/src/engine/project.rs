@@ -186,6 +186,7 @@ impl Engine {
         let slots: Vec<PathBuf> = self
             .slot_folders(&project.name)
             .iter()
+            .chain(&self.verify_folder(&project.name))
             .map(|slot| self.slot_folder(slot))
             .collect();
         if slots.is_empty() {

@@ -126,6 +126,7 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
         Condition::ChildrenOpen => {
             "create the children first: `orange task create --parent`".into()
         }
+        Condition::VerifyOver => "wait for it, or add --force".into(),
         Condition::DependenciesOpen
         | Condition::CrashLimit
         | Condition::ChildrenOver

@@ -53,7 +53,10 @@ impl Engine {
         }
         // Without more words the user is asked about the newest commit; this one may say something else.
         let newest = self.offer(&project.name, None).ok();
-        let same = newest.is_some_and(|offer| offer.commands == rules.foreign);
+        let same = newest.is_some_and(|offer| {
+            let offered: Vec<Commands> = offer.commands.parts().collect();
+            rules.foreign.parts().all(|part| offered.contains(&part))
+        });
         let at = match same {
             true => String::new(),
             false => format!(" --at {}", git::short(&rules.commit)),
@@ -162,8 +165,12 @@ fn spelled_out(commands: &Commands) -> String {
         setup,
         teardown,
         claude,
+        verify,
     } = commands;
-    let all: Vec<&String> = setup.iter().chain(teardown).chain(claude).collect();
+    let all: Vec<&String> = [setup, teardown, claude, verify]
+        .into_iter()
+        .flatten()
+        .collect();
     let mut words: Vec<String> = all
         .iter()
         .take(SPELLED_OUT)

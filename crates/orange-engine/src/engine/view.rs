@@ -188,7 +188,7 @@ impl Engine {
 
     /// Why the task is where it is.
     pub fn why(&mut self, view: &TaskView) -> Result<Why> {
-        let facts = self.facts(
+        let mut facts = self.facts(
             &view.task,
             &[
                 Condition::DependenciesOver,
@@ -196,6 +196,7 @@ impl Engine {
                 Condition::ChildrenOpen,
             ],
         )?;
+        facts.verifying = self.verifying(&view.place, &view.history);
         let default_branch = self.project_of(&view.task.project).map_or_else(
             || "the default branch".to_owned(),
             |project| project.default_branch,

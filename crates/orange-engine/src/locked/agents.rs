@@ -125,6 +125,11 @@ impl LockedTask {
                     false => Ok(()),
                 }
             }
+            Consequence::Wait { to, running } if current => {
+                engine.keep_screen(&self.place, run);
+                let deferral = self.deferral(engine, Actor::Engine, to, &running);
+                self.remark(engine, [exited].into_iter().chain(deferral).collect())
+            }
             Consequence::Crash { missing } if current => {
                 let reason = match last_words {
                     "" => format!("{how}; {missing}"),
@@ -132,7 +137,10 @@ impl LockedTask {
                 };
                 self.crashed(engine, run, &reason)
             }
-            Consequence::Advance(_) | Consequence::Crash { .. } | Consequence::Nothing => {
+            Consequence::Advance(_)
+            | Consequence::Wait { .. }
+            | Consequence::Crash { .. }
+            | Consequence::Nothing => {
                 engine.keep_screen(&self.place, run);
                 self.remark(engine, vec![exited])
             }
@@ -140,7 +148,10 @@ impl LockedTask {
     }
 
     fn consequence(&self, engine: &mut Engine, role: Role) -> Result<Consequence> {
-        let facts = Facts::default();
+        let facts = Facts {
+            verifying: engine.verifying(&self.place, self.history()),
+            ..Facts::default()
+        };
         let situation = Situation {
             task: &self.task,
             body: &self.body,

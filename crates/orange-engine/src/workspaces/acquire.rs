@@ -185,7 +185,12 @@ impl Engine {
     }
 
     /// True when the worktree had to be made.
-    fn make_worktree(&self, repository: &Path, folder: &Path, commit: &str) -> Result<bool> {
+    pub(super) fn make_worktree(
+        &self,
+        repository: &Path,
+        folder: &Path,
+        commit: &str,
+    ) -> Result<bool> {
         // Git was killed in the middle of it: nobody has worked there yet.
         if worktree::is_half_made(folder) {
             remove_half_made(folder)?;

@@ -5,6 +5,7 @@ mod group;
 mod output;
 
 use self::output::Output;
+pub(crate) use self::output::shown;
 use crate::error::{Code, Error, plain};
 use crate::git::REDIRECTING;
 use rustix::process::{

@@ -25,24 +25,33 @@ pub struct Commands {
     pub teardown: Vec<String>,
     /// What Claude Code would run by itself in a folder that it is told to trust.
     pub claude: Vec<String>,
+    /// What checks a commit that was handed over.
+    pub verify: Vec<String>,
 }
 
 impl Commands {
     pub fn is_empty(&self) -> bool {
-        self.setup.is_empty() && self.teardown.is_empty() && self.claude.is_empty()
+        let all = [&self.setup, &self.teardown, &self.claude, &self.verify];
+        all.iter().all(|commands| commands.is_empty())
     }
 
-    /// What is agreed to separately: other agents never see what is there for claude.
+    /// What is agreed to separately: other agents never see what is there for claude, and a check that was added
+    /// takes no workspace away from anybody.
     pub(crate) fn parts(&self) -> impl Iterator<Item = Commands> {
         let claude = Commands {
             claude: self.claude.clone(),
             ..Commands::default()
         };
+        let verify = Commands {
+            verify: self.verify.clone(),
+            ..Commands::default()
+        };
         let workspace = Commands {
             claude: Vec::new(),
+            verify: Vec::new(),
             ..self.clone()
         };
-        let parts = [workspace, claude].into_iter();
+        let parts = [workspace, claude, verify].into_iter();
         parts.filter(|part| !part.is_empty())
     }
 
@@ -54,10 +63,11 @@ impl Commands {
             (b's', &self.setup),
             (b't', &self.teardown),
             (b'c', &self.claude),
+            (b'v', &self.verify),
         ];
         for (kind, commands) in kinds {
             // What was agreed to before there was such a kind stays agreed to.
-            if kind == b'c' && commands.is_empty() {
+            if matches!(kind, b'c' | b'v') && commands.is_empty() {
                 continue;
             }
             hash.update([kind]);
@@ -84,6 +94,10 @@ pub struct Rules {
     pub teardown: Vec<String>,
     /// For each command.
     pub timeout: Duration,
+    /// The check of a commit that was handed over: the repository's commands, then the user's.
+    pub verify: Vec<String>,
+    /// For each of these.
+    pub verify_timeout: Duration,
     /// The part of the commands that came with the repository.
     pub foreign: Commands,
     /// Settings in the repository's file that mean nothing to this version.
@@ -130,10 +144,16 @@ impl Rules {
             setup: both(&theirs.setup, &own.setup),
             teardown: both(&theirs.teardown, &own.teardown),
             timeout: own.timeout.or(theirs.timeout).unwrap_or(DEFAULT_TIMEOUT),
+            verify: both(&theirs.verify, &own.verify),
+            verify_timeout: own
+                .verify_timeout
+                .or(theirs.verify_timeout)
+                .unwrap_or(DEFAULT_TIMEOUT),
             foreign: Commands {
                 setup: theirs.setup,
                 teardown: theirs.teardown,
                 claude: tree.claude()?,
+                verify: theirs.verify,
             },
             unknown,
         })
@@ -143,6 +163,7 @@ impl Rules {
     pub fn without_foreign(mut self) -> Rules {
         self.setup.drain(..self.foreign.setup.len());
         self.teardown.drain(..self.foreign.teardown.len());
+        self.verify.drain(..self.foreign.verify.len());
         self.foreign = Commands::default();
         self
     }
@@ -257,7 +278,7 @@ mod tests {
         Commands {
             setup: owned(setup),
             teardown: owned(teardown),
-            claude: Vec::new(),
+            ..Commands::default()
         }
     }
 
@@ -278,11 +299,20 @@ mod tests {
                 claude: vec!["a".into()],
                 ..Commands::default()
             },
+            Commands {
+                verify: vec!["a".into()],
+                ..Commands::default()
+            },
         ];
         let hashes: std::collections::BTreeSet<String> = sets.iter().map(Commands::hash).collect();
         assert_eq!(hashes.len(), sets.len());
         assert!(hashes.iter().all(|hash| hash.len() == 64));
         assert_eq!(sets[5].hash(), sets[5].clone().hash());
+        // A consent of an earlier version is found again: this is what it was bound to.
+        assert_eq!(
+            sets[5].hash(),
+            "bf7ed5b38f2280e2fe3d5be10a189338aa00bfdc339ab6ec5ca22ec13feece09"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! read from the commit the work starts from, so that no agent writes its own.
 
 use super::rules::Rules;
+use super::verify_slot::{MARK, VerifySlot};
 use super::{Lease, commands, files};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -35,6 +36,8 @@ impl Engine {
     fn rules_for(&mut self, project: &Project, task: &Task) -> Result<Rules> {
         let commit = self.rules_commit(project, task)?;
         let mut rules = self.repository_rules(project, &commit)?;
+        // A check is agreed to when it is to run; no workspace waits for that.
+        rules.foreign.verify.clear();
         if !rules.foreign.claude.is_empty() && !self.would_run(task, &project.path)? {
             rules.foreign.claude.clear();
         }
@@ -147,6 +150,21 @@ impl Engine {
             Ok(())
         })
     }
+}
+
+/// The same for a check: it is no task's, and the mark leads to whatever it starts.
+pub(crate) fn surroundings_of_check(project: &Project, slot: &VerifySlot) -> Vec<(String, String)> {
+    [
+        ("ORANGE_PROJECT", project.name.clone()),
+        ("ORANGE_REPOSITORY", project.path.display().to_string()),
+        ("ORANGE_WORKSPACE", slot.name.clone()),
+        // A setup that names things after its task finds a name all the same.
+        ("ORANGE_TASK_KEY", "verify".to_owned()),
+        ("ORANGE_BRANCH", "verify".to_owned()),
+        (MARK, slot.folder.display().to_string()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
 }
 
 /// What a command may want to know. Nothing that makes it look like an agent.

@@ -65,6 +65,10 @@ impl Engine {
                 let slot = pool.workspaces.get(&name).cloned().unwrap_or_default();
                 all.push(self.slot_view(&registered, name, slot, with_disk)?);
             }
+            if let Some(name) = self.verify_folder(&registered.name) {
+                let slot = Slot::default();
+                all.push(self.slot_view(&registered, name, slot, with_disk)?);
+            }
         }
         Ok(all)
     }
@@ -171,7 +175,12 @@ impl Engine {
             if project.is_some_and(|wanted| wanted != registered.name) {
                 continue;
             }
-            for name in self.slot_folders(&registered.name) {
+            let of_checks = self.verify_folder(&registered.name);
+            for name in self
+                .slot_folders(&registered.name)
+                .into_iter()
+                .chain(of_checks)
+            {
                 let number = slot_number(&registered.name, &name).unwrap_or(0);
                 if !all && number <= registered.pool_size {
                     continue;

@@ -15,7 +15,7 @@ fn own() -> WorkspaceConfig {
         copy: vec!["mine.local".into()],
         setup: vec!["own setup".into()],
         teardown: vec!["own teardown".into()],
-        timeout: None,
+        ..WorkspaceConfig::default()
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) enum Errand {
     Finish { folder: String },
     /// Start what waits in the queue
     Queue,
+    /// Check a commit that was handed over
+    Verify { folder: String },
     /// Run the user's `notify.command`
     Notify,
 }
@@ -119,6 +121,7 @@ pub(crate) fn errand(errand: &Errand) -> Result<()> {
     match errand {
         Errand::Tend { run } => session.engine.tend(run)?,
         Errand::Finish { folder } => session.engine.finish(folder)?,
+        Errand::Verify { folder } => session.engine.verify(folder)?,
         Errand::Queue => {}
         Errand::Notify => return Ok(session.engine.notify()?),
     }

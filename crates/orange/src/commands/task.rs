@@ -16,6 +16,7 @@ pub(crate) mod show;
 pub(crate) mod start;
 pub(crate) mod talk;
 pub(crate) mod update;
+pub(crate) mod verify;
 pub(crate) mod wait;
 pub(crate) mod why;
 
@@ -91,6 +92,8 @@ pub(crate) enum TaskCommand {
     Delete(ending::DeleteArgs),
     /// Bring a deleted task back; without a name, list them
     Restore(ending::RestoreArgs),
+    /// Check a task's work with its repository's verify.command
+    Verify(verify::VerifyArgs),
     /// Work that was saved before something could destroy it: list it, look inside, bring it back
     #[command(
         subcommand,
@@ -128,6 +131,7 @@ pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Cancel(args) => ending::cancel(session, &args),
         TaskCommand::Delete(args) => ending::delete(session, &args),
         TaskCommand::Restore(args) => ending::restore(session, &args),
+        TaskCommand::Verify(args) => verify::run(session, &args),
         TaskCommand::Rescue(command) => rescue::run(session, &command),
     }
 }

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use orange_core::naming::counted;
 use orange_engine::git::short;
 use orange_engine::git::state::Head;
-use orange_engine::workspaces::{Collected, SlotView};
+use orange_engine::workspaces::{Collected, SlotView, verify_slot};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -154,7 +154,7 @@ fn as_text(slots: &[SlotView], with_disk: bool) -> String {
         };
         table.row([
             Cell::from(slot.name.as_str()),
-            Cell::new(holder.unwrap_or_else(|| "free".into()), colour),
+            Cell::new(holder.unwrap_or_else(|| free(slot).into()), colour),
             Cell::from(head(slot)),
             Cell::from(number(distance.map(|d| d.ahead)).unwrap_or_default()),
             Cell::from(number(distance.map(|d| d.behind)).unwrap_or_default()),
@@ -165,6 +165,14 @@ fn as_text(slots: &[SlotView], with_disk: bool) -> String {
     let mut text = String::new();
     table.render(&mut text, Extent::stdout(), Palette::stdout());
     text
+}
+
+/// What a slot is for that no task has.
+fn free(slot: &SlotView) -> &'static str {
+    match slot.name == verify_slot(&slot.project) {
+        true => "for checks",
+        false => "free",
+    }
 }
 
 fn head(slot: &SlotView) -> String {

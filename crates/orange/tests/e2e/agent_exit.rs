@@ -77,7 +77,7 @@ fn plan_and_handoff_at_once_go_all_the_way_to_review() {
     assert_eq!(env.count(&task, "status.changed"), 4);
     assert_eq!(
         env.hooks(&task, "working", "agent-review"),
-        ["spawn_reviewer completed"]
+        ["spawn_reviewer completed", "verify completed"]
     );
     let moves = task.history();
     let to_review = moves

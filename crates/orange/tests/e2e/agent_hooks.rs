@@ -40,7 +40,8 @@ fn a_task_created_as_agent_review_has_a_worker_that_waits_and_a_reviewer() {
         [
             "acquire_workspace completed",
             "spawn_agent(worker-wait) completed",
-            "spawn_reviewer completed"
+            "spawn_reviewer completed",
+            "verify completed"
         ]
     );
     assert_eq!(env.prompts(&task), ["worker-wait", "reviewer", "reviewer"]);
@@ -212,7 +213,7 @@ fn a_hook_that_fails_is_shown_and_tried_again() {
     env.until_status(&task, "agent-review");
     assert_eq!(
         env.hooks(&task, "working", "agent-review"),
-        ["spawn_reviewer failed"],
+        ["spawn_reviewer failed", "verify completed"],
         "the status stands"
     );
     let attention = env.attention(&task);

@@ -22,6 +22,11 @@ const FILTERS: &[(&str, &str)] = &[
     (r"\((?:now|[0-9]+[smhdwy] ago)\)", "([AGE])"),
     (r"(updated +)(?:now|[0-9]+[smhdwy] ago),", "${1}[AGE],"),
     (r"@[0-9a-f]{7}\b", "@[HASH]"),
+    (r"(moved since review, to) [0-9a-f]{7}\b", "$1 [HASH]"),
+    (
+        r"(handed off|review passed|review failed) at [0-9a-f]{7}\b",
+        "$1 at [HASH]",
+    ),
     (r"\b[0-9a-f]{40}\b", "[HASH]"),
     (r#""?\b[0-9A-Za-z]{21}\b"?"#, "[ID]"),
     // An id that begins like a number is written in quotes.

@@ -167,6 +167,11 @@ fn from_pending_to_done_by_hand() {
     id        [ID]
     file      [HOME]/tasks/shop/[ID]/TASK.md
 
+    evidence
+      handed off at [HASH]
+      review passed at [HASH] (round 1)
+      moved since review, to [HASH]
+
     hooks of reviewing → done
       kill_session               completed
       release_workspace          completed

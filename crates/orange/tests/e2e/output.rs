@@ -210,7 +210,7 @@ fn the_workflow_as_text() {
       working → agent-review
           by     agent, engine
           needs  Handoff
-          hooks  increment_review_round, archive_review, spawn_reviewer
+          hooks  increment_review_round, archive_review, spawn_reviewer, verify
       working → clarification
           by     agent
       working → stuck
@@ -222,7 +222,7 @@ fn the_workflow_as_text() {
           hooks  kill_session, release_workspace, spawn_next
       agent-review → reviewing
           by     reviewer, engine
-          needs  Review PASS
+          needs  verify over; Review PASS
           hooks  kill_reviewer
       agent-review → working
           by     reviewer, engine
@@ -269,7 +269,7 @@ fn the_workflow_as_text() {
 
     created as
       pending
-      agent-review   needs an existing branch; acquire_workspace, spawn_agent(worker-wait), increment_review_round, spawn_reviewer
+      agent-review   needs an existing branch; acquire_workspace, spawn_agent(worker-wait), increment_review_round, spawn_reviewer, verify
       reviewing      needs an existing branch
     ");
     assert!(!env.home().exists());
@@ -350,7 +350,7 @@ fn the_workflow_as_json() {
         .find(|row| row["from"] == "agent-review" && row["to"] == "working")
         .unwrap();
     assert_snapshot!(row, @r#"{"from":"agent-review","to":"working","who":["reviewer","engine"],"conditions":["round < max"],"gate":"Review FAIL","hooks":["archive_handoff","kill_reviewer","notify_worker"]}"#);
-    assert_snapshot!(workflow["creations"], @r#"[{"status":"pending","existing_branch":false,"hooks":[]},{"status":"agent-review","existing_branch":true,"hooks":["acquire_workspace","spawn_agent(worker-wait)","increment_review_round","spawn_reviewer"]},{"status":"reviewing","existing_branch":true,"hooks":[]}]"#);
+    assert_snapshot!(workflow["creations"], @r#"[{"status":"pending","existing_branch":false,"hooks":[]},{"status":"agent-review","existing_branch":true,"hooks":["acquire_workspace","spawn_agent(worker-wait)","increment_review_round","spawn_reviewer","verify"]},{"status":"reviewing","existing_branch":true,"hooks":[]}]"#);
 }
 
 #[test]

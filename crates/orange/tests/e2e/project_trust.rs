@@ -89,7 +89,7 @@ fn agreed_once_and_for_exactly_these_commands() {
 #[test]
 fn a_program_gets_it_as_json() {
     let env = with_commands(COMMANDS);
-    assert_snapshot!(without_hash(&env, trust(&env, &["--yes", "--json"])), @r#"{"project":"shop","commit":"[HEAD]","commands":{"setup":["make ready","echo one\necho two"],"teardown":["make clean"],"claude":[]},"trusted":true,"message":"agreed to the commands of project shop at [SHORT]"}"#);
+    assert_snapshot!(without_hash(&env, trust(&env, &["--yes", "--json"])), @r#"{"project":"shop","commit":"[HEAD]","commands":{"setup":["make ready","echo one\necho two"],"teardown":["make clean"],"claude":[],"verify":[]},"trusted":true,"message":"agreed to the commands of project shop at [SHORT]"}"#);
     let revoked = trust(&env, &["--revoke", "--json"]).ok().json();
     assert_eq!(
         (&revoked["revoked"], &revoked["trusted"]),
@@ -253,7 +253,7 @@ fn a_broken_file_is_said_with_commit_and_line() {
 fn doctor_reads_the_rules_too() {
     let env = with_commands("workspace:\n  setup: make\n  shape: round\n");
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ project shop: .orange/config.yaml: workspace.shape means nothing here; known settings: workspace.copy, workspace.setup, workspace.teardown, workspace.timeout
+    ✗ project shop: .orange/config.yaml: workspace.shape means nothing here; known settings: workspace.copy, workspace.setup, workspace.teardown, workspace.timeout, verify.command, verify.timeout
     checked 0 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left

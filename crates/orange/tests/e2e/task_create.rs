@@ -200,6 +200,7 @@ fn work_that_is_there_already_can_start_in_review() {
       acquire_workspace          completed
       spawn_agent(worker-wait)   not carried out
       spawn_reviewer             not carried out
+      verify                     completed
       (harness none: no agent is started, the work is yours)
 
     history

@@ -277,7 +277,8 @@ fn one_of(
     );
 }
 
-/// Points that only agents lead to; `e2e/agent_crash_points.rs` kills at each of them, with real windows.
+/// Points that only agents and checks lead to; `e2e/agent_crash_points.rs` kills at each of them, with real windows, and
+/// `e2e/verify_kills.rs` while commits are checked.
 const WITH_AGENTS: &[&str] = &[
     "spawn.written",
     "spawn.opened",
@@ -285,6 +286,10 @@ const WITH_AGENTS: &[&str] = &[
     "exit.advanced",
     "exit.counted",
     "message.journalled",
+    "verify.requested",
+    "verify.prepared",
+    "verify.ran",
+    "verify.journalled",
 ];
 
 /// Points of a merge, which also moves branches: `merge.rs` kills at each of them.

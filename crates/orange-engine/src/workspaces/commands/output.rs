@@ -138,7 +138,7 @@ impl Output {
 
 /// A line as it would stand there at last: what a carriage return overwrote is gone, and so are escape
 /// sequences and control characters.
-fn shown(line: &str) -> String {
+pub(crate) fn shown(line: &str) -> String {
     let line = line.trim_end_matches('\r');
     let line = line.rsplit('\r').next().unwrap_or_default();
     let mut out = String::new();

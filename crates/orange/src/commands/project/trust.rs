@@ -113,6 +113,7 @@ fn as_json(offer: &Offer, message: &str) -> Value {
             "setup": offer.commands.setup,
             "teardown": offer.commands.teardown,
             "claude": offer.commands.claude,
+            "verify": offer.commands.verify,
         },
         "trusted": true,
         "message": message,
@@ -125,8 +126,10 @@ fn listed(offer: &Offer) -> String {
         setup,
         teardown,
         claude,
+        verify,
     } = &offer.commands;
-    let files = match (claude.is_empty(), setup.is_empty() && teardown.is_empty()) {
+    let no_rules = [setup, teardown, verify].iter().all(|all| all.is_empty());
+    let files = match (claude.is_empty(), no_rules) {
         (true, _) => ".orange/config.yaml",
         (false, true) => ".claude/settings.json",
         (false, false) => ".orange/config.yaml and .claude/settings.json",
@@ -136,7 +139,12 @@ fn listed(offer: &Offer) -> String {
         offer.project.name,
         git::short(&offer.commit)
     );
-    let kinds = [("setup", setup), ("teardown", teardown), ("claude", claude)];
+    let kinds = [
+        ("setup", setup),
+        ("teardown", teardown),
+        ("claude", claude),
+        ("verify", verify),
+    ];
     for (kind, commands) in kinds {
         for command in commands {
             let mut begin = format!("  {kind:<8}  ");

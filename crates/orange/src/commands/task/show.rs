@@ -1,6 +1,7 @@
 //! `orange task show`: everything about one task.
 
 mod agents;
+mod evidence;
 mod workspace;
 
 use super::deps::{linked_json, linked_text};
@@ -10,6 +11,7 @@ use crate::error::Result;
 use crate::session::Session;
 use crate::ui::{KeyValues, Palette, Style, ago, clean, clean_block};
 use clap::Args;
+use evidence::Shown;
 use orange_core::Timestamp;
 use orange_core::config::Permissions;
 use orange_core::history::{Event, EventType, HookOutcome, HookState};
@@ -43,6 +45,7 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
     let view = session.engine.view(place)?;
     let state = session.engine.workspace_state(&view.task, args.disk);
     let agents = session.engine.agents(&view.task, &view.history);
+    let evidence = Shown::of(&view, session.engine.branch_head(&view.task));
     let usage = session.engine.usage(&view.history);
     let diff = session.engine.diff_stat(&view.task, &view.history);
     let alive = agents.iter().any(|agent| agent.alive);
@@ -58,11 +61,13 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
             value["task"]["agents"] = agents::to_json(&agents);
             value["task"]["usage"] = json!(usage);
             value["task"]["diff"] = json!(diff.as_ref().map(|(stat, _)| stat_json(stat)));
+            value["task"]["evidence"] = evidence.to_json();
             value["task"]["messages"] = agents::messages_json(&view.history);
             value
         },
         || {
             let about = About {
+                evidence: evidence.to_text(&view.task),
                 mode: match mute.as_deref() {
                     None => Some(permissions(mode, said_by)),
                     Some(NONE) => None,
@@ -158,6 +163,7 @@ fn to_text(
     if let Some(state) = state {
         text.push_str(&workspace::to_text(state, task, palette));
     }
+    text.push_str(&about.evidence);
     text.push_str(&agents::to_text(agents, &view.history, &task.label()));
     if let Some(transition) = view.history.last_transition() {
         let _ = writeln!(
@@ -217,6 +223,8 @@ struct About {
     usage: Option<Usage>,
     /// How much its branch changes, if it does.
     diff: Option<String>,
+    /// What speaks for the work, as it is shown.
+    evidence: String,
 }
 
 /// The mode that counts for its agents, and who chose it.

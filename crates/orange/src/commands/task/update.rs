@@ -255,6 +255,9 @@ pub(crate) fn finish_with<const N: usize>(
                 for (name, more) in more {
                     value[name] = more;
                 }
+                if let Some(waits) = &changed.waits {
+                    value["waits_for"] = json!(waits);
+                }
                 if let Some(acquired) = &changed.acquired {
                     value["workspace"] = workspace_json(acquired);
                 }
@@ -308,7 +311,12 @@ pub(crate) fn workspace_json(acquired: &Acquired) -> Value {
 fn described(changed: &Changed, change: &Change) -> String {
     let label = changed.task.label();
     let mut text = String::new();
-    if change.status.is_some() {
+    if let (Some(waits), Some(to)) = (&changed.waits, change.status) {
+        let _ = write!(
+            text,
+            "{label}: the review is noted; {waits}, then the task moves to {to} by itself"
+        );
+    } else if change.status.is_some() {
         let _ = write!(text, "{label}: {} → {}", changed.from, changed.task.status);
     }
     if !changed.fields.is_empty() {

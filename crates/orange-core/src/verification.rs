@@ -1,0 +1,353 @@
+//! The check that a repository comes with (`verify.command`), run by Orange itself on the commit that was handed
+//! over: what it came to, whether it still runs, and what waits for it. All of it is read from the journal.
+
+pub mod lines;
+
+use crate::choice;
+use crate::evidence::Statement;
+use crate::history::{Event, EventType, History};
+use crate::task::Status;
+use crate::{Timestamp, naming};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+choice! {
+    /// What a check came to.
+    pub enum Outcome ("outcome") {
+        Passed = "passed",
+        Failed = "failed",
+        TimedOut = "timed-out",
+        /// It never ran; the reason is told.
+        NotRun = "not-run",
+    }
+}
+
+/// What a check of one commit came to. Stands as it is in the journal and in `task show --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckResult {
+    pub outcome: Outcome,
+    /// Why it did not run, or how the command ended: `exit code 1`, `stopped after 600 s`.
+    #[serde(default)]
+    pub reason: String,
+    /// The command that failed; of a check that passed its last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// The last lines of its output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tail: Vec<String>,
+    /// Where all of its output is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// Known from an earlier check of the same commit with the same commands.
+    #[serde(default)]
+    pub cached: bool,
+    /// What the same check came to where the work started from; only looked at after a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<OnBase>,
+}
+
+/// The same check on the commit that the work started from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OnBase {
+    pub commit: String,
+    pub branch: String,
+    pub outcome: Outcome,
+    #[serde(default)]
+    pub reason: String,
+    /// Lines of the failure that the base has too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<String>,
+    /// Lines of the failure that only the work has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new: Vec<String>,
+}
+
+impl CheckResult {
+    pub fn not_run(why: impl Into<String>) -> CheckResult {
+        CheckResult {
+            outcome: Outcome::NotRun,
+            reason: why.into(),
+            command: None,
+            seconds: None,
+            tail: Vec::new(),
+            log: None,
+            cached: false,
+            base: None,
+        }
+    }
+
+    pub fn passed(&self) -> bool {
+        self.outcome == Outcome::Passed
+    }
+
+    /// Ran, and did not pass.
+    pub fn failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed | Outcome::TimedOut)
+    }
+
+    /// In words: `make test` fails (exit code 2), and fails on main@abc1234 too.
+    pub fn words(&self) -> String {
+        self.words_at("")
+    }
+
+    /// The same with a commit: `make test` fails at def5678 (exit code 2) …
+    fn words_at(&self, place: &str) -> String {
+        let command = self.command.as_deref().map_or("verify", first_line);
+        let took = self.seconds.map_or(String::new(), |seconds| {
+            format!(" ({})", naming::duration(seconds))
+        });
+        match self.outcome {
+            Outcome::NotRun => format!("not verified: {}", self.reason),
+            Outcome::Passed => format!("`{command}` passed{place}{took}"),
+            Outcome::TimedOut | Outcome::Failed => {
+                let base = self.base.as_ref().map_or(String::new(), OnBase::words);
+                format!("`{command}` failed{place}: {}{took}{base}", self.reason)
+            }
+        }
+    }
+}
+
+impl OnBase {
+    fn words(&self) -> String {
+        let commit: String = self.commit.chars().take(7).collect();
+        let place = format!("{}@{commit}", self.branch);
+        match self.outcome {
+            Outcome::Passed => format!("; it passes on {place}"),
+            Outcome::NotRun => format!("; not tried on {place}: {}", self.reason),
+            Outcome::Failed | Outcome::TimedOut => match (self.known.len(), self.new.len()) {
+                (0, 0) => format!("; it fails on {place} too ({})", self.reason),
+                (known, 0) => format!(
+                    "; it fails on {place} too, with {} the same",
+                    naming::counted(known, "failure")
+                ),
+                (known, new) => format!(
+                    "; it fails on {place} too, {known} of {} the same, {new} new",
+                    naming::counted(known + new, "failure")
+                ),
+            },
+        }
+    }
+}
+
+/// A result, and what it speaks of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verified {
+    pub said: Statement,
+    pub result: CheckResult,
+}
+
+impl Verified {
+    /// None for an event that this program cannot read.
+    pub fn of(event: &Event) -> Option<Verified> {
+        if event.kind != EventType::TaskVerified {
+            return None;
+        }
+        let result = event.details.get("result")?.clone();
+        Some(Verified {
+            said: Statement::of(event),
+            result: serde_json::from_value(result).ok()?,
+        })
+    }
+
+    /// In words, with the commit it speaks of.
+    pub fn words(&self) -> String {
+        let head = self.said.head.as_deref().unwrap_or_default();
+        let short: String = head.chars().take(7).collect();
+        let place = match short.as_str() {
+            "" => String::new(),
+            short => format!(" at {short}"),
+        };
+        self.result.words_at(&place)
+    }
+
+    /// The event that tells of a result.
+    pub fn event(head: Option<&str>, result: &CheckResult, now: Timestamp) -> Event {
+        let event = Event::new(EventType::TaskVerified, now)
+            .by("engine")
+            .because(result.words())
+            .detail(
+                "result",
+                serde_json::to_value(result).unwrap_or(Value::Null),
+            );
+        match head {
+            Some(head) => event.detail("head", head),
+            None => event,
+        }
+    }
+}
+
+/// A check that has been asked for and has no result yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    pub head: Option<String>,
+    pub command: String,
+    pub since: Timestamp,
+}
+
+impl Running {
+    /// `make test` is still running (2 min).
+    pub fn words(&self, now: Timestamp) -> String {
+        let seconds = now.duration_since(self.since).as_secs_f64().max(0.0);
+        format!(
+            "`{}` is still running ({})",
+            first_line(&self.command),
+            naming::duration(seconds)
+        )
+    }
+}
+
+/// The check that the task waits for in its review.
+pub fn running(history: &History) -> Option<Running> {
+    open(since_review(history))
+}
+
+/// The last check that was begun, wherever the task has gone since.
+pub fn unanswered(history: &History) -> Option<Running> {
+    open(&history.events)
+}
+
+fn open(events: &[Event]) -> Option<Running> {
+    let mut newest_first = events.iter().rev();
+    let last = newest_first.find(|event| {
+        matches!(
+            event.kind,
+            EventType::VerifyStarted | EventType::TaskVerified
+        )
+    })?;
+    if last.kind == EventType::TaskVerified {
+        return None;
+    }
+    Some(Running {
+        head: text(last, "head"),
+        command: text(last, "command").unwrap_or_default(),
+        since: last.timestamp,
+    })
+}
+
+/// A move that waits for the check: who wanted it, and which commit was spoken of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deferred {
+    pub by: String,
+    pub head: Option<String>,
+}
+
+/// The verdict that waits for the end of a check.
+pub fn deferred(history: &History) -> Option<Deferred> {
+    let mut newest_first = since_review(history).iter().rev();
+    let last = newest_first.find(|event| event.details.contains_key("wish"))?;
+    (last.kind == EventType::StatusDeferred).then(|| Deferred {
+        by: last.by.clone().unwrap_or_default(),
+        head: text(last, "head"),
+    })
+}
+
+/// What was journalled since the task came to its review; nothing if it is not there.
+fn since_review(history: &History) -> &[Event] {
+    let moved = |event: &Event| event.kind == EventType::StatusChanged || event.is_whole();
+    let Some(at) = history.events.iter().rposition(moved) else {
+        return &[];
+    };
+    let Some(entered) = history.events.get(at) else {
+        return &[];
+    };
+    let status = match entered.kind == EventType::StatusChanged {
+        true => entered.to.as_deref(),
+        false => entered.fields.get("status").and_then(Value::as_str),
+    };
+    match status == Some(Status::AgentReview.as_str()) {
+        true => history.events.get(at + 1..).unwrap_or_default(),
+        false => &[],
+    }
+}
+
+fn text(event: &Event, name: &str) -> Option<String> {
+    event.details.get(name)?.as_str().map(str::to_owned)
+}
+
+fn first_line(command: &str) -> &str {
+    command.lines().next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENTERED: &str =
+        r#""type":"status.changed","by":"agent","from":"working","to":"agent-review","head":"a1""#;
+    const STARTED: &str =
+        r#""type":"verify.started","by":"engine","command":"make test","head":"a1""#;
+    const WISH: &str = r#""type":"status.deferred","by":"reviewer","wish":"reviewing","head":"a1""#;
+
+    fn history(lines: &[&str]) -> History {
+        let text: String = lines
+            .iter()
+            .map(|rest| format!("{{\"timestamp\":\"2026-01-01T00:00:00Z\",{rest}}}\n"))
+            .collect();
+        History::parse(text.as_bytes())
+    }
+
+    fn with(mut history: History, result: &CheckResult) -> History {
+        let line = Verified::event(Some("a1"), result, Timestamp::UNIX_EPOCH).to_line();
+        let told = History::parse(format!("{}\n", line.trim_end()).as_bytes());
+        history.events.extend(told.events);
+        history
+    }
+
+    fn failed() -> CheckResult {
+        CheckResult {
+            outcome: Outcome::Failed,
+            reason: "exit code 2".into(),
+            command: Some("make test".into()),
+            seconds: Some(125.0),
+            ..CheckResult::not_run("")
+        }
+    }
+
+    #[test]
+    fn a_check_runs_until_its_result_is_there_or_the_task_has_gone() {
+        let open = running(&history(&[ENTERED, STARTED])).unwrap();
+        assert_eq!(open.head.as_deref(), Some("a1"));
+        let later = open.since + crate::SignedDuration::from_secs(130);
+        assert_eq!(open.words(later), "`make test` is still running (2 min)");
+        let over = with(history(&[ENTERED, STARTED]), &failed());
+        assert_eq!(running(&over), None);
+        let gone = r#""type":"status.changed","by":"human","from":"agent-review","to":"reviewing""#;
+        let left = history(&[ENTERED, STARTED, gone]);
+        assert_eq!(running(&left), None);
+        assert!(unanswered(&left).is_some());
+    }
+
+    #[test]
+    fn a_verdict_waits_once_and_not_beyond_its_review() {
+        let open = history(&[ENTERED, STARTED, WISH]);
+        assert_eq!(deferred(&open).unwrap().by, "reviewer");
+        assert_eq!(deferred(&history(&[STARTED, WISH, ENTERED])), None);
+        let withdrawn = r#""type":"attention.raised","by":"engine","wish":"reviewing""#;
+        assert_eq!(deferred(&history(&[ENTERED, WISH, withdrawn])), None);
+    }
+
+    #[test]
+    fn a_result_survives_the_journal() {
+        let result = CheckResult {
+            base: Some(OnBase {
+                commit: "0123456789".into(),
+                branch: "main".into(),
+                outcome: Outcome::Failed,
+                reason: "exit code 2".into(),
+                known: vec!["FAILED a".into()],
+                new: vec!["FAILED b".into()],
+            }),
+            ..failed()
+        };
+        let read = with(history(&[ENTERED, STARTED]), &result);
+        let read = Verified::of(read.events.last().unwrap()).unwrap();
+        assert_eq!(read.result, result);
+        assert_eq!(read.said.head.as_deref(), Some("a1"));
+        assert_eq!(
+            result.words(),
+            "`make test` failed: exit code 2 (2 min); it fails on main@0123456 too, 1 of 2 failures the same, 1 new"
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! A verdict that waits for the end of a check: noted when it is given, carried out once when the check is over.
+
+use super::LockedTask;
+use crate::engine::Engine;
+use crate::error::Result;
+use orange_core::evidence::Evidence;
+use orange_core::history::{Event, EventType};
+use orange_core::machine::{self, Facts, Move, Situation};
+use orange_core::task::Status;
+use orange_core::verification::deferred;
+use orange_core::workflow::{Actor, Role, Workflow};
+
+impl LockedTask {
+    /// Notes a move that waits, unless that was noted before.
+    pub(crate) fn defer(
+        &mut self,
+        engine: &mut Engine,
+        actor: Actor,
+        to: Status,
+        running: &str,
+    ) -> Result<()> {
+        match self.deferral(engine, actor, to, running) {
+            Some(event) => self.remark(engine, vec![event]),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn deferral(
+        &self,
+        engine: &Engine,
+        actor: Actor,
+        to: Status,
+        running: &str,
+    ) -> Option<Event> {
+        if deferred(self.history()).is_some() {
+            return None;
+        }
+        let event = Event::new(EventType::StatusDeferred, engine.now())
+            .by(actor.name())
+            .because(format!("to {to}, when the check is over: {running}"))
+            .detail("wish", to.as_str());
+        Some(engine.with_head(&self.task, event))
+    }
+
+    /// Makes the move that waited for a check which is over. It is its who wanted it, and speaks of the commit that
+    /// they had seen.
+    pub(crate) fn take_deferred(&mut self, engine: &mut Engine) -> Result<()> {
+        if self.task.status != Status::AgentReview {
+            return Ok(());
+        }
+        let Some(wish) = deferred(self.history()) else {
+            return Ok(());
+        };
+        if engine.verifying(&self.place, self.history()).is_some() {
+            return Ok(());
+        }
+        if engine.sits_in_session_of(&self.task.id) {
+            // Its hooks would end this process; whoever carries out the check, or comes next, does it.
+            return Ok(());
+        }
+        let actor = match wish.by.as_str() {
+            "human" => Actor::Human,
+            "reviewer" => Actor::Agent(Role::Reviewer),
+            _ => Actor::Engine,
+        };
+        let facts = Facts::default();
+        let situation = Situation {
+            task: &self.task,
+            body: &self.body,
+            facts: &facts,
+            max_rounds: engine.config()?.review.max_rounds,
+            now: engine.now(),
+        };
+        let workflow = Workflow::named(self.task.workflow);
+        match machine::decide(workflow, situation, actor, Move::to(Status::Reviewing)) {
+            Ok(decision) => {
+                let told = Evidence::of(self.history()).verify;
+                let why = match told {
+                    Some(told) => format!("the check is over: {}", told.words()),
+                    None => "the check is over".to_owned(),
+                };
+                let mut event = decision.event.because(why);
+                event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
+                event = match wish.head {
+                    Some(head) => event.detail("head", head),
+                    None => event,
+                };
+                self.commit(engine, vec![event])?;
+                self.finish_hooks(engine)
+            }
+            Err(_) => {
+                let event = Event::new(EventType::AttentionRaised, engine.now())
+                    .by("engine")
+                    .because("its review passed, but its Review section does not say so any more")
+                    .detail("wish", Status::Reviewing.as_str());
+                self.remark(engine, vec![event])
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Checks of handed-over commits by the repository's own `verify.command`: asked for by a hook, carried out by an
+//! errand beside the reviewer, journalled as evidence. Whoever comes after a process that was killed goes on with it.
+
+mod check;
+mod request;
+
+use crate::effects::spoken;
+use crate::engine::Engine;
+use crate::errand;
+use crate::error::{Code, Error, Result};
+use crate::locked::LockedTask;
+use crate::projects::Project;
+use crate::store::Place;
+use crate::store::faults::crash_point;
+use crate::workspaces::rules::Rules;
+use check::Check;
+use orange_core::evidence::Evidence;
+use orange_core::history::{Event, EventType, History};
+use orange_core::task::{Status, Task};
+use orange_core::verification::{CheckResult, Verified, running, unanswered};
+use request::Request;
+use std::time::Duration;
+
+/// How often a check that another process carries out is asked for.
+const NAP: Duration = Duration::from_millis(50);
+/// How often an errand asks for the right to carry a check out: the one that has it may be about to end.
+const TRIES: usize = 20;
+
+/// The repository and what it says about checks.
+struct Plan {
+    project: Project,
+    rules: Rules,
+}
+
+/// The hook: has the commit that was handed over checked, if its repository says how and its user agreed.
+pub(crate) fn begin(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+    let completed = Event::new(EventType::HookCompleted, engine.now());
+    if locked.task.status != Status::AgentReview {
+        return vec![completed];
+    }
+    let head = engine.head_of(&locked.task);
+    let refused = |engine: &Engine, why: String| {
+        let result = CheckResult::not_run(why);
+        Verified::event(head.as_deref(), &result, engine.now())
+    };
+    let plan = match engine.plan_of_check(&locked.task) {
+        Ok(Some(plan)) => plan,
+        Ok(None) => return vec![completed],
+        Err(error) => return vec![refused(engine, spoken(&error)), completed],
+    };
+    let Some(head) = &head else {
+        let why = format!("there is no commit on {}", locked.task.branch);
+        return vec![refused(engine, why), completed];
+    };
+    let request = Request {
+        folder: locked.place.folder(),
+        head: head.clone(),
+        by_hand: false,
+        again: false,
+    };
+    match engine.ask_for_check(&request) {
+        Ok(()) => vec![started(engine, head, &plan.rules), completed],
+        Err(error) => vec![Event::new(EventType::HookFailed, engine.now()).because(spoken(&error))],
+    }
+}
+
+fn started(engine: &Engine, head: &str, rules: &Rules) -> Event {
+    let command = rules.verify.last().map_or("", String::as_str);
+    Event::new(EventType::VerifyStarted, engine.now())
+        .by("engine")
+        .detail("head", head)
+        .detail("command", command)
+}
+
+impl Engine {
+    /// None: the repository has no check. An error is why one that it has cannot run.
+    fn plan_of_check(&mut self, task: &Task) -> Result<Option<Plan>> {
+        let project = self.registered(&task.project)?;
+        let commit = self.rules_commit(&project, task)?;
+        let mut rules = self.repository_rules(&project, &commit)?;
+        if rules.verify.is_empty() {
+            return Ok(None);
+        }
+        // No agent runs there.
+        rules.foreign.claude.clear();
+        match self.untrusted(&project, &rules)? {
+            Some(refusal) => Err(refusal),
+            None => Ok(Some(Plan { project, rules })),
+        }
+    }
+
+    fn ask_for_check(&mut self, request: &Request) -> Result<()> {
+        request.write(&self.store)?;
+        crash_point("verify.requested");
+        // One that cannot be started is made up for by the next command.
+        if let Err(error) = self.send_checker(&request.folder) {
+            tracing::warn!(%error, "a check is not begun yet");
+        }
+        Ok(())
+    }
+
+    fn send_checker(&self, folder: &str) -> Result<()> {
+        let words = ["verify", folder];
+        errand::start(&self.orange, self.store.home(), &words).map(drop)
+    }
+
+    /// Checks that nobody is at, though they were asked for: whoever was is gone.
+    pub(crate) fn take_up_checks(&mut self) {
+        for request in request::all(&self.store) {
+            if !self.store.place(&request.folder).path.is_dir() {
+                request.remove(&self.store);
+                continue;
+            }
+            let free = request::try_lock(&self.store, &request.folder);
+            if matches!(free, Ok(Some(_)))
+                && let Err(error) = self.send_checker(&request.folder)
+            {
+                tracing::warn!(%error, folder = request.folder, "a check is not taken up");
+            }
+        }
+    }
+
+    /// The check that a task's review waits for, in words. One whose request was lost is waited for no longer.
+    pub(crate) fn verifying(&self, place: &Place, history: &History) -> Option<String> {
+        let running = running(history)?;
+        Request::of(&self.store, &place.folder())?;
+        Some(running.words(self.now()))
+    }
+
+    /// An errand: carries out what is asked for of one task.
+    pub fn verify(&mut self, folder: &str) -> Result<()> {
+        let mut lock = None;
+        for _ in 0..TRIES {
+            lock = request::try_lock(&self.store, folder)?;
+            if lock.is_some() || Request::of(&self.store, folder).is_none() {
+                break;
+            }
+            std::thread::sleep(NAP);
+        }
+        if lock.is_none() {
+            return Ok(());
+        }
+        while let Some(request) = Request::of(&self.store, folder) {
+            let place = self.store.place(folder);
+            if !place.path.is_dir() {
+                request.remove(&self.store);
+                break;
+            }
+            let outcome = self.carry_out_check(&request);
+            self.report_check(place, &request, outcome)?;
+        }
+        request::forget_lock(&self.store, folder);
+        Ok(())
+    }
+
+    /// None when nobody wants the result any more.
+    fn carry_out_check(&mut self, request: &Request) -> Result<Option<CheckResult>> {
+        let task = self.store.survey(&request.folder).task;
+        let Some(Plan { project, rules }) = self.plan_of_check(&task)? else {
+            return Ok(Some(CheckResult::not_run(
+                "the repository has no verify.command any more",
+            )));
+        };
+        let store = self.store.clone();
+        let wanted = || {
+            let status = store.survey(&request.folder).task.status;
+            let here = matches!(status, Status::AgentReview | Status::Reviewing);
+            (here || request.by_hand)
+                && Request::of(&store, &request.folder).as_ref() == Some(request)
+        };
+        let check = Check {
+            project: &project,
+            rules: &rules,
+            target: task.target(&project.default_branch),
+            again: request.again,
+            wanted: &wanted,
+        };
+        self.check(&check, &request.head)
+    }
+
+    /// Journals what came of it, and moves the task if only that was waited for. Under the task's lock, like the
+    /// hook that asks: a request that is made meanwhile is never taken for this one.
+    fn report_check(
+        &mut self,
+        place: Place,
+        request: &Request,
+        outcome: Result<Option<CheckResult>>,
+    ) -> Result<()> {
+        let result = match outcome {
+            Ok(result) => result,
+            Err(error) => Some(CheckResult::not_run(spoken(&error))),
+        };
+        let mut locked = self.lock_patiently(place)?;
+        let asked = unanswered(locked.history());
+        let asked = asked.is_some_and(|asked| asked.head.as_ref() == Some(&request.head));
+        if let Some(result) = result.filter(|_| asked) {
+            let event = Verified::event(Some(&request.head), &result, self.now());
+            locked.remark(self, vec![event])?;
+            crash_point("verify.journalled");
+            locked.take_deferred(self)?;
+        }
+        if Request::of(&self.store, &request.folder).as_ref() == Some(request) {
+            request.remove(&self.store);
+        }
+        locked.index(self)?;
+        locked.conclude(self);
+        Ok(())
+    }
+
+    /// For a person: checks the task's commit now, and waits for what comes of it.
+    pub fn verify_now(&mut self, place: Place, again: bool) -> Result<(Task, Verified)> {
+        self.people_only("have a task's work checked")?;
+        let mut locked = self.lock_task(place.clone())?;
+        let task = locked.task.clone();
+        let Some(plan) = self.plan_of_check(&task)? else {
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!("project {} has no verify.command", task.project),
+            )
+            .hint("commit one to .orange/config.yaml on the branch that work starts from, such as `verify: {command: make test}`"));
+        };
+        let head = self.head_of(&task).ok_or_else(|| {
+            Error::new(
+                Code::ConditionUnmet,
+                format!("{} has no commit on {}", task.label(), task.branch),
+            )
+            .hint("there is nothing to check yet")
+        })?;
+        let folder = place.folder();
+        let open = unanswered(locked.history()).filter(|open| open.head.as_ref() == Some(&head));
+        let request = Request::of(&self.store, &folder).filter(|_| open.is_some() && !again);
+        if request.is_none() {
+            let request = Request {
+                folder: folder.clone(),
+                head: head.clone(),
+                by_hand: true,
+                again,
+            };
+            request.write(&self.store)?;
+            locked.remark(self, vec![started(self, &head, &plan.rules)])?;
+        }
+        locked.index(self)?;
+        locked.conclude(self);
+        drop(locked);
+        while Request::of(&self.store, &folder).is_some_and(|open| open.head == head) {
+            errand::carry_out(&self.orange, self.store.home(), &["verify", &folder])?;
+            std::thread::sleep(NAP);
+        }
+        let told = Evidence::of(&self.history_at(&place.path)?).verify;
+        told.filter(|told| told.said.head.as_ref() == Some(&head))
+            .map(|told| (task, told))
+            .ok_or_else(|| {
+                Error::new(Code::Failed, "the check came to no result")
+                    .hint("orange.log says more; try again")
+            })
+    }
+}

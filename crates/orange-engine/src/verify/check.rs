@@ -1,0 +1,267 @@
+//! One commit checked: prepared, the commands run with a time limit, everything ended that they started. Results are
+//! kept per commit and commands, so that nothing is run twice; after a failure the base is checked as well.
+
+use super::request;
+use crate::engine::Engine;
+use crate::errand;
+use crate::error::{Error, Result};
+use crate::git::merge_base::merge_base;
+use crate::projects::Project;
+use crate::runs;
+use crate::store::faults::crash_point;
+use crate::store::make_folder;
+use crate::store::replace::write_atomic;
+use crate::workspaces::commands::{self, CommandFailed, End};
+use crate::workspaces::rules::Rules;
+use crate::workspaces::{VerifySlot, surroundings_of_check};
+use orange_core::verification::{CheckResult, OnBase, Outcome, lines};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How many results are kept; the oldest go.
+const MOST_RESULTS: usize = 200;
+/// How much of a log is searched for failures. Logs are not longer than about this.
+const LOG_BYTES: u64 = 12 * 1024 * 1024;
+/// How often a running check is asked whether anybody still wants it.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What is kept of a check.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Known {
+    commit: String,
+    result: CheckResult,
+    /// Lines that look like a failure.
+    failures: Vec<String>,
+}
+
+/// What a check needs to know.
+pub(super) struct Check<'a> {
+    pub(super) project: &'a Project,
+    pub(super) rules: &'a Rules,
+    /// The branch that the work goes to.
+    pub(super) target: &'a str,
+    /// Whatever is known already.
+    pub(super) again: bool,
+    /// Does anybody still want the result?
+    pub(super) wanted: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Engine {
+    /// Checks a commit, and after a failure what it started from. None when nobody wants the result any more.
+    pub(super) fn check(&mut self, check: &Check<'_>, commit: &str) -> Result<Option<CheckResult>> {
+        let Some(known) = self.checked(check, commit, check.again)? else {
+            return Ok(None);
+        };
+        let mut result = known.result;
+        if !result.failed() {
+            return Ok(Some(result));
+        }
+        let base = merge_base(&check.project.path, commit, check.target)?;
+        let Some(base) = base.filter(|base| base != commit) else {
+            return Ok(Some(result));
+        };
+        // What is known of the base stays known: it is not what is looked at.
+        let on_base = match self.checked(check, &base, false) {
+            Ok(None) => return Ok(None),
+            Ok(Some(known_of_base)) => {
+                let (known, new) = match known_of_base.result.failed() {
+                    true => lines::told_apart(&known.failures, &known_of_base.failures),
+                    false => (Vec::new(), Vec::new()),
+                };
+                OnBase {
+                    commit: base,
+                    branch: check.target.to_owned(),
+                    outcome: known_of_base.result.outcome,
+                    reason: known_of_base.result.reason,
+                    known,
+                    new,
+                }
+            }
+            Err(error) => OnBase {
+                commit: base,
+                branch: check.target.to_owned(),
+                outcome: Outcome::NotRun,
+                reason: error.to_string(),
+                known: Vec::new(),
+                new: Vec::new(),
+            },
+        };
+        result.base = Some(on_base);
+        Ok(Some(result))
+    }
+
+    /// What is known of a commit, found out if need be.
+    fn checked(&mut self, check: &Check<'_>, commit: &str, again: bool) -> Result<Option<Known>> {
+        let file = self.result_file(check.rules, commit);
+        if let Some(known) = known(&file).filter(|_| !again) {
+            return Ok(Some(known));
+        }
+        let Some(slot) = self.take_verify_slot(check.project, check.wanted)? else {
+            return Ok(None);
+        };
+        // Another task may have had the same commit checked meanwhile.
+        if let Some(known) = known(&file).filter(|_| !again) {
+            return Ok(Some(known));
+        }
+        if !(check.wanted)() {
+            return Ok(None);
+        }
+        self.prepare_check(check.project, &slot, commit, check.rules)?;
+        crash_point("verify.prepared");
+        if let Some(parent) = file.parent() {
+            make_folder(parent).map_err(|error| Error::io("create", parent, &error))?;
+        }
+        let log = file.with_extension("log");
+        let _ = fs::remove_file(&log);
+        let result = run(check, &slot, &log);
+        let known = result.map(|result| Known {
+            commit: commit.to_owned(),
+            failures: match result.failed() {
+                true => failures_in(&log),
+                false => Vec::new(),
+            },
+            result,
+        });
+        if let Some(known) = known
+            .as_ref()
+            .filter(|known| known.result.outcome != Outcome::NotRun)
+        {
+            let text = serde_json::to_vec(known).unwrap_or_default();
+            write_atomic(&file, &text).map_err(|error| Error::io("write", &file, &error))?;
+            crash_point("verify.ran");
+        }
+        self.park_check(check.project, &slot, check.rules, &log);
+        drop(slot);
+        self.forget_old_results();
+        Ok(known)
+    }
+
+    /// The same commit with the same commands comes to the same.
+    fn result_file(&self, rules: &Rules, commit: &str) -> PathBuf {
+        let mut hash = Sha256::new();
+        for list in [&rules.setup, &rules.verify, &rules.copy] {
+            hash.update((list.len() as u64).to_be_bytes());
+            for command in list {
+                hash.update((command.len() as u64).to_be_bytes());
+                hash.update(command.as_bytes());
+            }
+        }
+        let digest = hash.finalize();
+        let words: String = digest
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let results = request::folder(&self.store).join("results");
+        results.join(format!("{commit}-{words}.json"))
+    }
+
+    fn forget_old_results(&self) {
+        let results = request::folder(&self.store).join("results");
+        let entries = fs::read_dir(results).into_iter().flatten().flatten();
+        let mut all: Vec<(std::time::SystemTime, PathBuf)> = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|end| end == "json"))
+            .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
+            .collect();
+        all.sort();
+        let surplus = all.len().saturating_sub(MOST_RESULTS);
+        for (_, path) in all.into_iter().take(surplus) {
+            for old in [path.with_extension("log"), path] {
+                let _ = fs::remove_file(old);
+            }
+        }
+    }
+}
+
+fn known(file: &Path) -> Option<Known> {
+    let mut known: Known = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    known.result.cached = true;
+    Some(known)
+}
+
+/// Runs the commands in the worktree; None when nobody wanted to wait for their end.
+fn run(check: &Check<'_>, slot: &VerifySlot, log: &Path) -> Option<CheckResult> {
+    let env = surroundings_of_check(check.project, slot);
+    // What detaches itself becomes a child of this process, and is ended like the rest.
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    let began = Instant::now();
+    let over = AtomicBool::new(false);
+    let unwanted = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut looked = Instant::now();
+            while !over.load(Ordering::Acquire) {
+                std::thread::sleep(Duration::from_millis(10));
+                if looked.elapsed() >= LOOK {
+                    looked = Instant::now();
+                    if !(check.wanted)() {
+                        unwanted.store(true, Ordering::Release);
+                        VerifySlot::end_processes(&slot.folder);
+                    }
+                }
+            }
+        });
+        let run = |list: &[String], timeout| commands::run(&slot.folder, list, timeout, &env, log);
+        let outcome = run(&check.rules.setup, check.rules.timeout)
+            .and_then(|()| run(&check.rules.verify, check.rules.verify_timeout));
+        over.store(true, Ordering::Release);
+        outcome
+    });
+    let seconds = began.elapsed().as_secs_f64();
+    end_everything(&slot.folder);
+    if unwanted.load(Ordering::Acquire) {
+        return None;
+    }
+    let base = CheckResult {
+        outcome: Outcome::Passed,
+        reason: String::new(),
+        command: check.rules.verify.last().cloned(),
+        seconds: Some((seconds * 10.0).round() / 10.0),
+        log: Some(log.display().to_string()),
+        ..CheckResult::not_run("")
+    };
+    Some(match outcome {
+        Ok(()) => base,
+        Err(failed) => with_failure(base, failed),
+    })
+}
+
+fn with_failure(base: CheckResult, failed: CommandFailed) -> CheckResult {
+    CheckResult {
+        outcome: match failed.end {
+            End::TimedOut(_) => Outcome::TimedOut,
+            End::NotStarted(_) => Outcome::NotRun,
+            End::Exit(_) | End::Signal(_) => Outcome::Failed,
+        },
+        reason: failed.end.to_string(),
+        command: Some(failed.command),
+        tail: failed.tail,
+        ..base
+    }
+}
+
+/// Whatever the commands started, in whichever session it is by now.
+fn end_everything(folder: &Path) {
+    runs::end_tree(std::process::id(), errand::reap_ended);
+    VerifySlot::end_processes(folder);
+}
+
+fn failures_in(log: &Path) -> Vec<String> {
+    let mut bytes = Vec::new();
+    let read = fs::File::open(log).and_then(|file| file.take(LOG_BYTES).read_to_end(&mut bytes));
+    if let Err(error) = read {
+        tracing::warn!(%error, "the log of a check cannot be read");
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let shown: Vec<String> = text.lines().map(commands::shown).collect();
+    // Lines that tell which command ran, and how it ended, are Orange's own.
+    let own = |line: &&String| line.starts_with("$ ") || line.starts_with("> ");
+    let output: Vec<String> = shown.iter().filter(|line| !own(line)).cloned().collect();
+    lines::failures(&output.join("\n"))
+}

@@ -1,0 +1,148 @@
+//! The worktree in which commits are checked that were handed over: one per project, beside the pool and not counted
+//! in its size. Nobody works there, and one check at a time has it.
+
+use super::setup::surroundings_of_check;
+use super::slot_lock::SlotLock;
+use super::{commands, files};
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result};
+use crate::git::worktree;
+use crate::projects::Project;
+use crate::runs;
+use crate::workspaces::rules::Rules;
+use orange_core::naming::counted;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// In the environment of everything that a check starts: the folder of its worktree. What an Orange that was killed
+/// left running is found by it.
+pub(crate) const MARK: &str = "ORANGE_VERIFYING";
+
+/// How long to wait before asking again whether the worktree is free.
+const NAP: Duration = Duration::from_millis(50);
+
+/// `shop--verify`.
+pub fn verify_slot(project: &str) -> String {
+    format!("{project}--verify")
+}
+
+/// The worktree, as long as a check has it.
+pub(crate) struct VerifySlot {
+    lock: SlotLock,
+    pub(crate) name: String,
+    pub(crate) folder: PathBuf,
+}
+
+impl VerifySlot {
+    /// Ends what a check has left behind, however it detached itself.
+    pub(crate) fn end_processes(folder: &Path) {
+        let folder = folder.display().to_string();
+        runs::end_marked(None, MARK, &folder, || {});
+    }
+}
+
+impl Engine {
+    /// The folder of a project's checks, if there is one.
+    pub(crate) fn verify_folder(&self, project: &str) -> Option<String> {
+        let name = verify_slot(project);
+        self.slot_folder(&name).is_dir().then_some(name)
+    }
+
+    /// Waits until no other check has the worktree; None when nobody wants the result any more.
+    pub(crate) fn take_verify_slot(
+        &mut self,
+        project: &Project,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Option<VerifySlot>> {
+        let name = verify_slot(&project.name);
+        let folder = self.slot_folder(&name);
+        loop {
+            match SlotLock::try_take(&self.store, &name) {
+                Ok(lock) => {
+                    VerifySlot::end_processes(&folder);
+                    return Ok(Some(VerifySlot { lock, name, folder }));
+                }
+                Err(error) if error.code == Code::Busy => {}
+                Err(error) => return Err(error),
+            }
+            if !wanted() {
+                return Ok(None);
+            }
+            std::thread::sleep(NAP);
+        }
+    }
+
+    /// Checks a commit out, with nothing else around it but what git ignores and the files that a slot gets too.
+    pub(crate) fn prepare_check(
+        &mut self,
+        project: &Project,
+        slot: &VerifySlot,
+        commit: &str,
+        rules: &Rules,
+    ) -> Result<()> {
+        let folder = &slot.folder;
+        worktree::inside(&self.store.workspaces(), folder)?;
+        if let Some(who) = self.occupant(folder) {
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!("{who} lives in {}", slot.name),
+            )
+            .hint(
+                "leave that folder, or end that process; Orange never ends what is not its own",
+            ));
+        }
+        slot.lock.handed_on(|| -> Result<()> {
+            if self.make_worktree(&project.path, folder, commit)? {
+                return Ok(());
+            }
+            // A check that was killed leaves something behind, and a person may have looked in.
+            let saved = self.tidy(
+                &slot.name,
+                folder,
+                commit,
+                "found where commits are checked",
+            )?;
+            if let Some(saved) = saved {
+                tracing::info!(saved, slot = slot.name, "was not clean");
+            }
+            Ok(())
+        })?;
+        let copied = files::copy_into(&project.path, folder, &rules.copy, true)?;
+        if !copied.skipped.is_empty() {
+            let count = counted(copied.skipped.len(), "file");
+            tracing::warn!(count, slot = slot.name, "not copied");
+        }
+        Ok(())
+    }
+
+    /// Leaves the worktree as a free slot is left. What lies in it was made by the check a moment ago and is
+    /// nobody's work: nothing of it is saved, or every run of the tests would leave a rescue.
+    pub(crate) fn park_check(
+        &mut self,
+        project: &Project,
+        slot: &VerifySlot,
+        rules: &Rules,
+        log: &Path,
+    ) {
+        let folder = &slot.folder;
+        let env = surroundings_of_check(project, slot);
+        // Its end says nothing of the commit.
+        if let Err(failed) = commands::run(folder, &rules.teardown, rules.timeout, &env, log) {
+            tracing::warn!(%failed, slot = slot.name, "teardown");
+        }
+        VerifySlot::end_processes(folder);
+        let parked = slot.lock.handed_on(|| -> Result<()> {
+            worktree::inside(&self.store.workspaces(), folder)?;
+            let park = self.parking_place(project)?;
+            worktree::quit_unfinished(folder)?;
+            worktree::detach(folder)?;
+            worktree::clean(folder)?;
+            worktree::reset(folder, &park)?;
+            worktree::forget_moves(folder)
+        });
+        if let Err(error) = parked {
+            // The next check saves and tidies it first.
+            tracing::warn!(%error, slot = slot.name, "not parked");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What speaks for a task's work, and for which commit: handoff, verdict, the repository's own check.
+
+use super::super::verify;
+use crate::ui::clean;
+use orange_core::evidence::{Evidence, Statement};
+use orange_core::task::{Status, Task};
+use orange_core::verification::running;
+use orange_engine::engine::TaskView;
+use orange_engine::git;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// The evidence, and the commit that the branch is at now.
+pub(super) struct Shown {
+    evidence: Evidence,
+    head: Option<String>,
+    running: Option<String>,
+}
+
+impl Shown {
+    pub(super) fn of(view: &TaskView, head: Option<String>) -> Shown {
+        Shown {
+            evidence: Evidence::of(&view.history),
+            running: running(&view.history)
+                .map(|running| running.words(orange_core::Timestamp::now())),
+            head,
+        }
+    }
+
+    /// Has the branch moved since somebody looked at it? None where nobody has, or nobody can tell.
+    fn moved(&self) -> Option<bool> {
+        let evidence = &self.evidence;
+        let verdict = evidence.verdict.as_ref().map(|verdict| &verdict.said);
+        let said = evidence.review.as_ref().or(verdict)?;
+        Some(said.head.as_ref()? != self.head.as_ref()?)
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let evidence = &self.evidence;
+        let said = |said: &Statement| json!({"head": said.head, "by": said.by, "at": said.at});
+        let verdict = evidence.verdict.as_ref().map(|verdict| {
+            let mut value = said(&verdict.said);
+            value["passed"] = json!(verdict.passed);
+            value
+        });
+        json!({
+            "handoff": evidence.handoff.as_ref().map(said),
+            "verdict": verdict,
+            "review": evidence.review.as_ref().map(said),
+            "verify": evidence.verify.as_ref().map(verify::as_value),
+            "verifying": self.running,
+            "head": self.head,
+            "moved_since_review": self.moved(),
+        })
+    }
+
+    /// Nothing where nothing was said yet.
+    pub(super) fn to_text(&self, task: &Task) -> String {
+        // In a review the last verdict is that of the round before.
+        let under_way = u32::from(task.status == Status::AgentReview);
+        let round = task.review_round.saturating_sub(under_way);
+        let evidence = &self.evidence;
+        let mut lines = Vec::new();
+        if let Some(handoff) = &evidence.handoff {
+            lines.push(format!("handed off{}", at(handoff)));
+        }
+        if let Some(verdict) = &evidence.verdict {
+            let word = if verdict.passed { "passed" } else { "failed" };
+            let round = match round {
+                0 => String::new(),
+                round => format!(" (round {round})"),
+            };
+            lines.push(format!("review {word}{}{round}", at(&verdict.said)));
+        } else if let Some(review) = &evidence.review {
+            lines.push(format!("approved by {}{}", review.by, at(review)));
+        }
+        if self.moved() == Some(true)
+            && let Some(head) = &self.head
+        {
+            lines.push(format!("moved since review, to {}", git::short(head)));
+        }
+        if let Some(running) = &self.running {
+            lines.push(running.clone());
+        } else if let Some(told) = &evidence.verify {
+            lines.push(verify::sentence(told));
+            let all = verify::failures(&told.result);
+            lines.extend(all.into_iter().map(|line| format!("  {line}")));
+            if let (true, Some(log)) = (told.result.failed(), &told.result.log) {
+                lines.push(format!("  its output: {log}"));
+            }
+        }
+        if lines.is_empty() {
+            return String::new();
+        }
+        let mut text = String::from("\nevidence\n");
+        for line in lines {
+            let _ = writeln!(text, "  {}", clean(&line));
+        }
+        text
+    }
+}
+
+fn at(said: &Statement) -> String {
+    said.head
+        .as_deref()
+        .map_or(String::new(), |head| format!(" at {}", git::short(head)))
+}

@@ -1,0 +1,82 @@
+//! `orange task verify`: a task's commit checked by its repository's own command, now.
+
+use super::as_json;
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+use crate::ui::clean;
+use clap::Args;
+use orange_core::verification::{CheckResult, Verified};
+use orange_engine::{Code, Error};
+use serde_json::json;
+use std::fmt::Write;
+
+/// Check a task's work with its repository's verify.command
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The commit that its branch is at is checked out in a worktree of its own, and the commands run there. A commit that\nwas checked before is not checked again. After a failure the base is checked too, and what fails there as well is named.\n\nExamples:\n  orange task verify TASK-001\n  orange task verify TASK-001 --again      whatever is known of its commit"
+)]
+pub(crate) struct VerifyArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// Run it although the result is known
+    #[arg(long)]
+    again: bool,
+}
+
+pub(crate) fn run(session: &mut Session, args: &VerifyArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    let (task, told) = session.engine.verify_now(place, args.again)?;
+    let label = task.label();
+    let words = format!("{label}: {}", sentence(&told));
+    if !told.result.passed() {
+        let error = Error::new(Code::Failed, format!("{words}{}", details(&told.result)));
+        return Err(CommandError(match &told.result.log {
+            Some(log) => error.hint(format!("all of its output is in {log}")),
+            None => error,
+        }));
+    }
+    session.finish(
+        || json!({"task": as_json(&task), "verify": as_value(&told), "message": words}),
+        || format!("{}\n", clean(&words)),
+    );
+    Ok(())
+}
+
+/// `make test` passed at abc1234 (2 min), known from before.
+pub(crate) fn sentence(told: &Verified) -> String {
+    let cached = match told.result.cached {
+        true => ", known from before",
+        false => "",
+    };
+    format!("{}{cached}", told.words())
+}
+
+/// Which failures are new, and the last lines of the output.
+fn details(result: &CheckResult) -> String {
+    let mut text = String::new();
+    for line in failures(result) {
+        let _ = write!(text, "\n  {}", clean(&line));
+    }
+    for line in &result.tail {
+        let _ = write!(text, "\n  {}", clean(line));
+    }
+    text
+}
+
+/// The lines of a failure, each with a word whether the base has it too.
+pub(crate) fn failures(result: &CheckResult) -> Vec<String> {
+    let Some(base) = &result.base else {
+        return Vec::new();
+    };
+    let new = base.new.iter().map(|line| format!("new: {line}"));
+    let known = base.known.iter();
+    new.chain(known.map(|line| format!("on {} too: {line}", base.branch)))
+        .collect()
+}
+
+pub(crate) fn as_value(told: &Verified) -> serde_json::Value {
+    let mut value = json!(told.result);
+    value["head"] = json!(told.said.head);
+    value["at"] = json!(told.said.at);
+    value
+}

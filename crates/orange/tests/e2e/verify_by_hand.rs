@@ -1,0 +1,103 @@
+//! `orange task verify`, whose check it is, and the worktree that it happens in.
+
+use crate::agents::Agents;
+use crate::verify::{checked, handed_over, runs, worked_on};
+use std::fs;
+
+#[test]
+fn the_users_own_check_needs_no_consent_and_a_setup_that_fails_fails_it() {
+    let own = "verify:\n  command: [test -e README.md, echo second >> ROOT/own]\n";
+    let env = Agents::configured(own);
+    let task = worked_on(&env, "login", "a.txt");
+    env.say(&["task", "verify", &task.id])
+        .ok()
+        .says("`echo second >> ");
+    let written = fs::read_to_string(env.root().join("own")).unwrap();
+    assert_eq!(written, "second\n");
+    let config = env.home().join("config.yaml");
+    let text = fs::read_to_string(&config).unwrap();
+    let setup = "workspace:\n  setup: test ! -e a.txt\n";
+    fs::write(&config, format!("{text}{setup}")).unwrap();
+    env.say(&["task", "verify", &task.id])
+        .fails_with(1)
+        .says("`test ! -e a.txt` failed at ")
+        .says("it passes on main@");
+}
+
+#[test]
+fn by_hand_a_commit_is_checked_once_unless_asked_again() {
+    let env = checked();
+    let task = worked_on(&env, "login", "a.txt");
+    let verify = ["task", "verify", &task.id];
+    env.say(&verify).ok().says("`sh check.sh` passed at ");
+    env.say(&verify).ok().says("known from before");
+    assert_eq!(runs(&env), 1);
+    env.say(&["task", "verify", &task.id, "--again"]).ok();
+    assert_eq!(runs(&env), 2);
+    // The handoff of the same commit needs no other run.
+    env.bring_on(&task, "agent-review");
+    env.until_count(&task, "task.verified", 4);
+    assert_eq!(runs(&env), 2);
+    env.commit(&env.slot_of(&task), "x.bad", "bad");
+    env.say(&verify)
+        .fails_with(1)
+        .says("`sh check.sh` failed at ")
+        .says("FAILED x.bad")
+        .says("all of its output is in ");
+    let call = env.call(verify).agent(&task, "worker").run();
+    call.fails_with(3).says("only a person");
+}
+
+#[test]
+fn a_repository_without_a_check_has_nothing_to_verify() {
+    let env = Agents::new();
+    let task = handed_over(&env, "login", "a.txt");
+    env.bring_on(&task, "reviewing");
+    assert_eq!(env.count(&task, "task.verified"), 0);
+    assert!(env.show(&task)["evidence"]["verify"].is_null());
+    env.say(&["task", "verify", &task.id])
+        .fails_with(3)
+        .says("has no verify.command");
+    assert!(!env.home().join("verify").exists());
+}
+
+#[test]
+fn the_worktree_of_checks_is_known_and_goes_with_the_project() {
+    let env = checked();
+    let task = worked_on(&env, "login", "a.txt");
+    env.say(&["task", "verify", &task.id]).ok();
+    let folder = env.home().join("workspaces/shop--verify");
+    assert!(folder.is_dir());
+    env.say(&["workspace", "list"])
+        .ok()
+        .says("shop--verify  for checks");
+    env.say(&["doctor"]).ok().says("all is well");
+    // What a person left there is saved, and who lives there is left alone.
+    fs::write(folder.join("mine.txt"), "mine").unwrap();
+    let mut shell = env
+        .foreign("sleep")
+        .arg("600")
+        .current_dir(&folder)
+        .spawn()
+        .unwrap();
+    env.say(&["task", "verify", &task.id, "--again"])
+        .fails_with(1)
+        .says("not verified: process ")
+        .says("lives in shop--verify");
+    assert!(shell.try_wait().unwrap().is_none());
+    assert!(folder.join("mine.txt").exists());
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    env.say(&["task", "verify", &task.id, "--again"]).ok();
+    assert!(!folder.join("mine.txt").exists());
+    let saved = ["for-each-ref", "refs/orange/rescue/shop--verify"];
+    let saved = env.git(&env.shop(), &saved);
+    assert_eq!(saved.lines().count(), 1, "{saved}");
+    env.say(&["task", "cancel", &task.id]).ok();
+    env.say(&["workspace", "gc"]).ok();
+    assert!(folder.is_dir());
+    env.say(&["project", "remove", "shop"]).ok();
+    assert!(!folder.exists());
+    let listed = env.git(&env.shop(), &["worktree", "list"]);
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+}
