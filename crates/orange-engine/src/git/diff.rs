@@ -4,8 +4,9 @@ use super::rescue::Worktree;
 use super::rescue::content::TempIndex;
 use super::{Git, cannot_start, spoken};
 use crate::error::{Code, Error, Result};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -179,10 +180,8 @@ impl Git {
 
 /// `:100644 100644 id id M` and its paths for every file, then their numbers in the same order.
 fn read_files(output: &[u8]) -> Vec<FileChange> {
-    let mut parts = output.split(|byte| *byte == 0).map(|part| {
-        use std::os::unix::ffi::OsStrExt;
-        (part, Path::new(std::ffi::OsStr::from_bytes(part)))
-    });
+    let as_path = |part| (part, Path::new(OsStr::from_bytes(part)));
+    let mut parts = output.split(|byte| *byte == 0).map(as_path);
     let mut found: Vec<FileChange> = Vec::new();
     let mut counted = 0;
     while let Some((part, _)) = parts.next() {
@@ -206,20 +205,24 @@ fn read_files(output: &[u8]) -> Vec<FileChange> {
             continue;
         }
         let mut words = part.splitn(3, |byte| *byte == b'\t');
-        let mut word = || Some(String::from_utf8_lossy(words.next()?).into_owned());
-        let (Some(added), Some(deleted), Some(path)) = (word(), word(), word()) else {
+        let (Some(added), Some(deleted), Some(name)) = (words.next(), words.next(), words.next())
+        else {
             continue;
         };
-        if path.is_empty() {
+        let path = match name {
             // A renamed one: both its names follow.
-            let _ = (parts.next(), parts.next());
+            [] => parts.nth(1).map(|(_, path)| path),
+            name => Some(Path::new(OsStr::from_bytes(name))),
+        };
+        // Usually the next one. A file in conflict may stand in the first list only.
+        let place = (counted..found.len()).find(|at| Some(found[*at].path.as_path()) == path);
+        if let Some(place) = place {
+            let number = |word: &[u8]| String::from_utf8_lossy(word).parse().unwrap_or(0);
+            let file = &mut found[place];
+            file.binary = added == b"-";
+            (file.added, file.deleted) = (number(added), number(deleted));
+            counted = place + 1;
         }
-        if let Some(file) = found.get_mut(counted) {
-            file.binary = added == "-";
-            file.added = added.parse().unwrap_or(0);
-            file.deleted = deleted.parse().unwrap_or(0);
-        }
-        counted += 1;
     }
     found
 }
@@ -286,5 +289,7 @@ mod tests {
             (FileStatus::Added, true)
         );
         assert_eq!(read_files(b""), []);
+        let found = read_files(b":0 0 a b U\0torn\0:0 0 a b M\0x\x001\t2\tx\0");
+        assert_eq!((found[0].added, found[1].deleted), (0, 2));
     }
 }

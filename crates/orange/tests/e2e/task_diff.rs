@@ -356,7 +356,11 @@ fn a_repository_runs_nothing_by_it() {
     }
     let orange = crate::run::program().display().to_string();
     in_terminal(&env, 80, &format!("PAGER=cat '{orange}' diff TASK-001"));
-    assert!(!Path::new(trap).with_file_name("sprung").exists());
+    let sprung = Path::new(trap).with_file_name("sprung");
+    assert!(!sprung.exists());
+    // The trap is a real one.
+    env.git(&env.shop(), &["diff", "main...login"]);
+    assert!(sprung.exists());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::output;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What git sets for a pager, unless the user did.
 const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
@@ -15,6 +15,7 @@ const NOT_STARTED: [i32; 2] = [126, 127];
 pub(super) struct Pager {
     line: String,
     child: Child,
+    interrupted: Arc<AtomicBool>,
 }
 
 impl Pager {
@@ -29,14 +30,16 @@ impl Pager {
         }
         // Ctrl-C is for the pager, which stops reading by it. A handler, because whom we start would inherit that we
         // ignore it.
-        let ignored = Arc::new(AtomicBool::new(false));
-        if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGINT, ignored) {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&interrupted);
+        if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGINT, flag) {
             tracing::debug!(%error, "Ctrl-C ends the program too");
         }
         match command.spawn() {
             Ok(child) => Some(Pager {
                 line: line.to_owned(),
                 child,
+                interrupted,
             }),
             Err(error) => {
                 output::note(&format!("the pager cannot be started: {error}"));
@@ -49,6 +52,11 @@ impl Pager {
     pub(super) fn write(&mut self, bytes: &[u8]) -> bool {
         let written = self.child.stdin.as_mut().map(|pipe| pipe.write_all(bytes));
         matches!(written, Some(Ok(())))
+    }
+
+    /// Somebody typed Ctrl-C, which ends whoever fills the pager.
+    pub(super) fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
     }
 
     /// Waits until the user is done reading. False: there is no such program, and nothing was read.

@@ -58,10 +58,13 @@ impl Screen {
         }
         match self.pager {
             None => outcome?,
-            // Ctrl-C in the pager ends git as well, and is no failure.
             Some(pager) => {
+                let interrupted = pager.interrupted();
                 if !pager.end() {
                     return Ok(Shown::NoPager);
+                }
+                if !interrupted {
+                    outcome?;
                 }
             }
         }
