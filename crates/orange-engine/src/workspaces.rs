@@ -23,7 +23,7 @@ pub use release::Released;
 pub(crate) use setup::surroundings_of_check;
 pub(crate) use slot_truth::astray;
 pub(crate) use verify_slot::VerifySlot;
-pub use verify_slot::verify_slot;
+pub use verify_slot::{CHECK_MARK, verify_slot};
 pub use view::{Collected, SlotView};
 
 use crate::engine::Engine;

@@ -32,7 +32,7 @@ impl Session {
         })?;
         // Only debug builds listen to this; it is how the tests kill the program at a chosen step.
         faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
-        let caller = caller::find()?;
+        let caller = caller::find(&home)?;
         let mut engine = engine(home, caller.clone())?;
         engine.recover();
         let folder = std::env::current_dir().map_err(|error| {

@@ -2,7 +2,7 @@
 //! read from the commit the work starts from, so that no agent writes its own.
 
 use super::rules::Rules;
-use super::verify_slot::{MARK, VerifySlot};
+use super::verify_slot::{CHECK_MARK, VerifySlot};
 use super::{Lease, commands, files};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -161,7 +161,7 @@ pub(crate) fn surroundings_of_check(project: &Project, slot: &VerifySlot) -> Vec
         // A setup that names things after its task finds a name all the same.
         ("ORANGE_TASK_KEY", "verify".to_owned()),
         ("ORANGE_BRANCH", "verify".to_owned()),
-        (MARK, slot.folder.display().to_string()),
+        (CHECK_MARK, slot.folder.display().to_string()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .to_vec()

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// In the environment of everything that a check starts: the folder of its worktree. What an Orange that was killed
 /// left running is found by it.
-pub(crate) const MARK: &str = "ORANGE_VERIFYING";
+pub const CHECK_MARK: &str = "ORANGE_VERIFYING";
 
 /// How long to wait before asking again whether the worktree is free.
 const NAP: Duration = Duration::from_millis(50);
@@ -37,7 +37,7 @@ impl VerifySlot {
     /// Ends what a check has left behind, however it detached itself.
     pub(crate) fn end_processes(folder: &Path) {
         let folder = folder.display().to_string();
-        runs::end_marked(None, MARK, &folder, || {});
+        runs::end_marked(None, CHECK_MARK, &folder, || {});
     }
 }
 

@@ -1,7 +1,7 @@
 //! `orange task verify`, whose check it is, and the worktree that it happens in.
 
 use crate::agents::Agents;
-use crate::verify::{checked, handed_over, runs, worked_on};
+use crate::verify::{checked, handed_over, runs, with_check, worked_on};
 use std::fs;
 
 #[test]
@@ -100,4 +100,18 @@ fn the_worktree_of_checks_is_known_and_goes_with_the_project() {
     assert!(!folder.exists());
     let listed = env.git(&env.shop(), &["worktree", "list"]);
     assert_eq!(listed.lines().count(), 1, "{listed}");
+}
+
+#[test]
+fn a_check_decides_nothing_about_tasks() {
+    let program = crate::run::program().display();
+    let env = with_check(&format!(
+        "{program} task show $(basename \"$PWD\") && exit 1\n{program} task list || exit 1\n\
+         {program} task cancel TASK-001 2> ROOT/said && exit 1\nexit 0\n"
+    ));
+    let task = worked_on(&env, "login", "a.txt");
+    env.say(&["task", "verify", &task.id]).ok();
+    let said = fs::read_to_string(env.root().join("said")).unwrap();
+    assert!(said.contains("shop--verify and may not"), "{said}");
+    assert_eq!(env.status(&task), "working");
 }
