@@ -57,6 +57,8 @@ impl Evidence {
                     let status = event.fields.get("status").and_then(|word| word.as_str());
                     if status == Some(Status::Reviewing.as_str()) {
                         evidence.enters_reviewing(event);
+                    } else if status == Some(Status::AgentReview.as_str()) {
+                        evidence.handoff = Some(Statement::of(event));
                     }
                 }
                 EventType::StatusChanged => evidence.moved(event),

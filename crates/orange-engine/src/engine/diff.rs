@@ -296,7 +296,7 @@ fn merged_work(repository: &Path, task: &Task, event: &Event) -> Result<Comparis
         None => Ok(None),
     };
     let target = word("target").unwrap_or("its target");
-    if let (Some(head), Some(base)) = (there("head")?, there("base")?) {
+    if let (Some(head), Some(base)) = (there("head")?, there("onto")?) {
         return compared(repository, &head, &[&base], target);
     }
     // The branch and what it held may be gone; what landed is not.

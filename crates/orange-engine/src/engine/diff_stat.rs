@@ -156,7 +156,7 @@ impl Engine {
                     project: task.project.clone(),
                     branch: task.branch.clone(),
                     head: word("head")?,
-                    targets: vec![word("base")?],
+                    targets: vec![word("onto")?],
                 }
             }
             None if task.status == Status::Pending => return None,

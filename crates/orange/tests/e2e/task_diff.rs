@@ -292,7 +292,7 @@ fn what_was_merged() {
     // As a merge leaves it in the journal.
     let event = serde_json::json!({
         "timestamp": "2026-01-01T00:00:00Z", "type": "task.merged", "by": "human",
-        "commit": commit, "head": head, "target": "main", "base": base,
+        "commit": commit, "head": head, "target": "main", "onto": base,
     });
     let journal = fs::read_to_string(task.journal()).unwrap();
     fs::write(task.journal(), format!("{journal}{event}\n")).unwrap();

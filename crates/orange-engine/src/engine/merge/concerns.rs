@@ -1,5 +1,5 @@
-//! What a person should hear before a task is merged: no review, commits since the review, work that is not
-//! committed.
+//! What a person should hear before a task is merged: no review, commits since the review, a check that failed,
+//! work that is not committed.
 
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
@@ -54,6 +54,9 @@ impl Engine {
                     concerns.push(since_review(project, reviewed, head)?);
                 }
             }
+        }
+        if let Some(verified) = evidence.verify.filter(|verified| verified.result.failed()) {
+            concerns.push(Concern::plain(verified.words()));
         }
         if let Some(Err(detail)) = self.worktree(task)? {
             concerns.push(Concern::plain(format!(
