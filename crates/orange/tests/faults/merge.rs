@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -116,7 +116,7 @@ fn fork(env: &Env) -> Env {
     copied
 }
 
-fn merge<'a>(key: &'a str, world: World) -> Vec<&'a str> {
+fn merge(key: &str, world: World) -> Vec<&str> {
     vec![
         "task",
         "merge",
@@ -128,7 +128,7 @@ fn merge<'a>(key: &'a str, world: World) -> Vec<&'a str> {
 }
 
 /// How often the work is in a branch: 0 or 1, and all of it.
-fn landed(env: &Env, folder: &PathBuf, label: &str) -> bool {
+fn landed(env: &Env, folder: &Path, label: &str) -> bool {
     let show = |path: &str| {
         let found = env.git_says(folder, &["ls-tree", "--name-only", "main", path]);
         match found.is_empty() {
@@ -165,7 +165,7 @@ fn checkout_is_the_users(env: &Env, label: &str) {
 fn holds(env: &Env, key: &str, world: World, label: &str) -> bool {
     at_rest(env, label);
     checkout_is_the_users(env, label);
-    let here = landed(env, &env.repository().to_owned(), label);
+    let here = landed(env, env.repository(), label);
     let there = world.remote && landed(env, &remote_of(env), label);
     let shown = env.ok(&["task", "show", key]);
     let done = shown["task"]["status"] == "done";
