@@ -35,6 +35,7 @@ test: ## check format and lints, then run all tests, the stories and test-agents
 	fi
 	cargo build --locked
 	sh tests/stories/workspaces.sh
+	sh tests/stories/merge.sh
 	@$(MAKE) --no-print-directory test-agents
 
 test-agents: ## install the agent CLIs of the tests into ~/.cache/orange, run the tests that start them, write their table

@@ -1,7 +1,8 @@
-//! The demo: three tasks with scripted agents on a throw-away repository, from the first command to the last review, in
-//! a quarter of a minute. It uses Orange as a person would, by its commands.
+//! The demo: three tasks with scripted agents on a throw-away repository, from the first command to main, in a
+//! quarter of a minute. It uses Orange as a person would, by its commands.
 
 mod actor;
+mod landed;
 mod play;
 mod plot;
 mod project;
@@ -13,6 +14,7 @@ mod strike;
 
 use crate::error::{CommandError, Result};
 use crate::output;
+use landed::Main;
 use orange_engine::tmux::Tmux;
 use orange_engine::{Code, Error};
 use play::Play;
@@ -51,9 +53,9 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
     let mut screen = Screen::new(settings.json, began);
     let mut play = Play::new(&stage, &mut screen, settings, &signals, began);
     let ending = play.run()?;
-    let commits: Vec<Option<u64>> = match ending {
-        Ending::Complete => (0..play.cast.len()).map(|who| play.commits(who)).collect(),
-        Ending::Late | Ending::Interrupted(_) => Vec::new(),
+    let main = match ending {
+        Ending::Complete => play.main(),
+        Ending::Late | Ending::Interrupted(_) => Main::default(),
     };
     let cast = play.cast;
     let keep = settings.keep && !matches!(ending, Ending::Interrupted(_));
@@ -67,10 +69,8 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
     let seconds = began.elapsed().as_secs_f64();
     let finished: Vec<Finished<'_>> = cast
         .iter()
-        .enumerate()
-        .map(|(who, actor)| Finished {
+        .map(|actor| Finished {
             actor,
-            commits: commits.get(who).copied().flatten(),
             missing: actor.plot.missing(actor),
         })
         .collect();
@@ -78,12 +78,24 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
         screen.print(&format!("\ninterrupted.{}", report::left(&left, seconds)));
         return Ok(128 + signal);
     }
+    let astray = match ending {
+        Ending::Complete => main.missing(&cast),
+        // What the tasks lack is told of each.
+        Ending::Late | Ending::Interrupted(_) => None,
+    };
     screen.print(&report::text(&finished));
+    screen.print(&report::main(&main, astray.as_deref()));
     screen.print(&match keep {
         true => report::kept(&stage),
         false => report::left(&left, seconds),
     });
-    let value = report::json(&finished, &left, keep.then_some(&stage), seconds);
+    let value = report::json(
+        &finished,
+        (&main, astray.as_deref()),
+        &left,
+        keep.then_some(&stage),
+        seconds,
+    );
     if settings.json {
         output::print(&format!("{value}\n"));
     }

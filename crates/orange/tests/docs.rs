@@ -4,6 +4,7 @@
 
 use assert_cmd::Command;
 use orange_core::config::Config;
+use orange_core::merge::Strategy;
 use orange_core::prompt::{PromptName, Template, Variable};
 use orange_engine::harness::catalogue::COLUMNS;
 use std::path::Path;
@@ -58,6 +59,8 @@ fn the_readme_speaks_of_commands_that_exist() {
         "task wait",
         "task respawn",
         "task spawn",
+        "task merge",
+        "task resolve",
         "watch",
         "task diff",
     ] {
@@ -91,6 +94,29 @@ fn every_command_about_workspaces_is_documented_and_has_an_example() {
 }
 
 #[test]
+fn the_document_about_merging_names_every_strategy_and_option() {
+    let text = document("docs/merge.md");
+    for strategy in Strategy::ALL {
+        assert!(text.contains(&format!("| `{strategy}` |")), "{strategy}");
+    }
+    for command in ["task merge", "task resolve"] {
+        assert!(text.contains(&format!("orange {command}")), "{command}");
+        let mut words: Vec<&str> = command.split(' ').collect();
+        words.push("--help");
+        assert!(orange(&words).contains("Example"), "{command}");
+    }
+    let help = orange(&["task", "merge", "--help"]);
+    let words = help
+        .split_whitespace()
+        .map(|word| word.trim_end_matches(','));
+    let options =
+        words.filter(|word| word.starts_with("--") && !["--json", "--help"].contains(word));
+    for option in options {
+        assert!(text.contains(option), "{option}");
+    }
+}
+
+#[test]
 fn every_command_about_agents_is_documented_and_has_an_example() {
     let text = document("docs/agents.md");
     for command in [
@@ -118,7 +144,9 @@ fn every_command_about_agents_is_documented_and_has_an_example() {
 
 #[test]
 fn every_setting_is_documented() {
-    let reference = document("docs/workspaces.md") + &document("docs/agents.md");
+    let reference = ["workspaces", "agents", "merge"]
+        .map(|name| document(&format!("docs/{name}.md")))
+        .concat();
     let readme = document("README.md");
     let example = readme.split("```yaml\n").nth(1).unwrap();
     let example = example.split("```").next().unwrap();

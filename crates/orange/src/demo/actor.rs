@@ -24,6 +24,15 @@ pub(super) struct Actor {
     pub(super) reviewers: usize,
     pub(super) questions: usize,
     pub(super) crashes: usize,
+    /// What it came to on main.
+    pub(super) merged: Option<Merge>,
+}
+
+/// A merge as the journal tells of it.
+pub(super) struct Merge {
+    pub(super) commit: String,
+    /// How many commits of the branch are in it.
+    pub(super) commits: usize,
 }
 
 /// What an event asks the user to do.
@@ -31,11 +40,13 @@ pub(super) struct Actor {
 pub(super) enum Cue {
     Answer,
     Respawn,
+    Merge,
 }
 
 /// Something that happened.
 pub(super) struct News {
-    pub(super) text: String,
+    /// None for what only machines need to know.
+    pub(super) text: Option<String>,
     pub(super) cue: Option<Cue>,
 }
 
@@ -55,6 +66,7 @@ impl Actor {
             reviewers: 0,
             questions: 0,
             crashes: 0,
+            merged: None,
         }
     }
 
@@ -73,15 +85,15 @@ impl Actor {
         let events = History::parse(&bytes).events;
         let new: Vec<&Event> = events.iter().skip(self.told).collect();
         self.told = events.len();
-        new.into_iter()
-            .filter_map(|event| self.take(event))
-            .collect()
+        new.into_iter().map(|event| self.take(event)).collect()
     }
 
-    fn take(&mut self, event: &Event) -> Option<News> {
+    fn take(&mut self, event: &Event) -> News {
         let mut cue = None;
+        let waited = self.waits();
         if event.kind == EventType::StatusChanged {
-            self.status = event.to.as_deref()?.parse().ok()?;
+            let to = event.to.as_deref().and_then(|word| word.parse().ok());
+            self.status = to.unwrap_or(self.status);
             self.settled = event.hooks.is_empty();
             if self.status == Status::Clarification {
                 self.questions += 1;
@@ -98,9 +110,32 @@ impl Actor {
             self.crashes += 1;
             cue = Some(Cue::Respawn);
         }
-        let text = self.words(event)?;
-        self.now.clone_from(&text);
-        Some(News { text, cue })
+        if event.kind == EventType::TaskMerged {
+            self.merged = merge(event);
+        }
+        if self.waits() && !waited {
+            cue = Some(Cue::Merge);
+        }
+        let text = self.words(event);
+        if let Some(text) = &text {
+            self.now.clone_from(text);
+        }
+        News { text, cue }
+    }
+
+    /// Whether it waits for the user's decision, with nothing on its way any more.
+    fn waits(&self) -> bool {
+        self.status == Status::Reviewing && self.settled
+    }
+
+    /// Commits of its branch that were merged.
+    pub(super) fn commits(&self) -> usize {
+        self.merged.as_ref().map_or(0, |merge| merge.commits)
+    }
+
+    /// Whether its work is in and everything it had is given back.
+    pub(super) fn over(&self) -> bool {
+        self.status == Status::Done && self.settled
     }
 
     /// None for what only machines need to know.
@@ -154,6 +189,10 @@ impl Actor {
             ("agent-review", "reviewing") => {
                 format!("reviewer: PASS, {}", said("Review", "Verdict: PASS"))
             }
+            (_, "done") => match &self.merged {
+                Some(merge) => format!("merged: on main as {}", merge.short()),
+                None => "done, without a merge".into(),
+            },
             (from, to) => format!("{from} → {to}"),
         })
     }
@@ -169,4 +208,17 @@ impl Actor {
         let line = below.or_else(|| lines.find(|line| !line.is_empty()))?;
         Some(line.trim().to_owned())
     }
+}
+
+impl Merge {
+    pub(super) fn short(&self) -> &str {
+        self.commit.get(..7).unwrap_or(&self.commit)
+    }
+}
+
+fn merge(event: &Event) -> Option<Merge> {
+    Some(Merge {
+        commit: event.details.get("commit")?.as_str()?.to_owned(),
+        commits: event.details.get("commits")?.as_u64()?.try_into().ok()?,
+    })
 }

@@ -3,13 +3,13 @@
 
 use super::USER;
 use super::actor::{Actor, Cue};
+use super::landed::Main;
 use super::plot::{PLOTS, Plot};
 use super::screen::Screen;
 use super::signals::Signals;
 use super::stage::{Stage, cannot, failed};
 use super::{Ending, Settings};
 use crate::error::{CommandError, Result};
-use orange_core::task::Status;
 use orange_engine::{Code, Error};
 use serde_json::Value;
 use std::fs::File;
@@ -128,7 +128,7 @@ impl<'p> Play<'p> {
         Ok(())
     }
 
-    /// Until every task waits for the user's decision.
+    /// Until every task is merged.
     fn watch(&mut self) -> Played<()> {
         loop {
             self.breathe()?;
@@ -138,14 +138,13 @@ impl<'p> Play<'p> {
                 let (_, who, cue) = self.cues.remove(position);
                 self.act(who, cue)?;
             }
-            let over = |actor: &Actor| actor.status == Status::Reviewing && actor.settled;
-            if self.cast.iter().all(over) {
+            if self.cast.iter().all(Actor::over) {
                 return Ok(());
             }
         }
     }
 
-    /// What the user does about a question and about a crash.
+    /// What the user does about a question, a crash and work that passed its review.
     fn act(&mut self, who: usize, cue: Cue) -> Played<()> {
         let Some(actor) = self.cast.get(who) else {
             return Ok(());
@@ -160,6 +159,12 @@ impl<'p> Play<'p> {
                 self.user(
                     &["task", "respawn", &key],
                     &format!("orange task respawn {key}"),
+                )?;
+            }
+            (Cue::Merge, _) => {
+                self.user(
+                    &["task", "merge", &key],
+                    &format!("orange task merge {key}"),
                 )?;
             }
             // A question that nobody expected stays open, and the end of the demo tells of it.
@@ -185,7 +190,9 @@ impl<'p> Play<'p> {
                 if let Some(cue) = told.cue {
                     self.cues.push((Instant::now() + thinking, who, cue));
                 }
-                self.screen.tell(&key, &told.text, &self.cast);
+                if let Some(text) = &told.text {
+                    self.screen.tell(&key, text, &self.cast);
+                }
             }
         }
         self.screen.tick(&self.cast);
@@ -234,14 +241,15 @@ impl<'p> Play<'p> {
         }
     }
 
-    /// Commits on a task's branch, as `task show` counts them.
-    pub(super) fn commits(&mut self, who: usize) -> Option<u64> {
-        let key = self.cast.get(who)?.key.clone();
-        let words = ["task", "show", &key, "--json"];
-        let said = self
-            .perform(self.stage.orange(&words), "orange task show")
-            .ok()?;
-        let value: Value = serde_json::from_str(&said).ok()?;
-        value["workspace_state"]["ahead"].as_u64()
+    /// What main has in the end.
+    pub(super) fn main(&mut self) -> Main {
+        let log = ["log", "--format=%H %s", "main"];
+        let log = self.perform(self.stage.git(&log), "git log");
+        let status = self.stage.git(&["status", "--porcelain"]);
+        let status = self.perform(status, "git status");
+        match (log, status) {
+            (Ok(log), Ok(status)) => Main::read(&log, &status),
+            _ => Main::default(),
+        }
     }
 }

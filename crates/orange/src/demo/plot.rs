@@ -1,7 +1,6 @@
 //! The three tasks of the demo: what each is about, what its agents do, what the user does, and where it must get to.
 
 use super::actor::Actor;
-use orange_core::task::Status;
 
 /// One task.
 pub(super) struct Plot {
@@ -17,6 +16,7 @@ pub(super) struct Plot {
     reviewers: usize,
     questions: usize,
     crashes: usize,
+    commits: usize,
 }
 
 pub(super) const PLOTS: [Plot; 3] = [
@@ -25,47 +25,51 @@ pub(super) const PLOTS: [Plot; 3] = [
         summary: "Fix the date on invoices",
         script: include_str!("invoices.yaml"),
         answer: None,
-        story: "planned, done, and passed its review",
+        story: "planned, done, passed its review, merged",
         workers: 1,
         reviewers: 1,
         questions: 0,
         crashes: 0,
+        commits: 1,
     },
     Plot {
         name: "login",
         summary: "Add a login form",
         script: include_str!("login.yaml"),
         answer: None,
-        story: "failed its first review, was fixed, and passed the second",
+        story: "failed its first review, was fixed, passed the second, merged",
         workers: 1,
         reviewers: 2,
         questions: 0,
         crashes: 0,
+        commits: 2,
     },
     Plot {
         name: "limit",
         summary: "Limit requests to the API",
         script: include_str!("limit.yaml"),
         answer: Some("60 a minute, then answer 429"),
-        story: "asked, was answered, crashed, was started again, and passed",
+        story: "asked, was answered, crashed, was started again, passed, merged",
         workers: 2,
         reviewers: 1,
         questions: 1,
         crashes: 1,
+        commits: 2,
     },
 ];
 
 impl Plot {
     /// Why a task did not get where it should; None if it did.
     pub(super) fn missing(&self, actor: &Actor) -> Option<String> {
-        if actor.status != Status::Reviewing || !actor.settled {
-            return Some(format!("is {}, not reviewing", actor.status));
+        if !actor.over() {
+            return Some(format!("is {}, not done", actor.status));
         }
         let wanted = [
             ("worker", actor.workers, self.workers),
             ("reviewer", actor.reviewers, self.reviewers),
             ("question", actor.questions, self.questions),
             ("crash", actor.crashes, self.crashes),
+            ("commit", actor.commits(), self.commits),
         ];
         let wrong = wanted.iter().find(|(_, had, wanted)| had != wanted)?;
         Some(format!("had {} × {}, not {}", wrong.1, wrong.0, wrong.2))

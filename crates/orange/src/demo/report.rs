@@ -1,10 +1,11 @@
 //! The end of the demo: what happened to each task, what is left, what to try next; and the same as JSON.
 
 use super::actor::Actor;
+use super::landed::Main;
 use super::plot::PLOTS;
 use super::stage::Stage;
 use crate::commands::task::{icon, style};
-use crate::ui::Palette;
+use crate::ui::{Palette, Style};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -26,12 +27,15 @@ const NEXT: &[(&str, &str)] = &[
         "orange task why TASK-001",
         "what a task waits for, and what moves it on",
     ),
+    (
+        "orange task merge TASK-001",
+        "when it passed its review; --strategy squash, merge, rebase or ff",
+    ),
 ];
 
 /// A task when the play was over.
 pub(super) struct Finished<'a> {
     pub(super) actor: &'a Actor,
-    pub(super) commits: Option<u64>,
     /// Why it is not where it should be.
     pub(super) missing: Option<String>,
 }
@@ -79,12 +83,11 @@ fn figures(task: &Finished<'_>) -> String {
     if actor.crashes > 0 {
         parts.push(counted(actor.crashes, "crash", "crashes"));
     }
-    if let Some(commits) = task.commits {
-        let commits = usize::try_from(commits).unwrap_or(usize::MAX);
+    if let Some(merge) = &actor.merged {
         parts.push(format!(
-            "{} on {}",
-            counted(commits, "commit", "commits"),
-            actor.branch
+            "{} squashed into {}",
+            counted(merge.commits, "commit", "commits"),
+            merge.short()
         ));
     }
     parts.join(", ")
@@ -92,6 +95,24 @@ fn figures(task: &Finished<'_>) -> String {
 
 fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// What main has now, as its log says.
+pub(super) fn main(main: &Main, astray: Option<&str>) -> String {
+    let palette = Palette::stdout();
+    if main.log.is_empty() {
+        return String::new();
+    }
+    let title = palette.bold("What is on main");
+    let mut text = format!("\n{title}   git log --oneline main\n");
+    for (id, subject) in &main.log {
+        let short = id.get(..7).unwrap_or(id);
+        let _ = writeln!(text, "  {} {subject}", palette.paint(Style::Yellow, short));
+    }
+    if let Some(astray) = astray {
+        let _ = writeln!(text, "  {}", palette.red(astray));
+    }
+    text
 }
 
 pub(super) fn left(left: &[String], seconds: f64) -> String {
@@ -110,8 +131,8 @@ pub(super) fn kept(stage: &Stage) -> String {
     let root = stage.root.display();
     format!(
         "\nEverything is still there. Look around:\n  cd {root}/shop && export ORANGE_HOME={root}/orange\n  \
-         orange ls; orange task attach TASK-003\n  tmux -S {root}/tmux list-sessions\nand away with it:\n  \
-         tmux -S {root}/tmux kill-server; rm -rf {root}\n"
+         orange ls --all; orange task show TASK-003 --history; git log --stat\nand away with it:\n  \
+         tmux -S {root}/tmux kill-server 2>/dev/null; rm -rf {root}\n"
     )
 }
 
@@ -121,12 +142,13 @@ pub(super) fn next() -> String {
     for (command, what) in NEXT {
         let _ = writeln!(text, "  {}\n      {what}", palette.cyan(command));
     }
-    text.push_str("  README.md, docs/agents.md, docs/sim.md\n");
+    text.push_str("  README.md, docs/agents.md, docs/merge.md, docs/sim.md\n");
     text
 }
 
 pub(super) fn json(
     finished: &[Finished<'_>],
+    (main, astray): (&Main, Option<&str>),
     left: &[String],
     kept: Option<&Stage>,
     seconds: f64,
@@ -134,7 +156,12 @@ pub(super) fn json(
     let tasks: Vec<Value> = finished.iter().map(task_json).collect();
     json!({"demo": {
         "tasks": tasks,
-        "ok": left.is_empty() && finished.len() == PLOTS.len() && finished.iter().all(|task| task.missing.is_none()),
+        "main": main.log.iter().map(|(id, subject)| json!({"commit": id, "subject": subject})).collect::<Vec<_>>(),
+        "problem": astray,
+        "ok": left.is_empty()
+            && astray.is_none()
+            && finished.len() == PLOTS.len()
+            && finished.iter().all(|task| task.missing.is_none()),
         "seconds": (seconds * 10.0).round() / 10.0,
         "left": left,
         "folder": kept.map(|stage| stage.root.display().to_string()),
@@ -154,6 +181,7 @@ fn task_json(task: &Finished<'_>) -> Value {
         "reviews": actor.reviewers,
         "questions": actor.questions,
         "crashes": actor.crashes,
-        "commits": task.commits,
+        "commits": actor.merged.as_ref().map(|merge| merge.commits),
+        "merged_as": actor.merged.as_ref().map(|merge| merge.commit.as_str()),
     })
 }

@@ -145,11 +145,9 @@ impl Screen {
 
     fn table(&self, cast: &[Actor], width: usize) -> String {
         let palette = self.palette;
-        let over = cast
-            .iter()
-            .filter(|actor| actor.status == Status::Reviewing);
+        let over = cast.iter().filter(|actor| actor.status == Status::Done);
         let title = format!(
-            "orange demo {:5.1}s   {} of 3 tasks wait for your decision",
+            "orange demo {:5.1}s   {} of 3 tasks are on main",
             self.began.elapsed().as_secs_f64(),
             over.count()
         );

@@ -83,8 +83,18 @@ const MILESTONES: &[&str] = &[
     "you       $ orange task respawn TASK-003",
     "TASK-003  worker started again",
     "TASK-003  reviewer: PASS",
-    "failed its first review, was fixed, and passed the second",
-    "3 agents, 2 reviews, 2 commits on orange/TASK-002-add-a-login-form",
+    "you       $ orange task merge TASK-001",
+    "TASK-001  merged: on main as ",
+    "you       $ orange task merge TASK-002",
+    "TASK-002  merged: on main as ",
+    "you       $ orange task merge TASK-003",
+    "TASK-003  merged: on main as ",
+    "failed its first review, was fixed, passed the second, merged",
+    "3 agents, 2 reviews, 2 commits squashed into ",
+    "What is on main",
+    " Fix the date on invoices (TASK-001)\n",
+    " Add a login form (TASK-002)\n",
+    " Limit requests to the API (TASK-003)\n",
     "nothing of it is left",
     "What to try next",
 ];
@@ -144,7 +154,14 @@ fn nothing_of_the_surroundings_takes_part() {
     assert_eq!(of("reviews"), [1, 2, 1]);
     assert_eq!(of("crashes"), [0, 0, 1]);
     assert_eq!(of("commits"), [1, 2, 2]);
-    assert!(tasks.iter().all(|task| task["status"] == "reviewing"));
+    assert!(tasks.iter().all(|task| task["status"] == "done"));
+    // Each task is on main once, on top of the two commits that were there.
+    let main = said["demo"]["main"].as_array().unwrap();
+    assert_eq!(main.len(), 5, "{run}");
+    for task in tasks {
+        let is_it = |commit: &&serde_json::Value| commit["commit"] == task["merged_as"];
+        assert_eq!(main.iter().filter(is_it).count(), 1, "{run}");
+    }
     assert!(!foreign.exists());
     assert_eq!(fingerprint(&machine.env.home()), before);
     machine.nothing_is_left();
@@ -161,10 +178,7 @@ fn on_a_terminal_the_tasks_are_drawn_in_place() {
     );
     let shown = in_terminal(&machine.env, 80, &line);
     assert!(shown.contains("code 0"), "{shown}");
-    assert!(
-        shown.contains("3 of 3 tasks wait for your decision"),
-        "{shown}"
-    );
+    assert!(shown.contains("3 of 3 tasks are on main"), "{shown}");
     // Drawn anew above itself, with the cursor away meanwhile and back at the end.
     assert!(shown.contains("\u{1b}[8A"), "{shown}");
     let (hidden, back) = (shown.find("\u{1b}[?25l"), shown.rfind("\u{1b}[?25h"));
@@ -203,7 +217,7 @@ fn one_that_cannot_succeed_says_what_did_not_get_where() {
     let run = machine.demo(&["--limit", "2"]);
     assert_eq!(run.code, 1, "{run}");
     // A slow machine does not even get to create them all.
-    let named = [", not reviewing", "was not created"];
+    let named = [", not done", "was not created"];
     let told: usize = named
         .iter()
         .map(|words| run.stdout.matches(words).count())
@@ -255,11 +269,17 @@ fn what_is_kept_can_be_looked_at_and_removed_as_it_says() {
     assert!(run.stdout.contains("Everything is still there"), "{run}");
     let lines: Vec<&str> = run.stdout.lines().map(str::trim).collect();
     let begins = |start: &str| *lines.iter().find(|line| line.starts_with(start)).unwrap();
-    let look = format!("{} && {} ls", begins("cd "), program().display());
+    let look = format!(
+        "{} && {} ls --all && git status --short --branch",
+        begins("cd "),
+        program().display()
+    );
     let mut shell = machine.env.foreign("sh");
     let listed = shell.args(["-c", &look]).output().unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
-    assert_eq!(listed.matches("reviewing").count(), 3, "{listed}");
+    assert_eq!(listed.matches(" done ").count(), 3, "{listed}");
+    // The user's own checkout has come along, and shows no change that nobody made.
+    assert!(listed.ends_with("\n## main\n"), "{listed}");
     let away = lines.iter().find(|line| line.contains("kill-server"));
     let mut shell = machine.env.foreign("sh");
     shell.args(["-c", away.unwrap()]).status().unwrap();
