@@ -453,6 +453,8 @@ impl Engine {
             .iter()
             .filter_map(|conflict| conflict.get("path")?.as_str())
             .collect();
-        (same_head && same_target).then(|| words::listed(&paths))
+        let all = last.details.get("files").and_then(Value::as_u64);
+        let all = all.and_then(|n| n.try_into().ok()).unwrap_or(paths.len());
+        (same_head && same_target).then(|| words::listed(&paths, all))
     }
 }

@@ -139,6 +139,7 @@ impl Engine {
                         .detail("target", task.target.as_str())
                         .detail("onto", target.onto.as_str())
                         .detail("head", head)
+                        .detail("files", conflicts.len())
                         .detail("conflicts", words::to_json(&conflicts));
                     locked.remark(self, vec![event])?;
                     return Err(words::conflict(&locked.task, &task.target, &conflicts));
@@ -267,6 +268,12 @@ impl Engine {
                 }
                 worktree::fetch(&task.repository, FETCH)?;
                 let now = git::commit_of(&task.repository, &task.remote())?;
+                // One of several places that origin pushes to was behind; the one that is fetched from has it.
+                if let Some(now) = &now
+                    && git::is_ancestor(&task.repository, commit, now)?
+                {
+                    return Ok(true);
+                }
                 match now == target.remote {
                     true => Err(push_refused(
                         task,

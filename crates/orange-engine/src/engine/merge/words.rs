@@ -89,11 +89,11 @@ fn side(text: &mut String, whose: &str, lines: &[String]) {
 }
 
 /// a.rs, b.rs and 3 more
-pub(super) fn listed(paths: &[&str]) -> String {
-    let shown = paths.iter().take(5).copied().collect::<Vec<_>>().join(", ");
-    match paths.len().saturating_sub(5) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+pub(super) fn listed(paths: &[&str], all: usize) -> String {
+    let shown: Vec<&str> = paths.iter().take(5).copied().collect();
+    match all.saturating_sub(shown.len()) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
