@@ -2,6 +2,7 @@
 //! What is about to happen is journalled before any branch moves; so whoever comes after a process that died finds
 //! out whether it happened, and finishes it.
 
+mod allowed;
 mod concerns;
 mod landing;
 mod remote_branch;
@@ -17,6 +18,7 @@ use crate::locked::LockedTask;
 use crate::projects::Project;
 use crate::store::Place;
 use crate::store::faults::crash_point;
+use allowed::{has_a_target, has_use_for_message, mergeable};
 use landing::{Landing, Task as Work};
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine::Move;
@@ -323,61 +325,6 @@ impl LockedTask {
             work.target
         ));
         engine.end_merged(self, &work, &landing)
-    }
-}
-
-/// A message that would stand nowhere is not passed over in silence.
-fn has_use_for_message(wish: &MergeWish, default: Strategy) -> Result<()> {
-    let strategy = wish.strategy.unwrap_or(default);
-    match strategy {
-        Strategy::Rebase | Strategy::Ff if wish.message.is_some() => Err(Error::new(
-            Code::Usage,
-            format!(
-                "--message has no place with --strategy {strategy}: commits keep their own messages"
-            ),
-        )
-        .hint("leave it out, or use --strategy squash or merge")),
-        Strategy::Squash | Strategy::Merge | Strategy::Rebase | Strategy::Ff => Ok(()),
-    }
-}
-
-/// A branch has always all of its own work; that would end the task with nothing merged.
-fn has_a_target(task: &Task, project: &Project) -> Result<()> {
-    if task.target(&project.default_branch) != task.branch {
-        return Ok(());
-    }
-    let label = task.label();
-    Err(Error::new(
-        Code::ConditionUnmet,
-        format!("{label} works on {}, which is its target too", task.branch),
-    )
-    .hint(format!(
-        "choose where it goes: `orange task update {label} --target-branch BRANCH`"
-    )))
-}
-
-/// What is not to be merged, whatever git says.
-fn mergeable(task: &Task) -> Result<()> {
-    let label = task.label();
-    match task.status {
-        Status::Done => Err(Error::new(
-            Code::IllegalTransition,
-            format!("{label} is done already"),
-        )
-        .hint(format!("`orange task show {label} --history` says how"))),
-        Status::Cancelled => Err(Error::new(
-            Code::IllegalTransition,
-            format!("{label} was cancelled, so it is not merged"),
-        )
-        .hint(format!(
-            "start again from it: `orange task create --from {label} --with-work`"
-        ))),
-        Status::Pending => Err(Error::new(
-            Code::IllegalTransition,
-            format!("{label} is pending: there is no work to merge yet"),
-        )
-        .hint(format!("start it: `orange task spawn {label}`"))),
-        _ => Ok(()),
     }
 }
 

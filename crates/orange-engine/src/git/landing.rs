@@ -126,7 +126,7 @@ pub(crate) fn swap(
 }
 
 /// Moves a branch where it is checked out. What is edited there stays; where that is impossible, all stays.
-pub(crate) fn fast_forward(checkout: &Path, branch: &str, to: &str) -> Result<Moved> {
+pub(crate) fn fast_forward(checkout: &Path, branch: &str, from: &str, to: &str) -> Result<Moved> {
     let said = ready::patiently(|| {
         Git::at(checkout)
             .args(["merge", "--ff-only", "--quiet", "--no-autostash"])
@@ -147,7 +147,29 @@ pub(crate) fn fast_forward(checkout: &Path, branch: &str, to: &str) -> Result<Mo
     {
         return Ok(Moved::Overtaken);
     }
+    if BRANCH_STAYED.iter().any(|word| said.stderr.contains(word)) {
+        return take_back(checkout, from, to, &said.stderr);
+    }
     Ok(Moved::Refused(ready::in_the_way(checkout, &said.stderr)))
+}
+
+/// Git has changed the files by then, and the branch did not follow: somebody committed in this very moment.
+const BRANCH_STAYED: [&str; 3] = ["cannot lock ref", "aborted by hook", "update_ref failed"];
+
+/// The files as they were; edits stay, as they did on the way there.
+fn take_back(checkout: &Path, from: &str, to: &str, stderr: &str) -> Result<Moved> {
+    let said = ready::patiently(|| Git::at(checkout).args(["read-tree", "-m", "-u", to, from]))?;
+    let place = checkout.display();
+    if !said.success {
+        return Ok(Moved::Refused(format!(
+            "{place} shows the merge as changes that are not committed, because its branch could not be moved: {}",
+            words(stderr)
+        )));
+    }
+    match super::commit_of(checkout, "HEAD")?.as_deref() == Some(from) {
+        true => Ok(Moved::Refused(ready::in_the_way(checkout, stderr))),
+        false => Ok(Moved::Overtaken),
+    }
 }
 
 /// What a remote answered.

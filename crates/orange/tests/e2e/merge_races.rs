@@ -108,3 +108,55 @@ fn a_user_who_commits_meanwhile() {
         assert!(shop.join(&task.branch).exists());
     }
 }
+
+/// Git changes the files first and moves the branch then. What comes between the two is played by hooks of the
+/// repository, which run at just these moments.
+#[test]
+fn a_branch_that_does_not_follow_its_files() {
+    for env in [Merges::new(), Merges::with_remote()] {
+        let shop = env.shop();
+        let task = env.work("work", &[("new", "x"), ("lines", "theirs")]);
+        std::fs::write(shop.join("README.md"), "edited").unwrap();
+        let seen = env.root().join("seen");
+        let script = format!(
+            "test \"$1\" = prepared || exit 0\ngrep -q refs/heads/main || exit 0\n\
+             echo x >> '{0}'\ntest $(wc -l < '{0}') -lt 2 || {{ echo 'not twice' >&2; exit 1; }}",
+            seen.display()
+        );
+        env.hook(&shop, "reference-transaction", &script);
+        let before = env.surroundings(&shop);
+        let run = env.merge(&task, &[]).says("not twice");
+        let without = |text: String| {
+            let lines = text.lines().map(str::to_owned);
+            let ours = |line: &String| !line.ends_with("refs/remotes/origin/main");
+            lines.filter(ours).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(without(env.surroundings(&shop)), without(before), "{run}");
+        // The remote has it, or nobody.
+        assert_eq!(env.is_done(&task), env.remote().exists());
+        assert_eq!(run.code, if env.remote().exists() { 0 } else { 3 });
+    }
+}
+
+#[test]
+fn a_commit_between_the_files_and_the_branch() {
+    let env = Merges::new();
+    let shop = env.shop();
+    let task = env.work("work", &[("new", "x"), ("lines", "theirs")]);
+    let tree = env.at(&shop, "main^{tree}");
+    let words = ["commit-tree", "-p", "main", "-m", "in between", &tree];
+    let between = env.git(&shop, &words);
+    let once = env.write("once", "");
+    let script = format!(
+        "test -e new || exit 0\nrm '{}' 2>/dev/null || exit 0\ngit update-ref refs/heads/main {between}",
+        once.display()
+    );
+    env.hook(&shop, "post-index-change", &script);
+    env.merge(&task, &[]).ok();
+    assert!(!once.exists());
+    assert_eq!(
+        env.line(&shop, "main"),
+        ["Do work (TASK-001)", "in between"]
+    );
+    assert_eq!(env.git(&shop, &["status", "--porcelain"]), "");
+}

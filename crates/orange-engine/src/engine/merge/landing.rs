@@ -299,7 +299,9 @@ impl Engine {
             return Ok(Some(landing));
         };
         let moved = match &checkout {
-            Some(checkout) => landing::fast_forward(checkout, &task.target, &landing.commit)?,
+            Some(checkout) => {
+                landing::fast_forward(checkout, &task.target, local, &landing.commit)?
+            }
             None => {
                 let why = format!("orange: {} merged", of.label());
                 landing::swap(&task.repository, &task.target, &landing.commit, local, &why)?
