@@ -78,8 +78,16 @@ pub struct Surroundings<'a> {
     pub limit: Option<String>,
     /// That the repository comes with commands to which nobody agreed.
     pub untrusted: Option<String>,
-    /// The files in which the last attempt to merge found conflicts that are still there.
-    pub conflicts: Option<String>,
+    /// What the last attempt to merge ran into, and is still there.
+    pub conflicts: Option<Conflicts>,
+}
+
+/// Files that two sides changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflicts {
+    pub files: String,
+    /// The branch that the task's own has to bring in: the target, here or on the remote.
+    pub bring: String,
 }
 
 /// Explains a task.
@@ -263,12 +271,12 @@ fn in_review(situation: Situation<'_>, update: &dyn Fn(Status) -> String) -> Why
 fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
     let (label, target) = (task.label(), around.target);
     match &around.conflicts {
-        Some(files) => Why::needs_you(
+        Some(Conflicts { files, bring }) => Why::needs_you(
             format!(
-                "it cannot be merged: it conflicts with {target} in {files}; its agent, or you in `orange task shell {label}`, must bring {target} in first"
+                "it cannot be merged: it conflicts with {target} in {files}; its agent, or you in `orange task shell {label}`, must bring {bring} in first"
             ),
             format!(
-                "orange task request-changes {label} \"bring {target} in and resolve the conflicts\""
+                "orange task request-changes {label} \"bring {bring} in and resolve the conflicts\""
             ),
         ),
         None => Why::needs_you(

@@ -2,6 +2,7 @@
 //! What is about to happen is journalled before any branch moves; so whoever comes after a process that died finds
 //! out whether it happened, and finishes it.
 
+mod allowed;
 mod concerns;
 mod landing;
 mod remote_branch;
@@ -17,11 +18,13 @@ use crate::locked::LockedTask;
 use crate::projects::Project;
 use crate::store::Place;
 use crate::store::faults::crash_point;
+use allowed::{has_a_target, has_use_for_message, mergeable};
 use landing::{Landing, Task as Work};
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine::Move;
 use orange_core::merge::Strategy;
 use orange_core::task::{Status, Task};
+use orange_core::why::Conflicts;
 use orange_core::workflow::Actor;
 use serde_json::Value;
 use std::fs::File;
@@ -336,61 +339,6 @@ impl LockedTask {
     }
 }
 
-/// A message that would stand nowhere is not passed over in silence.
-fn has_use_for_message(wish: &MergeWish, default: Strategy) -> Result<()> {
-    let strategy = wish.strategy.unwrap_or(default);
-    match strategy {
-        Strategy::Rebase | Strategy::Ff if wish.message.is_some() => Err(Error::new(
-            Code::Usage,
-            format!(
-                "--message has no place with --strategy {strategy}: commits keep their own messages"
-            ),
-        )
-        .hint("leave it out, or use --strategy squash or merge")),
-        Strategy::Squash | Strategy::Merge | Strategy::Rebase | Strategy::Ff => Ok(()),
-    }
-}
-
-/// A branch has always all of its own work; that would end the task with nothing merged.
-fn has_a_target(task: &Task, project: &Project) -> Result<()> {
-    if task.target(&project.default_branch) != task.branch {
-        return Ok(());
-    }
-    let label = task.label();
-    Err(Error::new(
-        Code::ConditionUnmet,
-        format!("{label} works on {}, which is its target too", task.branch),
-    )
-    .hint(format!(
-        "choose where it goes: `orange task update {label} --target-branch BRANCH`"
-    )))
-}
-
-/// What is not to be merged, whatever git says.
-fn mergeable(task: &Task) -> Result<()> {
-    let label = task.label();
-    match task.status {
-        Status::Done => Err(Error::new(
-            Code::IllegalTransition,
-            format!("{label} is done already"),
-        )
-        .hint(format!("`orange task show {label} --history` says how"))),
-        Status::Cancelled => Err(Error::new(
-            Code::IllegalTransition,
-            format!("{label} was cancelled, so it is not merged"),
-        )
-        .hint(format!(
-            "start again from it: `orange task create --from {label} --with-work`"
-        ))),
-        Status::Pending => Err(Error::new(
-            Code::IllegalTransition,
-            format!("{label} is pending: there is no work to merge yet"),
-        )
-        .hint(format!("start it: `orange task spawn {label}`"))),
-        _ => Ok(()),
-    }
-}
-
 /// The merge that was begun last, unless it is known how it ended.
 fn open_merge(history: &History) -> Option<&Event> {
     let ends = |event: &&Event| {
@@ -435,7 +383,7 @@ impl Engine {
     }
 
     /// Why the last attempt to merge came to nothing, as long as neither side has moved since.
-    pub(super) fn merge_trouble(&mut self, task: &Task, history: &History) -> Option<String> {
+    pub(super) fn merge_trouble(&mut self, task: &Task, history: &History) -> Option<Conflicts> {
         let ends = |event: &&Event| {
             matches!(
                 event.kind,
@@ -456,13 +404,20 @@ impl Engine {
             format!("refs/heads/{target}"),
             format!("refs/remotes/origin/{target}"),
         ];
-        let same_target = places
-            .into_iter()
-            .any(|place| at(place).as_deref() == Some(onto));
+        let at_onto = |place: &String| at(place.clone()).as_deref() == Some(onto);
+        let same_target = places.iter().position(at_onto)?;
         let paths: Vec<&str> = conflicts
             .iter()
             .filter_map(|conflict| conflict.get("path")?.as_str())
             .collect();
-        (same_head && same_target).then(|| words::listed(&paths))
+        let all = last.details.get("files").and_then(Value::as_u64);
+        let all = all.and_then(|n| n.try_into().ok()).unwrap_or(paths.len());
+        same_head.then(|| Conflicts {
+            files: words::listed(&paths, all),
+            bring: match same_target {
+                0 => target.to_owned(),
+                _ => format!("origin/{target}"),
+            },
+        })
     }
 }

@@ -2,9 +2,9 @@
 //! index first and the branch last; somebody who commits in between would find the new files in a commit of their own,
 //! or changes that nobody made. So their index is kept locked until the branch has moved, and git works on a copy.
 
+use super::Git;
 use super::landing::{Moved, ready};
 use super::state::git_folder;
-use super::{Git, Said};
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
 use std::fs::{self, File};
@@ -94,11 +94,15 @@ impl Held {
             crash_point("forward.written");
             return Ok(Moved::Yes);
         }
-        if is_race(&said) {
-            if let Some(from) = from {
-                self.put_back(to, &from)?;
-            }
+        let says = |signs: &[&str]| signs.iter().any(|sign| said.stderr.contains(sign));
+        if says(PASSED_BY) {
             return Ok(Moved::Overtaken);
+        }
+        if let Some(from) = from.filter(|_| says(BRANCH_STAYED)) {
+            self.put_back(to, &from)?;
+            if super::commit_of(&self.checkout, "HEAD")?.as_ref() != Some(&from) {
+                return Ok(Moved::Overtaken);
+            }
         }
         Ok(Moved::Refused(ready::in_the_way(
             &self.checkout,
@@ -252,13 +256,13 @@ pub(crate) fn could_forward(checkout: &Path, owner: &str, to: &str) -> Result<Mo
     ready::could_fast_forward(checkout, || held.git(), to)
 }
 
-/// Did somebody else move the branch?
-fn is_race(said: &Said) -> bool {
-    let signs = [
-        "Not possible to fast-forward",
-        "Diverging branches",
-        "cannot lock ref",
-        "unable to update ref",
-    ];
-    signs.iter().any(|sign| said.stderr.contains(sign))
-}
+/// The branch has commits by now that the new one has not. Git has not changed anything then.
+const PASSED_BY: &[&str] = &["Not possible to fast-forward", "Diverging branches"];
+/// Git has changed the files by then, and the branch did not follow: somebody committed in this very moment, or a
+/// hook of the repository said no.
+const BRANCH_STAYED: &[&str] = &[
+    "cannot lock ref",
+    "aborted by hook",
+    "update_ref failed",
+    "unable to update ref",
+];

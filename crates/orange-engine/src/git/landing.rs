@@ -26,6 +26,11 @@ pub(crate) enum Moved {
 /// Where a branch is checked out. In two places at once nobody can move it without one of them showing changes
 /// that nobody made there.
 pub(crate) fn checkout_of(repository: &Path, branch: &str) -> Result<Checkout> {
+    if let Some(other) = stands_for(repository, branch) {
+        return Ok(Checkout::Busy(format!(
+            "{branch} is only another name of {other}, which has to be the target then"
+        )));
+    }
     let mut places = Vec::new();
     for found in worktree::list(repository)? {
         if found.branch.as_deref() == Some(branch) {
@@ -66,6 +71,19 @@ pub(crate) enum Checkout {
     At(PathBuf),
     /// It must not be moved now, and why.
     Busy(String),
+}
+
+/// The branch that another name leads to. Whoever has it checked out would not be found by that name.
+fn stands_for(repository: &Path, branch: &str) -> Option<String> {
+    let folder = super::state::git_folder(repository).unwrap_or_else(|_| repository.to_owned());
+    let text = std::fs::read_to_string(folder.join("refs/heads").join(branch)).ok()?;
+    let other = text.strip_prefix("ref:")?.trim();
+    Some(
+        other
+            .strip_prefix("refs/heads/")
+            .unwrap_or(other)
+            .to_owned(),
+    )
 }
 
 /// Git detaches HEAD while it rebases a branch, and moves the branch at the end.

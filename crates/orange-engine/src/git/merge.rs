@@ -286,10 +286,10 @@ impl NewCommit<'_> {
             git = git.args(["-p", parent]);
         }
         if let Some(author) = &self.author {
-            let name = match author.name.trim() {
-                "" => author.email.as_str(),
-                name => name,
-            };
+            // Git takes no author without a name, though it shows commits that have none.
+            let names = [author.name.trim(), author.email.trim()];
+            let name = names.into_iter().find(|name| !name.is_empty());
+            let name = name.unwrap_or("unknown");
             git = git
                 .env("GIT_AUTHOR_NAME", name)
                 .env("GIT_AUTHOR_EMAIL", &author.email);

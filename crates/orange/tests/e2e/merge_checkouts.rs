@@ -365,3 +365,32 @@ fn a_target_that_is_the_branch_itself_or_nothing() {
     env.update(&task, &["--target-branch", "nowhere"]).ok();
     env.refuses(&task, &[], 4, &["no branch nowhere", "--target-branch"]);
 }
+
+/// HEAD says another name than the target's; its files would not follow.
+#[test]
+fn a_target_that_is_another_name() {
+    let env = Merges::new();
+    let shop = env.shop();
+    env.git(&shop, &["branch", "-m", "main", "trunk"]);
+    env.git(
+        &shop,
+        &["symbolic-ref", "refs/heads/main", "refs/heads/trunk"],
+    );
+    let task = env.work("work", &[("new", "x")]);
+    env.refuses(&task, &[], 3, &["another name of trunk"]);
+    env.update(&task, &["--target-branch", "trunk"]).ok();
+    env.merge(&task, &[]).ok();
+    assert!(shop.join("new").exists());
+    assert_eq!(env.git(&shop, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn checked_out_twice() {
+    let env = Merges::new();
+    let task = env.work("work", &[("new", "x")]);
+    env.git(
+        &env.shop(),
+        &["worktree", "add", "-q", "--force", "../twice", "main"],
+    );
+    env.refuses(&task, &[], 3, &["checked out twice"]);
+}

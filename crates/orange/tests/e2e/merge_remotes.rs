@@ -329,3 +329,34 @@ fn the_branch_on_the_remote_is_kept_or_deleted_as_the_settings_say() {
         env.at(&env.shop(), "refs/heads/work");
     }
 }
+
+/// The branch is checked out over there; that remote says so itself.
+#[test]
+fn a_remote_with_files() {
+    let env = Merges::with_remote();
+    env.git(&env.root(), &["clone", "-q", "remote.git", "desk"]);
+    let desk = env.root().join("desk");
+    let url = desk.to_str().unwrap();
+    env.git(&env.shop(), &["remote", "set-url", "origin", url]);
+    let task = env.work("work", &[("new", "x")]);
+    let before = env.surroundings(&desk);
+    env.refuses(&task, &[], 1, &["nothing was merged", "checked out"]);
+    assert_eq!(env.surroundings(&desk), before);
+}
+
+/// What is fetched from has it; what else is pushed to is behind.
+#[test]
+fn a_remote_that_is_two_places() {
+    let env = Merges::with_remote();
+    let shop = env.shop();
+    env.git(&env.root(), &["init", "-q", "--bare", "second.git"]);
+    for place in ["remote.git", "second.git"] {
+        let url = env.root().join(place);
+        let add = ["remote", "set-url", "--add", "--push", "origin"];
+        env.git(&shop, &[&add[..], &[url.to_str().unwrap()]].concat());
+    }
+    let task = env.work("work", &[("new", "x")]);
+    env.merge(&task, &[]).ok();
+    in_step(&env);
+    assert_eq!(env.line(&shop, "main"), ["Do work (TASK-001)"]);
+}

@@ -267,3 +267,27 @@ fn an_evil_merge_is_not_rebased() {
     env.merge(&task, &[]).ok();
     assert!(shop.join("smuggled").exists());
 }
+
+/// Git shows such commits, and makes none itself.
+#[test]
+fn a_commit_whose_author_has_no_name() {
+    for strategy in ["squash", "rebase"] {
+        let env = Merges::new();
+        let shop = env.shop();
+        env.branch("work", &[("new", "x")]);
+        let text = env.git(&shop, &["cat-file", "commit", "work"]);
+        let lines = text.lines().map(|line| match line.starts_with("author ") {
+            true => "author  <> 1000000000 +0100",
+            false => line,
+        });
+        let raw = lines.collect::<Vec<_>>().join("\n") + "\n";
+        let raw = env.write("raw", raw);
+        let hash = ["hash-object", "-t", "commit", "-w", raw.to_str().unwrap()];
+        let nameless = env.git(&shop, &hash);
+        env.git(&shop, &["update-ref", "refs/heads/work", &nameless]);
+        env.commit(&shop, "other", "x");
+        let task = env.reviewed("work");
+        env.merge(&task, &["--strategy", strategy]).ok();
+        assert_eq!(env.git(&shop, &["log", "-1", "--format=%an"]), "unknown");
+    }
+}

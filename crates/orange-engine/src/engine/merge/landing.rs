@@ -165,11 +165,16 @@ impl Engine {
                         .detail("target", task.target.as_str())
                         .detail("onto", target.onto.as_str())
                         .detail("head", head)
+                        .detail("files", conflicts.len())
                         .detail("conflicts", words::to_json(&conflicts));
                     locked.remark(self, vec![event])?;
-                    return Err(words::conflict(&locked.task, &task.target, &conflicts));
+                    let bring = match target.local.as_ref() == Some(&target.onto) {
+                        true => task.target.clone(),
+                        false => format!("origin/{}", task.target),
+                    };
+                    return Err(words::conflict(&of, &task.target, &bring, &conflicts));
                 }
-                Computed::Impossible(why) => return Err(impossible(&why)),
+                Computed::Impossible(why) => return Err(impossible(task.strategy, &why)),
             };
             crash_point("merge.computed");
             let started = Event::new(EventType::MergeStarted, self.now())
@@ -293,6 +298,12 @@ impl Engine {
                 }
                 worktree::fetch(&task.repository, FETCH)?;
                 let now = git::commit_of(&task.repository, &task.remote())?;
+                // One of several places that origin pushes to was behind; the one that is fetched from has it.
+                if let Some(now) = &now
+                    && git::is_ancestor(&task.repository, commit, now)?
+                {
+                    return Ok(true);
+                }
                 if now == target.remote {
                     // Somebody else's push may be on its way; what stays so is a refusal.
                     if attempt > SAME {
@@ -467,9 +478,14 @@ fn refused(why: &str) -> Error {
         .hint("commit, stash, move away or finish what is there, then merge again")
 }
 
-fn impossible(why: &str) -> Error {
+fn impossible(strategy: Strategy, why: &str) -> Error {
+    let others: Vec<&str> = [Strategy::Squash, Strategy::Merge, Strategy::Rebase]
+        .into_iter()
+        .filter(|other| *other != strategy)
+        .map(Strategy::as_str)
+        .collect();
     Error::new(Code::ConditionUnmet, format!("nothing was merged: {why}"))
-        .hint("use another --strategy: squash, merge, rebase or ff")
+        .hint(format!("use another --strategy: {}", others.join(" or ")))
 }
 
 fn push_refused(task: &Task, why: &str) -> Error {

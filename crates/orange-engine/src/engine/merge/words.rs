@@ -36,7 +36,8 @@ fn meaning(conflict: &Conflict, target: &str, label: &str) -> String {
 }
 
 /// The refusal, with the files and the lines.
-pub(super) fn conflict(task: &Task, target: &str, conflicts: &[Conflict]) -> Error {
+/// `bring` is where the target's version is: here, or on the remote.
+pub(super) fn conflict(task: &Task, target: &str, bring: &str, conflicts: &[Conflict]) -> Error {
     let label = task.label();
     let mut text = format!(
         "merging {label} into {target} conflicts in {}; nothing was changed",
@@ -67,7 +68,7 @@ pub(super) fn conflict(task: &Task, target: &str, conflicts: &[Conflict]) -> Err
         );
     }
     Error::new(Code::Conflict, text).hint(format!(
-        "let its agent sort it out: `orange task request-changes {label} \"bring {target} in and resolve the conflicts\"`; or do it yourself in `orange task shell {label}`: `git merge {target}`, resolve, commit, then merge again"
+        "let its agent sort it out: `orange task request-changes {label} \"bring {bring} in and resolve the conflicts\"`; or do it yourself in `orange task shell {label}`: `git merge {bring}`, resolve, commit, then merge again"
     ))
 }
 
@@ -89,11 +90,11 @@ fn side(text: &mut String, whose: &str, lines: &[String]) {
 }
 
 /// a.rs, b.rs and 3 more
-pub(super) fn listed(paths: &[&str]) -> String {
-    let shown = paths.iter().take(5).copied().collect::<Vec<_>>().join(", ");
-    match paths.len().saturating_sub(5) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+pub(super) fn listed(paths: &[&str], all: usize) -> String {
+    let shown: Vec<&str> = paths.iter().take(5).copied().collect();
+    match all.saturating_sub(shown.len()) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
