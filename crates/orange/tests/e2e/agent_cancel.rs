@@ -148,7 +148,7 @@ fn a_person_ends_a_task_from_inside_its_session_and_the_next_one_starts() {
     let next = env.create(["The next one"]);
     assert_eq!(env.status(&next), "pending");
     let line = format!(
-        "cd /; ORANGE_HOME={} {} task resolve {} --message done",
+        "cd /; ORANGE_HOME={} {} task resolve {} --message done --yes",
         env.home().display(),
         crate::run::program().display(),
         task.id

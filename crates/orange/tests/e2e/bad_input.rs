@@ -330,7 +330,7 @@ fn settings_that_cannot_be_used() {
     fs::write(&config, "review:\n  max_rounds: 3\n  colour: red\n").unwrap();
     env.orange(["new", "Another task"]).ok();
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ config.yaml: review.colour means nothing here; known settings: review.max_rounds, git.branch_template, git.fetch, workspace.copy, workspace.setup, workspace.teardown, workspace.timeout, rescue.keep_days, agents.harness, agents.review_harness, agents.limit, agents.spawn_on_create, agents.permissions, agents.go_on, agents.retry_delay, agents.start_patience, harness.NAME, tmux.server, notify.command, monitor.interval, verify.command, verify.timeout
+    ✗ config.yaml: review.colour means nothing here; known settings: review.max_rounds, git.branch_template, git.fetch, workspace.copy, workspace.setup, workspace.teardown, workspace.timeout, rescue.keep_days, agents.harness, agents.review_harness, agents.limit, agents.spawn_on_create, agents.permissions, agents.go_on, agents.retry_delay, agents.start_patience, harness.NAME, tmux.server, notify.command, monitor.interval, merge.strategy, merge.push, merge.delete_remote_branch, verify.command, verify.timeout
     checked 2 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     note: config.yaml: review.colour means nothing here; `orange doctor` lists the settings there are

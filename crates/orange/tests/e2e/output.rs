@@ -88,6 +88,7 @@ fn the_main_help() {
       attach     Short for `task attach`
       diff       Short for `task diff`
       send       Short for `task send`
+      merge      Short for `task merge`
 
     Options:
           --json     Print one JSON value instead of text
@@ -144,7 +145,7 @@ fn orange_alone_and_commands_that_do_not_exist() {
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"
-    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, doctor, run, watch, headless, demo, sim, new, ls, attach, diff, send, signal, run-agent, errand]","hint":"see `orange --help`"}}
+    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, doctor, run, watch, headless, demo, sim, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"see `orange --help`"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "delete"]), @"

@@ -196,6 +196,9 @@ fn work_that_is_there_already_can_start_in_review() {
       commits  none that main has not
       changes  none uncommitted
 
+    evidence
+      handed off at [HASH]
+
     hooks of creation → agent-review
       acquire_workspace          completed
       spawn_agent(worker-wait)   not carried out
