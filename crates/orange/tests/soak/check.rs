@@ -29,6 +29,7 @@ pub(crate) fn all(world: &World, tasks: usize) -> Vec<String> {
     leftovers(world, &mut wrong);
     for project in PROJECTS {
         commits(world, project, &mut wrong);
+        merges(world, project, &mut wrong);
     }
     files(world, &mut wrong);
     let doctor = world.orange(&["doctor", "--json"], None);
@@ -246,6 +247,42 @@ fn commits(world: &World, project: &str, wrong: &mut Vec<String>) {
         if !reachable.contains(commit.as_str()) && !elsewhere {
             wrong.push(format!("commit {commit} is lost"));
         }
+    }
+}
+
+/// What was merged is on main, once, and the user's checkout of main shows nothing else.
+fn merges(world: &World, project: &str, wrong: &mut Vec<String>) {
+    let repository = world.repository(project);
+    let main = world.git(&repository, &["rev-list", "main"]);
+    let main: BTreeSet<&str> = main.lines().collect();
+    let words = world.git(&repository, &["log", "--format=%B", "main"]);
+    for folder in world.tasks() {
+        let state = State::read(&folder);
+        let merged: Vec<&Value> = state
+            .events
+            .iter()
+            .filter(|event| event["type"] == "task.merged")
+            .collect();
+        if !folder.starts_with(folder.parent().unwrap().with_file_name(project))
+            || merged.is_empty()
+        {
+            continue;
+        }
+        let key = field(&fs::read_to_string(folder.join("TASK.md")).unwrap(), "key").unwrap();
+        let trailer = format!("Task: {project}:{key}");
+        let times = words.lines().filter(|line| *line == trailer).count();
+        let commit = merged[0]["commit"].as_str().unwrap();
+        if merged.len() != 1 || times > 1 || !main.contains(commit) {
+            wrong.push(format!(
+                "{}: merged {} times, {times} on main",
+                label(&folder),
+                merged.len()
+            ));
+        }
+    }
+    let status = world.git(&repository, &["status", "--porcelain"]);
+    if !status.is_empty() {
+        wrong.push(format!("{project}: the user's checkout shows {status:?}"));
     }
 }
 

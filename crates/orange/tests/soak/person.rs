@@ -18,6 +18,8 @@ const SILENT: Duration = Duration::from_secs(3);
 const CEILING: Duration = Duration::from_secs(150);
 /// Commands about one task that die; the others live, so that every task ends.
 const MOST_DEATHS: usize = 5;
+/// Attempts to merge one task, those that die included.
+const MOST_MERGES: usize = 8;
 
 pub(crate) struct Person<'w> {
     world: &'w World,
@@ -26,6 +28,7 @@ pub(crate) struct Person<'w> {
     plan: TaskPlan,
     deaths: usize,
     stuck: usize,
+    merges: usize,
     acts: usize,
 }
 
@@ -38,6 +41,7 @@ impl<'w> Person<'w> {
             plan: TaskPlan::new(seed, number),
             deaths: 0,
             stuck: 0,
+            merges: 0,
             acts: 0,
         }
     }
@@ -225,7 +229,14 @@ impl<'w> Person<'w> {
                 Some(vec!["request-changes", "make it nicer"])
             }
             "reviewing" => Some(match self.plan.ending {
-                Ending::Resolved => vec!["resolve", "--message", "squashed by hand"],
+                // Some agents commit nothing; then there is nothing to merge.
+                Ending::Merged if self.merges < MOST_MERGES => {
+                    self.merges += 1;
+                    vec!["merge", "--force"]
+                }
+                Ending::Merged | Ending::Resolved => {
+                    vec!["resolve", "--message", "squashed by hand"]
+                }
                 Ending::Cancelled | Ending::CancelledEarly => vec!["cancel"],
             }),
             _ => None,

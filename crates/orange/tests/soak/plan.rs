@@ -35,6 +35,7 @@ pub(crate) struct Kill {
 /// How a task ends once its work is reviewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
+    Merged,
     Resolved,
     Cancelled,
     /// Cancelled at once when this status is reached.
@@ -99,6 +100,9 @@ const POINTS: &[&str] = &[
     "replace.before_unlink",
     "exit.advanced",
     "exit.counted",
+    "merge.started",
+    "merge.moved",
+    "forward.merged",
 ];
 
 const CREATION: &[&str] = &[
@@ -128,7 +132,8 @@ impl TaskPlan {
             kills,
             changes_requested: chance.percent(25),
             ending: match chance.below(10) {
-                0..6 => Ending::Resolved,
+                0..4 => Ending::Merged,
+                4..6 => Ending::Resolved,
                 6..9 => Ending::Cancelled,
                 _ => Ending::CancelledEarly,
             },
