@@ -7,6 +7,8 @@ use super::landing::{Moved, ready};
 use super::state::git_folder;
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -197,53 +199,96 @@ fn restore(checkout: &Path, from: &str, to: &str) -> Result<()> {
             "diff-tree",
             "-r",
             "-z",
+            "--raw",
             "--no-renames",
-            "--name-only",
-            from,
-            to,
+            "--no-abbrev",
         ])
+        .args([from, to])
         .run()?;
     if !said.success {
         return Err(said.error("git diff-tree"));
     }
-    for path in said.parts() {
-        let file = checkout.join(path);
-        let is_file = fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file());
-        let name = path.to_string_lossy();
-        let blob = |commit: &str| {
-            Git::at(checkout)
-                .args(["rev-parse", "--verify", "--quiet"])
-                .arg(format!("{commit}:{name}"))
-                .ask()
+    let changes = changes(&said.stdout);
+    let is_file = |path: &Path| {
+        let about = fs::symlink_metadata(checkout.join(path));
+        about.is_ok_and(|about| about.is_file())
+    };
+    // Git reads a name a line; whatever cannot be asked about is taken for the user's.
+    let asked: Vec<&Change> = changes
+        .iter()
+        .filter(|change| {
+            is_file(&change.path) && !change.path.as_os_str().as_bytes().contains(&b'\n')
+        })
+        .collect();
+    let mut names = Vec::new();
+    for change in &asked {
+        names.extend_from_slice(change.path.as_os_str().as_bytes());
+        names.push(b'\n');
+    }
+    let hashes = Git::at(checkout)
+        .args(["hash-object", "--stdin-paths"])
+        .input(names)
+        .text()?;
+    let now: BTreeMap<&Path, &str> = asked
+        .iter()
+        .map(|change| change.path.as_path())
+        .zip(hashes.lines())
+        .collect();
+    let mut back = Vec::new();
+    for change in &changes {
+        let there = fs::symlink_metadata(checkout.join(&change.path)).is_ok();
+        let now = now.get(change.path.as_path()).copied();
+        let came = match now {
+            Some(now) => {
+                change.after.as_deref() == Some(now) && change.before.as_deref() != Some(now)
+            }
+            None => !there && change.after.is_none(),
         };
-        let now = match is_file {
-            true => Git::at(checkout)
-                .args(["hash-object", "--"])
-                .arg(path)
-                .ask()?,
-            false => None,
-        };
-        let (before, after) = (blob(from)?, blob(to)?);
-        if now != after || now == before {
+        if !came {
             continue;
         }
-        match before {
-            // Not there before, so it came with the new commit.
-            None if is_file => {
-                fs::remove_file(&file).map_err(|error| Error::io("remove", &file, &error))?;
-            }
-            None => {}
-            Some(_) => {
-                let mut input = path.as_bytes().to_vec();
-                input.push(0);
-                Git::at(checkout)
-                    .args(["checkout-index", "--force", "-z", "--stdin"])
-                    .input(input)
-                    .text()?;
-            }
+        if change.before.is_some() {
+            back.extend_from_slice(change.path.as_os_str().as_bytes());
+            back.push(0);
+        } else {
+            let file = checkout.join(&change.path);
+            fs::remove_file(&file).map_err(|error| Error::io("remove", &file, &error))?;
         }
     }
-    Ok(())
+    Git::at(checkout)
+        .args(["checkout-index", "--force", "-z", "--stdin"])
+        .input(back)
+        .text()
+        .map(drop)
+}
+
+/// A file that differs between two commits: its content in each, None where it is not.
+struct Change {
+    path: PathBuf,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+/// `:100644 100644 OLD NEW M`, then the path; and so on.
+fn changes(raw: &[u8]) -> Vec<Change> {
+    let mut parts = raw.split(|byte| *byte == 0);
+    let mut found = Vec::new();
+    while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
+        let about = String::from_utf8_lossy(about);
+        let mut words = about.split(' ').skip(2);
+        let mut id = || {
+            let word = words.next().unwrap_or_default();
+            word.bytes()
+                .any(|byte| byte != b'0')
+                .then(|| word.to_owned())
+        };
+        found.push(Change {
+            before: id(),
+            after: id(),
+            path: PathBuf::from(OsStr::from_bytes(path)),
+        });
+    }
+    found
 }
 
 /// Would it work? Asked before something is pushed that could not be had here afterwards.
@@ -266,3 +311,58 @@ const BRANCH_STAYED: &[&str] = &[
     "update_ref failed",
     "unable to update ref",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git(folder: &Path, words: &[&str]) -> String {
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
+        Git::at(folder).args(identity).args(words).text().unwrap()
+    }
+
+    #[test]
+    fn files_that_were_written_half_way_are_put_back_and_the_users_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+        git(folder, &["init", "-q", "-b", "main"]);
+        for name in ["changed", "deleted", "edited", "not reached"] {
+            write(name, "old\n");
+        }
+        git(folder, &["add", "."]);
+        git(folder, &["commit", "-qm", "one"]);
+        let from = git(folder, &["rev-parse", "HEAD"]);
+        for name in [
+            "changed",
+            "edited",
+            "not reached",
+            "added",
+            "added and edited",
+        ] {
+            write(name, "new\n");
+        }
+        git(folder, &["rm", "-q", "deleted"]);
+        git(folder, &["add", "."]);
+        git(folder, &["commit", "-qm", "two"]);
+        let to = git(folder, &["rev-parse", "HEAD"]);
+        git(folder, &["reset", "-q", "--hard", &from]);
+        // As far as a git came that was killed, and what the user did meanwhile.
+        for name in ["changed", "added"] {
+            write(name, "new\n");
+        }
+        for name in ["edited", "added and edited"] {
+            write(name, "the user's\n");
+        }
+        fs::remove_file(folder.join("deleted")).unwrap();
+        restore(folder, &from, &to).unwrap();
+        let status = git(folder, &["status", "--porcelain"]);
+        assert_eq!(status, " M edited\n?? \"added and edited\"");
+        let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+        assert_eq!(text("edited"), "the user's\n");
+        assert_eq!(
+            (text("changed"), text("deleted")),
+            ("old\n".into(), "old\n".into())
+        );
+    }
+}
