@@ -131,7 +131,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         Status::Planning => match Gate::Plan.check(situation.body) {
             Ok(()) => Why::waits("the plan is written", update(Status::Working)),
             Err(problem) => Why::missing(
-                format!("waits for the agent's plan: {}", problem.message()),
+                format!("waits for the plan: {}", problem.message()),
                 update(Status::Working),
             ),
         },
@@ -148,7 +148,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
                 format!("orange task complete {label}"),
             ),
             Err(problem) => Why::missing(
-                format!("waits for the agent's handoff: {}", problem.message()),
+                format!("waits for the handoff: {}", problem.message()),
                 format!("orange task complete {label}"),
             ),
         },
@@ -158,7 +158,8 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             Why::needs_you(stuck_because(task, around.reason), update(Status::Working))
         }
         Status::Delegated => delegated(situation.facts, &update),
-        Status::Done => Why::over("its work is merged"),
+        // What was said then: a task that a person resolved may have got nothing into its target.
+        Status::Done => Why::over(around.reason.unwrap_or("its work is merged")),
         Status::Cancelled => Why::over(format!(
             "it was cancelled; `orange task create --from {label}` starts the work again"
         )),

@@ -229,7 +229,14 @@ fn note(earlier: &Earlier, new: &NewTask, landing: &Landing, work: Option<&Work>
     let (branch, target) = (&old.branch, &landing.target);
     let _ = match (&landing.landed, &landing.head) {
         (_, None) => writeln!(text, "- Its branch was `{branch}`, which is gone."),
-        (Some(Landed::Head | Landed::Change(_)), Some(_)) => {
+        // Also a branch without commits of its own, which changed nothing.
+        (Some(Landed::Head), Some(_)) => {
+            writeln!(
+                text,
+                "- Its branch is `{branch}`; it has no commit that {target} does not have."
+            )
+        }
+        (Some(Landed::Change(_)), Some(_)) => {
             writeln!(
                 text,
                 "- Its branch is `{branch}`; its change is in {target}."

@@ -273,7 +273,10 @@ fn work_that_is_in_the_target_is_not_done_twice() {
     let task = env.task_of(&env.list(["--status", "pending"])[0]);
     start(&env, &task);
     assert_eq!(head(&env, &task.branch), head(&env, "main"));
-    assert!(task.text().contains("its change is in main"));
+    assert!(
+        task.text()
+            .contains("it has no commit that main does not have")
+    );
 }
 
 #[test]

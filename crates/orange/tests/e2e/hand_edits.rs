@@ -21,7 +21,7 @@ fn a_status_written_by_hand_is_put_back() {
     assert_eq!(rows[0]["status"], "working");
     assert!(task.text().contains("status: done"));
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"
-    TASK-001 is working: waits for the agent's handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001
+    TASK-001 is working: waits for the handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001
     ------- stderr -------
     note: TASK-001: TASK.md was edited by hand; put back: status done → working
     "###);
@@ -91,7 +91,7 @@ fn descriptive_fields_are_taken_over() {
     );
     assert_eq!(env.list(["--search", "better"])[0]["priority"], "high");
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"
-    TASK-001 is working: waits for the agent's handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001
+    TASK-001 is working: waits for the handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001
     ------- stderr -------
     note: TASK-001: taken over from TASK.md: summary, priority, category, weight, tags, blocked_by
     "###);
@@ -197,7 +197,7 @@ fn a_journal_that_lost_events_is_recovered_from_the_file() {
     fs::write(task.journal(), format!("{}\n", lines[..2].join("\n"))).unwrap();
     assert_eq!(env.list([""; 0])[0]["status"], "working");
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"
-    TASK-001 is working: waits for the agent's handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001
+    TASK-001 is working: waits for the handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001
     ------- stderr -------
     note: TASK-001: history.jsonl had lost events; TASK.md is taken as it is
     "###);
@@ -249,7 +249,7 @@ fn a_revision_forged_upwards_fools_nobody() {
     task.edit("status: working", "status: done");
     assert_eq!(env.list([""; 0])[0]["status"], "working");
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"
-    TASK-001 is working: waits for the agent's handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001
+    TASK-001 is working: waits for the handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001
     ------- stderr -------
     note: TASK-001: TASK.md was edited by hand; put back: revision 99 → 5, status done → working
     "###);

@@ -234,14 +234,14 @@ fn why_in_every_status() {
     let why = || env.orange(["task", "why", "TASK-001"]);
     assert_snapshot!(why(), @"TASK-001 is pending: nothing is in its way; it has not been started; next: orange task spawn TASK-001");
     env.bring_to(&task, "planning");
-    assert_snapshot!(why(), @r###"TASK-001 is planning: waits for the agent's plan: no "## Plan" section in TASK.md; then: orange task update TASK-001 --status working"###);
+    assert_snapshot!(why(), @r###"TASK-001 is planning: waits for the plan: no "## Plan" section in TASK.md; then: orange task update TASK-001 --status working"###);
     env.move_to(&task, "clarification").ok();
     assert_snapshot!(why(), @"TASK-001 is clarification: the agent waits for your answer to its questions in TASK.md; next: orange task update TASK-001 --status planning");
     env.move_to(&task, "planning").ok();
     task.append("## Plan\n\nAPPROACH: x\n");
     assert_snapshot!(why(), @"TASK-001 is planning: the plan is written; next: orange task update TASK-001 --status working");
     env.move_to(&task, "working").ok();
-    assert_snapshot!(why(), @r###"TASK-001 is working: waits for the agent's handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001"###);
+    assert_snapshot!(why(), @r###"TASK-001 is working: waits for the handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001"###);
     env.move_to(&task, "stuck").ok();
     assert_snapshot!(why(), @"TASK-001 is stuck: its agent gave up and asks for help; next: orange task update TASK-001 --status working");
     env.move_to(&task, "working").ok();

@@ -22,8 +22,8 @@ use terminal::{Screen, Shown};
 /// Show what a task changed
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Compared with the commit at which the task's branch left its target. On a terminal it is coloured and
-goes through git's pager, and control characters in files are shown, not obeyed. Anywhere else it is
+Compared with the commit at which the task's branch left its target. On a terminal it is coloured and \
+goes through git's pager, and control characters in files are shown, not obeyed. Anywhere else it is \
 git's own diff, binary files included: `git apply` takes it.
 
 Examples:
