@@ -12,7 +12,7 @@ use orange_core::exit::is_expected;
 use orange_core::history::{Event, EventType, History};
 use orange_core::prompt::{PromptName, missing};
 use orange_core::runs::{Run, open_runs};
-use orange_core::task::Task;
+use orange_core::task::{Status, Task};
 use orange_core::verification::deferred;
 use orange_core::workflow::{Role, Workflow};
 use serde_json::Value;
@@ -64,9 +64,13 @@ impl Engine {
                 Code::ConditionUnmet,
                 format!("no {role} of {label} is running"),
             )
-            .hint(format!(
-                "start one with the message: `orange task respawn {label} --message TEXT`"
-            )));
+            .hint(match locked.task.status {
+                Status::Pending => format!("start it first: `orange task spawn {label}`"),
+                status if status.is_terminal() => format!(
+                    "{label} is {status}; a new task starts again from it: `orange task create --from {label}`"
+                ),
+                _ => format!("start one with the message: `orange task respawn {label} --message TEXT`"),
+            }));
         };
         let folder = self.run_folder(&run.id);
         if self.is_one_shot(&run) {

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::error::{Code, Error};
 use orange_core::machine::{self, Move, Refusal};
 use orange_core::task::{Status, Task};
-use orange_core::workflow::{Condition, Trigger, Workflow};
+use orange_core::workflow::{Actor, Condition, Trigger, Workflow};
 
 impl Engine {
     /// Where a person finds the task's text.
@@ -33,7 +33,11 @@ impl Engine {
             .map(Status::as_str)
             .collect();
         let caller = with_article(actor.name());
-        let way_out = if allowed.is_empty() {
+        let way_out = if from.is_terminal() && actor == Actor::Human {
+            format!(
+                "it stays so; a new task starts again from it: `orange task create --from {label}`"
+            )
+        } else if allowed.is_empty() {
             format!("from {from} there is no transition for {caller}")
         } else {
             format!("from {from} {caller} can go to: {}", allowed.join(", "))

@@ -187,13 +187,13 @@ fn moves_that_the_table_does_not_have() {
     assert_snapshot!(env.move_to(&task, "planning"), @"
     ------- stderr -------
     error: cannot move TASK-001 from cancelled to planning: the interactive workflow has no such transition
-    hint: from cancelled there is no transition for a human
+    hint: it stays so; a new task starts again from it: `orange task create --from TASK-001`
     [exit status: 3]
     ");
     assert_snapshot!(env.orange(["task", "cancel", &task.id]), @"
     ------- stderr -------
     error: TASK-001 is cancelled already
-    hint: from cancelled there is no transition for a human
+    hint: it stays so; a new task starts again from it: `orange task create --from TASK-001`
     [exit status: 3]
     ");
 }
