@@ -69,10 +69,12 @@ impl Reference {
         if let Ok(key) = text.parse() {
             return Reference::Key(key);
         }
-        if let Some((project, key)) = text.rsplit_once(':')
-            && let Ok(key) = key.parse()
-        {
-            return Reference::ProjectKey(project.to_owned(), key);
+        if let Some((project, key)) = text.rsplit_once(':') {
+            // `shop:7` is what people type for shop:TASK-007.
+            let number = || key.parse().map(Key);
+            if let Ok(key) = key.parse().or_else(|_| number()) {
+                return Reference::ProjectKey(project.to_owned(), key);
+            }
         }
         match text.split_once('/') {
             Some((project, branch)) => Reference::Branch(project.to_owned(), branch.to_owned()),

@@ -80,6 +80,8 @@ pub struct Surroundings<'a> {
     pub untrusted: Option<String>,
     /// What the last attempt to merge ran into, and is still there.
     pub conflicts: Option<Conflicts>,
+    /// What a merge would ask the person about.
+    pub concerns: Vec<String>,
 }
 
 /// Files that two sides changed.
@@ -280,13 +282,23 @@ fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
                 "orange task request-changes {label} \"bring {bring} in and resolve the conflicts\""
             ),
         ),
-        None => Why::needs_you(
-            format!(
+        None => {
+            let decision = format!(
                 "waits for your decision: merge {} into {target}, or ask for changes with `orange task request-changes {label} TEXT`",
                 task.branch
-            ),
-            format!("orange task merge {label}"),
-        ),
+            );
+            let merge = format!("orange task merge {label}");
+            match around.concerns.is_empty() {
+                true => Why::needs_you(decision, merge),
+                false => Why::needs_you(
+                    format!(
+                        "{decision}; a merge needs your word (--force): {}",
+                        around.concerns.join("; ")
+                    ),
+                    merge,
+                ),
+            }
+        }
     }
 }
 

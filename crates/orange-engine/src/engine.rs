@@ -95,6 +95,8 @@ pub struct Settings {
     pub clock: fn() -> Timestamp,
     /// A time as the person's own clock shows it.
     pub local_time: fn(Timestamp) -> String,
+    /// Tells the person something at once: this process may not live to say it at its end.
+    pub say: fn(&str),
     /// This program, for windows and errands.
     pub orange: PathBuf,
     /// Where agents are looked for.
@@ -118,6 +120,7 @@ impl Settings {
             user: None,
             clock: Timestamp::now,
             local_time: |time| time.to_string(),
+            say: |_| {},
             orange: PathBuf::from("orange"),
             search_path: None,
             user_home: None,
@@ -135,6 +138,7 @@ pub struct Engine {
     pub(crate) user: Option<String>,
     clock: fn() -> Timestamp,
     pub(crate) local_time: fn(Timestamp) -> String,
+    pub(crate) say: fn(&str),
     config: Option<Config>,
     index: Option<Index>,
     database: Option<Database>,
@@ -159,6 +163,7 @@ impl Engine {
             user: settings.user,
             clock: settings.clock,
             local_time: settings.local_time,
+            say: settings.say,
             config: None,
             index: None,
             database: None,

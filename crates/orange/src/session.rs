@@ -162,6 +162,7 @@ fn engine(home: PathBuf, caller: Caller) -> Result<Engine> {
         user: std::env::var("USER").ok().filter(|user| !user.is_empty()),
         clock: Timestamp::now,
         local_time: crate::ui::time_of_day,
+        say: output::note,
         orange: own_program()?,
         search_path: std::env::var_os("PATH").map(|path| without_fence(&path)),
         user_home: std::env::home_dir(),

@@ -9,6 +9,9 @@ use crate::store::Place;
 use orange_core::id::{Key, Reference};
 use std::path::Path;
 
+/// So many digits may be the beginning of an id.
+const SHORTEST_NUMBER: usize = 6;
+
 impl Engine {
     /// Finds one task. A miss is looked up once more after a look at the disk.
     pub fn find(&mut self, text: &str, current_project: Option<&str>) -> Result<Place> {
@@ -54,11 +57,15 @@ impl Engine {
                 if prefix.is_empty() {
                     return Ok(Vec::new());
                 }
-                // `2` is what people type for TASK-002.
-                if let (Some(project), Ok(number)) = (current, prefix.parse::<u32>())
-                    && let Some(found) = index.by_key(project, Key(number))?
-                {
-                    return Ok(vec![found]);
+                // `2` is what people type for TASK-002. A few digits are never meant as the beginning of an id.
+                if let Ok(number) = prefix.parse::<u32>() {
+                    let found = match current {
+                        Some(project) => index.all_by_key(project, Key(number))?,
+                        None => index.by_key_anywhere(Key(number))?,
+                    };
+                    if !found.is_empty() || prefix.len() < SHORTEST_NUMBER {
+                        return Ok(found);
+                    }
                 }
                 let mut found = index.by_id_prefix(&prefix)?;
                 if let (true, Some(current)) = (found.is_empty(), current) {

@@ -42,6 +42,15 @@ impl Engine {
     /// Lets go of the task and waits for the errand that finishes its hooks, as long as this process lives.
     pub(crate) fn hand_over(&mut self, locked: &mut LockedTask) -> Result<()> {
         let place: Place = locked.place.clone();
+        if self.caller == Caller::Human {
+            let transition = locked.history().last_transition();
+            let reason = transition.and_then(|last| last.opening.reason.clone());
+            let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
+            let (label, status) = (locked.task.label(), locked.task.status);
+            (self.say)(&format!(
+                "{label} is {status}{reason}; its session closes now, and this window with it"
+            ));
+        }
         locked.let_go();
         errand::carry_out(
             &self.orange,

@@ -18,7 +18,7 @@ use crate::locked::LockedTask;
 use crate::projects::Project;
 use crate::store::Place;
 use crate::store::faults::crash_point;
-use allowed::{has_a_target, has_use_for_message, mergeable};
+use allowed::{has_a_target, has_use_for_message, has_work, mergeable};
 use landing::{Landing, Task as Work};
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine::Move;
@@ -87,7 +87,10 @@ impl Engine {
         let head = self.head_of(&view.task);
         let concerns = match view.task.status.is_terminal() {
             true => Vec::new(),
-            false => self.merge_concerns(&view.task, &view.history, &project, head.as_deref())?,
+            false => {
+                has_work(&view.task, &view.history, head.as_deref())?;
+                self.merge_concerns(&view.task, &view.history, &project, head.as_deref())?
+            }
         };
         Ok(MergePlan {
             target: view.task.target(&project.default_branch).to_owned(),
@@ -113,6 +116,7 @@ impl Engine {
         let project = self.registered(&locked.task.project)?;
         has_a_target(&locked.task, &project)?;
         let head = self.head_of(&locked.task);
+        has_work(&locked.task, locked.history(), head.as_deref())?;
         let force = self.agreed(&locked, &project, head.as_deref(), wish)?;
         let wanted = Move {
             force,

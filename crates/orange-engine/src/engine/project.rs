@@ -178,6 +178,10 @@ impl Engine {
         if path.is_some() {
             self.follow_repository(&project);
         }
+        // There may be room now for what waits.
+        if update.pool_size.is_some() && self.has_queued()? {
+            self.want_queue()?;
+        }
         Ok(project)
     }
 

@@ -237,6 +237,10 @@ impl Engine {
                 Status::Reviewing => self.merge_trouble(&view.task, &view.history),
                 _ => None,
             },
+            concerns: match view.task.status {
+                Status::Reviewing => self.concerns_in_words(&view.task, &view.history),
+                _ => Vec::new(),
+            },
         };
         Ok(why(situation, &around))
     }

@@ -27,6 +27,11 @@ pub(crate) struct Commit {
 }
 
 impl Commit {
+    /// Does it only join two lines of work?
+    pub(crate) fn joins(&self) -> bool {
+        self.parents.len() > 1
+    }
+
     pub(crate) fn subject(&self) -> &str {
         self.message.lines().next().unwrap_or_default()
     }
@@ -54,29 +59,46 @@ pub(crate) struct Work {
 
 /// The commits of a branch that its target has not.
 pub(crate) fn work(repository: &Path, onto: &str, head: &str) -> Result<Work> {
+    // The target's own commit comes along, for its tree.
+    let mut commits = log(repository, &[head, onto, "--not", &format!("{onto}^@")])?;
+    let target = commits
+        .iter()
+        .position(|commit| commit.id == onto)
+        .map(|at| commits.remove(at));
+    let target = target.ok_or_else(|| {
+        Error::new(
+            Code::Failed,
+            format!("git log: {onto} is not among what it was asked for"),
+        )
+    })?;
+    Ok(Work {
+        commits,
+        onto_tree: target.tree,
+    })
+}
+
+/// The commits of a branch that none of these has, oldest first.
+pub(crate) fn commits(repository: &Path, head: &str, known: &[String]) -> Result<Vec<Commit>> {
+    let mut words = vec![head, "--not"];
+    words.extend(known.iter().map(String::as_str));
+    log(repository, &words)
+}
+
+fn log(repository: &Path, range: &[&str]) -> Result<Vec<Commit>> {
     let said = Git::at(repository)
         .args(["log", "-z", "--reverse", "--topo-order", "--no-color"])
         .args(["--no-show-signature", "--no-notes", "--encoding=UTF-8"])
         .args(["--no-mailmap", "--date=raw"])
         .arg("--format=%H%n%T%n%P%n%an%n%ae%n%ad%n%B")
-        // The target's own commit comes along, for its tree.
-        .args([head, onto, "--not", &format!("{onto}^@"), "--"])
+        .args(range)
+        .arg("--")
         .run()?;
     if !said.success {
         return Err(said.error("git log"));
     }
     let text = String::from_utf8_lossy(&said.stdout);
     let records = text.split('\0').filter(|record| !record.trim().is_empty());
-    let mut commits: Vec<Commit> = records.filter_map(as_commit).collect();
-    let target = commits
-        .iter()
-        .position(|commit| commit.id == onto)
-        .map(|at| commits.remove(at));
-    let target = target.ok_or_else(|| said.error("git log"))?;
-    Ok(Work {
-        commits,
-        onto_tree: target.tree,
-    })
+    Ok(records.filter_map(as_commit).collect())
 }
 
 fn as_commit(record: &str) -> Option<Commit> {

@@ -94,7 +94,12 @@ fn a_person_merges_from_inside_the_session() {
         text.lines()
             .any(|line| line.starts_with("worker shop/frominside") && line.ends_with("sh"))
     });
-    let line = format!("{} task merge", program().display());
+    let said = env.root().join("said");
+    let line = format!(
+        "{} task merge > {} 2>&1",
+        program().display(),
+        said.display()
+    );
     let window = "=shop/frominside:worker";
     env.tmux(&["send-keys", "-t", window, &line, "Enter"]);
     env.until_status(&task, "done");
@@ -106,6 +111,9 @@ fn a_person_merges_from_inside_the_session() {
     assert_eq!(env.hooks(&task, "reviewing", "done"), HOOKS);
     assert!(env.shop().join("new.txt").exists());
     assert_eq!(env.count(&task, "task.merged"), 1);
+    // Its process does not live to say it at its end.
+    let said = fs::read_to_string(said).unwrap();
+    assert!(said.contains("is done (merged into main)"), "{said}");
     assert!(!env.windows().iter().any(|name| name.contains("frominside")));
     assert!(fs::metadata(next.file()).is_ok());
 }

@@ -189,3 +189,15 @@ fn an_agent_may_not_start_other_tasks() {
     assert_ne!(std::fs::read_to_string(code).unwrap().trim(), "0");
     assert_eq!(env.status(&other), "pending");
 }
+
+#[test]
+fn more_slots_start_what_waits() {
+    let env = one_slot();
+    let first = env.create(["The first one"]);
+    let second = env.create(["The second one"]);
+    env.until_status(&first, "reviewing");
+    assert_eq!(env.status(&second), "pending");
+    env.say(&["project", "update", "shop", "--pool-size", "2"])
+        .ok();
+    env.until_status(&second, "reviewing");
+}

@@ -107,6 +107,22 @@ fn an_ambiguous_prefix_lists_the_candidates() {
 }
 
 #[test]
+fn a_number_is_never_taken_for_the_beginning_of_an_id() {
+    let env = TestEnvironment::new();
+    env.create(["login", "The first"]);
+    let file = env.tasks().join("shop").join("7xyz").join("TASK.md");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, "---\nid: 7xyz\nstatus: pending\nbranch: b\nsummary: Another\ncreated_at: 2024-01-15T10:00:00Z\n---\n").unwrap();
+    for folder in [env.root(), env.shop()] {
+        let show = |id: &str| env.call(["task", "show", id]).at(&folder).run();
+        show("7").fails_with(4);
+        show("1").ok().says("The first");
+        show("shop:1").ok().says("The first");
+        show("7xyz").ok().says("Another");
+    }
+}
+
+#[test]
 fn a_key_of_several_projects_lists_the_candidates() {
     let env = TestEnvironment::new();
     env.create(["login", "Of the shop"]);

@@ -84,6 +84,30 @@ fn commits_since_the_review_are_named() {
 }
 
 #[test]
+fn commits_that_came_with_the_target_are_not_the_tasks_own() {
+    let env = Merges::new();
+    let task = passed(&env);
+    let slot = env.slot_of(&task);
+    env.commit(&env.shop(), "of main", "x");
+    env.git(&slot, &["merge", "-q", "--no-edit", "main"]);
+    env.refuses(&task, &[], 3, &["1 commit since review"]);
+    let why = env.orange(["task", "why", &task.id]).ok();
+    why.says("a merge needs your word (--force): 1 commit since review");
+    let merged = env.merge(&task, &["--force", "--strategy", "rebase"]);
+    merged.ok().says("(1 commit rebased)");
+}
+
+#[test]
+fn a_task_without_commits_is_refused_before_anything_is_asked() {
+    let env = Merges::new();
+    let task = env.create(["work", "Do it"]);
+    env.bring_to(&task, "working");
+    for words in [&[][..], &["--force"]] {
+        env.refuses(&task, words, 3, &["no commits of its own", "task resolve"]);
+    }
+}
+
+#[test]
 fn a_branch_that_was_rewritten_since_the_review() {
     let env = Merges::new();
     let task = passed(&env);

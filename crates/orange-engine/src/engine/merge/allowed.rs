@@ -3,6 +3,7 @@
 use super::MergeWish;
 use crate::error::{Code, Error, Result};
 use crate::projects::Project;
+use orange_core::history::History;
 use orange_core::merge::Strategy;
 use orange_core::task::{Status, Task};
 
@@ -59,4 +60,21 @@ pub(super) fn mergeable(task: &Task) -> Result<()> {
         .hint(format!("start it: `orange task spawn {label}`"))),
         _ => Ok(()),
     }
+}
+
+/// Refuses a branch on which nothing was ever committed.
+pub(super) fn has_work(task: &Task, history: &History, head: Option<&str>) -> Result<()> {
+    let mut events = history.events.iter();
+    let base = events.find_map(|event| event.details.get("base_commit")?.as_str());
+    if base.is_none() || base != head {
+        return Ok(());
+    }
+    let label = task.label();
+    Err(Error::new(
+        Code::ConditionUnmet,
+        format!("{label} has no commits of its own, so there is nothing to merge"),
+    )
+    .hint(format!(
+        "if nothing had to be done: `orange task resolve {label} --message TEXT`; if work is not committed yet: `orange task shell {label}`"
+    )))
 }

@@ -1,6 +1,7 @@
 //! What a person should hear before a task is merged: no review, commits since the review, a check that failed,
 //! work that is not committed.
 
+use super::allowed::has_work;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::{self, merge};
@@ -51,7 +52,7 @@ impl Engine {
                 if let (Some(reviewed), Some(head)) = (&review.head, head)
                     && reviewed != head
                 {
-                    concerns.push(since_review(project, reviewed, head)?);
+                    concerns.push(since_review(project, task, reviewed, head)?);
                 }
             }
         }
@@ -67,7 +68,27 @@ impl Engine {
     }
 }
 
-fn since_review(project: &Project, reviewed: &str, head: &str) -> Result<Concern> {
+impl Engine {
+    /// The same for `task why`; what cannot be found out is said by the merge.
+    pub(in crate::engine) fn concerns_in_words(
+        &mut self,
+        task: &Task,
+        history: &History,
+    ) -> Vec<String> {
+        let Some(project) = self.project_of(&task.project) else {
+            return Vec::new();
+        };
+        let head = self.head_of(task);
+        if has_work(task, history, head.as_deref()).is_err() {
+            return vec!["it has no commits of its own, so there is nothing to merge".into()];
+        }
+        let concerns = self.merge_concerns(task, history, &project, head.as_deref());
+        let concerns = concerns.unwrap_or_default().into_iter();
+        concerns.map(|concern| concern.what).collect()
+    }
+}
+
+fn since_review(project: &Project, task: &Task, reviewed: &str, head: &str) -> Result<Concern> {
     if !git::is_ancestor(&project.path, reviewed, head)? {
         return Ok(Concern::plain(format!(
             "its branch was rewritten since the review: reviewed was {}, now it is at {}",
@@ -75,7 +96,16 @@ fn since_review(project: &Project, reviewed: &str, head: &str) -> Result<Concern
             git::short(head)
         )));
     }
-    let commits = merge::work(&project.path, reviewed, head)?.commits;
+    // What came with the target is not the task's own.
+    let target = task.target(&project.default_branch);
+    let mut known = vec![reviewed.to_owned()];
+    for place in ["heads", "remotes/origin"] {
+        known.extend(git::commit_of(
+            &project.path,
+            &format!("refs/{place}/{target}"),
+        )?);
+    }
+    let commits = merge::commits(&project.path, head, &known)?;
     let mut details: Vec<String> = commits
         .iter()
         .rev()

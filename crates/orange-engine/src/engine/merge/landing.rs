@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::forward::{Held, could_forward};
 use crate::git::landing::{self, Checkout, Moved, Pushed};
-use crate::git::merge::{Computed, Merge, work};
+use crate::git::merge::{Commit, Computed, Merge, work};
 use crate::git::{self, worktree};
 use crate::locked::LockedTask;
 use crate::store::faults::crash_point;
@@ -133,9 +133,9 @@ impl Engine {
                 None => target,
             };
             let work = work(&task.repository, &target.onto, head)?;
-            let commits = work.commits.len();
-            if commits == 0 {
-                has_work(locked, head)?;
+            let counts = |commit: &&Commit| task.strategy != Strategy::Rebase || !commit.joins();
+            let commits = work.commits.iter().filter(counts).count();
+            if work.commits.is_empty() {
                 return Ok(self.already(task, head.to_owned(), target.onto));
             }
             let merge = Merge {
@@ -440,22 +440,6 @@ fn could_land(
         }
     }
     Ok(true)
-}
-
-/// Refuses a branch on which nothing was ever committed.
-fn has_work(locked: &LockedTask, head: &str) -> Result<()> {
-    let mut events = locked.history().events.iter();
-    if events.find_map(|event| detail(event, "base_commit")) != Some(head) {
-        return Ok(());
-    }
-    let label = locked.task.label();
-    Err(Error::new(
-        Code::ConditionUnmet,
-        format!("{label} has no commits of its own, so there is nothing to merge"),
-    )
-    .hint(format!(
-        "if nothing had to be done: `orange task resolve {label} --message TEXT`; if work is not committed yet: `orange task shell {label}`"
-    )))
 }
 
 fn no_branch(of: &orange_core::task::Task, repository: &Path) -> Error {
