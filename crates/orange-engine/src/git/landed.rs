@@ -38,9 +38,78 @@ pub(crate) fn landed(repository: &Path, head: &str, target: &str) -> Result<Land
 
 /// The commit of the target that makes the whole change at once.
 fn squashed(repository: &Path, base: &str, head: &str, target: &str) -> Result<Option<String>> {
-    // Git compares commits by what they change. So the change becomes one, which nothing refers to; made with the
-    // same date every time, it is the same object every time.
-    let whole = Git::at(repository)
+    // Git compares commits by what they change. So the change becomes one.
+    let whole = stand_in(repository, base, &format!("{head}^{{tree}}"))?;
+    twin(repository, &whole, target)
+}
+
+/// Is each commit there under another name?
+fn picked(repository: &Path, head: &str, target: &str) -> Result<bool> {
+    let own = Git::at(repository)
+        .quiet()
+        .args(["rev-list", "--parents"])
+        .arg(format!("{target}..{head}"))
+        .arg("--")
+        .text()?;
+    for line in own.lines() {
+        let mut ids = line.split(' ');
+        // One that joins lines may say more than its parents do, and nobody picks it.
+        let (Some(commit), Some(_), None) = (ids.next(), ids.next(), ids.next()) else {
+            return Ok(false);
+        };
+        if twin(repository, commit, target)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The newest commit of the target that changes the same, unless that was taken back since.
+fn twin(repository: &Path, commit: &str, target: &str) -> Result<Option<String>> {
+    let wanted = change_of(repository, commit)?;
+    for alike in alike(repository, commit, target)? {
+        if change_of(repository, &alike)? == wanted {
+            let undone = stand_in(repository, &alike, &format!("{alike}^1^{{tree}}"))?;
+            let is_undone = !self::alike(repository, &undone, target)?.is_empty();
+            return Ok((!is_undone).then_some(alike));
+        }
+    }
+    Ok(None)
+}
+
+/// Commits that only the target has and that git takes for one of those that only the other has, newest first. Git
+/// passes over blanks, which mean something in many files.
+fn alike(repository: &Path, commit: &str, target: &str) -> Result<Vec<String>> {
+    let marked = Git::at(repository)
+        .quiet()
+        .args(["rev-list", "--no-merges", "--left-only", "--cherry-mark"])
+        .arg(format!("{target}...{commit}"))
+        .arg("--")
+        .text()?;
+    let same = marked.lines().filter_map(|line| line.strip_prefix('='));
+    Ok(same.map(str::to_owned).collect())
+}
+
+/// What a commit changes, wherever in its files that is.
+fn change_of(repository: &Path, commit: &str) -> Result<Vec<Vec<u8>>> {
+    let said = Git::at(repository)
+        .quiet()
+        .args(["diff-tree", "-p", "--binary", "--root", "--no-commit-id"])
+        .args(["--no-ext-diff", "--no-textconv", "--no-renames", commit])
+        .run()?;
+    if !said.success {
+        return Err(said.error("git diff-tree"));
+    }
+    let lines = said.stdout.split(|byte| *byte == b'\n');
+    // Lines of files have a sign in front, so these are git's own.
+    let lines = lines.filter(|line| !line.starts_with(b"index ") && !line.starts_with(b"@@ "));
+    Ok(lines.map(<[u8]>::to_vec).collect())
+}
+
+/// A commit with these files that nothing refers to; made with the same date every time, it is the same object every
+/// time.
+fn stand_in(repository: &Path, parent: &str, tree: &str) -> Result<String> {
+    Git::at(repository)
         .quiet()
         .env("GIT_AUTHOR_NAME", "orange")
         .env("GIT_AUTHOR_EMAIL", "orange@localhost")
@@ -48,29 +117,8 @@ fn squashed(repository: &Path, base: &str, head: &str, target: &str) -> Result<O
         .env("GIT_COMMITTER_NAME", "orange")
         .env("GIT_COMMITTER_EMAIL", "orange@localhost")
         .env("GIT_COMMITTER_DATE", "@0 +0000")
-        .args(["commit-tree", "-p", base, "-m", "the whole change"])
-        .arg(format!("{head}^{{tree}}"))
-        .text()?;
-    let marked = Git::at(repository)
-        .quiet()
-        .args(["rev-list", "--no-merges", "--left-only", "--cherry-mark"])
-        .arg(format!("{target}...{whole}"))
-        .arg("--")
-        .text()?;
-    let mut same = marked.lines().filter_map(|line| line.strip_prefix('='));
-    Ok(same.next().map(str::to_owned))
-}
-
-/// Is each commit there under another name?
-fn picked(repository: &Path, head: &str, target: &str) -> Result<bool> {
-    let left = Git::at(repository)
-        .quiet()
-        .args(["rev-list", "--count", "--no-merges"])
-        .args(["--right-only", "--cherry-pick"])
-        .arg(format!("{target}...{head}"))
-        .arg("--")
-        .text()?;
-    Ok(left == "0")
+        .args(["commit-tree", "-p", parent, "-m", "a stand-in", tree])
+        .text()
 }
 
 /// Would a merge leave the target as it is?
@@ -93,16 +141,19 @@ mod tests {
 
     struct World(tempfile::TempDir);
 
+    fn lines() -> String {
+        (0..10).map(|line| format!("line {line}\n")).collect()
+    }
+
     impl World {
         /// main with a file of ten lines, and a branch `work` with two commits.
         fn new() -> World {
             let world = World(tempfile::tempdir().unwrap());
             world.git(&["init", "-q", "-b", "main"]);
-            let lines: String = (0..10).map(|line| format!("line {line}\n")).collect();
-            world.commit("file", &lines);
+            world.commit("file", &lines());
             world.git(&["switch", "-q", "-c", "work"]);
             world.commit("one", "1\n");
-            world.commit("file", &lines.replace("line 5", "line five"));
+            world.commit("file", &lines().replace("line 5", "line five"));
             world.git(&["switch", "-q", "main"]);
             world
         }
@@ -190,6 +241,47 @@ mod tests {
         world.git(&["add", "--all"]);
         world.git(&["commit", "-q", "-m", "theirs"]);
         assert_eq!(world.landed(), Landed::No { commits: 1 });
+    }
+
+    #[test]
+    fn blanks_count() {
+        let world = World::new();
+        world.git(&["switch", "-q", "-C", "work", "main"]);
+        world.commit("file", &lines().replace("line 5", "    line 5"));
+        world.git(&["switch", "-q", "main"]);
+        world.commit("file", &lines().replace("line 5", "  line 5"));
+        assert_eq!(world.landed(), Landed::No { commits: 1 });
+    }
+
+    #[test]
+    fn what_was_taken_back_is_not_there() {
+        let squashed = World::new();
+        squashed.git(&["merge", "-q", "--squash", "work"]);
+        squashed.git(&["commit", "-q", "-m", "squashed"]);
+        squashed.git(&["revert", "--no-edit", "HEAD"]);
+        squashed.commit("other", "elsewhere\n");
+        assert_eq!(squashed.landed(), Landed::No { commits: 2 });
+        squashed.git(&["revert", "--no-edit", "HEAD~1"]);
+        let again = squashed.git(&["rev-parse", "HEAD"]);
+        assert_eq!(squashed.landed(), Landed::Change(Some(again)));
+
+        let picked = World::new();
+        picked.commit("other", "elsewhere\n");
+        picked.git(&["cherry-pick", "work~1", "work"]);
+        picked.git(&["revert", "--no-edit", "HEAD"]);
+        assert_eq!(picked.landed(), Landed::No { commits: 2 });
+    }
+
+    #[test]
+    fn a_merge_that_says_more_than_its_parents_is_not_there_when_they_are() {
+        let world = World::new();
+        world.commit("other", "elsewhere\n");
+        world.git(&["cherry-pick", "work~1", "work"]);
+        world.git(&["switch", "-q", "work"]);
+        world.git(&["merge", "-q", "--no-commit", "main"]);
+        world.commit("more", "in the merge itself\n");
+        world.git(&["switch", "-q", "main"]);
+        assert_eq!(world.landed(), Landed::No { commits: 3 });
     }
 
     #[test]
