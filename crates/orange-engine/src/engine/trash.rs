@@ -278,7 +278,9 @@ impl Engine {
                 Reference::Branch(project, branch) => {
                     (*project == place.project && task.branch == *branch) || task.branch == text
                 }
-                Reference::IdPrefix(prefix) => task.id.starts_with(prefix.as_str()),
+                Reference::IdPrefix(prefix) => {
+                    !prefix.is_empty() && task.id.starts_with(prefix.as_str())
+                }
             })
             .collect();
         match (found.pop(), found.len()) {

@@ -319,6 +319,15 @@ fn only_a_task_that_is_over_can_be_started_again() {
     hint: bring it back first: `orange task restore shop:TASK-001`
     [exit status: 3]
     ");
+    // No name is not the beginning of every name.
+    for nameless in [
+        &["task", "create", "--from", ""][..],
+        &["task", "restore", ""],
+    ] {
+        let run = env.orange(nameless);
+        assert_ne!(run.code, 0, "{run}");
+        run.silent_about("TASK-001");
+    }
     env.orange(["task", "create", "--from", "TASK-009"])
         .fails_with(4)
         .says("TASK-009");
