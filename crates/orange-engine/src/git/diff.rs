@@ -77,15 +77,16 @@ pub(crate) fn show(
     sink: &mut Sink<'_>,
 ) -> Result<()> {
     let shape = match shape {
-        Shape::Patch { binary: true } => "--binary".to_owned(),
-        Shape::Patch { binary: false } => "--patch".to_owned(),
-        Shape::Stat { columns: None } => "--stat".to_owned(),
+        // With less around a change than this, or none, it cannot be applied.
+        Shape::Patch { binary: true } => vec!["--binary".to_owned(), "--unified=3".to_owned()],
+        Shape::Patch { binary: false } => vec!["--patch".to_owned()],
+        Shape::Stat { columns: None } => vec!["--stat".to_owned()],
         Shape::Stat {
             columns: Some(columns),
-        } => format!("--stat={columns}"),
+        } => vec![format!("--stat={columns}")],
     };
     with_sides(sides, |git, sides| {
-        let git = git.arg("diff").args(WHOLE).arg(&shape).args(sides);
+        let git = git.arg("diff").args(WHOLE).args(&shape).args(sides);
         git.arg("--").args(files).stream(sink)
     })
 }

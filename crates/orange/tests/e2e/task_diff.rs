@@ -84,6 +84,7 @@ fn a_patch_holds_everything_and_can_be_applied() {
         env.git(&env.shop(), &["config", setting, "true"]);
     }
     env.git(&env.shop(), &["config", "color.ui", "always"]);
+    env.git(&env.shop(), &["config", "diff.context", "0"]);
     assert_eq!(diff(&env, &task, &[]).ok().stdout, run.stdout);
     assert_eq!(env.orange(["diff", "login"]).ok().stdout, run.stdout);
     assert_snapshot!(diff(&env, &task, &["--stat"]).ok(), @"
