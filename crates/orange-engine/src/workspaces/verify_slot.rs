@@ -138,6 +138,8 @@ impl Engine {
             worktree::detach(folder)?;
             worktree::clean(folder)?;
             worktree::reset(folder, &park)?;
+            // What the checked commit ignored, and the parking place does not.
+            worktree::clean(folder)?;
             worktree::forget_moves(folder)
         });
         if let Err(error) = parked {
