@@ -28,11 +28,12 @@ pub(crate) fn start_with(
     spawn(orange, home, words, more, less).map(|child| child.id())
 }
 
-/// Starts an errand and waits for its end.
-pub fn carry_out(orange: &Path, home: &Path, words: &[&str]) -> Result<()> {
+/// Starts an errand and waits for its end. False if it could not do what it was to, and said why in orange.log; one
+/// that was killed says nothing.
+pub fn carry_out(orange: &Path, home: &Path, words: &[&str]) -> Result<bool> {
     let mut child = spawn(orange, home, words, &BTreeMap::new(), &[])?;
-    let _ = child.wait();
-    Ok(())
+    let code = child.wait().ok().and_then(|status| status.code());
+    Ok(code.is_none_or(|code| code == 0))
 }
 
 /// Reaps errands that have ended, for a process that lives on and waits for no other child right now.

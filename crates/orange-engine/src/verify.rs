@@ -26,6 +26,9 @@ const NAP: Duration = Duration::from_millis(50);
 /// How often an errand asks for the right to carry a check out: the one that has it may be about to end.
 const TRIES: usize = 20;
 
+/// How often a person's check may fail to be carried out at all.
+const MOST_FAILURES: usize = 3;
+
 /// The repository and what it says about checks.
 struct Plan {
     project: Project,
@@ -125,6 +128,13 @@ impl Engine {
         let running = running(history)?;
         Request::of(&self.store, &place.folder())?;
         Some(running.words(self.now()))
+    }
+
+    /// The check that is under way, wherever the task has gone since it was asked for, in words.
+    pub fn check_under_way(&self, place: &Place, history: &History) -> Option<String> {
+        let begun = unanswered(history)?;
+        Request::of(&self.store, &place.folder())?;
+        Some(begun.words(self.now()))
     }
 
     /// An errand: carries out what is asked for of one task.
@@ -242,12 +252,23 @@ impl Engine {
         locked.index(self)?;
         locked.conclude(self);
         drop(locked);
+        let mut failures = 0;
         while Request::of(&self.store, &folder).is_some_and(|open| open.head == head) {
-            errand::carry_out(&self.orange, self.store.home(), &["verify", &folder])?;
+            let errand = ["verify", &folder];
+            if !errand::carry_out(&self.orange, self.store.home(), &errand)? {
+                // What cannot be done is not asked for without end.
+                failures += 1;
+                if failures == MOST_FAILURES {
+                    break;
+                }
+            }
             std::thread::sleep(NAP);
         }
-        let told = Evidence::of(&self.history_at(&place.path)?).verify;
+        let history = self.history_at(&place.path)?;
+        let told = Evidence::of(&history).verify;
+        // An older result of the same commit is no answer.
         told.filter(|told| told.said.head.as_ref() == Some(&head))
+            .filter(|_| unanswered(&history).is_none())
             .map(|told| (task, told))
             .ok_or_else(|| {
                 Error::new(Code::Failed, "the check came to no result")

@@ -37,7 +37,13 @@ struct Known {
     result: CheckResult,
     /// Lines that look like a failure.
     failures: Vec<String>,
+    /// How long its commands were given.
+    #[serde(default)]
+    limits: Option<Limits>,
 }
+
+/// For each command of the setup, and of the check itself.
+type Limits = (Duration, Duration);
 
 /// What a check needs to know.
 pub(super) struct Check<'a> {
@@ -54,7 +60,12 @@ pub(super) struct Check<'a> {
 impl Engine {
     /// Checks a commit, and after a failure what it started from. None when nobody wants the result any more.
     pub(super) fn check(&mut self, check: &Check<'_>, commit: &str) -> Result<Option<CheckResult>> {
-        let Some(known) = self.checked(check, commit, check.again)? else {
+        // Where the base passed is known; its failure may have been chance, like the one that is looked at again.
+        let (reuse, reuse_of_base) = match check.again {
+            true => (Reuse::Nothing, Reuse::Passed),
+            false => (Reuse::All, Reuse::All),
+        };
+        let Some(known) = self.checked(check, commit, reuse)? else {
             return Ok(None);
         };
         let mut result = known.result;
@@ -65,8 +76,7 @@ impl Engine {
         let Some(base) = base.filter(|base| base != commit) else {
             return Ok(Some(result));
         };
-        // What is known of the base stays known: it is not what is looked at.
-        let on_base = match self.checked(check, &base, false) {
+        let on_base = match self.checked(check, &base, reuse_of_base) {
             Ok(None) => return Ok(None),
             Ok(Some(known_of_base)) => {
                 let (known, new) = match known_of_base.result.failed() {
@@ -96,16 +106,18 @@ impl Engine {
     }
 
     /// What is known of a commit, found out if need be.
-    fn checked(&mut self, check: &Check<'_>, commit: &str, again: bool) -> Result<Option<Known>> {
+    fn checked(&mut self, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result<Option<Known>> {
         let file = self.result_file(check.rules, commit);
-        if let Some(known) = known(&file).filter(|_| !again) {
+        let limits = (check.rules.timeout, check.rules.verify_timeout);
+        let known = || known(&file).filter(|known| reuse.takes(known, limits));
+        if let Some(known) = known() {
             return Ok(Some(known));
         }
         let Some(slot) = self.take_verify_slot(check.project, check.wanted)? else {
             return Ok(None);
         };
         // Another task may have had the same commit checked meanwhile.
-        if let Some(known) = known(&file).filter(|_| !again) {
+        if let Some(known) = known() {
             return Ok(Some(known));
         }
         if !(check.wanted)() {
@@ -125,6 +137,7 @@ impl Engine {
                 true => failures_in(&log),
                 false => Vec::new(),
             },
+            limits: Some(limits),
             result,
         });
         if let Some(known) = known
@@ -175,6 +188,26 @@ impl Engine {
             for old in [path.with_extension("log"), path] {
                 let _ = fs::remove_file(old);
             }
+        }
+    }
+}
+
+/// Which results from before count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reuse {
+    All,
+    Passed,
+    Nothing,
+}
+
+impl Reuse {
+    fn takes(self, known: &Known, limits: Limits) -> bool {
+        // Time that was not enough says nothing about more of it.
+        let same_time = known.result.outcome != Outcome::TimedOut || known.limits == Some(limits);
+        match self {
+            Reuse::All => same_time,
+            Reuse::Passed => known.result.passed(),
+            Reuse::Nothing => false,
         }
     }
 }

@@ -252,6 +252,9 @@ fn a_person_need_not_wait_and_the_result_comes_all_the_same() {
     env.update(&task, &["--status", "reviewing", "--force"])
         .ok()
         .says("agent-review → reviewing");
+    env.say(&["task", "show", &task.id])
+        .ok()
+        .says("`sh check.sh` is still running");
     fs::remove_file(env.root().join("hold")).unwrap();
     assert_eq!(result(&env, &task)["outcome"], "passed");
     assert_eq!(env.count(&task, "status.deferred"), 0);

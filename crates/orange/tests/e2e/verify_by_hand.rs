@@ -49,6 +49,65 @@ fn by_hand_a_commit_is_checked_once_unless_asked_again() {
 }
 
 #[test]
+fn time_that_was_not_enough_says_nothing_about_more_of_it() {
+    let env = with_check("while test -e ROOT/hold; do sleep 0.02; done\ntest ! -e ROOT/broken\n");
+    let task = worked_on(&env, "login", "a.txt");
+    let verify = ["task", "verify", &task.id];
+    env.allow("hold");
+    let given = |time: &str| {
+        let rules = format!("verify:\n  command: sh check.sh\n  timeout: {time}\n");
+        env.commit(&env.shop(), ".orange/config.yaml", &rules);
+    };
+    given("1s");
+    env.say(&verify)
+        .fails_with(1)
+        .says("stopped after 1 s")
+        .says("too (stopped after 1 s)");
+    env.say(&verify).fails_with(1).says("known from before");
+    given("10m");
+    fs::remove_file(env.root().join("hold")).unwrap();
+    env.allow("broken");
+    env.say(&verify)
+        .fails_with(1)
+        .says("exit code 1")
+        .says("too (exit code 1)");
+}
+
+#[test]
+fn again_means_a_base_that_failed_too() {
+    let env = with_check("test ! -e ROOT/broken && test ! -e x.bad\n");
+    let task = worked_on(&env, "login", "x.bad");
+    env.allow("broken");
+    env.say(&["task", "verify", &task.id])
+        .fails_with(1)
+        .says("it fails on main@");
+    fs::remove_file(env.root().join("broken")).unwrap();
+    env.say(&["task", "verify", &task.id, "--again"])
+        .fails_with(1)
+        .says("it passes on main@");
+}
+
+#[test]
+fn a_result_that_cannot_be_noted_is_not_waited_for_without_end_and_an_older_one_is_no_answer() {
+    let env = with_check(
+        "cd \"$ORANGE_HOME\"/tasks/shop/*/ || exit 1\n\
+         test -e ROOT/spoil || exit 0\nmv TASK.md ROOT/kept && mkdir TASK.md\n",
+    );
+    let task = worked_on(&env, "login", "a.txt");
+    env.say(&["task", "verify", &task.id]).ok();
+    env.allow("spoil");
+    env.say(&["task", "verify", &task.id, "--again"])
+        .fails_with(1)
+        .says("came to no result")
+        .says("orange.log says more");
+    let file = task.file();
+    fs::remove_dir(&file).unwrap();
+    fs::rename(env.root().join("kept"), &file).unwrap();
+    fs::remove_file(env.root().join("spoil")).unwrap();
+    env.say(&["task", "verify", &task.id]).ok();
+}
+
+#[test]
 fn a_repository_without_a_check_has_nothing_to_verify() {
     let env = Agents::new();
     let task = handed_over(&env, "login", "a.txt");
@@ -100,6 +159,22 @@ fn the_worktree_of_checks_is_known_and_goes_with_the_project() {
     assert!(!folder.exists());
     let listed = env.git(&env.shop(), &["worktree", "list"]);
     assert_eq!(listed.lines().count(), 1, "{listed}");
+}
+
+#[test]
+fn what_a_check_makes_is_nobodys_work_also_if_only_the_checked_commit_ignores_it() {
+    let env = with_check("mkdir -p out && echo made > out/made\n");
+    let task = worked_on(&env, "login", "a.txt");
+    env.commit(&env.slot_of(&task), ".gitignore", "out/\n");
+    for _ in 0..2 {
+        env.say(&["task", "verify", &task.id, "--again"]).ok();
+    }
+    let folder = env.home().join("workspaces/shop--verify");
+    assert_eq!(env.git(&folder, &["status", "--porcelain"]), "");
+    assert_eq!(
+        env.git(&env.shop(), &["for-each-ref", "refs/orange/rescue"]),
+        ""
+    );
 }
 
 #[test]

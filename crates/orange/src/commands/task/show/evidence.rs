@@ -4,8 +4,7 @@ use super::super::verify;
 use crate::ui::clean;
 use orange_core::evidence::{Evidence, Statement};
 use orange_core::task::{Status, Task};
-use orange_core::verification::running;
-use orange_engine::engine::TaskView;
+use orange_engine::engine::{Engine, TaskView};
 use orange_engine::git;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -18,12 +17,11 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn of(view: &TaskView, head: Option<String>) -> Shown {
+    pub(super) fn of(engine: &Engine, view: &TaskView) -> Shown {
         Shown {
             evidence: Evidence::of(&view.history),
-            running: running(&view.history)
-                .map(|running| running.words(orange_core::Timestamp::now())),
-            head,
+            running: engine.check_under_way(&view.place, &view.history),
+            head: engine.branch_head(&view.task),
         }
     }
 
