@@ -85,6 +85,10 @@ fn a_verdict_waits_for_the_check_and_the_task_moves_by_itself() {
             .says("moves to reviewing by itself");
     }
     assert_eq!(env.status(&task), "agent-review");
+    env.say(&["task", "merge", &task.id])
+        .fails_with(3)
+        .says("its review passed, but its check is not over")
+        .silent_about("nobody has reviewed it");
     env.say(&["task", "why", &task.id])
         .ok()
         .says("the review passed; `sh check.sh` is still running");

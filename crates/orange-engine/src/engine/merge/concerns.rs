@@ -10,6 +10,7 @@ use orange_core::evidence::Evidence;
 use orange_core::history::History;
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task};
+use orange_core::verification::deferred;
 
 /// How many commits are named.
 const NAMED: usize = 10;
@@ -43,6 +44,11 @@ impl Engine {
         match &evidence.review {
             None if task.status == Status::Reviewing => {
                 concerns.push(Concern::plain("no review of it has passed"));
+            }
+            None if deferred(history).is_some() => {
+                concerns.push(Concern::plain(
+                    "its review passed, but its check is not over",
+                ));
             }
             None => concerns.push(Concern::plain(format!(
                 "it is {}: nobody has reviewed it",
