@@ -107,7 +107,7 @@ impl Engine {
 
     /// What is known of a commit, found out if need be.
     fn checked(&mut self, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result<Option<Known>> {
-        let file = self.result_file(check.rules, commit);
+        let file = self.result_file(check, commit);
         let limits = (check.rules.timeout, check.rules.verify_timeout);
         let known = || known(&file).filter(|known| reuse.takes(known, limits));
         if let Some(known) = known() {
@@ -123,12 +123,14 @@ impl Engine {
         if !(check.wanted)() {
             return Ok(None);
         }
+        let log = file.with_extension("log");
+        // It may live in the worktree without its mark.
+        commands::end_left(&log);
         self.prepare_check(check.project, &slot, commit, check.rules)?;
         crash_point("verify.prepared");
         if let Some(parent) = file.parent() {
             make_folder(parent).map_err(|error| Error::io("create", parent, &error))?;
         }
-        let log = file.with_extension("log");
         let _ = fs::remove_file(&log);
         let result = run(check, &slot, &log);
         let known = result.map(|result| Known {
@@ -154,10 +156,13 @@ impl Engine {
         Ok(known)
     }
 
-    /// The same commit with the same commands comes to the same.
-    fn result_file(&self, rules: &Rules, commit: &str) -> PathBuf {
+    /// The same commit of a project with the same commands comes to the same. Two clones check it each for itself: at
+    /// the same time perhaps, and with files of their own.
+    fn result_file(&self, check: &Check<'_>, commit: &str) -> PathBuf {
+        let rules = check.rules;
+        let project = vec![check.project.name.clone()];
         let mut hash = Sha256::new();
-        for list in [&rules.setup, &rules.verify, &rules.copy] {
+        for list in [&project, &rules.setup, &rules.verify, &rules.copy] {
             hash.update((list.len() as u64).to_be_bytes());
             for command in list {
                 hash.update((command.len() as u64).to_be_bytes());
@@ -235,6 +240,8 @@ fn run(check: &Check<'_>, slot: &VerifySlot, log: &Path) -> Option<CheckResult> 
                     looked = Instant::now();
                     if !(check.wanted)() {
                         unwanted.store(true, Ordering::Release);
+                        // Also what gave up its environment. Who waits for it reaps it.
+                        runs::end_tree(std::process::id(), || {});
                         VerifySlot::end_processes(&slot.folder);
                     }
                 }

@@ -4,6 +4,7 @@
 mod group;
 mod output;
 
+pub(crate) use self::group::end_left;
 use self::output::Output;
 pub(crate) use self::output::shown;
 use crate::error::{Code, Error, plain};
@@ -94,7 +95,7 @@ pub fn run(
     env: &[(String, String)],
     log: &Path,
 ) -> Result<(), CommandFailed> {
-    group::end_left(log);
+    end_left(log);
     for command in commands {
         let failed = |end: End, tail: Vec<String>| CommandFailed {
             command: command.clone(),

@@ -1,8 +1,8 @@
 //! `kill -9` while a commit is checked: whoever comes next takes it up, and its result is told once.
 
 use crate::agents::Agents;
-use crate::env::TestTask;
-use crate::verify::{checked, runs, worked_on};
+use crate::env::{TestTask, names_in};
+use crate::verify::{checked, handed_over, runs, with_check, worked_on};
 use std::fs;
 use std::path::PathBuf;
 
@@ -141,4 +141,38 @@ fn a_request_that_was_lost_traps_nobody() {
     assert!(env.show(&task)["evidence"]["verify"].is_null());
     // Nobody is left to end it.
     fs::remove_file(env.root().join("hold")).unwrap();
+}
+
+#[test]
+fn a_check_without_an_environment_is_ended_when_nobody_wants_it_any_more() {
+    let env = with_check("echo $$ > ROOT/pid\nexec env -i sleep 1000\n");
+    let task = handed_over(&env, "login", "a.txt");
+    let file = env.root().join("pid");
+    let pid = || fs::read_to_string(&file).unwrap_or_default();
+    env.until("the check runs", || pid().ends_with('\n'));
+    env.say(&["task", "cancel", &task.id]).ok();
+    env.until("nobody is at it any more", || {
+        names_in(&env.home().join("verify")) == ["results"]
+    });
+    let process = std::path::Path::new("/proc").join(pid().trim());
+    assert!(!process.exists());
+    assert_eq!(env.count(&task, "task.verified"), 0);
+}
+
+#[test]
+fn a_check_without_an_environment_is_ended_by_who_takes_it_up() {
+    let env =
+        with_check("test -e ROOT/pid && exit 0\necho $$ > ROOT/pid\nexec env -i sleep 1000\n");
+    let task = handed_over(&env, "login", "a.txt");
+    let file = env.root().join("pid");
+    let pid = || fs::read_to_string(&file).unwrap_or_default();
+    env.until("the check runs", || pid().ends_with('\n'));
+    let folder = std::path::Path::new("/proc").join(pid().trim());
+    let name = || fs::read_to_string(folder.join("comm")).unwrap_or_default();
+    env.until("it has given up its environment", || name() == "sleep\n");
+    env.kill(checker(&env).unwrap(), "-9");
+    env.say(&["task", "verify", &task.id])
+        .ok()
+        .says("`sh check.sh` passed at ");
+    assert!(!folder.exists());
 }

@@ -32,7 +32,7 @@ impl Drop for Remembered {
 }
 
 /// Ends what an earlier Orange left running for the same log.
-pub(super) fn end_left(log: &Path) {
+pub(crate) fn end_left(log: &Path) {
     let path = beside(log);
     let Ok(text) = fs::read_to_string(&path) else {
         return;
