@@ -173,6 +173,9 @@ pub(crate) fn common_dir_of(repository: &Path) -> Result<Option<PathBuf>> {
 /// Is this folder the top of a worktree of that repository? Git must never be let loose in one that is not:
 /// it would look for a repository further up, and find the user's.
 pub(crate) fn belongs(slot: &Path, repository: &Path) -> Result<bool> {
+    if is_led_astray(slot) {
+        return Ok(false);
+    }
     let common = common_dir_of(repository)?;
     if let Some(belongs) = common.and_then(|common| layout::belongs(slot, &common)) {
         return Ok(belongs);
@@ -439,12 +442,36 @@ pub(crate) fn inside(workspaces: &Path, slot: &Path) -> Result<()> {
     let above = slot.parent().and_then(real);
     let named = slot.file_name().is_some_and(|name| name != "..");
     let is_link = std::fs::symlink_metadata(slot).is_ok_and(|meta| meta.is_symlink());
-    if named && !is_link && above.is_some() && above == real(workspaces) {
-        return Ok(());
+    let refused = |what: &str| {
+        Error::new(Code::Refused, format!("{} {what}", slot.display()))
+            .hint("nothing was touched; `orange doctor` says what is wrong with the pool")
+    };
+    if !named || is_link || above.is_none() || above != real(workspaces) {
+        return Err(refused("is no folder of the pool"));
     }
-    Err(Error::new(
-        Code::Refused,
-        format!("{} is no folder of the pool", slot.display()),
-    )
-    .hint("nothing was touched; `orange doctor` says what is wrong with the pool"))
+    match is_led_astray(slot) {
+        true => Err(refused("has a .git that leads to another checkout")),
+        false => Ok(()),
+    }
+}
+
+/// Whoever works in a slot can make its `.git` lead to the user's own checkout, or to another slot: what is done here
+/// would be done to that one. A worktree's own folder says whose it is.
+fn is_led_astray(slot: &Path) -> bool {
+    let link = slot.join(".git");
+    let Ok(about) = std::fs::symlink_metadata(&link) else {
+        return false;
+    };
+    if !about.is_file() {
+        return about.is_symlink();
+    }
+    let Ok(folder) = git_folder(slot) else {
+        return false;
+    };
+    let Ok(owner) = std::fs::read_to_string(folder.join("gitdir")) else {
+        return true;
+    };
+    // One that is not there: the whole pool was moved.
+    let owner = folder.join(owner.trim_end()).canonicalize().ok();
+    owner.is_some_and(|owner| link.canonicalize().ok() != Some(owner))
 }

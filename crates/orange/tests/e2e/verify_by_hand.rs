@@ -178,6 +178,31 @@ fn what_a_check_makes_is_nobodys_work_also_if_only_the_checked_commit_ignores_it
 }
 
 #[test]
+fn a_git_link_that_leads_to_the_users_checkout_is_not_followed() {
+    let env =
+        with_check("test -e evil && echo \"gitdir: $ORANGE_REPOSITORY/.git\" > .git\nexit 0\n");
+    let shop = env.shop();
+    fs::write(shop.join("staged.txt"), "mine").unwrap();
+    env.git(&shop, &["add", "staged.txt"]);
+    let state = || {
+        let place = env.git(&shop, &["symbolic-ref", "HEAD"]);
+        place + &env.git(&shop, &["status", "--porcelain"])
+    };
+    let before = state();
+    let task = worked_on(&env, "login", "evil");
+    env.say(&["task", "verify", &task.id]).ok();
+    assert_eq!(state(), before, "by the check's worktree");
+    env.say(&["task", "verify", &task.id, "--again"])
+        .fails_with(1)
+        .says("shop--verify has a .git that leads to another checkout");
+    env.say(&["doctor"]).says("shop--verify");
+    let link = format!("gitdir: {}/.git\n", shop.display());
+    fs::write(env.slot_of(&task).join(".git"), link).unwrap();
+    env.say(&["task", "cancel", &task.id]);
+    assert_eq!(state(), before, "by the task's own slot");
+}
+
+#[test]
 fn a_check_decides_nothing_about_tasks() {
     let program = crate::run::program().display();
     let env = with_check(&format!(
