@@ -82,6 +82,8 @@ pub struct Surroundings<'a> {
     pub conflicts: Option<Conflicts>,
     /// What a merge would ask the person about.
     pub concerns: Vec<String>,
+    /// Nothing was ever committed on its branch.
+    pub without_work: bool,
 }
 
 /// Files that two sides changed.
@@ -281,6 +283,12 @@ fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
             format!(
                 "orange task request-changes {label} \"bring {bring} in and resolve the conflicts\""
             ),
+        ),
+        None if around.without_work => Why::needs_you(
+            format!(
+                "it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with `orange task request-changes {label} TEXT`"
+            ),
+            format!("orange task resolve {label} --message TEXT"),
         ),
         None => {
             let decision = format!(

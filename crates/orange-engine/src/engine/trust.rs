@@ -1,6 +1,6 @@
 //! Consent: commands that come with a repository run only after its user agreed to exactly these.
 
-use super::Engine;
+use super::{Caller, Engine};
 use crate::database::Database;
 use crate::error::{Code, Error, Result};
 use crate::git;
@@ -32,6 +32,12 @@ impl Engine {
                 key,
                 ".orange/config.yaml has a setting that means nothing here"
             );
+            if self.caller == Caller::Human {
+                self.notice(format!(
+                    "project {}: {key} in .orange/config.yaml means nothing here; `orange doctor` names the settings",
+                    project.name
+                ));
+            }
         }
         Ok(rules)
     }

@@ -237,6 +237,7 @@ impl Engine {
                 Status::Reviewing => self.merge_trouble(&view.task, &view.history),
                 _ => None,
             },
+            without_work: self.is_without_work(&view.task, &view.history),
             concerns: match view.task.status {
                 Status::Reviewing => self.concerns_in_words(&view.task, &view.history),
                 _ => Vec::new(),

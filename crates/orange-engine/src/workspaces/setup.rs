@@ -1,10 +1,10 @@
 //! What a slot gets besides the checkout: files of the user's, and the commands that make it ready. Both are
 //! read from the commit the work starts from, so that no agent writes its own.
 
-use super::rules::Rules;
+use super::rules::{Commands, Rules};
 use super::verify_slot::{CHECK_MARK, VerifySlot};
 use super::{Lease, commands, files};
-use crate::engine::Engine;
+use crate::engine::{Caller, Engine};
 use crate::error::{Error, Result};
 use crate::git;
 use crate::harness::{self, Adapter, claude};
@@ -37,7 +37,16 @@ impl Engine {
         let commit = self.rules_commit(project, task)?;
         let mut rules = self.repository_rules(project, &commit)?;
         // A check is agreed to when it is to run; no workspace waits for that.
-        rules.foreign.verify.clear();
+        let check = Commands {
+            verify: std::mem::take(&mut rules.foreign.verify),
+            ..Commands::default()
+        };
+        if self.caller == Caller::Human && !self.is_trusted(&project.name, &check)? {
+            self.notice(format!(
+                "work of project {0} is not verified until you agree to its check: `orange project trust {0}`",
+                project.name
+            ));
+        }
         if !rules.foreign.claude.is_empty() && !self.would_run(task, &project.path)? {
             rules.foreign.claude.clear();
         }

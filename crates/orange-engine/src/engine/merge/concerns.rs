@@ -85,12 +85,14 @@ impl Engine {
             return Vec::new();
         };
         let head = self.head_of(task);
-        if has_work(task, history, head.as_deref()).is_err() {
-            return vec!["it has no commits of its own, so there is nothing to merge".into()];
-        }
         let concerns = self.merge_concerns(task, history, &project, head.as_deref());
         let concerns = concerns.unwrap_or_default().into_iter();
         concerns.map(|concern| concern.what).collect()
+    }
+
+    /// Was nothing ever committed on the task's branch?
+    pub(in crate::engine) fn is_without_work(&self, task: &Task, history: &History) -> bool {
+        has_work(task, history, self.head_of(task).as_deref()).is_err()
     }
 }
 
