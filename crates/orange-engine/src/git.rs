@@ -23,6 +23,7 @@ use crate::patience::Watch;
 use refs::Found;
 use state::Head;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -57,6 +58,7 @@ const QUIET: &[&str] = &[
 pub(crate) struct Git {
     command: Command,
     input: Option<Vec<u8>>,
+    held: Option<File>,
     patience: Option<Duration>,
     own_session: bool,
 }
@@ -88,6 +90,7 @@ impl Git {
         Git {
             command,
             input: None,
+            held: None,
             patience: None,
             own_session: false,
         }
@@ -149,6 +152,18 @@ impl Git {
         self
     }
 
+    /// The lock on this file is held as long as git runs, even if we do not live to see its end; and no Ctrl-C at
+    /// our terminal stops it halfway.
+    pub(crate) fn holding(mut self, lock: &File) -> Result<Git> {
+        let lock = lock
+            .try_clone()
+            .map_err(|error| Error::new(Code::Failed, plain(&error)))?;
+        self.command.process_group(0);
+        // What git starts itself does not get its standard input.
+        self.held = Some(lock);
+        Ok(self)
+    }
+
     /// Runs it, whatever it answers.
     pub(crate) fn run(mut self) -> Result<Said> {
         if self.own_session {
@@ -156,9 +171,10 @@ impl Git {
         } else if self.patience.is_some() {
             self.command.process_group(0);
         }
-        let stdin = match self.input {
-            Some(_) => Stdio::piped(),
-            None => Stdio::null(),
+        let stdin = match (&self.input, self.held) {
+            (Some(_), _) => Stdio::piped(),
+            (None, Some(lock)) => lock.into(),
+            (None, None) => Stdio::null(),
         };
         self.command
             .stdin(stdin)

@@ -49,6 +49,7 @@ mod merge_checkouts;
 mod merge_conflicts;
 mod merge_consent;
 mod merge_faults;
+mod merge_kills;
 mod merge_races;
 mod merge_remotes;
 mod merge_strategies;

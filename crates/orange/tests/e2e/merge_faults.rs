@@ -153,6 +153,49 @@ fn hooks_that_fail_when_all_is_over() {
     assert!(shop.join("new").exists());
 }
 
+/// A hook works in its own repository's index, or in any other's that it goes to.
+#[test]
+fn a_hook_that_goes_on_with_git_elsewhere() {
+    let env = Merges::new();
+    let other = env.init_repository("other");
+    let task = env.work("work", &[("new", "x")]);
+    let script = "test \"$1\" = 0 || exit 1\ngit add untracked\n\
+                  cd ../other && echo more > more && git add more && git commit -q -m 'by the hook'";
+    env.hook(&env.shop(), "post-merge", script);
+    std::fs::write(env.shop().join("untracked"), "x").unwrap();
+    env.merge(&task, &[]).ok();
+    assert_eq!(
+        env.git(&env.shop(), &["status", "--porcelain"]),
+        "A  untracked"
+    );
+    assert_eq!(
+        env.git(&other, &["log", "-1", "--format=%s"]),
+        "by the hook"
+    );
+    assert_eq!(env.git(&other, &["status", "--porcelain"]), "");
+}
+
+/// The target's own settings for merges are about merges of the user's.
+#[test]
+fn a_target_whose_merges_are_to_be_something_else() {
+    let env = Merges::new();
+    for (n, options) in ["-s ours", "--squash", "--no-ff", "--no-commit"]
+        .iter()
+        .enumerate()
+    {
+        env.git(
+            &env.shop(),
+            &["config", "branch.main.mergeOptions", options],
+        );
+        let file = format!("new-{n}");
+        let task = env.work(&format!("work-{n}"), &[(&file, "x")]);
+        env.merge(&task, &[]).ok();
+        assert!(env.shop().join(&file).exists(), "{options}");
+        assert_eq!(env.line(&env.shop(), "main").len(), n + 1, "{options}");
+        assert_eq!(env.git(&env.shop(), &["status", "--porcelain"]), "");
+    }
+}
+
 #[test]
 fn odd_names_of_branches() {
     let names = [

@@ -299,6 +299,7 @@ pub(crate) const OF_MERGES: &[&str] = &[
     "merge.pushed",
     "merge.moved",
     "forward.locked",
+    "forward.files",
     "forward.merged",
     "forward.written",
     "merge.verified",

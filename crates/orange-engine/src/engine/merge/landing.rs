@@ -458,8 +458,13 @@ fn no_branch(of: &orange_core::task::Task, repository: &Path) -> Error {
 }
 
 fn refused(why: &str) -> Error {
-    Error::new(Code::ConditionUnmet, format!("nothing was merged: {why}"))
-        .hint("commit, stash, move away or finish what is there, then merge again")
+    let hint = match why.contains(".lock': File exists") {
+        true => {
+            "another git is at work, or one that was killed left its lock behind: if none runs there, remove that file, then merge again"
+        }
+        false => "commit, stash, move away or finish what is there, then merge again",
+    };
+    Error::new(Code::ConditionUnmet, format!("nothing was merged: {why}")).hint(hint)
 }
 
 fn impossible(strategy: Strategy, why: &str) -> Error {

@@ -1,0 +1,119 @@
+//! Kills while git itself is at work in a user's checkout: of Orange, whose git lives on; of git; of both. The hooks
+//! of the repository strike at just the moment between the files and the branch.
+
+use crate::env::TestTask;
+use crate::merges::Merges;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+/// Who starts git, seen from a hook.
+const ORANGE: &str = "$(cut -d' ' -f4 /proc/$PPID/stat)";
+
+/// Files of every kind that a merge replaces, adds and takes away; and the task that does.
+fn every_kind(env: &Merges) -> TestTask {
+    let shop = env.shop();
+    symlink("one", shop.join("link")).unwrap();
+    for (name, text) in [("tool", "run\n"), ("gone", "x\n"), ("was-file", "x\n")] {
+        fs::write(shop.join(name), text).unwrap();
+    }
+    fs::create_dir(shop.join("was-folder")).unwrap();
+    fs::write(shop.join("was-folder/file"), "x\n").unwrap();
+    env.commit_all(&shop, "every kind");
+    env.branch_by("work", |folder| {
+        fs::remove_file(folder.join("link")).unwrap();
+        symlink("two", folder.join("link")).unwrap();
+        symlink("new", folder.join("new-link")).unwrap();
+        let runs = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(folder.join("tool"), runs).unwrap();
+        fs::remove_file(folder.join("gone")).unwrap();
+        fs::remove_file(folder.join("was-file")).unwrap();
+        fs::create_dir_all(folder.join("was-file/deep")).unwrap();
+        fs::write(folder.join("was-file/deep/file"), "x\n").unwrap();
+        fs::remove_dir_all(folder.join("was-folder")).unwrap();
+        fs::write(folder.join("was-folder"), "x\n").unwrap();
+        fs::write(folder.join("lines"), "all of it is new\n").unwrap();
+        fs::write(folder.join("big"), "new\n".repeat(1000)).unwrap();
+        env.commit_all(folder, "work");
+    });
+    env.reviewed("work")
+}
+
+/// Runs a script when git has written the files of the checkout and is about to move its branch.
+fn between(env: &Merges, script: &str) {
+    let script = format!(
+        "test \"$1\" = prepared || exit 0\ngrep -q refs/heads/main || exit 0\n\
+         test -e big || exit 0\n{script}"
+    );
+    env.hook(&env.shop(), "reference-transaction", &script);
+}
+
+/// What a git that was killed leaves behind, as any git does.
+fn clear_away(env: &Merges) {
+    let git = env.shop().join(".git");
+    fs::remove_file(git.join("hooks/reference-transaction")).unwrap();
+    for lock in ["HEAD.lock", "refs/heads/main.lock"] {
+        let _ = fs::remove_file(git.join(lock));
+    }
+    assert!(!git.join("index.lock").exists() && !git.join("index.orange").exists());
+}
+
+fn merges_after_all(env: &Merges, task: &TestTask) {
+    clear_away(env);
+    env.merge(task, &[]).ok();
+    assert!(env.is_done(task));
+    assert_eq!(env.git(&env.shop(), &["status", "--porcelain"]), "");
+    assert_eq!(env.line(&env.shop(), "main")[0], "Do work (TASK-001)");
+}
+
+#[test]
+fn a_git_that_outlives_its_orange_is_waited_for() {
+    let env = Merges::new();
+    let task = every_kind(&env);
+    // Whoever does not wait takes the lock away and everything back, and the branch moves all the same.
+    between(
+        &env,
+        &format!(
+            "kill -9 {ORANGE}\nfor turn in 1 2 3 4 5 6 7 8 9 10; do\n\
+             test -e .git/index.lock || exit 0\nsleep 0.1\ndone"
+        ),
+    );
+    let run = env.merge(&task, &[]);
+    assert_ne!(run.code, 0, "{run}");
+    env.orange(["task", "list"]).ok().says("it is finished now");
+    assert!(env.is_done(&task));
+    merges_after_all(&env, &task);
+}
+
+#[test]
+fn a_git_that_is_killed_leaves_no_change_that_nobody_made() {
+    let env = Merges::new();
+    let task = every_kind(&env);
+    between(&env, "kill -9 $PPID");
+    let before = env.surroundings(&env.shop());
+    env.merge(&task, &[])
+        .fails_with(3)
+        .says("nothing was merged");
+    assert_eq!(env.surroundings(&env.shop()), before);
+    // Its own locks are left behind, and it is said what to do about them.
+    env.merge(&task, &[]).fails_with(3).says("remove that file");
+    merges_after_all(&env, &task);
+}
+
+#[test]
+fn both_killed_and_files_half_written() {
+    let env = Merges::new();
+    let shop = env.shop();
+    let task = every_kind(&env);
+    fs::write(shop.join("README.md"), "the user's edit").unwrap();
+    between(&env, &format!("kill -9 {ORANGE}\nkill -9 $PPID"));
+    let before = env.surroundings(&shop);
+    env.merge(&task, &[]);
+    assert!(shop.join("was-file/deep/file").exists());
+    // Git takes the old file away first, and a kill may come before it has written all of the new one.
+    fs::write(shop.join("big"), "new\n".repeat(10) + "ne").unwrap();
+    fs::remove_file(shop.join("lines")).unwrap();
+    env.orange(["task", "list"]).ok();
+    assert_eq!(env.surroundings(&shop), before);
+    fs::write(shop.join("README.md"), "first").unwrap();
+    merges_after_all(&env, &task);
+}
