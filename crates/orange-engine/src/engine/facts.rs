@@ -186,9 +186,10 @@ impl Engine {
         repository: &Path,
         target: &str,
     ) -> Result<Option<String>> {
-        let mut commits = self.own_merges(task);
         // A branch is often deleted once it is merged; the handoff and the review noted its head.
-        commits.extend(self.head_of(task).or_else(|| self.noted_head(task)));
+        let head = self.head_of(task).or_else(|| self.noted_head(task));
+        let mut commits = self.own_merges(task, head.as_deref());
+        commits.extend(head);
         let mut places = Vec::new();
         for place in ["heads", "remotes/origin"] {
             places.extend(git::commit_of(

@@ -244,14 +244,30 @@ impl Engine {
         // The condition of that row is git's word that the work is in the target: its commits, or that merging them
         // changes nothing.
         let (task, body) = (locked.task.clone(), locked.body.clone());
-        let same = landing
-            .by_content
-            .then_some("its changes are in the target");
+        let is_in = landing.by_content || landing::is_in(work, &landing.commit)?;
+        let same = is_in.then_some("its changes are in the target");
+        self.tell_of_later_work(&task, work);
         let done = self
             .decide_as(Actor::Human, &task, &body, wanted, same)?
             .because(format!("merged into {}", work.target));
         crash_point("merge.verified");
         self.commit(locked, vec![merged, done])
+    }
+
+    /// Commits that came while it was merged are on its branch and nowhere else.
+    fn tell_of_later_work(&mut self, task: &Task, work: &Work) {
+        let (Some(merged), Some(now)) = (&work.head, self.head_of(task)) else {
+            return;
+        };
+        if *merged != now {
+            self.notice(format!(
+                "{}: merged was {}; its branch {} is at {} by now, and what came since is on that branch alone",
+                task.label(),
+                git::short(merged),
+                task.branch,
+                git::short(&now)
+            ));
+        }
     }
 
     fn ended(&mut self, locked: LockedTask, from: Status) -> Changed {
@@ -370,14 +386,16 @@ fn first_line(text: &str) -> &str {
 }
 
 impl Engine {
-    /// Merges that Orange made of this task's work, whether or not it lived to say so.
-    pub(super) fn own_merges(&mut self, task: &Task) -> Vec<String> {
+    /// Merges that Orange made of this task's work as it ends now, whether or not it lived to say so. Those of an
+    /// earlier head have not all of it.
+    pub(super) fn own_merges(&mut self, task: &Task, head: Option<&str>) -> Vec<String> {
         let kinds = [EventType::MergeStarted, EventType::TaskMerged];
         let history = self.history_of(task).unwrap_or_default();
         let events = history.events.iter().rev();
         let mut commits: Vec<String> = Vec::new();
         for event in events.filter(|event| kinds.contains(&event.kind)) {
             if let Some(commit) = detail(event, "commit")
+                && detail(event, "head") == head
                 && !commits.iter().any(|known| known == commit)
             {
                 commits.push(commit.to_owned());

@@ -360,3 +360,41 @@ fn a_remote_that_is_two_places() {
     in_step(&env);
     assert_eq!(env.line(&shop, "main"), ["Do work (TASK-001)"]);
 }
+
+/// What an earlier attempt would have brought in is in by now, by hand; the branch has gone on since.
+#[test]
+fn an_earlier_attempt_does_not_stand_for_later_work() {
+    let env = Merges::with_remote();
+    let shop = env.shop();
+    let task = env.work("work", &[("first", "x")]);
+    env.hook(&env.remote(), "pre-receive", "exit 1");
+    env.merge(&task, &["--strategy", "ff"]).fails_with(1);
+    env.git(&shop, &["merge", "-q", "--ff-only", "work"]);
+    env.branch("work", &[("second", "x")]);
+    env.hook(&env.remote(), "pre-receive", "exit 0");
+    env.update(&task, &["--status", "done"]).fails_with(3);
+    env.merge(&task, &["--force"])
+        .ok()
+        .says("1 commit squashed");
+    assert_eq!(
+        env.file(&env.remote(), "main", "second").as_deref(),
+        Some("x")
+    );
+    assert_eq!(env.at(&shop, "main"), env.at(&env.remote(), "main"));
+}
+
+/// Nobody is kept from committing while a merge is under way; it is said that the merge has not got it.
+#[test]
+fn work_that_comes_while_it_is_merged() {
+    let env = Merges::with_remote();
+    let shop = env.shop();
+    let task = env.work("work", &[("first", "x")]);
+    env.branch("later", &[("second", "x")]);
+    let script = "git update-ref refs/heads/work refs/heads/later";
+    env.hook(&shop, "pre-push", script);
+    let later = env.at(&shop, "later");
+    let run = env.merge(&task, &[]).ok().says("what came since");
+    assert!(run.stderr.contains(&later[..7]), "{run}");
+    assert!(env.is_done(&task));
+    assert_eq!(env.file(&shop, "main", "second"), None);
+}

@@ -224,7 +224,8 @@ impl Engine {
 
     /// A merge of it that Orange made earlier, and that is in the target.
     fn landed_before(&mut self, locked: &LockedTask, task: &Task) -> Result<Option<Landing>> {
-        for commit in self.own_merges(&locked.task) {
+        let head = task.head.clone().or_else(|| self.noted_head(&locked.task));
+        for commit in self.own_merges(&locked.task, head.as_deref()) {
             if !is_in(task, &commit)? {
                 continue;
             }
