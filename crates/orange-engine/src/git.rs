@@ -158,7 +158,6 @@ impl Git {
         let lock = lock
             .try_clone()
             .map_err(|error| Error::new(Code::Failed, plain(&error)))?;
-        self.command.process_group(0);
         // What git starts itself does not get its standard input.
         self.held = Some(lock);
         Ok(self)
@@ -168,7 +167,7 @@ impl Git {
     pub(crate) fn run(mut self) -> Result<Said> {
         if self.own_session {
             crate::patience::own_session(&mut self.command);
-        } else if self.patience.is_some() {
+        } else if self.patience.is_some() || self.held.is_some() {
             self.command.process_group(0);
         }
         let stdin = match (&self.input, self.held) {

@@ -331,6 +331,15 @@ impl LockedTask {
         if let Some(checkout) = worktree::checked_out_at(&work.repository, &work.target)? {
             forward::recover(&checkout, &self.task.id)?;
         }
+        let over = engine.when_git_is_over(&self.task.project, ASKING)?;
+        if over.is_none() {
+            engine.notice(format!(
+                "{}: a merge was cut short, and its git is still at work",
+                self.task.label()
+            ));
+            return Ok(());
+        }
+        drop(over);
         let commit = detail(&started, "commit").unwrap_or_default().to_owned();
         let mut found = landing::is_in(&work, &commit)?;
         if !found && work.push {

@@ -7,6 +7,7 @@ pub(crate) use ready::could_move;
 
 use super::{Git, worktree};
 use crate::error::{Code, Error, Result};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -104,24 +105,30 @@ fn is_rebased_at(place: &Path, branch: &str) -> bool {
 }
 
 /// Moves a branch that is checked out nowhere, if it is still where it was.
-pub(crate) fn swap(
-    repository: &Path,
-    branch: &str,
-    to: &str,
-    from: &str,
-    why: &str,
-) -> Result<Moved> {
-    let said = Git::at(repository)
-        .args(["update-ref", "-m", why])
-        .args([&format!("refs/heads/{branch}"), to, from])
-        .run()?;
-    if said.success {
-        return Ok(Moved::Yes);
-    }
-    let now = super::commit_of(repository, &format!("refs/heads/{branch}"))?;
-    match now.as_deref() == Some(from) {
-        true => Ok(Moved::Refused(words(&said.stderr))),
-        false => Ok(Moved::Overtaken),
+pub(crate) struct Swap<'a> {
+    pub(crate) branch: &'a str,
+    pub(crate) from: &'a str,
+    pub(crate) to: &'a str,
+    pub(crate) why: &'a str,
+}
+
+impl Swap<'_> {
+    /// `alive` is locked as long as git is at it.
+    pub(crate) fn make(&self, repository: &Path, alive: &File) -> Result<Moved> {
+        let reference = format!("refs/heads/{}", self.branch);
+        let said = Git::at(repository)
+            .args(["update-ref", "-m", self.why])
+            .args([&reference, self.to, self.from])
+            .holding(alive)?
+            .run()?;
+        if said.success {
+            return Ok(Moved::Yes);
+        }
+        let now = super::commit_of(repository, &reference)?;
+        match now.as_deref() == Some(self.from) {
+            true => Ok(Moved::Refused(words(&said.stderr))),
+            false => Ok(Moved::Overtaken),
+        }
     }
 }
 
@@ -136,18 +143,21 @@ pub(crate) enum Pushed {
 }
 
 /// Pushes a commit to a branch of the remote that is where we think it is (None: not there yet). The commit is
-/// a later one of that branch, so nothing is overwritten by it.
+/// a later one of that branch, so nothing is overwritten by it. `alive` is locked as long as that takes, whoever of us
+/// is killed meanwhile.
 pub(crate) fn push(
     repository: &Path,
     commit: &str,
     branch: &str,
     expected: Option<&str>,
+    alive: &File,
 ) -> Result<Pushed> {
     let expected = expected.unwrap_or_default();
     let said = Git::at(repository)
         .args(["push", "--porcelain"])
         .arg(format!("--force-with-lease=refs/heads/{branch}:{expected}"))
         .args(["origin", &format!("{commit}:refs/heads/{branch}")])
+        .holding(alive)?
         .without_terminal()
         .patience(PUSH)
         .run()?;

@@ -117,3 +117,62 @@ fn both_killed_and_files_half_written() {
     fs::write(shop.join("README.md"), "first").unwrap();
     merges_after_all(&env, &task);
 }
+
+#[test]
+fn a_push_that_outlives_its_orange_is_waited_for() {
+    let env = Merges::with_remote();
+    let shop = env.shop();
+    let task = env.work("work", &[("new", "x")]);
+    let asked = env.root().join("asked");
+    // Whoever does not wait for the push asks the remote too early.
+    env.hook(
+        &shop,
+        "pre-push",
+        &format!(
+            "kill -9 {ORANGE}\nfor turn in 1 2 3 4 5 6 7 8 9 10; do\n\
+             test -e '{}' && exit 0\nsleep 0.1\ndone",
+            asked.display()
+        ),
+    );
+    let asks = format!(
+        "'{}' \"$@\"; code=$?; touch '{}'; exit $code",
+        "git-upload-pack",
+        asked.display()
+    );
+    let program = env.write("upload-pack", format!("#!/bin/sh\n{asks}\n"));
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let setting = [
+        "config",
+        "remote.origin.uploadpack",
+        program.to_str().unwrap(),
+    ];
+    env.git(&shop, &setting);
+    let run = env.merge(&task, &[]);
+    assert_ne!(run.code, 0, "{run}");
+    env.orange(["task", "list"]).ok().says("it is finished now");
+    assert!(env.is_done(&task));
+    assert_eq!(env.line(&shop, "main"), ["Do work (TASK-001)"]);
+    assert_eq!(env.at(&shop, "main"), env.at(&env.remote(), "main"));
+    assert_eq!(env.git(&shop, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_branch_that_moves_after_its_orange_is_waited_for() {
+    let env = Merges::new();
+    let shop = env.shop();
+    let task = env.work("work", &[("new", "x")]);
+    env.git(&shop, &["switch", "-q", "-c", "elsewhere"]);
+    // Whoever does not wait writes down that nothing was merged.
+    let script = format!(
+        "test \"$1\" = prepared || exit 0\ngrep -q refs/heads/main || exit 0\n\
+         kill -9 {ORANGE}\nfor turn in 1 2 3 4 5 6 7 8 9 10; do\n\
+         grep -q merge.stopped '{}' && exit 0\nsleep 0.1\ndone",
+        task.journal().display()
+    );
+    env.hook(&shop, "reference-transaction", &script);
+    let run = env.merge(&task, &[]);
+    assert_ne!(run.code, 0, "{run}");
+    env.orange(["task", "list"]).ok().says("it is finished now");
+    assert!(env.is_done(&task));
+    assert_eq!(env.line(&shop, "main"), ["Do work (TASK-001)"]);
+}

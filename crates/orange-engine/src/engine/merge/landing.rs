@@ -6,7 +6,7 @@ use super::{detail, words};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::forward::{Held, could_forward};
-use crate::git::landing::{self, Checkout, Moved, Pushed};
+use crate::git::landing::{self, Checkout, Moved, Pushed, Swap};
 use crate::git::merge::{Commit, Computed, Merge, work};
 use crate::git::{self, worktree};
 use crate::locked::LockedTask;
@@ -15,8 +15,9 @@ use orange_core::history::{Event, EventType};
 use orange_core::merge::{Strategy, message};
 use orange_core::naming::counted;
 use serde_json::Value;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often a target that moves meanwhile is followed.
 const ATTEMPTS: usize = 60;
@@ -26,6 +27,9 @@ const POLITE: usize = 2;
 const SAME: usize = 10;
 /// How long the remote may take for what it has and we do not know.
 const FETCH: Duration = Duration::from_secs(60);
+
+/// How long the git of a merge that was killed is waited for.
+const AT_WORK: Duration = Duration::from_secs(10);
 
 /// What is to be merged, and how.
 #[derive(Debug, Clone)]
@@ -88,6 +92,11 @@ struct Forward<'a> {
 
 fn hold(checkout: &Path, owner: &str) -> Result<Held> {
     Held::take(checkout, owner)?.map_err(|why| refused(&why))
+}
+
+/// Locked while a git pushes a merge of this project, or moves its target.
+fn landing_lock(project: &str) -> String {
+    format!("tasks/{project}/.landing.lock")
 }
 
 /// Is a commit in the target, here or on the remote?
@@ -267,7 +276,10 @@ impl Engine {
         commit: &str,
     ) -> Result<bool> {
         let expected = target.remote.as_deref();
-        match landing::push(&task.repository, commit, &task.target, expected)? {
+        let alive = self.landing_lock(&of.project)?;
+        let said = landing::push(&task.repository, commit, &task.target, expected, &alive)?;
+        drop(alive);
+        match said {
             Pushed::Yes => {
                 if target.unpushed > 0 {
                     self.notice(format!(
@@ -338,7 +350,14 @@ impl Engine {
             },
             (None, _) => {
                 let why = format!("orange: {} merged", of.label());
-                landing::swap(&task.repository, &task.target, &landing.commit, local, &why)?
+                let alive = self.landing_lock(&of.project)?;
+                let swap = Swap {
+                    branch: &task.target,
+                    from: local,
+                    to: &landing.commit,
+                    why: &why,
+                };
+                swap.make(&task.repository, &alive)?
             }
         };
         match moved {
@@ -362,6 +381,32 @@ impl Engine {
                 ));
                 Ok(Some(landing))
             }
+        }
+    }
+
+    fn landing_lock(&self, project: &str) -> Result<File> {
+        self.when_git_is_over(project, AT_WORK)?.ok_or_else(|| {
+            Error::new(
+                Code::Busy,
+                "the git of a merge that was killed is still at work",
+            )
+            .hint("wait until it is through, or end it; then merge again")
+        })
+    }
+
+    /// A git that outlived its Orange may still be at work. None if it takes longer than this.
+    pub(super) fn when_git_is_over(
+        &self,
+        project: &str,
+        patience: Duration,
+    ) -> Result<Option<File>> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let lock = self.store.try_lock_file(&landing_lock(project))?;
+            if lock.is_some() || Instant::now() >= deadline {
+                return Ok(lock);
+            }
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 
