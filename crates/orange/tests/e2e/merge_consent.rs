@@ -54,6 +54,19 @@ fn what_is_not_to_be_merged_even_with_force() {
 }
 
 #[test]
+fn a_review_of_which_no_commit_is_known() {
+    let env = Merges::new();
+    let task = env.work("work", &[("new", "x")]);
+    let head = env.at(&env.shop(), "work");
+    let journal = fs::read_to_string(task.journal()).unwrap();
+    let noted = format!(",\"head\":\"{head}\"");
+    assert!(journal.contains(&noted), "{journal}");
+    fs::write(task.journal(), journal.replace(&noted, "")).unwrap();
+    env.refuses(&task, &[], 3, &["which commit was reviewed", "--force"]);
+    env.merge(&task, &["--force"]).ok();
+}
+
+#[test]
 fn commits_since_the_review_are_named() {
     let env = Merges::new();
     let task = passed(&env);

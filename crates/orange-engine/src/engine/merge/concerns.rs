@@ -54,13 +54,15 @@ impl Engine {
                 "it is {}: nobody has reviewed it",
                 task.status
             ))),
-            Some(review) => {
-                if let (Some(reviewed), Some(head)) = (&review.head, head)
-                    && reviewed != head
-                {
+            Some(review) => match (&review.head, head) {
+                (Some(reviewed), Some(head)) if reviewed != head => {
                     concerns.push(since_review(project, task, reviewed, head)?);
                 }
-            }
+                (None, Some(_)) => concerns.push(Concern::plain(
+                    "nobody noted which commit was reviewed, so there may be others since",
+                )),
+                (Some(_) | None, Some(_) | None) => {}
+            },
         }
         if let Some(verified) = evidence.verify.filter(|verified| verified.result.failed()) {
             concerns.push(Concern::plain(verified.words()));
