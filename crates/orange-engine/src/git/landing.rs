@@ -136,6 +136,8 @@ impl Swap<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Pushed {
     Yes,
+    /// It has it, but git complains: one of several places that it pushes to has not.
+    NotEverywhere(String),
     /// It is not where we thought, in its words.
     Behind(String),
     /// It does not want it, and why.
@@ -182,7 +184,7 @@ pub(crate) fn push(
     }
     // The remote may have taken it all the same: the line went dead, or what follows it here could not be written.
     if matches!(remote_head(repository, branch), Ok(Some(at)) if at == commit) {
-        return Ok(Pushed::Yes);
+        return Ok(Pushed::NotEverywhere(why));
     }
     Ok(Pushed::Refused(why))
 }

@@ -162,7 +162,7 @@ fn a_hook_that_goes_on_with_git_elsewhere() {
     let script = "test \"$1\" = 0 || exit 1\ngit add untracked\n\
                   cd ../other && echo more > more && git add more && git commit -q -m 'by the hook'";
     env.hook(&env.shop(), "post-merge", script);
-    std::fs::write(env.shop().join("untracked"), "x").unwrap();
+    fs::write(env.shop().join("untracked"), "x").unwrap();
     env.merge(&task, &[]).ok();
     assert_eq!(
         env.git(&env.shop(), &["status", "--porcelain"]),

@@ -398,3 +398,20 @@ fn work_that_comes_while_it_is_merged() {
     assert!(env.is_done(&task));
     assert_eq!(env.file(&shop, "main", "second"), None);
 }
+
+#[test]
+fn a_remote_of_several_places_one_of_which_is_gone() {
+    let env = Merges::with_remote();
+    let shop = env.shop();
+    let task = env.work("work", &[("new", "x")]);
+    let gone = env.root().join("gone.git");
+    for place in [env.remote(), gone] {
+        let setting = ["config", "--add", "remote.origin.pushurl"];
+        env.git(&shop, &[&setting[..], &[place.to_str().unwrap()]].concat());
+    }
+    env.merge(&task, &[])
+        .ok()
+        .says("git complains")
+        .says("gone.git");
+    assert_eq!(env.at(&shop, "main"), env.at(&env.remote(), "main"));
+}

@@ -280,7 +280,10 @@ impl Engine {
         let said = landing::push(&task.repository, commit, &task.target, expected, &alive)?;
         drop(alive);
         match said {
-            Pushed::Yes => {
+            Pushed::Yes | Pushed::NotEverywhere(_) => {
+                if let Pushed::NotEverywhere(why) = said {
+                    self.notice(format!("origin has it, but git complains: {why}"));
+                }
                 if target.unpushed > 0 {
                     self.notice(format!(
                         "pushed with it: {} of {} that origin did not have",
@@ -315,6 +318,7 @@ impl Engine {
                 if let Some(now) = &now
                     && git::is_ancestor(&task.repository, commit, now)?
                 {
+                    self.notice(format!("origin has it, but git complains: {why}"));
                     return Ok(true);
                 }
                 if now == target.remote {
