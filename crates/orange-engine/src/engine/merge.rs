@@ -88,7 +88,7 @@ impl Engine {
         let concerns = match view.task.status.is_terminal() {
             true => Vec::new(),
             false => {
-                has_work(&view.task, &view.history, head.as_deref())?;
+                has_work(&view.task, &view.history, &project, head.as_deref())?;
                 self.merge_concerns(&view.task, &view.history, &project, head.as_deref())?
             }
         };
@@ -116,7 +116,7 @@ impl Engine {
         let project = self.registered(&locked.task.project)?;
         has_a_target(&locked.task, &project)?;
         let head = self.head_of(&locked.task);
-        has_work(&locked.task, locked.history(), head.as_deref())?;
+        has_work(&locked.task, locked.history(), &project, head.as_deref())?;
         let force = self.agreed(&locked, &project, head.as_deref(), wish)?;
         let wanted = Move {
             force,

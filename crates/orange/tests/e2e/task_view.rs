@@ -254,8 +254,8 @@ fn why_in_every_status() {
     task.append("## Review\n\nVerdict: PASS\n");
     assert_snapshot!(why(), @"TASK-001 is agent-review: the review passed; next: orange task update TASK-001 --status reviewing");
     env.move_to(&task, "reviewing").ok();
-    assert_snapshot!(why(), @"TASK-001 is reviewing: waits for your decision: merge login into main, or ask for changes with `orange task request-changes TASK-001 TEXT`; a merge needs your word (--force): it has no commits of its own, so there is nothing to merge; next: orange task merge TASK-001");
-    assert_snapshot!(env.orange(["task", "why", "TASK-001", "--json"]), @r#"{"why":{"task":"TASK-001","status":"reviewing","because":"waits for your decision: merge login into main, or ask for changes with `orange task request-changes TASK-001 TEXT`; a merge needs your word (--force): it has no commits of its own, so there is nothing to merge","next":"orange task merge TASK-001","needs_human":true}}"#);
+    assert_snapshot!(why(), @"TASK-001 is reviewing: it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with `orange task request-changes TASK-001 TEXT`; next: orange task resolve TASK-001 --message TEXT");
+    assert_snapshot!(env.orange(["task", "why", "TASK-001", "--json"]), @r#"{"why":{"task":"TASK-001","status":"reviewing","because":"it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with `orange task request-changes TASK-001 TEXT`","next":"orange task resolve TASK-001 --message TEXT","needs_human":true}}"#);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::MergeWish;
 use crate::error::{Code, Error, Result};
+use crate::git;
 use crate::projects::Project;
 use orange_core::history::History;
 use orange_core::merge::Strategy;
@@ -63,10 +64,13 @@ pub(super) fn mergeable(task: &Task) -> Result<()> {
 }
 
 /// Refuses a branch on which nothing was ever committed.
-pub(super) fn has_work(task: &Task, history: &History, head: Option<&str>) -> Result<()> {
-    let mut events = history.events.iter();
-    let base = events.find_map(|event| event.details.get("base_commit")?.as_str());
-    if base.is_none() || base != head {
+pub(super) fn has_work(
+    task: &Task,
+    history: &History,
+    project: &Project,
+    head: Option<&str>,
+) -> Result<()> {
+    if !is_without_work(task, history, project, head)? {
         return Ok(());
     }
     let label = task.label();
@@ -77,4 +81,28 @@ pub(super) fn has_work(task: &Task, history: &History, head: Option<&str>) -> Re
     .hint(format!(
         "if nothing had to be done: `orange task resolve {label} --message TEXT`; if work is not committed yet: `orange task shell {label}`"
     )))
+}
+
+/// Is the branch where it began, and in its target? One that was there before the task may have had its commits then.
+pub(super) fn is_without_work(
+    task: &Task,
+    history: &History,
+    project: &Project,
+    head: Option<&str>,
+) -> Result<bool> {
+    let mut events = history.events.iter();
+    let base = events.find_map(|event| event.details.get("base_commit")?.as_str());
+    let Some(head) = head.filter(|head| base == Some(*head)) else {
+        return Ok(false);
+    };
+    let target = task.target(&project.default_branch);
+    for place in ["heads", "remotes/origin"] {
+        let place = format!("refs/{place}/{target}");
+        if let Some(at) = git::commit_of(&project.path, &place)?
+            && (at == head || git::is_ancestor(&project.path, head, &at)?)
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -1,7 +1,7 @@
 //! What a person should hear before a task is merged: no review, commits since the review, a check that failed,
 //! work that is not committed.
 
-use super::allowed::has_work;
+use super::allowed::is_without_work;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::{self, merge};
@@ -94,7 +94,10 @@ impl Engine {
 
     /// Was nothing ever committed on the task's branch?
     pub(in crate::engine) fn is_without_work(&self, task: &Task, history: &History) -> bool {
-        has_work(task, history, self.head_of(task).as_deref()).is_err()
+        let Some(project) = self.project_of(&task.project) else {
+            return false;
+        };
+        is_without_work(task, history, &project, self.head_of(task).as_deref()).unwrap_or(false)
     }
 }
 
