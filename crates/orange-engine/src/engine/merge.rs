@@ -5,6 +5,7 @@
 mod allowed;
 mod concerns;
 mod landing;
+mod moving;
 mod remote_branch;
 mod target;
 mod words;
@@ -33,6 +34,8 @@ use std::time::{Duration, Instant};
 
 /// How long a merge waits for another one of its project: long enough for a push.
 const TURN: Duration = Duration::from_secs(900);
+/// So long nobody wonders what is going on.
+const QUIET: Duration = Duration::from_secs(1);
 /// How long the remote may take to say whether it has a merge that was cut short.
 const ASKING: Duration = Duration::from_secs(5);
 
@@ -177,7 +180,8 @@ impl Engine {
     /// One merge of a project at a time: the second then sees what the first one did, instead of losing a race.
     fn merge_turn(&mut self, project: &str) -> Result<File> {
         let name = format!("tasks/{project}/.merge.lock");
-        let deadline = Instant::now() + TURN;
+        let began = Instant::now();
+        let deadline = began + TURN;
         let mut said = false;
         loop {
             if let Some(file) = self.store.try_lock_file(&name)? {
@@ -190,8 +194,8 @@ impl Engine {
                 )
                 .hint("try again when it has"));
             }
-            if !said {
-                tracing::info!(project, "waits for another merge");
+            if !said && began.elapsed() > QUIET {
+                (self.say)(&format!("waits until another merge of {project} is over"));
                 said = true;
             }
             std::thread::sleep(Duration::from_millis(5));

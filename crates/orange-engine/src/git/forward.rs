@@ -5,7 +5,7 @@
 mod restore;
 
 use super::Git;
-use super::landing::{Moved, ready};
+use super::landing::{Moved, PATIENT, ready};
 use super::state::git_folder;
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
@@ -106,6 +106,7 @@ impl Held {
         }
         crash_point("forward.files");
         let said = Git::at(&self.checkout)
+            .setting(PATIENT)
             .args(["update-ref", "-m", "orange: Fast-forward"])
             .args([&format!("refs/heads/{branch}"), to, &from])
             .holding(&alive)?

@@ -1,12 +1,12 @@
-//! Getting a computed merge into its target: pushed first, so that what the remote refuses changes nothing here;
-//! then fast-forwarded where the target is checked out, or swapped where it is not.
+//! Getting a computed merge into its target: pushed first, so that what the remote refuses changes nothing here; then
+//! moved here. Who was overtaken computes again.
 
+use super::moving::{Forward, could_land, hold};
 use super::target::{Target, target};
 use super::{detail, words};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
-use crate::git::forward::{Held, could_forward};
-use crate::git::landing::{self, Checkout, Moved, Pushed, Swap};
+use crate::git::landing::{self, Checkout, Pushed};
 use crate::git::merge::{Commit, Computed, Merge, work};
 use crate::git::{self, worktree};
 use crate::locked::LockedTask;
@@ -15,9 +15,8 @@ use orange_core::history::{Event, EventType};
 use orange_core::merge::{Strategy, message};
 use orange_core::naming::counted;
 use serde_json::Value;
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often a target that moves meanwhile is followed.
 const ATTEMPTS: usize = 60;
@@ -27,9 +26,6 @@ const POLITE: usize = 2;
 const SAME: usize = 10;
 /// How long the remote may take for what it has and we do not know.
 const FETCH: Duration = Duration::from_secs(60);
-
-/// How long the git of a merge that was killed is waited for.
-const AT_WORK: Duration = Duration::from_secs(10);
 
 /// What is to be merged, and how.
 #[derive(Debug, Clone)]
@@ -81,22 +77,6 @@ pub(super) struct Landing {
     pub(super) already: bool,
     /// It came in by other commits, so only its content tells.
     pub(super) by_content: bool,
-}
-
-/// Where the target is brought forward.
-struct Forward<'a> {
-    target: &'a Target,
-    checkout: Option<PathBuf>,
-    held: Option<Held>,
-}
-
-fn hold(checkout: &Path, owner: &str) -> Result<Held> {
-    Held::take(checkout, owner)?.map_err(|why| refused(&why))
-}
-
-/// Locked while a git pushes a merge of this project, or moves its target.
-fn landing_lock(project: &str) -> String {
-    format!("tasks/{project}/.landing.lock")
 }
 
 /// Is a commit in the target, here or on the remote?
@@ -333,163 +313,6 @@ impl Engine {
             Pushed::Refused(why) => Err(push_refused(task, &why)),
         }
     }
-
-    /// Moves the target here. None when somebody was quicker and nothing has happened yet.
-    fn bring_forward(
-        &mut self,
-        of: &orange_core::task::Task,
-        task: &Task,
-        place: Forward<'_>,
-        mut landing: Landing,
-    ) -> Result<Option<Landing>> {
-        let Some(local) = &place.target.local else {
-            return Ok(Some(landing));
-        };
-        let checkout = place.checkout;
-        let moved = match (&checkout, place.held) {
-            (Some(_), Some(held)) => held.forward(&task.target, &landing.commit)?,
-            (Some(checkout), None) => match Held::take(checkout, &of.id)? {
-                Ok(held) => held.forward(&task.target, &landing.commit)?,
-                Err(why) => Moved::Refused(why),
-            },
-            (None, _) => {
-                let why = format!("orange: {} merged", of.label());
-                let alive = self.landing_lock(&of.project)?;
-                let swap = Swap {
-                    branch: &task.target,
-                    from: local,
-                    to: &landing.commit,
-                    why: &why,
-                };
-                swap.make(&task.repository, &alive)?
-            }
-        };
-        match moved {
-            Moved::Yes => {
-                landing.fast_forwarded = checkout;
-                Ok(Some(landing))
-            }
-            Moved::Overtaken if !landing.pushed => Ok(None),
-            Moved::Refused(why) if !landing.pushed => Err(refused(&why)),
-            Moved::Overtaken => {
-                self.notice(format!(
-                    "origin has it; {} here has changed meanwhile and was left as it is: `git pull` brings them together",
-                    task.target
-                ));
-                Ok(Some(landing))
-            }
-            Moved::Refused(why) => {
-                self.notice(format!(
-                    "origin has it; {} here was left as it is: {why}; `git pull` brings it forward",
-                    task.target
-                ));
-                Ok(Some(landing))
-            }
-        }
-    }
-
-    fn landing_lock(&self, project: &str) -> Result<File> {
-        self.when_git_is_over(project, AT_WORK)?.ok_or_else(|| {
-            Error::new(
-                Code::Busy,
-                "the git of a merge that was killed is still at work",
-            )
-            .hint("wait until it is through, or end it; then merge again")
-        })
-    }
-
-    /// A git that outlived its Orange may still be at work. None if it takes longer than this.
-    pub(super) fn when_git_is_over(
-        &self,
-        project: &str,
-        patience: Duration,
-    ) -> Result<Option<File>> {
-        let deadline = Instant::now() + patience;
-        loop {
-            let lock = self.store.try_lock_file(&landing_lock(project))?;
-            if lock.is_some() || Instant::now() >= deadline {
-                return Ok(lock);
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    /// Goes on with a merge that is in the target somewhere, and whose process is gone.
-    pub(super) fn catch_up(
-        &mut self,
-        of: &orange_core::task::Task,
-        task: &Task,
-        commit: &str,
-        started: &Event,
-    ) -> Result<Landing> {
-        let commits = started.details.get("commits").and_then(Value::as_u64);
-        let landing = Landing {
-            commit: commit.to_owned(),
-            onto: detail(started, "onto").unwrap_or_default().to_owned(),
-            commits: commits.and_then(|n| n.try_into().ok()).unwrap_or(0),
-            pushed: task.push,
-            fast_forwarded: None,
-            already: false,
-            by_content: false,
-        };
-        let local = git::commit_of(&task.repository, &task.local())?;
-        let behind = match &local {
-            Some(local) => git::is_ancestor(&task.repository, local, commit)? && local != commit,
-            None => false,
-        };
-        let checkout = landing::checkout_of(&task.repository, &task.target)?;
-        let (true, Some(_), false) = (behind, &local, matches!(checkout, Checkout::Busy(_))) else {
-            return Ok(landing);
-        };
-        let target = Target {
-            onto: landing.onto.clone(),
-            local,
-            remote: None,
-            unpushed: 0,
-        };
-        let checkout = match checkout {
-            Checkout::At(path) => Some(path),
-            Checkout::Nowhere | Checkout::Busy(_) => None,
-        };
-        let place = Forward {
-            target: &target,
-            checkout,
-            held: None,
-        };
-        let moved = self.bring_forward(of, task, place, landing.clone())?;
-        Ok(moved.unwrap_or(landing))
-    }
-}
-
-/// Could the target be moved here? Found out before the remote has what could not be had here afterwards, and before
-/// files change. False when somebody else has moved it meanwhile.
-fn could_land(
-    of: &orange_core::task::Task,
-    task: &Task,
-    target: &Target,
-    checkout: Option<&Path>,
-    commit: &str,
-) -> Result<bool> {
-    let Some(local) = &target.local else {
-        return Ok(true);
-    };
-    let mut answers = Vec::new();
-    if task.push || checkout.is_some() {
-        let name = &task.target;
-        let moved = landing::could_move(&task.repository, name, local, commit, task.push)?;
-        answers.push(moved);
-    }
-    if let Some(checkout) = checkout.filter(|_| task.push) {
-        answers.push(could_forward(checkout, &of.id, commit)?);
-    }
-    for answer in answers {
-        match answer {
-            Moved::Yes => {}
-            Moved::Overtaken => return Ok(false),
-            Moved::Refused(why) => return Err(refused(&why)),
-        }
-    }
-    Ok(true)
 }
 
 fn no_branch(of: &orange_core::task::Task, repository: &Path) -> Error {
@@ -507,7 +330,7 @@ fn no_branch(of: &orange_core::task::Task, repository: &Path) -> Error {
     ))
 }
 
-fn refused(why: &str) -> Error {
+pub(super) fn refused(why: &str) -> Error {
     let hint = match why.contains(".lock': File exists") {
         true => {
             "another git is at work, or one that was killed left its lock behind: if none runs there, remove that file, then merge again"

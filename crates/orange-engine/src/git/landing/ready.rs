@@ -1,7 +1,7 @@
 //! Could a branch be moved here? Asked before anything is pushed that could not be had here afterwards, and before
 //! git changes files that a branch which does not follow would leave behind as somebody's edits.
 
-use super::{Moved, words};
+use super::{Moved, PATIENT, words};
 use crate::error::Result;
 use crate::git::{Git, commit_of, state};
 use std::ffi::OsStr;
@@ -36,6 +36,7 @@ pub(crate) fn could_move(
     // Everything up to the last step, and back.
     orders.push_str("prepare\nabort\n");
     let said = Git::at(repository)
+        .setting(PATIENT)
         .args(["update-ref", "--stdin"])
         .input(orders)
         .run()?;

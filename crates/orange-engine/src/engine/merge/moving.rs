@@ -1,0 +1,194 @@
+//! Moving the target here, once it is known what to: fast-forwarded where it is checked out, swapped where it is not;
+//! also for a merge whose process is gone.
+
+use super::detail;
+use super::landing::{Landing, Task, refused};
+use super::target::Target;
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result};
+use crate::git;
+use crate::git::forward::{Held, could_forward};
+use crate::git::landing::{self, Checkout, Moved, Swap};
+use orange_core::history::Event;
+use serde_json::Value;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long the git of a merge that was killed is waited for.
+const AT_WORK: Duration = Duration::from_secs(10);
+
+/// Where the target is brought forward.
+pub(super) struct Forward<'a> {
+    pub(super) target: &'a Target,
+    pub(super) checkout: Option<PathBuf>,
+    pub(super) held: Option<Held>,
+}
+
+pub(super) fn hold(checkout: &Path, owner: &str) -> Result<Held> {
+    Held::take(checkout, owner)?.map_err(|why| refused(&why))
+}
+
+/// Locked while a git pushes a merge of this project, or moves its target.
+fn landing_lock(project: &str) -> String {
+    format!("tasks/{project}/.landing.lock")
+}
+
+impl Engine {
+    /// Moves the target here. None when somebody was quicker and nothing has happened yet.
+    pub(super) fn bring_forward(
+        &mut self,
+        of: &orange_core::task::Task,
+        task: &Task,
+        place: Forward<'_>,
+        mut landing: Landing,
+    ) -> Result<Option<Landing>> {
+        let Some(local) = &place.target.local else {
+            return Ok(Some(landing));
+        };
+        let checkout = place.checkout;
+        let moved = match (&checkout, place.held) {
+            (Some(_), Some(held)) => held.forward(&task.target, &landing.commit)?,
+            (Some(checkout), None) => match Held::take(checkout, &of.id)? {
+                Ok(held) => held.forward(&task.target, &landing.commit)?,
+                Err(why) => Moved::Refused(why),
+            },
+            (None, _) => {
+                let why = format!("orange: {} merged", of.label());
+                let alive = self.landing_lock(&of.project)?;
+                let swap = Swap {
+                    branch: &task.target,
+                    from: local,
+                    to: &landing.commit,
+                    why: &why,
+                };
+                swap.make(&task.repository, &alive)?
+            }
+        };
+        match moved {
+            Moved::Yes => {
+                landing.fast_forwarded = checkout;
+                Ok(Some(landing))
+            }
+            Moved::Overtaken if !landing.pushed => Ok(None),
+            Moved::Refused(why) if !landing.pushed => Err(refused(&why)),
+            Moved::Overtaken => {
+                self.notice(format!(
+                    "origin has it; {} here has changed meanwhile and was left as it is: `git pull` brings them together",
+                    task.target
+                ));
+                Ok(Some(landing))
+            }
+            Moved::Refused(why) => {
+                self.notice(format!(
+                    "origin has it; {} here was left as it is: {why}; `git pull` brings it forward",
+                    task.target
+                ));
+                Ok(Some(landing))
+            }
+        }
+    }
+
+    pub(super) fn landing_lock(&self, project: &str) -> Result<File> {
+        self.when_git_is_over(project, AT_WORK)?.ok_or_else(|| {
+            Error::new(
+                Code::Busy,
+                "the git of a merge that was killed is still at work",
+            )
+            .hint("wait until it is through, or end it; then merge again")
+        })
+    }
+
+    /// A git that outlived its Orange may still be at work. None if it takes longer than this.
+    pub(super) fn when_git_is_over(
+        &self,
+        project: &str,
+        patience: Duration,
+    ) -> Result<Option<File>> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let lock = self.store.try_lock_file(&landing_lock(project))?;
+            if lock.is_some() || Instant::now() >= deadline {
+                return Ok(lock);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Goes on with a merge that is in the target somewhere, and whose process is gone.
+    pub(super) fn catch_up(
+        &mut self,
+        of: &orange_core::task::Task,
+        task: &Task,
+        commit: &str,
+        started: &Event,
+    ) -> Result<Landing> {
+        let commits = started.details.get("commits").and_then(Value::as_u64);
+        let landing = Landing {
+            commit: commit.to_owned(),
+            onto: detail(started, "onto").unwrap_or_default().to_owned(),
+            commits: commits.and_then(|n| n.try_into().ok()).unwrap_or(0),
+            pushed: task.push,
+            fast_forwarded: None,
+            already: false,
+            by_content: false,
+        };
+        let local = git::commit_of(&task.repository, &task.local())?;
+        let behind = match &local {
+            Some(local) => git::is_ancestor(&task.repository, local, commit)? && local != commit,
+            None => false,
+        };
+        let checkout = landing::checkout_of(&task.repository, &task.target)?;
+        let (true, Some(_), false) = (behind, &local, matches!(checkout, Checkout::Busy(_))) else {
+            return Ok(landing);
+        };
+        let target = Target {
+            onto: landing.onto.clone(),
+            local,
+            remote: None,
+            unpushed: 0,
+        };
+        let checkout = match checkout {
+            Checkout::At(path) => Some(path),
+            Checkout::Nowhere | Checkout::Busy(_) => None,
+        };
+        let place = Forward {
+            target: &target,
+            checkout,
+            held: None,
+        };
+        let moved = self.bring_forward(of, task, place, landing.clone())?;
+        Ok(moved.unwrap_or(landing))
+    }
+}
+
+/// Could the target be moved here? Found out before the remote has what could not be had here afterwards, and before
+/// files change. False when somebody else has moved it meanwhile.
+pub(super) fn could_land(
+    of: &orange_core::task::Task,
+    task: &Task,
+    target: &Target,
+    checkout: Option<&Path>,
+    commit: &str,
+) -> Result<bool> {
+    let Some(local) = &target.local else {
+        return Ok(true);
+    };
+    let mut answers = Vec::new();
+    if task.push || checkout.is_some() {
+        let name = &task.target;
+        let moved = landing::could_move(&task.repository, name, local, commit, task.push)?;
+        answers.push(moved);
+    }
+    if let Some(checkout) = checkout.filter(|_| task.push) {
+        answers.push(could_forward(checkout, &of.id, commit)?);
+    }
+    for answer in answers {
+        match answer {
+            Moved::Yes => {}
+            Moved::Overtaken => return Ok(false),
+            Moved::Refused(why) => return Err(refused(&why)),
+        }
+    }
+    Ok(true)
+}
