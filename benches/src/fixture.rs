@@ -287,3 +287,10 @@ fn body(number: usize) -> String {
          now.\n"
     )
 }
+
+/// A call of git about a folder.
+pub(crate) fn git(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder);
+    command
+}

@@ -1,6 +1,6 @@
 //! What a merge costs: the whole command, against the three calls of git that it cannot do without.
 
-use crate::fixture::{Home, key};
+use crate::fixture::{Home, git, key};
 use crate::measure::{in_turns, run};
 use crate::report::Row;
 use crate::scratch::Scratch;
@@ -58,12 +58,6 @@ pub(crate) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
         floor.best(),
         Some(3.0),
     )])
-}
-
-fn git(repository: &Path) -> Command {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(repository);
-    command
 }
 
 /// A branch with a commit of its own.

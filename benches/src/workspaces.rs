@@ -1,6 +1,6 @@
 //! What slots of a large repository cost: taking one that waits, and saving one that was left dirty.
 
-use crate::fixture::{Home, PROJECT, key};
+use crate::fixture::{Home, PROJECT, git, key};
 use crate::measure::{Times, in_turns, run, timed};
 use crate::report::Row;
 use crate::scratch::Scratch;
@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 const FILES: usize = 50_000;
@@ -163,12 +163,6 @@ impl Pool<'_> {
     fn orange(&self, words: &[&str]) -> Result<Duration> {
         run(&mut self.home.orange(self.scratch, words))
     }
-}
-
-fn git(folder: &Path) -> Command {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(folder);
-    command
 }
 
 /// The files of crates, modules and functions, small ones, in one commit and one pack: as a clone has them.

@@ -17,7 +17,7 @@ use crate::store::{PATIENCE, Place, Snapshot, journal, replace};
 use crate::workspaces::Lease;
 use orange_core::artifact;
 use orange_core::history::{Event, EventType, HookOutcome};
-use orange_core::machine;
+use orange_core::machine::{self, Facts, Situation};
 use orange_core::reconcile::Broken;
 use orange_core::task::{Field, Task};
 use orange_core::workflow::Actor;
@@ -127,6 +127,17 @@ impl Engine {
 }
 
 impl LockedTask {
+    /// What the table is asked about: the task as it is, and these facts.
+    fn situation<'a>(&'a self, engine: &mut Engine, facts: &'a Facts) -> Result<Situation<'a>> {
+        Ok(Situation {
+            task: &self.task,
+            body: &self.body,
+            facts,
+            max_rounds: engine.config()?.review.max_rounds,
+            now: engine.now(),
+        })
+    }
+
     /// Journals events and writes TASK.md accordingly. The index does not know of it yet, and the mark stays
     /// until [`LockedTask::unmark`].
     pub fn commit(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {

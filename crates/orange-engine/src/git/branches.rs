@@ -134,11 +134,7 @@ fn asked(repository: &Path, patience: Duration) -> Packed {
 mod tests {
     use super::*;
     use crate::git::commit_of;
-
-    fn git(folder: &Path, words: &[&str]) -> String {
-        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
-        Git::at(folder).args(identity).args(words).text().unwrap()
-    }
+    use crate::git::tests::git;
 
     const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -100,12 +100,8 @@ fn settings(git: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use crate::git::Git;
+    use crate::git::tests::git;
     use crate::git::worktree::{self, list};
-
-    fn git(folder: &Path, words: &[&str]) {
-        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
-        Git::at(folder).args(identity).args(words).text().unwrap();
-    }
 
     /// What git itself says, whatever the files say.
     fn said(repository: &Path) -> Vec<Worktree> {

@@ -113,12 +113,8 @@ fn in_packed(packed: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git::tests::git;
     use crate::git::{Git, commit_of};
-
-    fn git(folder: &Path, words: &[&str]) -> String {
-        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
-        Git::at(folder).args(identity).args(words).text().unwrap()
-    }
 
     #[test]
     fn the_files_say_what_git_says_or_nothing() {

@@ -217,12 +217,8 @@ fn within(git: Git, until: Option<Instant>) -> Git {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git::tests::git;
     use std::fs;
-
-    fn git(folder: &Path, words: &[&str]) -> String {
-        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
-        Git::at(folder).args(identity).args(words).text().unwrap()
-    }
 
     fn commit(folder: &Path, file: &str, text: &str) -> String {
         fs::write(folder.join(file), text).unwrap();

@@ -2,11 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use super::Git;
 use super::state::{Head, Operation, head, operation};
 use super::status::{AheadBehind, Dirt, Status, ahead_behind, dirty, status};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// What git says in a folder, as somebody whom it knows.
+pub(super) fn git(folder: &Path, words: &[&str]) -> String {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
+    Git::at(folder).args(identity).args(words).text().unwrap()
+}
 
 /// A repository with one commit on main, and a worktree of it with `feature` checked out.
 struct World {

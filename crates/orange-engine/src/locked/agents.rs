@@ -9,7 +9,7 @@ use crate::sessions::{Begin, Begun};
 use crate::store::faults::crash_point;
 use orange_core::exit::{self, Consequence};
 use orange_core::history::{Event, EventType, History};
-use orange_core::machine::{self, Facts, Situation};
+use orange_core::machine::{self, Facts};
 use orange_core::prompt::PromptName;
 use orange_core::runs::{Ending, Run, last_run, next_run_id, open_runs};
 use orange_core::task::{Field, Status};
@@ -152,13 +152,7 @@ impl LockedTask {
             verifying: engine.verifying(&self.place, self.history()),
             ..Facts::default()
         };
-        let situation = Situation {
-            task: &self.task,
-            body: &self.body,
-            facts: &facts,
-            max_rounds: engine.config()?.review.max_rounds,
-            now: engine.now(),
-        };
+        let situation = self.situation(engine, &facts)?;
         let workflow = Workflow::named(self.task.workflow);
         Ok(exit::after_exit(workflow, situation, role))
     }
@@ -199,13 +193,7 @@ impl LockedTask {
             return Ok(());
         }
         let facts = Facts::default();
-        let situation = Situation {
-            task: &self.task,
-            body: &self.body,
-            facts: &facts,
-            max_rounds: engine.config()?.review.max_rounds,
-            now: engine.now(),
-        };
+        let situation = self.situation(engine, &facts)?;
         let decided = machine::decide(workflow, situation, Actor::Engine, exit::gives_up());
         let Ok(decision) = decided else {
             return Ok(());

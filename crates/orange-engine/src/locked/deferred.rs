@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use orange_core::evidence::Evidence;
 use orange_core::history::{Event, EventType};
-use orange_core::machine::{self, Facts, Move, Situation};
+use orange_core::machine::{self, Facts, Move};
 use orange_core::task::Status;
 use orange_core::verification::deferred;
 use orange_core::workflow::{Actor, Role, Workflow};
@@ -64,13 +64,7 @@ impl LockedTask {
             _ => Actor::Engine,
         };
         let facts = Facts::default();
-        let situation = Situation {
-            task: &self.task,
-            body: &self.body,
-            facts: &facts,
-            max_rounds: engine.config()?.review.max_rounds,
-            now: engine.now(),
-        };
+        let situation = self.situation(engine, &facts)?;
         let workflow = Workflow::named(self.task.workflow);
         match machine::decide(workflow, situation, actor, Move::to(Status::Reviewing)) {
             Ok(decision) => {

@@ -179,11 +179,7 @@ fn remove(checkout: &Path, path: &OsStr) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn git(folder: &Path, words: &[&str]) -> String {
-        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
-        Git::at(folder).args(identity).args(words).text().unwrap()
-    }
+    use crate::git::tests::git;
 
     #[test]
     fn files_that_were_written_half_way_are_put_back_and_the_users_stay() {
