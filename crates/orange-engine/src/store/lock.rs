@@ -67,6 +67,10 @@ impl TaskLock {
         let busy = LockError::Busy {
             holder: holder(&file),
         };
+        // Without patience there is no queueing either: whoever queues gets the lock once, if only to give it back.
+        if patience.is_zero() {
+            return Err(busy);
+        }
         match wait_for(file, patience) {
             Some(file) => Self::locked(file?, folder),
             None => Err(busy),
