@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::check::at_rest;
+use crate::check::{Heads, at_rest, at_rest_with};
 use crate::env::Env;
 
 /// One thing that happens. Numbers choose among what is there.
@@ -54,6 +54,8 @@ fn step() -> impl Strategy<Value = Step> {
 struct World {
     env: Env,
     task: Option<String>,
+    /// The work of this task goes on without a branch.
+    detached: bool,
     /// Grows with everything that gets a name or a content of its own.
     count: usize,
     commits: BTreeSet<String>,
@@ -71,6 +73,7 @@ impl World {
         World {
             env,
             task: None,
+            detached: false,
             count: 0,
             commits: BTreeSet::new(),
             contents: BTreeSet::new(),
@@ -152,7 +155,13 @@ impl World {
             let mut command = self.env.command(arguments);
             command.env("ORANGE_CRASH_AT", format!("*:{hit}"));
             command.output().unwrap();
-            at_rest(&self.env, &format!("{arguments:?} killed at {hit}"));
+            let label = format!("{arguments:?} killed at {hit}");
+            // Killed before anything changed, the slot is still as the work left it.
+            let heads = match self.detached {
+                true => Heads::MayBeDetached,
+                false => Heads::OnTheirBranch,
+            };
+            at_rest_with(&self.env, &label, heads);
         }
         if self.status_of(key) != wanted {
             self.env.ok(arguments);
@@ -177,6 +186,7 @@ impl World {
         };
         self.note_contents();
         self.insist(&key, &["task", "cancel", &key], kill, "cancelled");
+        self.detached = false;
         self.everything_is_there();
     }
 
@@ -228,6 +238,7 @@ impl World {
             }
             Step::DetachAndCommit => {
                 self.git(&["checkout", "--quiet", "--detach"]);
+                self.detached = true;
                 self.git(&["commit", "--quiet", "--allow-empty", &message]);
             }
             Step::Reset => {
@@ -292,4 +303,14 @@ fn no_work_is_ever_lost() {
     if let Err(error) = outcome {
         panic!("{error}");
     }
+}
+
+#[test]
+fn work_without_a_branch_survives_a_kill_before_anything_changed() {
+    let cancel = |kill| Step::Cancel { kill };
+    lived_through(&[
+        Step::DetachAndCommit,
+        cancel(Some(1)),
+        Step::Start { kill: None },
+    ]);
 }
