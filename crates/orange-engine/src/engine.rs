@@ -19,6 +19,7 @@ mod questions;
 mod refusal;
 mod rescue;
 mod resolve;
+mod search;
 mod start;
 mod trash;
 mod trust;

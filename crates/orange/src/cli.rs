@@ -1,7 +1,7 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
 use crate::commands::{
-    agent, demo, doctor, harness, headless, project, prompt, sim, task, watch, workflow, workspace,
+    agent, demo, doctor, harness, headless, project, prompt, search, sim, task, watch, workflow, workspace,
 };
 use clap::{Parser, Subcommand};
 
@@ -75,6 +75,8 @@ pub(crate) enum Command {
     Run(task::start::RunArgs),
     /// Watch over all agents, and print what happens
     Watch(watch::WatchArgs),
+    /// Find tasks by what is said in them: summaries, bodies, histories
+    Search(search::SearchArgs),
     /// Let an agent take one turn without a terminal, here
     Headless(headless::HeadlessArgs),
     /// See three tasks with scripted agents go their way, on a throw-away repository
