@@ -28,6 +28,10 @@ pub struct Config {
     pub git: GitConfig,
     pub workspace: WorkspaceConfig,
     pub rescue: RescueConfig,
+    pub trash: TrashConfig,
+    pub screens: ScreensConfig,
+    pub list: ListConfig,
+    pub log: LogConfig,
     pub agents: AgentsConfig,
     pub tmux: TmuxConfig,
     pub notify: NotifyConfig,
@@ -111,6 +115,44 @@ pub struct RescueConfig {
     pub keep_days: u32,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrashConfig {
+    /// How long deleted tasks can be restored.
+    pub keep_days: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScreensConfig {
+    /// How long the last screens of agents are kept.
+    pub keep_days: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListConfig {
+    /// How long a task that is over stays in the list.
+    pub keep_days: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogConfig {
+    /// What is written to orange.log.
+    pub level: LogLevel,
+    /// How long that is kept.
+    pub keep_days: u32,
+}
+
+choice! {
+    /// From nothing at all to everything.
+    pub enum LogLevel ("log level") {
+        Off = "off",
+        Error = "error",
+        Warn = "warn",
+        Info = "info",
+        Debug = "debug",
+        Trace = "trace",
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Config {
@@ -121,6 +163,13 @@ impl Default for Config {
             },
             workspace: WorkspaceConfig::default(),
             rescue: RescueConfig { keep_days: 30 },
+            trash: TrashConfig { keep_days: 30 },
+            screens: ScreensConfig { keep_days: 30 },
+            list: ListConfig { keep_days: 7 },
+            log: LogConfig {
+                level: LogLevel::Info,
+                keep_days: 30,
+            },
             agents: AgentsConfig::default(),
             tmux: TmuxConfig::default(),
             notify: NotifyConfig::default(),
@@ -155,6 +204,11 @@ const KNOWN: &[&str] = &[
     "workspace.teardown",
     "workspace.timeout",
     "rescue.keep_days",
+    "trash.keep_days",
+    "screens.keep_days",
+    "list.keep_days",
+    "log.level",
+    "log.keep_days",
     "agents.harness",
     "agents.review_harness",
     "agents.limit",
@@ -206,6 +260,11 @@ impl Config {
         match path {
             "review.max_rounds" => self.review.max_rounds = above_zero(node)?,
             "rescue.keep_days" => self.rescue.keep_days = days(node)?,
+            "trash.keep_days" => self.trash.keep_days = days(node)?,
+            "screens.keep_days" => self.screens.keep_days = days(node)?,
+            "list.keep_days" => self.list.keep_days = days(node)?,
+            "log.keep_days" => self.log.keep_days = days(node)?,
+            "log.level" => self.log.level = one_of(node)?,
             "git.branch_template" => {
                 let template = scalar(node).ok_or("must be text")?;
                 // Tried here, so that a mistake is found when it is made.

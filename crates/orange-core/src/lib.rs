@@ -17,6 +17,7 @@ pub mod naming;
 pub mod prompt;
 pub mod reconcile;
 pub mod runs;
+pub mod search;
 pub mod suggest;
 pub mod task;
 pub mod task_file;

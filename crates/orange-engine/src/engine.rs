@@ -20,6 +20,7 @@ mod questions;
 mod refusal;
 mod rescue;
 mod resolve;
+mod search;
 mod start;
 mod trash;
 mod trust;
@@ -55,7 +56,7 @@ use crate::store::{Place, Store};
 use crate::tmux::Inside;
 use crate::workspaces::Acquired;
 use orange_core::Timestamp;
-use orange_core::config::Config;
+use orange_core::config::{Config, LogLevel};
 use orange_core::history::Event;
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
@@ -260,17 +261,23 @@ impl Engine {
                 Err(error) => return Err(Error::io("read", &path, &error)),
             };
             for (key, value) in &self.overrides {
-                config.override_with(key, value).map_err(|problem| {
-                    Error::new(
-                        Code::Usage,
-                        format!("{}: {key} {problem}", Config::variable(key)),
-                    )
-                    .hint("correct the variable, or unset it")
-                })?;
+                override_setting(&mut config, key, value)?;
             }
             self.config = Some(config);
         }
         Ok(self.config.get_or_insert_default())
+    }
+
+    /// How much goes into the log. A config.yaml that cannot be read is named by whoever needs more of it.
+    pub fn log_level(&mut self) -> Result<LogLevel> {
+        let said = self.overrides.iter().find(|(key, _)| *key == "log.level");
+        if let Some((key, value)) = said {
+            let mut config = Config::default();
+            override_setting(&mut config, key, value)?;
+            return Ok(config.log.level);
+        }
+        let level = self.config().map(|config| config.log.level);
+        Ok(level.unwrap_or(Config::default().log.level))
     }
 
     pub(crate) fn index(&mut self) -> Result<&Index> {
@@ -454,4 +461,15 @@ impl Engine {
                 .collect()
         }))
     }
+}
+
+/// Puts a variable of the environment into the settings.
+fn override_setting(config: &mut Config, key: &str, value: &str) -> Result<()> {
+    config.override_with(key, value).map_err(|problem| {
+        Error::new(
+            Code::Usage,
+            format!("{}: {key} {problem}", Config::variable(key)),
+        )
+        .hint("correct the variable, or unset it")
+    })
 }

@@ -7,6 +7,7 @@ pub mod list;
 pub mod query;
 pub mod refresh;
 mod rows;
+pub mod search;
 #[cfg(test)]
 mod tests;
 

@@ -1,8 +1,8 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
 use crate::commands::{
-    agent, completions, demo, doctor, harness, headless, help, man, project, prompt, sim, task,
-    watch, workflow, workspace,
+    agent, completions, demo, doctor, harness, headless, help, man, project, prompt, search, sim,
+    task, watch, workflow, workspace,
 };
 use crate::help::groups;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -89,6 +89,8 @@ pub(crate) enum Command {
     Run(task::start::RunArgs),
     /// Watch over all agents, and print what happens
     Watch(watch::WatchArgs),
+    /// Find tasks by what is said in them: summaries, bodies, histories
+    Search(search::SearchArgs),
     /// Let an agent take one turn without a terminal, here
     Headless(headless::HeadlessArgs),
     /// See three scripted tasks go their way, on a throw-away repository

@@ -10,6 +10,7 @@ pub(crate) mod help;
 pub(crate) mod man;
 pub(crate) mod project;
 pub(crate) mod prompt;
+pub(crate) mod search;
 pub(crate) mod sim;
 pub(crate) mod task;
 pub(crate) mod watch;
@@ -44,6 +45,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Doctor(args) => doctor::run(&mut session, &args),
         Command::Harness(command) => harness::run(&mut session, &command),
         Command::Headless(args) => headless::run(&mut session, &args),
+        Command::Search(args) => search::run(&mut session, &args),
         Command::New(args) => task::create::run(&mut session, *args),
         Command::Run(args) => task::start::run_ready(&mut session, &args),
         Command::Watch(args) => watch::run(&mut session, &args),

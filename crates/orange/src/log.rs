@@ -10,6 +10,7 @@ use std::fmt::{self, Write as _};
 use std::path::Path;
 
 use jiff::Timestamp;
+use orange_core::config::LogLevel;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
@@ -18,28 +19,23 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use file::LogFile;
 
-/// Starts logging for this process. `level` is the value of `ORANGE_LOG_LEVEL`, empty if unset.
-/// No file is created before there is something to write.
-pub(crate) fn init(home: &Path, level: &str) -> Result<(), String> {
-    let filter = parse_level(level)?;
-    if filter == LevelFilter::OFF {
+/// Starts logging for this process. No file is created before there is something to write.
+pub(crate) fn init(home: &Path, level: LogLevel) -> Result<(), String> {
+    if level == LogLevel::Off {
         return Ok(());
     }
-    tracing::subscriber::set_global_default(subscriber(LogFile::new(home), filter))
+    tracing::subscriber::set_global_default(subscriber(LogFile::new(home), filter(level)))
         .map_err(|error| format!("cannot start logging: {error}"))
 }
 
-fn parse_level(text: &str) -> Result<LevelFilter, String> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "off" => Ok(LevelFilter::OFF),
-        "error" => Ok(LevelFilter::ERROR),
-        "warn" => Ok(LevelFilter::WARN),
-        "info" | "" => Ok(LevelFilter::INFO),
-        "debug" => Ok(LevelFilter::DEBUG),
-        "trace" => Ok(LevelFilter::TRACE),
-        _ => Err(format!(
-            "unknown log level {text:?}: use off, error, warn, info, debug or trace"
-        )),
+fn filter(level: LogLevel) -> LevelFilter {
+    match level {
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
     }
 }
 

@@ -9,7 +9,7 @@ use orange_engine::agent_run::without_fence;
 use orange_engine::harness::environment::of_agents;
 use orange_engine::store::{Place, faults};
 use orange_engine::tmux::Inside;
-use orange_engine::{Caller, Code, Engine, Settings};
+use orange_engine::{Caller, Code, Engine, Error, Settings};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -23,17 +23,11 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn open(json: bool) -> Result<Session> {
         let home = home()?;
-        let level = std::env::var("ORANGE_LOG_LEVEL").unwrap_or_default();
-        log::init(&home, &level).map_err(|message| {
-            CommandError::usage(
-                format!("ORANGE_LOG_LEVEL: {message}"),
-                "unset it, or choose one of these",
-            )
-        })?;
         // Only debug builds listen to this; it is how the tests kill the program at a chosen step.
         faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
         let caller = caller::find(&home)?;
         let mut engine = engine(home, caller.clone())?;
+        start_log(&mut engine)?;
         engine.recover();
         let folder = std::env::current_dir().map_err(|error| {
             CommandError::usage(
@@ -52,11 +46,11 @@ impl Session {
     /// For Orange itself, away from any terminal.
     pub(crate) fn for_errand() -> Result<Session> {
         let home = home()?;
-        let level = std::env::var("ORANGE_LOG_LEVEL").unwrap_or_default();
-        log::init(&home, &level).map_err(|message| CommandError::usage(message, "unset it"))?;
+        let mut engine = engine(home.clone(), Caller::Engine)?;
+        start_log(&mut engine)?;
         faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
         Ok(Session {
-            engine: engine(home.clone(), Caller::Engine)?,
+            engine,
             folder: home,
             json: false,
             caller: Caller::Engine,
@@ -172,6 +166,20 @@ fn engine(home: PathBuf, caller: Caller) -> Result<Engine> {
     }))
 }
 
+/// Starts the log of a process that has no session.
+pub(crate) fn start_log_at(home: PathBuf) -> Result<()> {
+    start_log(&mut Engine::new(Settings {
+        overrides: overrides(),
+        ..Settings::at(home)
+    }))
+}
+
+fn start_log(engine: &mut Engine) -> Result<()> {
+    let level = engine.log_level()?;
+    log::init(engine.store().home(), level)
+        .map_err(|message| CommandError(Error::new(Code::Failed, message)))
+}
+
 /// The variables that are text.
 fn readable_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
@@ -181,8 +189,14 @@ fn readable_variables() -> impl Iterator<Item = (String, String)> {
 /// Settings that the environment gives.
 fn overrides() -> Vec<(&'static str, String)> {
     let keys = Config::known_keys().iter();
-    keys.filter_map(|key| Some((*key, std::env::var(Config::variable(key)).ok()?)))
-        .collect()
+    let said = keys.filter_map(|key| Some((*key, std::env::var(Config::variable(key)).ok()?)));
+    // It was a variable before it was a setting: loud or quiet letters, and empty as if it were unset.
+    let said = said.filter_map(|(key, value)| match key {
+        "log.level" if value.trim().is_empty() => None,
+        "log.level" => Some((key, value.trim().to_ascii_lowercase())),
+        _ => Some((key, value)),
+    });
+    said.collect()
 }
 
 /// This program as a path that a later version may take the place of.

@@ -54,20 +54,26 @@ impl Engine {
 
     /// What `show` makes of the tasks a filter lets through; it may be called twice.
     pub fn list_as<T>(&mut self, filter: &Filter, show: impl Fn(Vec<Listed>) -> T) -> Result<T> {
-        for project in &filter.projects {
-            let registry = self.projects()?;
-            if crate::projects::named(&registry, project).is_err()
-                && !self.fresh_index()?.project_names()?.contains(project)
-            {
-                return Err(crate::projects::named(&registry, project)
-                    .err()
-                    .unwrap_or_else(|| Error::new(Code::NotFound, "no such project")));
-            }
-        }
+        self.refuse_unknown(&filter.projects)?;
+        let looked_up = self.look_up(filter);
+        let filter = looked_up.as_ref().unwrap_or(filter);
         if !filter.with_diff {
             return self.ask_index(|index, deleted| index.fresh_list(filter, deleted, show));
         }
         self.list_with_diff(filter, show)
+    }
+
+    /// Refuses a project that is neither registered nor has tasks.
+    pub(super) fn refuse_unknown(&mut self, projects: &[String]) -> Result<()> {
+        for project in projects {
+            let registry = self.projects()?;
+            if let Err(unknown) = crate::projects::named(&registry, project)
+                && !self.fresh_index()?.project_names()?.contains(project)
+            {
+                return Err(unknown);
+            }
+        }
+        Ok(())
     }
 
     /// The rows of the index as it is.

@@ -11,7 +11,7 @@ use orange_core::id::{Key, stored_reference};
 use orange_core::machine::Linked;
 use orange_core::task::{Priority, Status};
 use rusqlite::{Connection, OptionalExtension};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A line of `task list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +55,10 @@ pub struct Filter {
     /// Only tasks that could be started now.
     pub ready: bool,
     pub search: Option<String>,
+    /// Folders in whose bodies or histories the searched words stand; filled in by the engine.
+    pub found: HashSet<String>,
+    /// Nothing but those: the search says what is not wanted.
+    pub only_found: bool,
     pub limit: Option<usize>,
     /// Fill in [`Listed::fields`].
     pub with_fields: bool,
@@ -336,10 +340,13 @@ fn keeps(filter: &Filter, line: &Line<'_>) -> bool {
         && !hidden
         && urgent_enough
         && tagged
-        && (filter.search.as_ref()).is_none_or(|wanted| matches_search(line, wanted))
+        && (filter.search.as_ref()).is_none_or(|wanted| {
+            filter.found.contains(line.folder) || !filter.only_found && says(line, wanted)
+        })
 }
 
-fn matches_search(line: &Line<'_>, wanted: &str) -> bool {
+/// Parts of words count as well.
+fn says(line: &Line<'_>, wanted: &str) -> bool {
     let key = line.key.map(|key| key.to_string()).unwrap_or_default();
     [line.summary, line.branch, line.id, line.tags, &key]
         .iter()

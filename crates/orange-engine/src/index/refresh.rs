@@ -63,9 +63,13 @@ impl Known {
 
 impl KnownRow {
     fn says(&self, stamp: Option<Stamp>) -> bool {
-        let old_enough = |stamp: Stamp| stamp.mtime < self.indexed_at - CLOCK_TICK;
-        self.stamp == stamp && stamp.is_some_and(old_enough)
+        self.stamp == stamp && stamp.is_some_and(|stamp| is_settled(stamp, self.indexed_at))
     }
+}
+
+/// Would a later write show in the file's stamp?
+pub(super) fn is_settled(stamp: Stamp, read_at: i64) -> bool {
+    stamp.mtime < read_at - CLOCK_TICK
 }
 
 /// Goes through all tasks, by number.
@@ -324,7 +328,7 @@ fn look_deeper(
     }
 }
 
-fn stamp_at(root: &rustix::fd::OwnedFd, path: impl rustix::path::Arg) -> Option<Stamp> {
+pub(super) fn stamp_at(root: impl rustix::fd::AsFd, path: impl rustix::path::Arg) -> Option<Stamp> {
     let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some(stamp_of(&stat))
 }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// Raised whenever the tables below change; another number means: rebuild. The fields are part of it,
 /// because [`packed`] knows them by their order only.
-pub(super) const VERSION: i64 = 7 * 1000 + Field::ALL.len() as i64;
+pub(super) const VERSION: i64 = 8 * 1000 + Field::ALL.len() as i64;
 
 const TABLES: &str = "
 CREATE TABLE tasks (
@@ -50,6 +50,17 @@ CREATE TABLE diff_stats (
     deleted  INTEGER NOT NULL,
     PRIMARY KEY (project, branch)
 ) WITHOUT ROWID;
+CREATE TABLE searched (
+    number   INTEGER PRIMARY KEY,
+    folder   TEXT NOT NULL UNIQUE,
+    stamps   TEXT NOT NULL,
+    read_at  INTEGER NOT NULL,
+    events   TEXT NOT NULL
+);
+CREATE VIRTUAL TABLE search USING fts5(
+    summary, names, body, history,
+    tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co S* M*'\"
+);
 ";
 
 /// Apart from the tables, because filling them first and sorting afterwards is much faster.
@@ -96,14 +107,19 @@ pub(super) fn create_tables(connection: &mut Connection) -> rusqlite::Result<boo
     if version == VERSION {
         return Ok(false);
     }
+    // A virtual table takes those it is made of along.
     let old: Vec<String> = transaction
         .prepare(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+             ORDER BY sql NOT LIKE 'CREATE VIRTUAL%'",
         )?
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for table in old {
-        transaction.execute_batch(&format!("DROP TABLE \"{}\"", table.replace('"', "\"\"")))?;
+        transaction.execute_batch(&format!(
+            "DROP TABLE IF EXISTS \"{}\"",
+            table.replace('"', "\"\"")
+        ))?;
     }
     transaction.execute_batch(TABLES)?;
     create_indexes(&transaction)?;

@@ -97,11 +97,7 @@ pub(crate) fn run_agent(args: &RunAgentArgs) -> Result<()> {
         orange: session::own_program()?,
         shell: shell.unwrap_or_else(|| OsString::from("/bin/sh")),
     };
-    crate::log::init(
-        &this.home,
-        &std::env::var("ORANGE_LOG_LEVEL").unwrap_or_default(),
-    )
-    .map_err(|message| CommandError::usage(message, "unset ORANGE_LOG_LEVEL"))?;
+    session::start_log_at(this.home.clone())?;
     tracing::info!(run = args.run, task = args.task, role = %args.role, "agent window opened");
     match agent_run::run(this)? {
         Some(mut shell) => {

@@ -346,7 +346,7 @@ fn settings_that_cannot_be_used() {
     fs::write(&config, "review:\n  max_rounds: 3\n  colour: red\n").unwrap();
     env.orange(["new", "Another task"]).ok();
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ config.yaml: review.colour means nothing here; known settings: review.max_rounds, git.branch_template, git.fetch, workspace.copy, workspace.setup, workspace.teardown, workspace.timeout, rescue.keep_days, agents.harness, agents.review_harness, agents.limit, agents.spawn_on_create, agents.permissions, agents.go_on, agents.retry_delay, agents.start_patience, harness.NAME, tmux.server, notify.command, monitor.interval, merge.strategy, merge.push, merge.delete_remote_branch, verify.command, verify.timeout
+    ✗ config.yaml: review.colour means nothing here; known settings: review.max_rounds, git.branch_template, git.fetch, workspace.copy, workspace.setup, workspace.teardown, workspace.timeout, rescue.keep_days, trash.keep_days, screens.keep_days, list.keep_days, log.level, log.keep_days, agents.harness, agents.review_harness, agents.limit, agents.spawn_on_create, agents.permissions, agents.go_on, agents.retry_delay, agents.start_patience, harness.NAME, tmux.server, notify.command, monitor.interval, merge.strategy, merge.push, merge.delete_remote_branch, verify.command, verify.timeout
     checked 2 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     note: config.yaml: review.colour means nothing here; `orange doctor` lists the settings there are
@@ -359,12 +359,12 @@ fn settings_that_cannot_be_used() {
 #[test]
 fn surroundings_that_cannot_be_used() {
     let env = TestEnvironment::new();
-    assert_snapshot!(env.call(["ls"]).var("ORANGE_LOG_LEVEL", "loud").run(), @r#"
+    assert_snapshot!(env.call(["ls"]).var("ORANGE_LOG_LEVEL", "loud").run(), @"
     ------- stderr -------
-    error: ORANGE_LOG_LEVEL: unknown log level "loud": use off, error, warn, info, debug or trace
-    hint: unset it, or choose one of these
+    error: ORANGE_LOG_LEVEL: log.level must be one of: off, error, warn, info, debug, trace
+    hint: correct the variable, or unset it
     [exit status: 2]
-    "#);
+    ");
     env.call(["ls"]).var("ORANGE_LOG_LEVEL", "debug").run().ok();
     // A home that is a file.
     let file = env.write("a-file", "no folder");

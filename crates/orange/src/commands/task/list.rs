@@ -58,8 +58,8 @@ pub(crate) struct ListArgs {
     /// Tasks with this tag; with several, all of them
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
-    /// Text in summary, branch, key, id or tags
-    #[arg(long, value_name = "TEXT")]
+    /// Words anywhere in the task, as in `orange search`; or any text in summary, branch, key, id or tags
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     search: Option<String>,
     /// At most so many
     #[arg(long, value_name = "N")]

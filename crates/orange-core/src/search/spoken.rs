@@ -1,0 +1,64 @@
+//! What an event says in words: messages, reasons, questions. Ids, commits and times are nothing that people look for.
+
+use crate::history::{Event, EventType};
+use serde_json::Value;
+
+/// The details that are text.
+const TEXTS: &[&str] = &["text", "command", "conflicts"];
+
+/// Empty if it says nothing.
+pub fn spoken(event: &Event) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    parts.extend(event.reason.as_deref());
+    let foreign = matches!(event.kind, EventType::Other(_));
+    for (name, value) in &event.details {
+        if foreign || TEXTS.contains(&name.as_str()) {
+            collect(value, &mut parts);
+        }
+    }
+    parts.extend(event.append.iter().map(|section| section.text.as_str()));
+    if event.kind == EventType::TaskUpdated
+        && let Some(summary) = event.fields.get("summary").and_then(Value::as_str)
+    {
+        parts.push(summary);
+    }
+    parts.retain(|part| !part.trim().is_empty());
+    parts.join(" · ")
+}
+
+fn collect<'v>(value: &'v Value, parts: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => parts.push(text),
+        Value::Array(values) => values.iter().for_each(|value| collect(value, parts)),
+        Value::Object(members) => members.values().for_each(|value| collect(value, parts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_and_reasons_are_said_and_ids_are_not() {
+        let said = |line: &str| spoken(&serde_json::from_str(line).unwrap());
+        let at = r#""timestamp":"2026-01-01T00:00:00Z""#;
+        assert_eq!(
+            said(&format!(
+                r#"{{"type":"message.sent",{at},"message":"m1","text":"use the old form"}}"#
+            )),
+            "use the old form"
+        );
+        assert_eq!(
+            said(&format!(
+                r#"{{"type":"agent.crashed",{at},"run":"r1","reason":"exit code 1"}}"#
+            )),
+            "exit code 1"
+        );
+        assert_eq!(
+            said(&format!(r#"{{"type":"note",{at},"who":{{"name":"ann"}}}}"#)),
+            "ann"
+        );
+        assert_eq!(said(&format!(r#"{{"type":"agent.spawned",{at}}}"#)), "");
+    }
+}

@@ -1,0 +1,41 @@
+//! Looking for words in all that tasks say: summaries, bodies, histories.
+
+use super::Engine;
+use crate::error::{Code, Error, Result};
+use crate::index::list::Filter;
+use crate::index::search::Matches;
+use orange_core::search::Query;
+
+impl Engine {
+    /// The tasks that have all these words, best first; of these projects, or of all.
+    pub fn search(&mut self, text: &str, projects: &[String], limit: usize) -> Result<Matches> {
+        self.refuse_unknown(projects)?;
+        let query = Query::parse(text);
+        if query.is_empty() {
+            return Err(Error::new(
+                Code::Usage,
+                "there is nothing to look for: a search needs a letter, a digit or a sign",
+            )
+            .hint("`orange search --help` has examples"));
+        }
+        self.index()?.search(&query, projects, limit)
+    }
+
+    /// Finds out which tasks have the words that a list is to be narrowed to. A list is shown without that as well:
+    /// then only what stands in it is looked at.
+    pub(super) fn look_up(&mut self, filter: &Filter) -> Option<Filter> {
+        let query = Query::parse(filter.search.as_deref()?);
+        let found = (!query.is_empty()).then(|| self.index()?.search_folders(&query))?;
+        match found {
+            Ok(folders) => Some(Filter {
+                found: folders,
+                only_found: query.excludes(),
+                ..filter.clone()
+            }),
+            Err(error) => {
+                tracing::warn!(%error, "bodies and histories were not searched");
+                None
+            }
+        }
+    }
+}

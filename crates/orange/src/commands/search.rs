@@ -1,0 +1,183 @@
+//! `orange search`: tasks by what is said in them.
+
+use crate::commands::task::{icon, style};
+use crate::error::Result;
+use crate::output;
+use crate::session::Session;
+use crate::ui::{Extent, Palette, Style, ago, clean, fitted};
+use clap::Args;
+use orange_core::Timestamp;
+use orange_core::naming::counted;
+use orange_core::search::passage::Passage;
+use orange_core::task::Status;
+use orange_engine::index::search::{Finding, Match, Matches, Whereabouts};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Find tasks by what is said in them: summaries, bodies, histories
+#[derive(Debug, Args)]
+#[command(after_help = "\
+All words must occur; the last one may be the beginning of a word. \"Quotes\" hold words together (quote them for
+the shell as well), and -word leaves out tasks that have it. Case and accents do not count.
+
+Looked at are summary, branch, key, id, tags, the body of TASK.md, and what the history has in words: messages,
+reasons, questions, answers. Deleted tasks are not.
+
+Examples:
+  orange search login
+  orange search login form -draft
+  orange search '\"log in\" timeout'        two words that follow each other, and a third
+  orange search src/app.rs --all-projects
+  orange search crash --limit 5 --json")]
+pub(crate) struct SearchArgs {
+    /// What to look for
+    #[arg(required = true, value_name = "TEXT", allow_hyphen_values = true)]
+    text: Vec<String>,
+    /// Tasks of this project; may be given more than once
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    project: Vec<String>,
+    /// Tasks of every project
+    #[arg(long, conflicts_with = "project")]
+    all_projects: bool,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+pub(crate) fn run(session: &mut Session, args: &SearchArgs) -> Result<()> {
+    let mut projects = args.project.clone();
+    if projects.is_empty() && !args.all_projects {
+        projects.extend(session.project(None)?);
+    }
+    let text = args.text.join(" ");
+    let found = session.engine.search(&text, &projects, args.limit)?;
+    session.finish(
+        || json!({"matches": found.matches.iter().map(as_json).collect::<Vec<_>>(), "total": found.total}),
+        || as_text(&found, &projects),
+    );
+    Ok(())
+}
+
+fn as_json(found: &Match) -> Value {
+    let mut places = Vec::new();
+    if !found.summary.hits.is_empty() {
+        places.push(json!({"in": "summary", "text": found.summary.text}));
+    }
+    for finding in &found.found {
+        let mut place = json!({"in": word(&finding.place), "text": finding.passage.text});
+        if let Whereabouts::Event { kind, at } = &finding.place {
+            place["event"] = json!(kind);
+            place["timestamp"] = json!(at);
+        }
+        places.push(place);
+    }
+    json!({
+        "id": found.id,
+        "key": found.key.map(|key| key.to_string()),
+        "project": found.project,
+        "branch": found.branch,
+        "status": found.status,
+        "summary": found.summary.text,
+        "updated_at": found.updated_at,
+        "found": places,
+    })
+}
+
+fn word(place: &Whereabouts) -> &'static str {
+    match place {
+        Whereabouts::Branch => "branch",
+        Whereabouts::Key => "key",
+        Whereabouts::Id => "id",
+        Whereabouts::Tag => "tags",
+        Whereabouts::Body => "body",
+        Whereabouts::Event { .. } => "history",
+    }
+}
+
+fn as_text(found: &Matches, projects: &[String]) -> String {
+    if found.matches.is_empty() && found.total == 0 {
+        return nothing(projects);
+    }
+    let mut text = String::new();
+    let several = (found.matches.windows(2)).any(|pair| pair[0].project != pair[1].project);
+    let now = Timestamp::now();
+    for task in &found.matches {
+        text.push_str(&block(task, several, now));
+    }
+    let more = found.total - found.matches.len();
+    if more > 0 {
+        let _ = writeln!(
+            text,
+            "{} more: --limit {} shows them",
+            counted(more, "task"),
+            found.total
+        );
+    }
+    text
+}
+
+fn nothing(projects: &[String]) -> String {
+    match projects {
+        [] => "no task has all of these words; deleted ones are not searched\n".to_owned(),
+        projects => format!(
+            "no task in {} has all of these words; --all-projects looks everywhere, deleted tasks are not searched\n",
+            clean(&projects.join(", "))
+        ),
+    }
+}
+
+/// A task: a line with its summary, and one for every place where something was found.
+fn block(task: &Match, with_project: bool, now: Timestamp) -> String {
+    let palette = Palette::stdout();
+    let (sign, colour) = match task.status.parse::<Status>() {
+        Ok(status) => (icon(status), style(status)),
+        Err(_) => ("✗", Style::Red),
+    };
+    let key = match task.key {
+        Some(key) => key.to_string(),
+        None => task.id.chars().take(8).collect(),
+    };
+    let mut head = format!("{} {}  ", palette.paint(colour, sign), palette.bold(&key));
+    let mut taken = 4 + key.chars().count();
+    if with_project {
+        let _ = write!(head, "{}  ", clean(&task.project));
+        taken += 2 + task.project.chars().count();
+    }
+    let summary = shown(&task.summary, taken);
+    let mut text = format!("{head}{summary}\n");
+    for Finding { place, passage } in &task.found {
+        let name = match place {
+            Whereabouts::Event { kind, at } => {
+                let when = at.map(|at| format!(", {}", ago(now, at)));
+                format!("{kind}{}", when.unwrap_or_default())
+            }
+            place => word(place).to_owned(),
+        };
+        let taken = 6 + name.chars().count();
+        let name = format!("{name}:");
+        let name = palette.paint(Style::Dim, &name);
+        let _ = writeln!(text, "    {name} {}", shown(passage, taken));
+    }
+    text
+}
+
+/// A passage with what was found standing out, in what is left of a line.
+fn shown(passage: &Passage, taken: usize) -> String {
+    let palette = Palette::stdout();
+    let text = match Extent::stdout() {
+        Extent::Columns(columns) => fitted(&passage.text, columns.saturating_sub(taken).max(20)),
+        Extent::Unlimited => return clean(&passage.text).into_owned(),
+    };
+    let mut out = String::new();
+    let mut at = 0;
+    // What was cut off, or made safe, is not where it was.
+    let same = passage.text.bytes().zip(text.bytes());
+    let same = same.take_while(|(one, other)| one == other).count();
+    for hit in passage.hits.iter().filter(|hit| hit.end <= same) {
+        out.push_str(&text[at..hit.start]);
+        let _ = write!(out, "{}", palette.paint(Style::Yellow, &text[hit.clone()]));
+        at = hit.end;
+    }
+    out.push_str(&text[at..]);
+    out
+}
