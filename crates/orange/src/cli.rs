@@ -1,7 +1,8 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
 use crate::commands::{
-    agent, demo, doctor, harness, headless, project, prompt, sim, task, watch, workflow, workspace,
+    agent, config, demo, doctor, harness, headless, project, prompt, sim, task, watch, workflow,
+    workspace,
 };
 use clap::{Parser, Subcommand};
 
@@ -19,7 +20,8 @@ Examples:
 Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by a gate or precondition,
 4 not found or ambiguous, 130 interrupted.
 
-State lies in ~/orange (ORANGE_HOME overrides). ORANGE_LOG_LEVEL sets the level of orange.log.";
+State lies in ~/orange (ORANGE_HOME overrides). `orange config show` lists the settings;
+--config KEY=VALUE says one for a single command, ORANGE_LOG_LEVEL and the like for several.";
 
 /// Runs many coding agents on your own repositories and keeps you in charge.
 #[derive(Debug, Parser)]
@@ -29,6 +31,11 @@ pub(crate) struct Cli {
     /// Print one JSON value instead of text
     #[arg(long, global = true, display_order = 900)]
     pub(crate) json: bool,
+
+    /// Use this setting for this command alone (`merge.strategy=rebase`)
+    // Told once, below the commands: it would be in the way in the help of each.
+    #[arg(long, global = true, hide = true, value_name = "KEY=VALUE")]
+    pub(crate) config: Vec<String>,
 
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -69,6 +76,12 @@ pub(crate) enum Command {
     /// Look at the agent CLIs that Orange can start
     #[command(subcommand, after_help = "Example:\n  orange harness list")]
     Harness(harness::HarnessCommand),
+    /// Look at settings and change them
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  orange config show\n  orange config set merge.strategy rebase\n  orange config edit"
+    )]
+    Config(config::ConfigCommand),
     /// Check tasks, databases and agent CLIs, and repair what can be repaired
     Doctor(doctor::DoctorArgs),
     /// Start tasks that nothing holds back
