@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-.PHONY: help demo tour test test-agents soak bench lint build install
+.PHONY: help demo tour test test-agents soak bench docs lint build install
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,11 @@ bench: ## measure Orange and its peers, and write docs/benchmarks.md
 	cargo build --release --locked
 	ORANGE_TEST_AGENTS="$$(bash scripts/install-agents --print-path)" \
 		cargo run --release --locked -p orange-bench -- --write docs/benchmarks.md
+
+docs: ## write the documents that come from the code: docs/configuration.md and its schema
+	cargo build --locked
+	$${CARGO_TARGET_DIR:-target}/debug/orange config docs > docs/configuration.md
+	$${CARGO_TARGET_DIR:-target}/debug/orange config schema > docs/config.schema.json
 
 lint: ## check format and lints only
 	cargo fmt --all -- --check

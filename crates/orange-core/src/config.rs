@@ -1,6 +1,12 @@
 //! config.yaml: the user's settings, with their defaults. A repository's `.orange/config.yaml` is read the same way.
 
 mod agents;
+mod edit;
+mod layer;
+mod reference;
+mod schema;
+mod setting;
+mod table;
 mod values;
 
 #[cfg(test)]
@@ -8,15 +14,15 @@ mod tests;
 
 use crate::choice;
 use crate::merge::{RemoteBranches, Strategy};
-use crate::yaml::{self, Node};
 use std::time::Duration;
 
 pub use agents::{AgentsConfig, CustomHarness, CustomHarnesses, Permissions};
+pub use edit::{EditError, edited};
+pub use layer::{Ignored, Layer, Said, Why, about};
+pub use reference::{reference, template};
+pub use schema::schema;
+pub use setting::{Kind, Repository, Setting};
 pub use values::time_span;
-use values::{
-    above_zero, days, flag, leaves, lines_of_text, must_be, one_of, scalar, several_commands, text,
-    time_of,
-};
 
 /// What a setup or teardown command may take unless somebody says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
@@ -194,159 +200,44 @@ pub struct ConfigError {
     pub reason: String,
 }
 
-/// The names that mean something, for the message about one that does not.
-const KNOWN: &[&str] = &[
-    "review.max_rounds",
-    "git.branch_template",
-    "git.fetch",
-    "workspace.copy",
-    "workspace.setup",
-    "workspace.teardown",
-    "workspace.timeout",
-    "rescue.keep_days",
-    "trash.keep_days",
-    "screens.keep_days",
-    "list.keep_days",
-    "log.level",
-    "log.keep_days",
-    "agents.harness",
-    "agents.review_harness",
-    "agents.limit",
-    "agents.spawn_on_create",
-    "agents.permissions",
-    "agents.go_on",
-    "agents.retry_delay",
-    "agents.start_patience",
-    "harness.NAME",
-    "tmux.server",
-    "notify.command",
-    "monitor.interval",
-    "merge.strategy",
-    "merge.push",
-    "merge.delete_remote_branch",
-    "verify.command",
-    "verify.timeout",
-];
-
 impl Config {
-    /// Reads settings; the second value lists keys that mean nothing here (a newer program may know them).
-    pub fn parse(text: &str) -> Result<(Config, Vec<String>), ConfigError> {
+    /// Reads settings; the second value lists those that mean nothing here (a newer program may know them).
+    pub fn parse(text: &str) -> Result<(Config, Vec<Ignored>), ConfigError> {
+        let layer = Layer::of_user(text)?;
         let mut config = Config::default();
-        let unknown = each_setting(text, |path, node| config.set(path, node))?;
-        Ok((config, unknown))
-    }
-
-    pub fn known_keys() -> &'static [&'static str] {
-        KNOWN
+        layer.apply(&mut config);
+        Ok((config, layer.ignored))
     }
 
     /// The variable that overrides a setting: `ORANGE_AGENTS_HARNESS` for `agents.harness`.
     pub fn variable(key: &str) -> String {
-        format!("ORANGE_{}", key.to_uppercase().replace('.', "_"))
+        format!("ORANGE_{}", key.to_uppercase().replace(['.', '-'], "_"))
     }
 
-    /// Sets one setting from outside the file; an error says what the value must be.
+    /// Sets one setting from outside the files; an error is a sentence about why it cannot be.
     pub fn override_with(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let node = Node::Scalar {
-            text: value.to_owned(),
-            plain: true,
-            span: 0..0,
+        let Some(setting) = Setting::of(key) else {
+            return Err(unknown(key));
         };
-        self.set(key, &node).map(|_| ())
+        let node = setting.node(value);
+        let outcome = node.and_then(|node| (setting.set)(self, key, &node));
+        outcome.map_err(|problem| about(key, &problem))
     }
+}
 
-    /// False if the setting means nothing; an error is why its value cannot be used.
-    fn set(&mut self, path: &str, node: &Node) -> Result<bool, String> {
-        match path {
-            "review.max_rounds" => self.review.max_rounds = above_zero(node)?,
-            "rescue.keep_days" => self.rescue.keep_days = days(node)?,
-            "trash.keep_days" => self.trash.keep_days = days(node)?,
-            "screens.keep_days" => self.screens.keep_days = days(node)?,
-            "list.keep_days" => self.list.keep_days = days(node)?,
-            "log.keep_days" => self.log.keep_days = days(node)?,
-            "log.level" => self.log.level = one_of(node)?,
-            "git.branch_template" => {
-                let template = scalar(node).ok_or("must be text")?;
-                // Tried here, so that a mistake is found when it is made.
-                crate::naming::branch_from_template(template, "TASK-001", "slug", "id", "project")
-                    .map_err(|error| format!(": {error}"))?;
-                self.git.branch_template = template.to_owned();
-            }
-            "git.fetch" => self.git.fetch = one_of(node)?,
-            "tmux.server" => self.tmux.server = text(node)?,
-            "notify.command" => self.notify.command = text(node)?,
-            "merge.strategy" => {
-                let word = scalar(node).unwrap_or_default();
-                self.merge.strategy = crate::merge::strategy(word).map_err(must_be)?;
-            }
-            "merge.push" => self.merge.push = flag(node)?,
-            "merge.delete_remote_branch" => self.merge.delete_remote_branch = one_of(node)?,
-            "monitor.interval" => self.monitor.interval = time_of(node)?,
-            _ => {
-                if let Some(name) = path.strip_prefix("harness.") {
-                    self.harnesses
-                        .insert(name.to_owned(), agents::custom(node)?);
-                    return Ok(true);
-                }
-                return Ok(self.agents.set(path, node)? || self.workspace.set(path, node)?);
-            }
-        }
-        Ok(true)
+/// That a key means nothing, with the one that may have been meant.
+pub fn unknown(key: &str) -> String {
+    match Setting::nearest(key) {
+        Some(meant) => format!("there is no setting {key:?}; did you mean {meant}?"),
+        None => format!("there is no setting {key:?}"),
     }
 }
 
 impl WorkspaceConfig {
-    /// Reads a repository's own settings. Whatever is not about workspaces is listed as meaning nothing.
-    pub fn parse(text: &str) -> Result<(WorkspaceConfig, Vec<String>), ConfigError> {
-        let mut config = WorkspaceConfig::default();
-        let unknown = each_setting(text, |path, node| config.set(path, node))?;
-        Ok((config, unknown))
+    /// What a repository says about its workspaces.
+    pub fn of(layer: &Layer) -> WorkspaceConfig {
+        let mut config = Config::default();
+        layer.apply(&mut config);
+        config.workspace
     }
-
-    pub fn known_keys() -> impl Iterator<Item = &'static str> {
-        let about_workspaces =
-            |key: &&str| key.starts_with("workspace.") || key.starts_with("verify.");
-        KNOWN.iter().copied().filter(about_workspaces)
-    }
-
-    fn set(&mut self, path: &str, node: &Node) -> Result<bool, String> {
-        match path {
-            "workspace.copy" => self.copy = lines_of_text(node)?,
-            "workspace.setup" => self.setup = several_commands(node)?,
-            "workspace.teardown" => self.teardown = several_commands(node)?,
-            "workspace.timeout" => self.timeout = Some(time_of(node)?),
-            "verify.command" => self.verify = several_commands(node)?,
-            "verify.timeout" => self.verify_timeout = Some(time_of(node)?),
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-}
-
-/// Gives every setting of a text to `set`; lists those it does not know.
-fn each_setting(
-    text: &str,
-    mut set: impl FnMut(&str, &Node) -> Result<bool, String>,
-) -> Result<Vec<String>, ConfigError> {
-    let mut unknown = Vec::new();
-    let root = yaml::read(text, 0..text.len()).map_err(|error| ConfigError {
-        line: None,
-        reason: error.to_string(),
-    })?;
-    let Some(root) = root else {
-        return Ok(unknown);
-    };
-    for (path, node) in leaves(&root)? {
-        let known = set(&path, node).map_err(|problem| ConfigError {
-            line: Some(yaml::line_of(text, node.span().start)),
-            reason: match problem.strip_prefix(':') {
-                Some(detail) => format!("{path}:{detail}"),
-                None => format!("{path} {problem}"),
-            },
-        })?;
-        if !known {
-            unknown.push(path);
-        }
-    }
-    Ok(unknown)
 }

@@ -1,11 +1,9 @@
 //! A TASK.md file as text: finds its frontmatter and body, reads the frontmatter's keys, and
 //! changes single keys without touching any other byte.
 
-mod splice;
-
+use crate::yaml::splice::{Change, Splicer};
 use crate::yaml::{self, Entry, Node, YamlError};
 use serde_json::Value;
-use splice::Splicer;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -365,5 +363,3 @@ fn read_root(text: &str, front: Range<usize>) -> Result<Root, Damage> {
         }),
     }
 }
-
-type Change<'c> = (&'c str, Option<&'c Value>);

@@ -2,6 +2,7 @@
 
 mod emit;
 pub(crate) mod simple;
+pub(crate) mod splice;
 
 pub use emit::{emit_block, emit_entry, to_yaml_inline};
 

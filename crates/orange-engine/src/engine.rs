@@ -21,6 +21,7 @@ mod refusal;
 mod rescue;
 mod resolve;
 mod search;
+mod settings;
 mod start;
 mod trash;
 mod trust;
@@ -41,6 +42,8 @@ pub use project::{AddProject, Added, UpdateProject};
 pub use questions::OpenQuestion;
 pub use rescue::{RescueOwner, RescueRestored, RestoredTo};
 pub use resolve::Landing;
+use settings::Loaded;
+pub use settings::{Outside, Override, SettingChanged, SettingView, SettingsView, Source};
 pub use start::StartOutcome;
 pub use trash::{CancelChildren, Cancelled};
 pub use trust::Offer;
@@ -56,7 +59,6 @@ use crate::store::{Place, Store};
 use crate::tmux::Inside;
 use crate::workspaces::Acquired;
 use orange_core::Timestamp;
-use orange_core::config::{Config, LogLevel};
 use orange_core::history::Event;
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
@@ -109,8 +111,8 @@ pub struct Settings {
     pub environment: BTreeMap<String, String>,
     /// The tmux window that the caller sits in.
     pub inside: Option<Inside>,
-    /// Settings from the environment, which outdo config.yaml: key and value.
-    pub overrides: Vec<(&'static str, String)>,
+    /// Settings from outside the files, which outdo them; later ones win.
+    pub overrides: Vec<Override>,
 }
 
 impl Settings {
@@ -141,7 +143,7 @@ pub struct Engine {
     clock: fn() -> Timestamp,
     pub(crate) local_time: fn(Timestamp) -> String,
     pub(crate) say: fn(&str),
-    config: Option<Config>,
+    loaded: Option<Loaded>,
     index: Option<Index>,
     database: Option<Database>,
     notices: Vec<String>,
@@ -153,7 +155,7 @@ pub struct Engine {
     pub(crate) user_home: Option<PathBuf>,
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) inside: Option<Inside>,
-    overrides: Vec<(&'static str, String)>,
+    overrides: Vec<Override>,
 }
 
 impl Engine {
@@ -166,7 +168,7 @@ impl Engine {
             clock: settings.clock,
             local_time: settings.local_time,
             say: settings.say,
-            config: None,
+            loaded: None,
             index: None,
             database: None,
             notices: Vec::new(),
@@ -238,46 +240,6 @@ impl Engine {
 
     pub(crate) fn caller_name(&self) -> String {
         self.caller.actor().name().to_owned()
-    }
-
-    /// The user's settings; a missing file means the defaults.
-    pub fn config(&mut self) -> Result<&Config> {
-        if self.config.is_none() {
-            let path = self.store.home().join("config.yaml");
-            let mut config = match std::fs::read_to_string(&path) {
-                Ok(text) => {
-                    let (config, unknown) = Config::parse(&text).map_err(|error| {
-                        Error::new(Code::Usage, error.to_string())
-                            .hint(format!("correct {}", path.display()))
-                    })?;
-                    for key in unknown {
-                        self.notices.push(format!(
-                            "config.yaml: {key} means nothing here; `orange doctor` lists the settings there are"
-                        ));
-                    }
-                    config
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Config::default(),
-                Err(error) => return Err(Error::io("read", &path, &error)),
-            };
-            for (key, value) in &self.overrides {
-                override_setting(&mut config, key, value)?;
-            }
-            self.config = Some(config);
-        }
-        Ok(self.config.get_or_insert_default())
-    }
-
-    /// How much goes into the log. A config.yaml that cannot be read is named by whoever needs more of it.
-    pub fn log_level(&mut self) -> Result<LogLevel> {
-        let said = self.overrides.iter().find(|(key, _)| *key == "log.level");
-        if let Some((key, value)) = said {
-            let mut config = Config::default();
-            override_setting(&mut config, key, value)?;
-            return Ok(config.log.level);
-        }
-        let level = self.config().map(|config| config.log.level);
-        Ok(level.unwrap_or(Config::default().log.level))
     }
 
     pub(crate) fn index(&mut self) -> Result<&Index> {
@@ -461,15 +423,4 @@ impl Engine {
                 .collect()
         }))
     }
-}
-
-/// Puts a variable of the environment into the settings.
-fn override_setting(config: &mut Config, key: &str, value: &str) -> Result<()> {
-    config.override_with(key, value).map_err(|problem| {
-        Error::new(
-            Code::Usage,
-            format!("{}: {key} {problem}", Config::variable(key)),
-        )
-        .hint("correct the variable, or unset it")
-    })
 }

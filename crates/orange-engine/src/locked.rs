@@ -133,7 +133,7 @@ impl LockedTask {
             task: &self.task,
             body: &self.body,
             facts,
-            max_rounds: engine.config()?.review.max_rounds,
+            max_rounds: engine.max_rounds(&self.task)?,
             now: engine.now(),
         })
     }

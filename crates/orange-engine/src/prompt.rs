@@ -107,7 +107,7 @@ impl Engine {
 
     /// The same for a person who wants to see it: no message, and what is missing as it is now.
     pub fn prompt_preview(&mut self, view: &TaskView, name: PromptName) -> Result<String> {
-        let max_rounds = self.config()?.review.max_rounds;
+        let max_rounds = self.max_rounds(&view.task)?;
         let missing = prompt::missing(&view.task, &view.body, max_rounds);
         let extra = PromptExtra {
             message: String::new(),

@@ -1,8 +1,8 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
 use crate::commands::{
-    agent, completions, demo, doctor, harness, headless, help, man, project, prompt, search, sim,
-    task, watch, workflow, workspace,
+    agent, completions, config, demo, doctor, harness, headless, help, man, project, prompt,
+    search, sim, task, watch, workflow, workspace,
 };
 use crate::help::groups;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -30,6 +30,11 @@ pub(crate) struct Cli {
     /// Print one JSON value instead of text
     #[arg(long, global = true, display_order = 900)]
     pub(crate) json: bool,
+
+    /// Use this setting for this command alone (`merge.strategy=rebase`)
+    // Told once, below the commands: it would be in the way in the help of each.
+    #[arg(long, global = true, hide = true, value_name = "KEY=VALUE")]
+    pub(crate) config: Vec<String>,
 
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -83,6 +88,12 @@ pub(crate) enum Command {
     /// Look at the agent CLIs that Orange can start
     #[command(subcommand, after_help = "Example:\n  orange harness list")]
     Harness(harness::HarnessCommand),
+    /// Look at settings and change them
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  orange config show\n  orange config set merge.strategy rebase\n  orange config edit"
+    )]
+    Config(config::ConfigCommand),
     /// Check tasks, databases and agent CLIs; repair what can be repaired
     Doctor(doctor::DoctorArgs),
     /// Start tasks that nothing holds back

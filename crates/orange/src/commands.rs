@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod harness;
@@ -18,30 +19,45 @@ pub(crate) mod workflow;
 pub(crate) mod workspace;
 
 use crate::cli::{Cli, Command};
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 use crate::session::Session;
 
 pub(crate) fn run(cli: Cli) -> Result<()> {
     // These need no home: the table is part of the program, an agent knows of Orange only what it is told, the demo
     // has a home of its own, and the others are part of a run, whoever calls them.
+    let of_no_use = matches!(
+        cli.command,
+        Command::Workflow(_)
+            | Command::Sim(_)
+            | Command::Demo(_)
+            | Command::RunAgent(_)
+            | Command::Errand(_)
+            | Command::Signal(_)
+    );
+    if of_no_use && !cli.config.is_empty() {
+        let message = "--config: this command has no use for settings";
+        return Err(CommandError::usage(message, "leave it out"));
+    }
     let command = match cli.command {
         Command::Workflow(command) => return workflow::run(&command, cli.json),
         Command::Sim(args) => return sim::run(args),
         Command::Help(args) => return help::run(&args, cli.json),
         Command::Man(args) => return man::run(&args, cli.json),
         Command::Completions(args) => return completions::run(&args, cli.json),
+        Command::Config(ref command) if config::without_home(command) => return Ok(()),
         Command::Demo(args) => return demo::run(&args, cli.json),
         Command::RunAgent(args) => return agent::run_agent(&args),
         Command::Errand(what) => return agent::errand(&what),
         Command::Signal(args) => return agent::signal(&args),
         command => command,
     };
-    let mut session = Session::open(cli.json)?;
+    let mut session = Session::open(cli.json, &cli.config)?;
     match command {
         Command::Project(command) => project::run(&mut session, command),
         Command::Task(command) => task::run(&mut session, *command),
         Command::Workspace(command) => workspace::run(&mut session, &command),
         Command::Prompt(command) => prompt::run(&mut session, &command),
+        Command::Config(command) => config::run(&mut session, &command),
         Command::Doctor(args) => doctor::run(&mut session, &args),
         Command::Harness(command) => harness::run(&mut session, &command),
         Command::Headless(args) => headless::run(&mut session, &args),

@@ -4,8 +4,9 @@ use crate::error::{CommandError, Result};
 use crate::output;
 use crate::{caller, log};
 use orange_core::Timestamp;
-use orange_core::config::Config;
+use orange_core::config::{Config, Setting};
 use orange_engine::agent_run::without_fence;
+use orange_engine::engine::{Outside, Override};
 use orange_engine::harness::environment::of_agents;
 use orange_engine::store::{Place, faults};
 use orange_engine::tmux::Inside;
@@ -21,12 +22,17 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn open(json: bool) -> Result<Session> {
+    pub(crate) fn open(json: bool, settings: &[String]) -> Result<Session> {
         let home = home()?;
         // Only debug builds listen to this; it is how the tests kill the program at a chosen step.
         faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
         let caller = caller::find(&home)?;
-        let mut engine = engine(home, caller.clone())?;
+        if let (Caller::Agent { .. }, [_, ..]) = (&caller, settings) {
+            let message = "an agent may not use --config";
+            let error = Error::new(Code::NotAllowed, message);
+            return Err(CommandError(error.hint("leave it out")));
+        }
+        let mut engine = engine(home, caller.clone(), flags(settings)?)?;
         start_log(&mut engine)?;
         engine.recover();
         let folder = std::env::current_dir().map_err(|error| {
@@ -46,7 +52,7 @@ impl Session {
     /// For Orange itself, away from any terminal.
     pub(crate) fn for_errand() -> Result<Session> {
         let home = home()?;
-        let mut engine = engine(home.clone(), Caller::Engine)?;
+        let mut engine = engine(home.clone(), Caller::Engine, Vec::new())?;
         start_log(&mut engine)?;
         faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
         Ok(Session {
@@ -147,7 +153,7 @@ impl Drop for Session {
     }
 }
 
-fn engine(home: PathBuf, caller: Caller) -> Result<Engine> {
+fn engine(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Engine> {
     let pane = std::env::var("TMUX_PANE").ok();
     let inside = std::env::var("TMUX").ok();
     Ok(Engine::new(Settings {
@@ -161,7 +167,7 @@ fn engine(home: PathBuf, caller: Caller) -> Result<Engine> {
         search_path: std::env::var_os("PATH").map(|path| without_fence(&path)),
         user_home: std::env::home_dir(),
         environment: of_agents(readable_variables()),
-        overrides: overrides(),
+        overrides: variables().into_iter().chain(flags).collect(),
         inside: inside.and_then(|tmux| Inside::parse(&tmux, pane.as_deref())),
     }))
 }
@@ -169,7 +175,7 @@ fn engine(home: PathBuf, caller: Caller) -> Result<Engine> {
 /// Starts the log of a process that has no session.
 pub(crate) fn start_log_at(home: PathBuf) -> Result<()> {
     start_log(&mut Engine::new(Settings {
-        overrides: overrides(),
+        overrides: variables(),
         ..Settings::at(home)
     }))
 }
@@ -187,16 +193,45 @@ fn readable_variables() -> impl Iterator<Item = (String, String)> {
 }
 
 /// Settings that the environment gives.
-fn overrides() -> Vec<(&'static str, String)> {
-    let keys = Config::known_keys().iter();
-    let said = keys.filter_map(|key| Some((*key, std::env::var(Config::variable(key)).ok()?)));
-    // It was a variable before it was a setting: loud or quiet letters, and empty as if it were unset.
-    let said = said.filter_map(|(key, value)| match key {
-        "log.level" if value.trim().is_empty() => None,
-        "log.level" => Some((key, value.trim().to_ascii_lowercase())),
-        _ => Some((key, value)),
+fn variables() -> Vec<Override> {
+    let named = Setting::all()
+        .iter()
+        .filter(|setting| setting.section() != "harness");
+    let said = named.filter_map(|setting| {
+        let value = std::env::var(Config::variable(setting.key)).ok()?;
+        // It was a variable before it was a setting: loud or quiet letters, and empty as if it were unset.
+        let value = match setting.key {
+            "log.level" if value.trim().is_empty() => return None,
+            "log.level" => value.trim().to_ascii_lowercase(),
+            _ => value,
+        };
+        Some(Override {
+            key: setting.key.to_owned(),
+            value,
+            from: Outside::Environment,
+        })
     });
     said.collect()
+}
+
+/// Settings that the command line gives: whatever the command needs, a mistake is told.
+fn flags(settings: &[String]) -> Result<Vec<Override>> {
+    let hint = "write it as KEY=VALUE, such as `--config merge.strategy=rebase`; `orange config show` lists the keys";
+    let read = |setting: &String| {
+        let wrong = |problem: &str| CommandError::usage(format!("--config: {problem}"), hint);
+        let (key, value) = setting
+            .split_once('=')
+            .ok_or_else(|| wrong(&format!("{setting:?} has no value")))?;
+        Config::default()
+            .override_with(key, value)
+            .map_err(|problem| wrong(&problem))?;
+        Ok(Override {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            from: Outside::CommandLine,
+        })
+    };
+    settings.iter().map(read).collect()
 }
 
 /// This program as a path that a later version may take the place of.

@@ -1,6 +1,6 @@
 //! Settings about agents: which harness works and reviews, how many at once, and harnesses of the user's own.
 
-use super::values::{above_zero, flag, one_of, scalar, several_words, time_of};
+use super::values::{flag, scalar, several_words};
 use crate::choice;
 use crate::yaml::Node;
 use std::collections::BTreeMap;
@@ -74,25 +74,7 @@ pub struct CustomHarness {
 /// Harnesses of the user's own, by name.
 pub type CustomHarnesses = BTreeMap<String, CustomHarness>;
 
-impl AgentsConfig {
-    /// False if the setting means nothing.
-    pub(super) fn set(&mut self, path: &str, node: &Node) -> Result<bool, String> {
-        match path {
-            "agents.harness" => self.harness = name(node)?,
-            "agents.review_harness" => self.review_harness = Some(name(node)?),
-            "agents.limit" => self.limit = above_zero(node)?,
-            "agents.spawn_on_create" => self.spawn_on_create = flag(node)?,
-            "agents.permissions" => self.permissions = Some(one_of(node)?),
-            "agents.go_on" => self.go_on = flag(node)?,
-            "agents.retry_delay" => self.retry_delay = time_of(node)?,
-            "agents.start_patience" => self.start_patience = time_of(node)?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-}
-
-fn name(node: &Node) -> Result<String, String> {
+pub(super) fn name(node: &Node) -> Result<String, String> {
     let name = scalar(node).map(str::trim).filter(|name| !name.is_empty());
     name.map(str::to_owned)
         .ok_or_else(|| "must be the name of a harness".to_owned())

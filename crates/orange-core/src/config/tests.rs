@@ -19,7 +19,14 @@ fn settings_are_read_and_strange_ones_listed() {
     .unwrap();
     assert_eq!(config.review.max_rounds, 3);
     assert_eq!(config.git.branch_template, "work/{slug}");
-    assert_eq!(unknown, ["git.colour", "hats"]);
+    let told: Vec<String> = unknown.iter().map(Ignored::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "line 5: git.colour means nothing here; `orange config show` lists the settings",
+            "line 6: hats means nothing here; `orange config show` lists the settings",
+        ]
+    );
 }
 
 #[test]
@@ -44,7 +51,7 @@ fn what_a_workspace_gets() {
                 teardown:\n    - make clean\n    - |\n      echo one\n      echo two\n  timeout: 10m\n\
                 git:\n  fetch: background\nrescue:\n  keep_days: 7\n";
     let (config, unknown) = Config::parse(text).unwrap();
-    assert_eq!(unknown, [""; 0]);
+    assert_eq!(unknown, vec![]);
     assert_eq!(
         config.workspace.copy,
         [".env", "config/*.local", "node_modules/"]
@@ -62,21 +69,102 @@ fn what_a_workspace_gets() {
 }
 
 #[test]
-fn a_repository_speaks_of_workspaces_only() {
-    let text = "workspace:\n  setup: [make]\n  shape: round\nreview:\n  max_rounds: many\ntest:\n  command: x\n";
-    let (config, unknown) = WorkspaceConfig::parse(text).unwrap();
-    assert_eq!(config.setup, ["make"]);
+fn the_nearest_right_key_is_named() {
+    let ignored = |text: &str| Config::parse(text).unwrap().1[0].to_string();
+    for (text, meant) in [
+        ("agent:\n  harnes: x\n", "agents.harness"),
+        ("review:\n  maxrounds: 1\n", "review.max_rounds"),
+        ("max_rounds: 1\n", "review.max_rounds"),
+        ("merge:\n  Strategy: x\n", "merge.strategy"),
+        ("merge:\n  fetch: never\n", "git.fetch"),
+        ("pusch: true\n", "merge.push"),
+    ] {
+        let told = ignored(text);
+        let end = format!("means nothing here; did you mean {meant}?");
+        assert!(told.ends_with(&end), "{told}");
+    }
+    let mut config = Config::default();
     assert_eq!(
-        unknown,
-        ["workspace.shape", "review.max_rounds", "test.command"]
+        config.override_with("merge.strateg", "x").unwrap_err(),
+        "there is no setting \"merge.strateg\"; did you mean merge.strategy?"
     );
+}
+
+#[test]
+fn a_repository_says_only_what_a_team_may_decide() {
+    let text = "workspace:\n  setup: [make]\n  shape: round\nreview:\n  max_rounds: 5\nnotify:\n  command: [[bad]]\nagents:\n  permissions: full\n";
+    let layer = Layer::of_repository(text).unwrap();
+    assert_eq!(WorkspaceConfig::of(&layer).setup, ["make"]);
+    let mut config = Config::default();
+    layer.apply_over_user(&mut config);
+    // What adds to the user's goes another way.
+    assert_eq!(config.workspace, WorkspaceConfig::default());
+    assert_eq!(config.review.max_rounds, 5);
+    assert_eq!((config.agents, config.notify), Default::default());
+    let told: Vec<String> = layer.ignored.iter().map(Ignored::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "line 3: workspace.shape means nothing here; `orange config show` lists the settings",
+            "line 7: notify.command does not count here: it decides which programs run",
+            "line 9: agents.permissions does not count here: it decides what agents may do",
+        ]
+    );
+}
+
+#[test]
+fn every_row_of_the_table_is_right() {
+    for setting in Setting::all() {
+        let key = setting.key;
+        let variable = Config::variable(key);
+        assert!(variable.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
+        assert!(setting.about.ends_with('.'), "{key}");
+        let mut config = Config::default();
+        if !setting.default.is_empty() {
+            config.override_with(key, setting.default).unwrap();
+            let spoken = (config.workspace.timeout, config.workspace.verify_timeout);
+            config.workspace.timeout = None;
+            config.workspace.verify_timeout = None;
+            assert_eq!(config, Config::default(), "{key}");
+            for time in [spoken.0, spoken.1].into_iter().flatten() {
+                assert_eq!(time, DEFAULT_TIMEOUT);
+            }
+        }
+        config.override_with(key, setting.example).unwrap();
+        assert_ne!(config, Config::default(), "{key}");
+        let Kind::OneOf(words) = setting.kind else {
+            continue;
+        };
+        for word in words {
+            config.override_with(key, word).unwrap();
+        }
+        assert!(config.override_with(key, "nonsense").is_err(), "{key}");
+    }
+}
+
+#[test]
+fn a_value_shown_and_written_is_the_value_that_was_read() {
+    for setting in Setting::all() {
+        for text in [setting.example, setting.default] {
+            if text.is_empty() {
+                continue;
+            }
+            let value = setting.value(&setting.node(text).unwrap());
+            let file = edited("", setting.key, Some(&value)).unwrap();
+            let mut typed = Config::default();
+            typed.override_with(setting.key, text).unwrap();
+            assert_eq!(Config::parse(&file).unwrap(), (typed, vec![]), "{file}");
+            let layer = Layer::of_user(&file).unwrap();
+            assert_eq!(layer.get(setting.key).unwrap().value(), value, "{file}");
+        }
+    }
 }
 
 #[test]
 fn times() {
     let time = |text: &str| {
-        let parsed = WorkspaceConfig::parse(&format!("workspace:\n  timeout: {text}\n"));
-        parsed.map(|(config, _)| config.timeout.unwrap().as_secs())
+        let parsed = Config::parse(&format!("workspace:\n  timeout: {text}\n"));
+        parsed.map(|(config, _)| config.workspace.timeout.unwrap().as_secs())
     };
     assert_eq!(time("90"), Ok(90));
     assert_eq!(time("90s"), Ok(90));
@@ -143,7 +231,7 @@ fn a_harness_of_ones_own_is_a_command_or_says_more() {
         "agents:\n  harness: mine\n  limit: 3\n  spawn_on_create: false\nharness:\n  mine: my-agent --yes {prompt}\n  other:\n    command: [a, 'b c', '{prompt_file}']\n    one_shot: true\n    interrupt: C-c\ntmux:\n  server: work\n",
     )
     .unwrap();
-    assert_eq!(unknown, Vec::<String>::new());
+    assert_eq!(unknown, vec![]);
     assert_eq!(config.agents.harness, "mine");
     assert_eq!(config.agents.limit, 3);
     assert!(!config.agents.spawn_on_create);

@@ -1,13 +1,13 @@
 //! The values of settings: what a YAML node means as a number, a time, a list. Errors say what it must be.
 
-use super::{ConfigError, KNOWN};
+use super::{ConfigError, Setting};
 use crate::choice::NotAllowed;
 use crate::yaml::Node;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// `section.key` and its value, for every entry of every section.
-pub(super) fn leaves(root: &Node) -> Result<Vec<(String, &Node)>, ConfigError> {
+/// `section.key`, where it stands, and its value, for every entry of every section.
+pub(super) fn leaves(root: &Node) -> Result<Vec<(String, usize, &Node)>, ConfigError> {
     let sections = match root {
         Node::Mapping { entries, .. } => entries,
         Node::Scalar { .. } | Node::Sequence { .. } => {
@@ -20,15 +20,14 @@ pub(super) fn leaves(root: &Node) -> Result<Vec<(String, &Node)>, ConfigError> {
     let mut found = Vec::new();
     for section in sections {
         match &section.value {
-            Node::Mapping { entries, .. } => found.extend(
-                entries
-                    .iter()
-                    .map(|entry| (format!("{}.{}", section.key, entry.key), &entry.value)),
-            ),
+            Node::Mapping { entries, .. } => found.extend(entries.iter().map(|entry| {
+                let key = format!("{}.{}", section.key, entry.key);
+                (key, entry.key_span.start, &entry.value)
+            })),
             // Every setting of the section is commented out.
             empty if is_empty(empty) && is_section(&section.key) => {}
             Node::Scalar { .. } | Node::Sequence { .. } => {
-                found.push((section.key.clone(), &section.value));
+                found.push((section.key.clone(), section.key_span.start, &section.value));
             }
         }
     }
@@ -36,17 +35,12 @@ pub(super) fn leaves(root: &Node) -> Result<Vec<(String, &Node)>, ConfigError> {
 }
 
 fn is_section(name: &str) -> bool {
-    if name == "harness" {
-        return true;
-    }
-    KNOWN.iter().any(|known| {
-        known
-            .split_once('.')
-            .is_some_and(|(section, _)| section == name)
-    })
+    Setting::all()
+        .iter()
+        .any(|setting| setting.section() == name)
 }
 
-fn is_empty(node: &Node) -> bool {
+pub(super) fn is_empty(node: &Node) -> bool {
     matches!(node, Node::Scalar { text, plain: true, .. } if matches!(text.as_str(), "" | "~" | "null"))
 }
 

@@ -318,7 +318,7 @@ impl Engine {
         if let Some(message) = resolution {
             facts.merged = Some(Ok(message.to_owned()));
         }
-        let max_rounds = self.config()?.review.max_rounds;
+        let max_rounds = self.max_rounds(task)?;
         let situation = Situation {
             task,
             body,

@@ -290,7 +290,7 @@ impl Engine {
         if task.summary.is_empty() {
             return Ok(format!("orange-tasks/{}", task.id));
         }
-        let template = self.config()?.git.branch_template.clone();
+        let template = self.config_of(project)?.git.branch_template;
         let slug = naming::slug(&task.summary);
         let wanted = naming::branch_from_template(
             &template,
@@ -532,7 +532,7 @@ impl Engine {
         if !git::worktree::has_remote(&project.path)? {
             return Ok(false);
         }
-        let patience = match self.config()?.git.fetch {
+        let patience = match self.config_of(project)?.git.fetch {
             Fetch::Create => FETCH_PATIENCE,
             Fetch::Background => {
                 git::worktree::fetch_in_background(&project.path)?;

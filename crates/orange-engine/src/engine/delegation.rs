@@ -41,7 +41,7 @@ impl Engine {
             task: &locked.task,
             body: &locked.body,
             facts: &facts,
-            max_rounds: self.config()?.review.max_rounds,
+            max_rounds: self.max_rounds(&locked.task)?,
             now: self.now(),
         };
         for to in [Status::Done, Status::Reviewing] {

@@ -97,7 +97,10 @@ impl Engine {
         };
         Ok(MergePlan {
             target: view.task.target(&project.default_branch).to_owned(),
-            strategy: wish.strategy.unwrap_or(self.config()?.merge.strategy),
+            strategy: match wish.strategy {
+                Some(strategy) => strategy,
+                None => self.config_for(&view.task)?.merge.strategy,
+            },
             head,
             concerns,
             task: view.task,
@@ -134,7 +137,7 @@ impl Engine {
             wanted,
             Some("about to be merged"),
         )?;
-        let settings = self.config()?.merge.clone();
+        let settings = self.config_for(&task)?.merge;
         has_use_for_message(wish, settings.strategy)?;
         let has_remote = worktree::has_remote(&project.path)?;
         if wish.push == Some(true) && !has_remote {

@@ -242,7 +242,7 @@ impl Engine {
             // It has said what it had to say; the check is waited for.
             return Ok(());
         }
-        let max_rounds = self.config()?.review.max_rounds;
+        let max_rounds = self.max_rounds(&locked.task)?;
         let Some(owed) = missing(&locked.task, &locked.body, max_rounds) else {
             return Ok(());
         };

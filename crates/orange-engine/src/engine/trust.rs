@@ -26,17 +26,11 @@ impl Engine {
     pub fn repository_rules(&mut self, project: &Project, commit: &str) -> Result<Rules> {
         let own = self.config()?.workspace.clone();
         let rules = Rules::read(&project.path, commit, &own)?;
-        for key in &rules.unknown {
-            tracing::warn!(
-                project = project.name,
-                key,
-                ".orange/config.yaml has a setting that means nothing here"
-            );
-            if self.caller == Caller::Human {
-                self.notice(format!(
-                    "project {}: {key} in .orange/config.yaml means nothing here; `orange doctor` names the settings",
-                    project.name
-                ));
+        for ignored in &rules.ignored {
+            let told = format!("project {}: .orange/config.yaml, {ignored}", project.name);
+            match self.caller {
+                Caller::Human => self.notice(told),
+                Caller::Agent { .. } | Caller::Engine => tracing::warn!("{told}"),
             }
         }
         Ok(rules)

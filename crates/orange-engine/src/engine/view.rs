@@ -211,7 +211,7 @@ impl Engine {
             task: &view.task,
             body: &view.body,
             facts: &facts,
-            max_rounds: self.config()?.review.max_rounds,
+            max_rounds: self.max_rounds(&view.task)?,
             now: self.now(),
         };
         let limit = match view.task.status {

@@ -12,7 +12,7 @@ use orange_core::task::Task;
 impl Engine {
     pub(super) fn prompt_values(&mut self, task: &Task, extra: &PromptExtra) -> Result<Values> {
         let project = self.registered(&task.project)?;
-        let max_rounds = self.config()?.review.max_rounds;
+        let max_rounds = self.config_for(task)?.review.max_rounds;
         Ok(Values {
             base_branch: self.base_for_git(&project, task)?,
             target_branch: task.target(&project.default_branch).to_owned(),

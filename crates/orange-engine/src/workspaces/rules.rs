@@ -5,7 +5,7 @@ use crate::error::{Code, Error, Result, plain};
 use crate::git::committed::{Committed, Unreadable, text_of};
 use crate::git::{self, Git};
 use crate::harness::claude;
-use orange_core::config::{DEFAULT_TIMEOUT, WorkspaceConfig};
+use orange_core::config::{DEFAULT_TIMEOUT, Ignored, Layer, WorkspaceConfig};
 use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::Path;
@@ -100,23 +100,15 @@ pub struct Rules {
     pub verify_timeout: Duration,
     /// The part of the commands that came with the repository.
     pub foreign: Commands,
-    /// Settings in the repository's file that mean nothing to this version.
-    pub unknown: Vec<String>,
+    /// Settings in the repository's file that do not count.
+    pub ignored: Vec<Ignored>,
 }
 
 impl Rules {
     /// Reads the rules of a repository as committed, and adds the user's own.
     pub fn read(repository: &Path, commit: &str, own: &WorkspaceConfig) -> Result<Rules> {
-        let tree = Tree::at(repository, commit)?;
-        let (theirs, unknown) = match tree.file(CONFIG)? {
-            Some(text) => WorkspaceConfig::parse(&text).map_err(|error| {
-                let line = error
-                    .line
-                    .map_or(String::new(), |line| format!(", line {line}"));
-                tree.broken(CONFIG, &format!("{line}: {}", error.reason))
-            })?,
-            None => Default::default(),
-        };
+        let (layer, tree) = layer_at(repository, commit)?;
+        let theirs = WorkspaceConfig::of(&layer);
         let include = match tree.file(INCLUDE)? {
             Some(text) => Some(text),
             None => own_include(repository)?,
@@ -155,7 +147,7 @@ impl Rules {
                 claude: tree.claude()?,
                 verify: theirs.verify,
             },
-            unknown,
+            ignored: layer.ignored,
         })
     }
 
@@ -169,8 +161,25 @@ impl Rules {
     }
 }
 
+/// What a repository says in its settings, as committed; and its other files.
+pub(crate) fn layer_at<'a>(repository: &'a Path, commit: &'a str) -> Result<(Layer, Tree<'a>)> {
+    let tree = Tree::at(repository, commit)?;
+    let Some(text) = tree.file(CONFIG)? else {
+        return Ok((Layer::default(), tree));
+    };
+    match Layer::of_repository(&text) {
+        Ok(layer) => Ok((layer, tree)),
+        Err(error) => {
+            let line = error
+                .line
+                .map_or(String::new(), |line| format!(", line {line}"));
+            Err(tree.broken(CONFIG, &format!("{line}: {}", error.reason)))
+        }
+    }
+}
+
 /// The rules' files in one commit.
-struct Tree<'a> {
+pub(crate) struct Tree<'a> {
     repository: &'a Path,
     commit: &'a str,
     files: Committed<'a>,

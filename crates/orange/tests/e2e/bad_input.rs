@@ -320,7 +320,7 @@ fn settings_that_cannot_be_used() {
     assert_snapshot!(env.orange(["new", "Another task"]), @"
     ------- stderr -------
     error: config.yaml, line 2: review.max_rounds must be a whole number above 0
-    hint: correct [HOME]/config.yaml
+    hint: correct [HOME]/config.yaml: `orange config edit` opens it
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["doctor"]), @"
@@ -339,17 +339,17 @@ fn settings_that_cannot_be_used() {
     assert_snapshot!(env.orange(["new", "Another task"]), @r#"
     ------- stderr -------
     error: config.yaml, line 2: git.branch_template: unknown variable {nme} in the branch template "{nme}"; allowed are {key}, {slug}, {id}, {project}
-    hint: correct [HOME]/config.yaml
+    hint: correct [HOME]/config.yaml: `orange config edit` opens it
     [exit status: 2]
     "#);
     // A setting that a newer version may know is no error, but doctor names it.
     fs::write(&config, "review:\n  max_rounds: 3\n  colour: red\n").unwrap();
     env.orange(["new", "Another task"]).ok();
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ config.yaml: review.colour means nothing here; known settings: review.max_rounds, git.branch_template, git.fetch, workspace.copy, workspace.setup, workspace.teardown, workspace.timeout, rescue.keep_days, trash.keep_days, screens.keep_days, list.keep_days, log.level, log.keep_days, agents.harness, agents.review_harness, agents.limit, agents.spawn_on_create, agents.permissions, agents.go_on, agents.retry_delay, agents.start_patience, harness.NAME, tmux.server, notify.command, monitor.interval, merge.strategy, merge.push, merge.delete_remote_branch, verify.command, verify.timeout
+    ✗ config.yaml: line 3: review.colour means nothing here; `orange config show` lists the settings
     checked 2 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
-    note: config.yaml: review.colour means nothing here; `orange doctor` lists the settings there are
+    note: config.yaml, line 3: review.colour means nothing here; `orange config show` lists the settings
     error: 1 problem left
     hint: these are yours to mend
     [exit status: 1]

@@ -32,6 +32,7 @@ mod agent_screen;
 mod agent_talk;
 mod agents;
 mod bad_input;
+mod config;
 mod create_from;
 mod create_refused;
 mod damage;

@@ -77,6 +77,7 @@ fn the_main_help() {
       workflow   Look at a workflow's table
       prompt     Look at what agents are told
       harness    Look at the agent CLIs that Orange can start
+      config     Look at settings and change them
       doctor     Check tasks, databases and agent CLIs, and repair what can be repaired
       run        Start tasks that nothing holds back
       watch      Watch over all agents, and print what happens
@@ -108,7 +109,8 @@ fn the_main_help() {
     Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by a gate or precondition,
     4 not found or ambiguous, 130 interrupted.
 
-    State lies in ~/orange (ORANGE_HOME overrides). ORANGE_LOG_LEVEL sets the level of orange.log.
+    State lies in ~/orange (ORANGE_HOME overrides). `orange config show` lists the settings;
+    --config KEY=VALUE says one for a single command, ORANGE_LOG_LEVEL and the like for several.
     "#);
 }
 
@@ -145,7 +147,7 @@ fn orange_alone_and_commands_that_do_not_exist() {
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"
-    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, doctor, run, watch, headless, demo, sim, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"see `orange --help`"}}
+    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, config, doctor, run, watch, headless, demo, sim, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"see `orange --help`"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "delete"]), @"

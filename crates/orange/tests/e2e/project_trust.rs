@@ -253,7 +253,7 @@ fn a_broken_file_is_said_with_commit_and_line() {
 fn doctor_reads_the_rules_too() {
     let env = with_commands("workspace:\n  setup: make\n  shape: round\n");
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ project shop: .orange/config.yaml: workspace.shape means nothing here; known settings: workspace.copy, workspace.setup, workspace.teardown, workspace.timeout, verify.command, verify.timeout
+    ✗ project shop: .orange/config.yaml, line 3: workspace.shape means nothing here; `orange config show` lists the settings
     checked 0 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left

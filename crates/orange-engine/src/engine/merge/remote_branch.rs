@@ -11,7 +11,7 @@ use orange_core::merge::RemoteBranches;
 impl Engine {
     /// Deletes it if the settings say so, and only if nothing is lost by it. Says what was done.
     pub(crate) fn delete_remote_branch(&mut self, locked: &LockedTask) -> Result<String> {
-        match self.config()?.merge.delete_remote_branch {
+        match self.config_for(&locked.task)?.merge.delete_remote_branch {
             RemoteBranches::Never => return Ok("the settings keep it".into()),
             // Branches of tasks are pushed for pull requests alone.
             RemoteBranches::Own => return Ok("orange has not pushed its branch".into()),

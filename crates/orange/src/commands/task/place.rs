@@ -1,6 +1,6 @@
 //! `orange task path`, `open`, `shell` and `exec`: going where the work is.
 
-mod program;
+pub(crate) mod program;
 
 use crate::error::{CommandError, Result};
 use crate::output;

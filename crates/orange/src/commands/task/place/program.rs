@@ -1,4 +1,5 @@
-//! Another program takes the place of this one: same terminal, same process, its own exit code.
+//! Another program of the user's takes the place of this one (same terminal, same process, its own exit code), or
+//! has the terminal for a while.
 
 use crate::error::{CommandError, Result};
 use orange_engine::error::plain;
@@ -9,18 +10,18 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 /// What makes a command an agent's. A person's shell or editor must not be taken for one.
 const AGENT: &[&str] = &["ORANGE_TASK_ID", "ORANGE_ROLE", "ORANGE_RUN_ID"];
 
-pub(super) struct Program {
+pub(crate) struct Program {
     name: OsString,
     command: Command,
 }
 
 impl Program {
-    pub(super) fn new(name: OsString) -> Program {
+    pub(crate) fn new(name: OsString) -> Program {
         let mut command = Command::new(&name);
         // The folder alone says which repository is meant.
         for variable in REDIRECTING {
@@ -30,7 +31,7 @@ impl Program {
     }
 
     /// From a line like `code -w`. One with quotes or variables in it is the shell's to read, as git does.
-    pub(super) fn from_line(line: &OsStr) -> Program {
+    pub(crate) fn from_line(line: &OsStr) -> Program {
         const SPECIAL: &[u8] = b"|&;<>()$`\\\"'*?[#~=%\n";
         let text = line.to_str().filter(|text| {
             let special = |byte: u8| SPECIAL.contains(&byte);
@@ -48,17 +49,17 @@ impl Program {
             .with(line)
     }
 
-    pub(super) fn with(mut self, argument: impl AsRef<OsStr>) -> Program {
+    pub(crate) fn with(mut self, argument: impl AsRef<OsStr>) -> Program {
         self.command.arg(argument);
         self
     }
 
-    pub(super) fn in_folder(mut self, folder: &Path) -> Program {
+    pub(crate) fn in_folder(mut self, folder: &Path) -> Program {
         self.command.current_dir(folder).env("PWD", folder);
         self
     }
 
-    pub(super) fn for_a_person(mut self) -> Program {
+    pub(crate) fn for_a_person(mut self) -> Program {
         for variable in AGENT {
             self.command.env_remove(variable);
         }
@@ -66,8 +67,18 @@ impl Program {
     }
 
     /// Becomes that program; comes back only if it cannot.
-    pub(super) fn take_over(mut self) -> Result<()> {
+    pub(crate) fn take_over(mut self) -> Result<()> {
         let error = self.command.exec();
+        Err(self.cannot_start(&error))
+    }
+
+    /// Lets it have the terminal until it ends.
+    pub(crate) fn run(mut self) -> Result<ExitStatus> {
+        let ended = self.command.status();
+        ended.map_err(|error| self.cannot_start(&error))
+    }
+
+    fn cannot_start(&self, error: &std::io::Error) -> CommandError {
         let name = self.name.to_string_lossy();
         let (message, hint) = match error.kind() {
             ErrorKind::NotFound if self.name.as_bytes().contains(&b'/') => (
@@ -79,18 +90,16 @@ impl Program {
                 "check its name; a line of shell needs one: `-- sh -c '…'`",
             ),
             _ => (
-                format!("cannot start {name}: {}", plain(&error)),
+                format!("cannot start {name}: {}", plain(error)),
                 "check that it is a program and may be executed",
             ),
         };
-        Err(CommandError(
-            Error::new(Code::NoCommand, message).hint(hint),
-        ))
+        CommandError(Error::new(Code::NoCommand, message).hint(hint))
     }
 }
 
 /// A variable that is set to something.
-pub(super) fn variable(name: &str) -> Option<OsString> {
+pub(crate) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 

@@ -1,9 +1,12 @@
-//! Finds the bytes of single frontmatter keys and replaces only those.
+//! Finds the bytes of single keys of a mapping and replaces only those.
 
-use super::Change;
-use crate::yaml::{self, Entry, Node};
+use super::{Entry, Node};
+use crate::yaml;
 use serde_json::{Map, Value};
 use std::ops::Range;
+
+/// A key and its new value; None: it goes.
+pub(crate) type Change<'a> = (&'a str, Option<&'a Value>);
 
 /// How an old value is written, which decides what of its lines stays.
 enum Old {
@@ -16,16 +19,16 @@ enum Old {
 
 /// Collects the byte ranges to replace. A `None` anywhere means: not written in a way this can
 /// change, so that the caller takes a cruder way.
-pub(super) struct Splicer<'a> {
-    pub(super) text: &'a str,
-    pub(super) newline: &'static str,
+pub(crate) struct Splicer<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) newline: &'static str,
     /// Whether to change an object key by key where the old value is a block mapping.
-    pub(super) deep: bool,
-    pub(super) splices: Vec<(Range<usize>, String)>,
+    pub(crate) deep: bool,
+    pub(crate) splices: Vec<(Range<usize>, String)>,
 }
 
 impl<'a> Splicer<'a> {
-    pub(super) fn change(
+    pub(crate) fn change(
         &mut self,
         entries: &[Entry],
         changes: &[Change<'_>],
@@ -129,7 +132,7 @@ impl<'a> Splicer<'a> {
     /// The blanks before a key, if nothing else stands there.
     fn indent(&self, entry: &Entry) -> Option<&'a str> {
         let before = self.text.get(..entry.key_span.start)?;
-        let indent = &before[before.rfind('\n')? + 1..];
+        let indent = &before[before.rfind('\n').map_or(0, |at| at + 1)..];
         indent.bytes().all(|b| b == b' ').then_some(indent)
     }
 
@@ -156,7 +159,7 @@ impl<'a> Splicer<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Option<String> {
+    pub(crate) fn finish(mut self) -> Option<String> {
         // What is added where a removed line starts belongs to the line before it.
         self.splices
             .sort_by_key(|(range, _)| (range.start, range.end));

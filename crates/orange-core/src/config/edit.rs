@@ -1,0 +1,197 @@
+//! One setting changed in the text of a config.yaml; comments, order and layout stay as they are.
+
+use super::ConfigError;
+use super::layer::unreadable;
+use crate::yaml::splice::Splicer;
+use crate::yaml::{self, Node};
+use serde_json::{Map, Value};
+
+/// Why a text was not changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// It is no YAML.
+    #[error(transparent)]
+    Unreadable(#[from] ConfigError),
+    #[error("{key} cannot be changed in config.yaml as it is written there")]
+    Layout { key: String },
+}
+
+/// The text with a setting changed; None takes it out.
+pub fn edited(text: &str, key: &str, value: Option<&Value>) -> Result<String, EditError> {
+    let layout = || EditError::Layout {
+        key: key.to_owned(),
+    };
+    let (section, name) = key.split_once('.').ok_or_else(layout)?;
+    let before = read(text)?.unwrap_or_default();
+    let mut settings = match before.get(section) {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(settings)) => settings.clone(),
+        Some(_) => return Err(layout()),
+    };
+    match value {
+        Some(value) => drop(settings.insert(name.to_owned(), value.clone())),
+        None if settings.shift_remove(name).is_none() => return Ok(text.to_owned()),
+        None => {}
+    }
+    let mut wanted = before;
+    wanted.insert(section.to_owned(), Value::Object(settings));
+    let new = spliced(text, section, &wanted[section]).ok_or_else(layout)?;
+    // Whatever the layout was: every other setting is as before, or nothing is written.
+    match read(&new) {
+        Ok(Some(now)) if same(&now, &wanted) => Ok(new),
+        _ => Err(layout()),
+    }
+}
+
+fn read(text: &str) -> Result<Option<Map<String, Value>>, EditError> {
+    let root = yaml::read(text, 0..text.len()).map_err(unreadable)?;
+    match root.map(|root| root.to_json()) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(sections)) => Ok(Some(sections)),
+        Some(_) => Err(EditError::Unreadable(ConfigError {
+            line: None,
+            reason: "expected sections like `review:` with settings below them".into(),
+        })),
+    }
+}
+
+/// A section from which the last setting went is as good as an empty one.
+fn same(now: &Map<String, Value>, wanted: &Map<String, Value>) -> bool {
+    let is_empty = |value: &Value| value.as_object().map_or(value.is_null(), Map::is_empty);
+    let equal = |(name, value): (&String, &Value)| {
+        let other = wanted.get(name);
+        other.is_some_and(|other| other == value || is_empty(other) && is_empty(value))
+    };
+    now.len() == wanted.len() && now.iter().all(equal)
+}
+
+fn spliced(text: &str, section: &str, settings: &Value) -> Option<String> {
+    let newline = match text.contains("\r\n") {
+        true => "\r\n",
+        false => "\n",
+    };
+    let mut whole = text.to_owned();
+    if !whole.is_empty() && !whole.ends_with('\n') {
+        whole.push_str(newline);
+    }
+    let entries = match yaml::read(&whole, 0..whole.len()).ok()? {
+        Some(Node::Mapping {
+            entries,
+            flow: false,
+            ..
+        }) => entries,
+        None => Vec::new(),
+        Some(node) if super::values::is_empty(&node) => Vec::new(),
+        Some(_) => return None,
+    };
+    // A comment between braces would be lost with them.
+    let old = entries.iter().find(|entry| entry.key == section);
+    if let Some(Node::Mapping {
+        flow: true, span, ..
+    }) = old.map(|entry| &entry.value)
+        && whole[span.clone()].contains('#')
+    {
+        return None;
+    }
+    let mut splicer = Splicer {
+        text: &whole,
+        newline,
+        deep: true,
+        splices: Vec::new(),
+    };
+    splicer.change(&entries, &[(section, Some(settings))], whole.len())?;
+    splicer.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn set(text: &str, key: &str, value: Value) -> String {
+        edited(text, key, Some(&value)).unwrap()
+    }
+
+    #[test]
+    fn a_missing_file_section_or_setting_is_made() {
+        let first = set("", "review.max_rounds", json!(3));
+        assert_eq!(first, "review:\n  max_rounds: 3\n");
+        let text =
+            "# mine\nreview: # why\n    # not yet\n    max_rounds: 2   # enough\n# the end\n";
+        assert_eq!(
+            set(text, "review.max_rounds", json!(3)),
+            text.replace("2   #", "3   #")
+        );
+        assert_eq!(
+            set(text, "git.fetch", json!("never")),
+            text.replace("# the end", "git:\n  fetch: never\n# the end")
+        );
+        assert_eq!(
+            set("git:\n#  fetch: x\n", "git.fetch", json!("never")),
+            "git:\n  fetch: never\n#  fetch: x\n"
+        );
+        assert_eq!(
+            set(
+                "git:\n    fetch: never",
+                "git.branch_template",
+                json!("{slug}")
+            ),
+            "git:\n    fetch: never\n    branch_template: \"{slug}\"\n"
+        );
+        assert_eq!(
+            set(
+                "git: {fetch: never}\r\nlog:\r\n",
+                "git.fetch",
+                json!("create")
+            ),
+            "git:\r\n  fetch: create\r\nlog:\r\n"
+        );
+        assert_eq!(
+            set(
+                "a: 1\nnotify: ~ # none\n",
+                "notify.command",
+                json!("x: \"y\" # z")
+            ),
+            "a: 1\nnotify: # none\n  command: \"x: \\\"y\\\" # z\"\n"
+        );
+    }
+
+    #[test]
+    fn lists_and_blocks_are_replaced_whole() {
+        let text = "workspace:\n  setup:\n    - one   # first\n    - |\n      two\n      lines\n  # next\n  timeout: 10m\n";
+        assert_eq!(
+            set(text, "workspace.setup", json!(["make"])),
+            "workspace:\n  setup: [make]\n  # next\n  timeout: 10m\n"
+        );
+        assert_eq!(
+            edited(text, "workspace.timeout", None).unwrap(),
+            text.replace("  timeout: 10m\n", "")
+        );
+        assert_eq!(edited(text, "workspace.copy", None).unwrap(), text);
+        assert_eq!(
+            edited("git:\n  fetch: never\n", "git.fetch", None).unwrap(),
+            "git:\n"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_changed_safely_is_left_alone() {
+        for text in [
+            "{git: {fetch: never}}\n",
+            "git: {fetch: never, # why\n  branch_template: x}\n",
+            "git: 3\n",
+            "a: &x\n  fetch: never\ngit: *x\nb: *x\n--- \n",
+            "git: [\n",
+            "- a\n",
+        ] {
+            let outcome = edited(text, "log.level", Some(&json!("debug")));
+            let harmless = outcome.as_ref().is_ok_and(|new| new.starts_with(text));
+            assert!(harmless || outcome.is_err(), "{text:?}: {outcome:?}");
+            let outcome = edited(text, "git.fetch", Some(&json!("create")));
+            assert!(outcome.is_err(), "{text:?}: {outcome:?}");
+        }
+        // Changing what others point to would change those.
+        let shared = "a: &x\n  level: info\nlog: *x\n";
+        assert!(edited(shared, "a.level", Some(&json!("debug"))).is_err());
+    }
+}

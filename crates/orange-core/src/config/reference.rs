@@ -1,0 +1,151 @@
+//! The settings for people: docs/configuration.md, and what a new config.yaml starts with.
+
+use super::{Kind, Repository, Setting};
+use std::fmt::Write;
+
+const INTRODUCTION: &str = "\
+# Configuration
+
+<!-- Written by `make docs` from `orange config docs`: change crates/orange-core/src/config/ instead. -->
+
+Every setting has a default; none has to be set. `orange config show` lists them all with their values and says where each
+value comes from.
+
+```console
+$ orange config show                            # every setting, its value and its source
+$ orange config get merge.strategy              # a value alone, for scripts
+$ orange config set merge.strategy rebase       # keeps comments, order and layout of config.yaml
+$ orange config set workspace.copy .env 'certs/*.pem'
+$ orange config set merge.strategy --unset      # back to the default
+$ orange config edit                            # in your editor, on a copy that is checked before it counts
+```
+
+## Where a value comes from
+
+Later ones win:
+
+1. the default
+2. `~/orange/config.yaml` (`config.yaml` in `ORANGE_HOME`)
+3. the repository's `.orange/config.yaml`, as committed where work starts from: never from a checkout, never from a task's
+   branch
+4. a variable: `ORANGE_MERGE_STRATEGY` for `merge.strategy`
+5. `--config merge.strategy=rebase` on the command line, for this command alone
+6. a command's own option: `orange task merge --strategy rebase`
+
+A repository is other people's work, and agents write in it. So it says only what a team may decide for everybody: not what
+runs, what agents may do, what they spend, or anything about your machine. The tables tell which settings it may say;
+any other one in `.orange/config.yaml` does not count, and `orange doctor` and `orange config show` name it with its line.
+
+A key that means nothing is named with its line and the nearest right one, a value that cannot be used with what it must be.
+`orange config edit` works whatever the file looks like, `orange config set` as long as it is YAML.
+
+Agents may read settings, not change them.
+
+## In an editor
+
+[config.schema.json](config.schema.json) (`orange config schema` prints it) is a JSON Schema. An editor with the YAML
+language server completes and checks settings if the file starts with this line, with the path of the schema:
+
+```yaml
+# yaml-language-server: $schema=/home/you/config.schema.json
+```
+
+## The settings
+";
+
+/// docs/configuration.md.
+pub fn reference() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    let mut section = "";
+    for setting in Setting::all() {
+        if setting.section() != section {
+            section = setting.section();
+            let _ = write!(
+                text,
+                "\n### {section}\n\n| setting | default | value | what | in a repository |\n|---|---|---|---|---|\n"
+            );
+        }
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} | {} |",
+            setting.key,
+            code_or(setting.default, "none"),
+            value(setting),
+            setting.about,
+            in_repository(setting.repository),
+        );
+    }
+    text
+}
+
+fn code_or(text: &str, otherwise: &str) -> String {
+    match text {
+        "" => otherwise.to_owned(),
+        text => format!("`{text}`"),
+    }
+}
+
+/// The kind of value, and one.
+fn value(setting: &Setting) -> String {
+    let (kind, example) = (setting.kind.words(), setting.example);
+    match setting.kind {
+        Kind::Flag | Kind::OneOf(_) => kind,
+        _ => format!("{kind}, such as `{example}`"),
+    }
+}
+
+fn in_repository(repository: Repository) -> &'static str {
+    match repository {
+        Repository::Says => "outdoes your config.yaml",
+        Repository::Adds => "comes before yours",
+        Repository::Fills => "unless you say it",
+        Repository::No(_) => "no",
+    }
+}
+
+/// A config.yaml in which every setting is there, and none counts.
+pub fn template() -> String {
+    let mut text = "\
+# Settings of Orange. Take the `#` away from a section and a setting to change it; the values are the defaults, or
+# examples where there is none. `orange config show` says what counts.
+"
+    .to_owned();
+    let mut section = "";
+    for setting in Setting::all() {
+        if setting.section() != section {
+            section = setting.section();
+            let _ = writeln!(text, "\n#{section}:");
+        }
+        let name = setting.key.split('.').next_back().unwrap_or(setting.key);
+        let value = match setting.default {
+            "" => setting.example,
+            default => default,
+        };
+        let _ = writeln!(text, "#  {name}: {value}   # {}", setting.about);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn what_a_new_file_starts_with_is_right_with_and_without_its_comments() {
+        let text = template();
+        assert_eq!(Config::parse(&text).unwrap(), (Config::default(), vec![]));
+        let active: Vec<String> = text
+            .lines()
+            .map(
+                |line| match (line.strip_prefix("#  "), line.strip_prefix("# ")) {
+                    (Some(setting), _) => format!("  {setting}"),
+                    (None, Some(_)) => line.to_owned(),
+                    (None, None) => line.trim_start_matches('#').to_owned(),
+                },
+            )
+            .collect();
+        let (_, ignored) = Config::parse(&active.join("\n")).unwrap();
+        assert_eq!(ignored, vec![]);
+    }
+}

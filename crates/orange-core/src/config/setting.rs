@@ -1,0 +1,187 @@
+//! What a setting is: its key, the kind of its value, its default, and who may say it.
+
+use super::Config;
+use super::table::TABLE;
+use super::values::{days, is_empty};
+use crate::suggest;
+use crate::yaml::{self, Node};
+use serde_json::Value;
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Setting {
+    /// `section.name`; `harness.NAME` stands for any name.
+    pub key: &'static str,
+    pub kind: Kind,
+    /// As it would be written; empty: none.
+    pub default: &'static str,
+    /// The same.
+    pub example: &'static str,
+    /// Whether a repository may say it too.
+    pub repository: Repository,
+    /// For people; sentences.
+    pub about: &'static str,
+    pub(super) set: fn(&mut Config, &str, &Node) -> Result<(), String>,
+}
+
+/// What the value of a setting is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Count,
+    Days,
+    Flag,
+    Time,
+    Text,
+    OneOf(&'static [&'static str]),
+    BranchTemplate,
+    Harness,
+    Patterns,
+    Commands,
+    OwnHarness,
+}
+
+/// What a repository's word counts beside the user's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repository {
+    /// It outdoes the user's config.yaml.
+    Says,
+    /// It stands before what the user's config.yaml says.
+    Adds,
+    /// It counts where the user's config.yaml says nothing.
+    Fills,
+    /// It does not count, for this reason.
+    No(&'static str),
+}
+
+impl Setting {
+    pub fn all() -> &'static [Setting] {
+        TABLE
+    }
+
+    /// The row of a key, such as `agents.limit` or `harness.mine`.
+    pub fn of(key: &str) -> Option<&'static Setting> {
+        let own = key
+            .strip_prefix("harness.")
+            .is_some_and(|name| !name.is_empty());
+        let key = if own { "harness.NAME" } else { key };
+        TABLE.iter().find(|setting| setting.key == key)
+    }
+
+    /// The key that somebody may have meant.
+    pub fn nearest(key: &str) -> Option<&'static str> {
+        let keys = || TABLE.iter().map(|setting| setting.key);
+        let name = |key: &'static str| key.rsplit('.').next().unwrap_or(key);
+        let (section, typed) = key.split_once('.').unwrap_or(("", key));
+        let of_section = || keys().filter(|key| key.split('.').next() == Some(section));
+        // A whole section in common would make any two names look alike.
+        let near = match of_section().next() {
+            Some(_) => {
+                let near = suggest::nearest(typed, of_section().map(name));
+                near.and_then(|near| of_section().find(|key| name(key) == near))
+            }
+            None => suggest::nearest(key, keys()),
+        };
+        // A name without its section, or in another one.
+        let elsewhere = || keys().find(|key| name(key).eq_ignore_ascii_case(typed));
+        near.or_else(elsewhere).or_else(|| {
+            let near = suggest::nearest(typed, keys().map(name)).filter(|_| section.is_empty())?;
+            keys().find(|key| name(key) == near)
+        })
+    }
+
+    pub fn section(&self) -> &'static str {
+        self.key.split('.').next().unwrap_or(self.key)
+    }
+
+    /// A value as typed on a command line or into a variable. A list may be written as in YAML.
+    pub fn node(&self, text: &str) -> Result<Node, String> {
+        let trimmed = text.trim_start();
+        let flow = match self.kind {
+            Kind::Patterns | Kind::Commands => trimmed.starts_with('['),
+            Kind::OwnHarness => trimmed.starts_with(['[', '{']),
+            _ => false,
+        };
+        if flow {
+            let read = yaml::read(text, 0..text.len());
+            let read = read.map_err(|error| format!(": {error}"))?;
+            return read.ok_or_else(|| "is empty".to_owned());
+        }
+        Ok(Node::Scalar {
+            text: text.to_owned(),
+            plain: true,
+            span: 0..0,
+        })
+    }
+
+    /// Why a value cannot be used, if it cannot.
+    pub fn check(&self, key: &str, node: &Node) -> Result<(), String> {
+        (self.set)(&mut Config::default(), key, node)
+    }
+
+    /// A value that can be used, as it is shown and written.
+    pub fn value(&self, node: &Node) -> Value {
+        match (self.kind, node) {
+            (Kind::Flag, Node::Scalar { text, .. }) => Value::Bool(text == "true"),
+            (Kind::Count, Node::Scalar { text, .. }) => {
+                text.parse::<u32>().map_or(Value::Null, Value::from)
+            }
+            (Kind::Days, node) => days(node).map_or(Value::Null, Value::from),
+            (Kind::Patterns | Kind::Commands, empty) if is_empty(empty) => Value::Array(Vec::new()),
+            (Kind::Patterns, Node::Scalar { text, .. }) => vec![text.as_str()].into(),
+            (Kind::Commands, Node::Scalar { text, .. }) => vec![text.trim()].into(),
+            (Kind::Patterns, Node::Sequence { items, .. }) => texts(items, |text| text),
+            (Kind::Commands, Node::Sequence { items, .. }) => texts(items, str::trim),
+            (Kind::OwnHarness, Node::Scalar { text, .. }) => {
+                text.split_whitespace().map(str::to_owned).collect()
+            }
+            (Kind::OwnHarness, node) => node.to_json(),
+            (Kind::Text, empty) if is_empty(empty) => Value::Null,
+            (Kind::BranchTemplate, Node::Scalar { text, .. }) => Value::from(text.as_str()),
+            (_, Node::Scalar { text, .. }) => Value::from(text.trim()),
+            (_, other) => other.to_json(),
+        }
+    }
+
+    /// What counts where nobody says anything.
+    pub fn default_value(&self) -> Value {
+        match (self.kind, self.default) {
+            (Kind::Patterns | Kind::Commands, "") => Value::Array(Vec::new()),
+            (_, "") => Value::Null,
+            (_, text) => self
+                .node(text)
+                .map_or(Value::Null, |node| self.value(&node)),
+        }
+    }
+}
+
+fn texts(items: &[Node], tidy: fn(&str) -> &str) -> Value {
+    let text = |item: &Node| match item {
+        Node::Scalar { text, .. } => Value::from(tidy(text)),
+        Node::Sequence { .. } | Node::Mapping { .. } => item.to_json(),
+    };
+    items.iter().map(text).collect()
+}
+
+impl Kind {
+    /// In words, for documents.
+    pub fn words(self) -> String {
+        match self {
+            Kind::Count => "a whole number above 0".into(),
+            Kind::Days => "a whole number of days above 0".into(),
+            Kind::Flag => "`true` or `false`".into(),
+            Kind::Time => "a time above 0, in seconds, or with `s`, `m` or `h`".into(),
+            Kind::Text => "text".into(),
+            Kind::OneOf(words) => format!("one of `{}`", words.join("`, `")),
+            Kind::BranchTemplate => "a template of a branch's name".into(),
+            Kind::Harness => "the name of a harness".into(),
+            Kind::Patterns => "a list of patterns, as in .gitignore".into(),
+            Kind::Commands => "a command, or a list of commands".into(),
+            Kind::OwnHarness => "a command as a list of words, or a mapping".into(),
+        }
+    }
+
+    /// Several values make a list.
+    pub fn is_list(self) -> bool {
+        matches!(self, Kind::Patterns | Kind::Commands | Kind::OwnHarness)
+    }
+}

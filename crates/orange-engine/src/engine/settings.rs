@@ -1,0 +1,191 @@
+//! Settings in layers: defaults, the user's config.yaml, a repository's, the environment, the command line.
+
+mod change;
+mod view;
+
+pub use change::SettingChanged;
+pub use view::{SettingView, SettingsView, Source};
+
+use super::{Engine, newest_base};
+use crate::error::{Code, Error, Result};
+use crate::git::committed::text_of;
+use crate::projects::Project;
+use crate::workspaces::rules;
+use orange_core::config::{Config, Layer, LogLevel};
+use orange_core::task::Task;
+use std::io::{ErrorKind, Read};
+use std::path::PathBuf;
+
+/// No settings of a person are longer.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// A setting from outside the files, which outdoes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    pub key: String,
+    pub value: String,
+    pub from: Outside,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outside {
+    Environment,
+    CommandLine,
+}
+
+impl Override {
+    /// What a person would have to change.
+    pub fn place(&self) -> String {
+        match self.from {
+            Outside::Environment => Config::variable(&self.key),
+            Outside::CommandLine => "--config".to_owned(),
+        }
+    }
+
+    fn apply(&self, config: &mut Config) -> Result<()> {
+        config
+            .override_with(&self.key, &self.value)
+            .map_err(|problem| {
+                let error = Error::new(Code::Usage, format!("{}: {problem}", self.place()));
+                error.hint(match self.from {
+                    Outside::Environment => "correct the variable, or unset it",
+                    Outside::CommandLine => {
+                        "write it as KEY=VALUE; `orange config show` lists the keys"
+                    }
+                })
+            })
+    }
+}
+
+/// The user's settings, read once.
+#[derive(Debug, Default)]
+pub(super) struct Loaded {
+    pub(super) user: Layer,
+    config: Config,
+}
+
+impl Engine {
+    /// The user's settings; a missing file means the defaults. What a repository says is not in them.
+    pub fn config(&mut self) -> Result<&Config> {
+        Ok(&self.loaded()?.config)
+    }
+
+    pub(super) fn loaded(&mut self) -> Result<&Loaded> {
+        if self.loaded.is_none() {
+            let user = self.user_layer()?;
+            let mut config = Config::default();
+            user.apply(&mut config);
+            self.apply_overrides(&mut config)?;
+            for ignored in &user.ignored {
+                self.notices.push(format!("config.yaml, {ignored}"));
+            }
+            self.loaded = Some(Loaded { user, config });
+        }
+        Ok(self.loaded.get_or_insert_default())
+    }
+
+    /// The settings for a task: the user's, and what its repository says where its work started from.
+    pub(crate) fn config_for(&mut self, task: &Task) -> Result<Config> {
+        let Some(project) = self.project_of(&task.project) else {
+            return Ok(self.config()?.clone());
+        };
+        match self.rules_commit(&project, task) {
+            Ok(commit) => self.config_at(&project, &commit),
+            // A repository that is gone or empty says nothing.
+            Err(_) => Ok(self.config()?.clone()),
+        }
+    }
+
+    /// The same for new work of a project.
+    pub(crate) fn config_of(&mut self, project: &Project) -> Result<Config> {
+        match newest_base(project) {
+            Ok(commit) => self.config_at(project, &commit),
+            Err(_) => Ok(self.config()?.clone()),
+        }
+    }
+
+    fn config_at(&mut self, project: &Project, commit: &str) -> Result<Config> {
+        let mut config = Config::default();
+        self.loaded()?.user.apply(&mut config);
+        match rules::layer_at(&project.path, commit) {
+            Ok((layer, _)) => layer.apply_over_user(&mut config),
+            Err(error) if error.code == Code::Damaged => self.notice(format!(
+                "project {}: {}; your own settings count",
+                project.name, error.message
+            )),
+            // Whoever needs git says so.
+            Err(error) => tracing::warn!(%error, "what the repository says is not known"),
+        }
+        self.apply_overrides(&mut config)?;
+        Ok(config)
+    }
+
+    /// Failed reviews before the task is stuck. Nobody asks before there is a review, and git need not be asked.
+    pub(crate) fn max_rounds(&mut self, task: &Task) -> Result<u32> {
+        match task.review_round {
+            0 => Ok(self.config()?.review.max_rounds),
+            _ => Ok(self.config_for(task)?.review.max_rounds),
+        }
+    }
+
+    /// How much goes into the log. A config.yaml that cannot be read is named by whoever needs more of it.
+    pub fn log_level(&mut self) -> Result<LogLevel> {
+        let said = self.overrides.iter().rfind(|said| said.key == "log.level");
+        if let Some(said) = said {
+            let mut config = Config::default();
+            said.apply(&mut config)?;
+            return Ok(config.log.level);
+        }
+        let level = self.config().map(|config| config.log.level);
+        Ok(level.unwrap_or(Config::default().log.level))
+    }
+
+    fn apply_overrides(&self, config: &mut Config) -> Result<()> {
+        self.overrides
+            .iter()
+            .try_for_each(|said| said.apply(config))
+    }
+
+    pub fn settings_file(&self) -> PathBuf {
+        self.store.home().join("config.yaml")
+    }
+
+    fn user_layer(&self) -> Result<Layer> {
+        let Some(bytes) = self.settings_bytes()? else {
+            return Ok(Layer::default());
+        };
+        let unusable = |message: String| {
+            let path = self.settings_file();
+            Error::new(Code::Usage, message).hint(format!(
+                "correct {}: `orange config edit` opens it",
+                path.display()
+            ))
+        };
+        let text = text_of(bytes)
+            .map_err(|line| unusable(format!("config.yaml, line {line}: it is not UTF-8")))?;
+        Layer::of_user(&text).map_err(|error| unusable(error.to_string()))
+    }
+
+    /// What is in the file, whatever it is; None: there is no file.
+    pub fn settings_bytes(&self) -> Result<Option<Vec<u8>>> {
+        let path = self.settings_file();
+        let failed = |error: std::io::Error| Error::io("read", &path, &error);
+        let file = match std::fs::File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut bytes = Vec::new();
+        file.take(MAX_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+        match bytes.len() as u64 > MAX_BYTES {
+            true => Err(Error::new(
+                Code::Usage,
+                format!("{} is larger than 1 MB", path.display()),
+            )
+            .hint("these are no settings; move it away")),
+            false => Ok(Some(bytes)),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Every setting with its value, and where each value comes from.
+
+use super::{Outside, Override};
+use crate::engine::{Engine, newest_base};
+use crate::error::Result;
+use crate::projects;
+use crate::workspaces::rules;
+use orange_core::config::{Layer, Repository, Said, Setting};
+use serde_json::Value;
+
+/// A setting as it counts.
+#[derive(Debug, Clone)]
+pub struct SettingView {
+    pub setting: &'static Setting,
+    /// As it is asked for: `harness.mine`.
+    pub key: String,
+    pub value: Value,
+    /// Several where values are put together; the repository's comes first.
+    pub sources: Vec<Source>,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    Default,
+    User { line: usize },
+    Repository { commit: String, line: usize },
+    Variable(String),
+    CommandLine,
+}
+
+/// All settings, and what was said in vain.
+#[derive(Debug, Clone, Default)]
+pub struct SettingsView {
+    pub settings: Vec<SettingView>,
+    /// In the repository's file; the user's are told by whoever reads them.
+    pub ignored: Vec<String>,
+    /// The project whose repository was asked.
+    pub project: Option<String>,
+}
+
+/// What the layers say, from which a value is made.
+struct Layers<'a> {
+    user: &'a Layer,
+    repository: &'a Layer,
+    commit: &'a str,
+    overrides: &'a [Override],
+}
+
+impl Engine {
+    /// Every setting, for new work of a project if one is named.
+    pub fn settings(&mut self, project: Option<&str>) -> Result<SettingsView> {
+        // Values from outside are checked with the rest.
+        let user = self.loaded()?.user.clone();
+        let mut view = SettingsView::default();
+        let (mut repository, mut commit) = (Layer::default(), String::new());
+        if let Some(name) = project {
+            let registry = self.projects()?;
+            let project = projects::named(&registry, name)?;
+            view.project = Some(name.to_owned());
+            // Without a commit there is nothing that a repository could say.
+            if let Ok(base) = newest_base(project) {
+                match rules::layer_at(&project.path, &base) {
+                    Ok((layer, _)) => repository = layer,
+                    Err(error) => view.ignored.push(error.message),
+                }
+                commit = base;
+            }
+        }
+        let said = repository.ignored.iter();
+        view.ignored
+            .extend(said.map(|ignored| format!(".orange/config.yaml, {ignored}")));
+        let layers = Layers {
+            user: &user,
+            repository: &repository,
+            commit: &commit,
+            overrides: &self.overrides,
+        };
+        view.settings = layers.settings();
+        Ok(view)
+    }
+}
+
+impl Layers<'_> {
+    fn settings(&self) -> Vec<SettingView> {
+        let mut all = Vec::new();
+        for setting in Setting::all() {
+            let mut keys = vec![setting.key.to_owned()];
+            if setting.section() == "harness" {
+                let own = self.user.said().iter().map(|said| &said.key);
+                let own = own.chain(self.overrides.iter().map(|said| &said.key));
+                let mut named: Vec<String> = own
+                    .filter(|key| key.starts_with("harness."))
+                    .cloned()
+                    .collect();
+                named.sort();
+                named.dedup();
+                if !named.is_empty() {
+                    keys = named;
+                }
+            }
+            all.extend(keys.into_iter().map(|key| self.setting(setting, key)));
+        }
+        all
+    }
+
+    fn setting(&self, setting: &'static Setting, key: String) -> SettingView {
+        let mut said: Vec<(Value, Source)> = Vec::new();
+        let theirs = self.repository.get(&key).map(|said| self.theirs(said));
+        let own = self.overridden(setting, &key);
+        let own = own.or_else(|| self.user.get(&key).map(from_user));
+        let outside = own
+            .as_ref()
+            .is_some_and(|(_, source)| matches!(source, Source::Variable(_) | Source::CommandLine));
+        match (setting.repository, theirs, own) {
+            (Repository::Adds, theirs, own) => said.extend(theirs.into_iter().chain(own)),
+            (Repository::Says, Some(theirs), _) if !outside => said.push(theirs),
+            (_, _, Some(own)) => said.push(own),
+            (_, Some(theirs), None) => said.push(theirs),
+            (_, None, None) => {}
+        }
+        let mut sources = Vec::new();
+        let mut value = setting.default_value();
+        for (more, source) in said {
+            value = match (value, more) {
+                (Value::Array(mut so_far), Value::Array(more)) => {
+                    so_far.extend(more);
+                    Value::Array(so_far)
+                }
+                (_, more) => more,
+            };
+            sources.push(source);
+        }
+        if sources.is_empty() {
+            sources.push(Source::Default);
+        }
+        SettingView {
+            setting,
+            key,
+            value,
+            sources,
+        }
+    }
+
+    fn theirs(&self, said: &Said) -> (Value, Source) {
+        let commit = self.commit.to_owned();
+        let line = said.line;
+        (said.value(), Source::Repository { commit, line })
+    }
+
+    fn overridden(&self, setting: &Setting, key: &str) -> Option<(Value, Source)> {
+        let said = self.overrides.iter().rfind(|said| said.key == key)?;
+        let value = setting.value(&setting.node(&said.value).ok()?);
+        let source = match said.from {
+            Outside::Environment => Source::Variable(said.place()),
+            Outside::CommandLine => Source::CommandLine,
+        };
+        Some((value, source))
+    }
+}
+
+fn from_user(said: &Said) -> (Value, Source) {
+    (said.value(), Source::User { line: said.line })
+}

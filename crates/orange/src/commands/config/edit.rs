@@ -1,0 +1,119 @@
+//! `orange config edit`: the user's editor on a copy, which counts once it can be read.
+
+use crate::commands::task::place::program::{Program, variable};
+use crate::error::{CommandError, Result};
+use crate::output;
+use crate::question;
+use crate::session::Session;
+use orange_core::config::{Layer, template};
+use orange_engine::error::plain;
+use orange_engine::{Code, Error};
+use serde_json::json;
+use std::path::Path;
+use tempfile::NamedTempFile;
+
+pub(super) fn run(session: &mut Session) -> Result<()> {
+    session.people_only("change settings")?;
+    let editor = variable("VISUAL").or_else(|| variable("EDITOR"));
+    let path = session.engine.settings_file();
+    let Some(editor) = editor else {
+        return Err(CommandError::usage(
+            "there is no editor: neither VISUAL nor EDITOR is set",
+            format!(
+                "set one of them, or open {} in an editor of your choice",
+                path.display()
+            ),
+        ));
+    };
+    let old = session.engine.settings_bytes()?;
+    let start = old.clone().unwrap_or_else(|| template().into_bytes());
+    let copy = copy_of(&start).map_err(|error| failed("write", &error))?;
+    loop {
+        let status = Program::from_line(&editor)
+            .with(copy.path())
+            .for_a_person()
+            .run()?;
+        let new = std::fs::read(copy.path()).map_err(|error| failed("read", &error))?;
+        if !status.success() {
+            let kept = keep_if(new != start, copy)?;
+            return Err(CommandError(
+                Error::new(
+                    Code::Failed,
+                    format!("the editor failed ({status}): nothing was changed{kept}"),
+                )
+                .hint("check VISUAL or EDITOR"),
+            ));
+        }
+        if new == start {
+            say(session, &path, false, "nothing was changed");
+            return Ok(());
+        }
+        match checked(&new) {
+            Ok(ignored) => {
+                if let Err(error) = session.engine.replace_settings(old.as_deref(), &new) {
+                    let kept = keep_if(true, copy)?;
+                    let message = format!("{}{kept}", error.message);
+                    return Err(CommandError(Error { message, ..error }));
+                }
+                say(session, &path, true, "the new settings count from now on");
+                for ignored in ignored {
+                    output::note(&ignored);
+                }
+                return Ok(());
+            }
+            Err(problem) => {
+                if question::asks(session, false) {
+                    output::note(&problem);
+                    if question::yes("edit again? otherwise the file stays as it was")? {
+                        continue;
+                    }
+                }
+                let kept = keep_if(true, copy)?;
+                return Err(CommandError::usage(
+                    format!("{problem}: nothing was changed{kept}"),
+                    "correct it and try again",
+                ));
+            }
+        }
+    }
+}
+
+/// What is wrong with a text, or what in it does not count.
+fn checked(bytes: &[u8]) -> std::result::Result<Vec<String>, String> {
+    let text = str::from_utf8(bytes).map_err(|_| "config.yaml: it is not UTF-8".to_owned())?;
+    let layer = Layer::of_user(text).map_err(|error| error.to_string())?;
+    let ignored = layer.ignored.iter();
+    Ok(ignored.map(|one| format!("config.yaml, {one}")).collect())
+}
+
+/// Named so that an editor knows what it is.
+fn copy_of(text: &[u8]) -> std::io::Result<NamedTempFile> {
+    let copy = tempfile::Builder::new()
+        .prefix("orange-config-")
+        .suffix(".yaml")
+        .tempfile()?;
+    std::fs::write(copy.path(), text)?;
+    Ok(copy)
+}
+
+/// What somebody typed is not thrown away.
+fn keep_if(changed: bool, copy: NamedTempFile) -> Result<String> {
+    if !changed {
+        return Ok(String::new());
+    }
+    let path = copy.into_temp_path().keep();
+    let path = path.map_err(|error| failed("keep", &error.error))?;
+    Ok(format!("; your text is in {}", path.display()))
+}
+
+fn failed(what: &str, error: &std::io::Error) -> CommandError {
+    let message = format!("cannot {what} a copy of the settings: {}", plain(error));
+    CommandError(Error::new(Code::Storage, message).hint("see to the folder for temporary files"))
+}
+
+fn say(session: &mut Session, path: &Path, changed: bool, text: &str) {
+    session.finish(
+        || json!({"config": {"file": path, "changed": changed}}),
+        || format!("{}: {text}\n", path.display()),
+    );
+}
