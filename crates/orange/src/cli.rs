@@ -1,7 +1,8 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
 use crate::commands::{
-    agent, demo, doctor, harness, headless, project, prompt, sim, task, watch, workflow, workspace,
+    agent, demo, doctor, harness, headless, log, project, prompt, sim, task, watch, workflow,
+    workspace,
 };
 use clap::{Parser, Subcommand};
 
@@ -75,6 +76,8 @@ pub(crate) enum Command {
     Run(task::start::RunArgs),
     /// Watch over all agents, and print what happens
     Watch(watch::WatchArgs),
+    /// Show what happened: everything that was journalled, and what went wrong
+    Log(log::LogArgs),
     /// Let an agent take one turn without a terminal, here
     Headless(headless::HeadlessArgs),
     /// See three tasks with scripted agents go their way, on a throw-away repository

@@ -5,6 +5,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod harness;
 pub(crate) mod headless;
+pub(crate) mod log;
 pub(crate) mod project;
 pub(crate) mod prompt;
 pub(crate) mod sim;
@@ -40,6 +41,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Headless(args) => headless::run(&mut session, &args),
         Command::New(args) => task::create::run(&mut session, *args),
         Command::Run(args) => task::start::run_ready(&mut session, &args),
+        Command::Log(args) => log::run(&mut session, &args),
         Command::Watch(args) => watch::run(&mut session, &args),
         Command::Attach(args) => task::talk::attach(&mut session, &args),
         Command::Diff(args) => task::diff::run(&mut session, &args),

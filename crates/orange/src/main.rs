@@ -9,6 +9,7 @@ mod log;
 mod output;
 mod question;
 mod session;
+mod signals;
 mod sim;
 mod ui;
 

@@ -9,7 +9,7 @@ use orange_engine::agent_run::without_fence;
 use orange_engine::harness::environment::of_agents;
 use orange_engine::store::{Place, faults};
 use orange_engine::tmux::Inside;
-use orange_engine::{Caller, Code, Engine, Settings};
+use orange_engine::{Caller, Code, Engine, Error, Settings};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -30,6 +30,7 @@ impl Session {
                 "unset it, or choose one of these",
             )
         })?;
+        tracing::debug!(target: "command", "{}", crate::error::typed());
         // Only debug builds listen to this; it is how the tests kill the program at a chosen step.
         faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
         let caller = caller::find(&home)?;
@@ -198,12 +199,37 @@ pub(crate) fn own_program() -> Result<PathBuf> {
 pub(crate) fn home() -> Result<PathBuf> {
     if let Some(home) = std::env::var_os("ORANGE_HOME").filter(|home| !home.is_empty()) {
         let home = PathBuf::from(home);
-        return std::path::absolute(&home).map_err(|error| {
-            CommandError::usage(format!("ORANGE_HOME: {error}"), "set it to a folder")
-        });
+        if !home.is_absolute() {
+            return Err(CommandError::usage(
+                format!(
+                    "ORANGE_HOME is {}, which is another folder wherever you are",
+                    home.display()
+                ),
+                "set it to a path that begins with /",
+            ));
+        }
+        return usable(home);
     }
-    std::env::home_dir()
-        .filter(|home| home.is_absolute())
-        .map(|home| home.join("orange"))
-        .ok_or_else(|| CommandError::usage("there is no home folder", "set HOME or ORANGE_HOME"))
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    let home = home
+        .ok_or_else(|| CommandError::usage("there is no home folder", "set HOME or ORANGE_HOME"))?;
+    usable(home.join("orange"))
+}
+
+/// A home that is not there yet is made by the first command that writes.
+fn usable(home: PathBuf) -> Result<PathBuf> {
+    let in_the_way = std::fs::metadata(&home).is_ok_and(|found| !found.is_dir());
+    match in_the_way {
+        true => Err(CommandError(
+            Error::new(
+                Code::Storage,
+                format!(
+                    "{} is a file, and orange keeps its state in a folder of that name",
+                    home.display()
+                ),
+            )
+            .hint("move it away, or set ORANGE_HOME to another folder"),
+        )),
+        false => Ok(home),
+    }
 }

@@ -80,6 +80,7 @@ fn the_main_help() {
       doctor     Check tasks, databases and agent CLIs, and repair what can be repaired
       run        Start tasks that nothing holds back
       watch      Watch over all agents, and print what happens
+      log        Show what happened: everything that was journalled, and what went wrong
       headless   Let an agent take one turn without a terminal, here
       demo       See three tasks with scripted agents go their way, on a throw-away repository
       sim        Play a scripted agent: rehearse a workflow without spending tokens
@@ -145,7 +146,7 @@ fn orange_alone_and_commands_that_do_not_exist() {
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"
-    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, doctor, run, watch, headless, demo, sim, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"see `orange --help`"}}
+    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, doctor, run, watch, log, headless, demo, sim, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"see `orange --help`"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "delete"]), @"
@@ -372,7 +373,7 @@ fn the_log_is_json_lines_and_never_on_stdout() {
     assert!(
         messages
             .iter()
-            .any(|message| message.contains("task created")),
+            .any(|message| message.contains("you created the task")),
         "{messages:?}"
     );
 }
