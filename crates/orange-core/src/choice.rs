@@ -1,8 +1,10 @@
 //! Closed sets of words (priorities, statuses, …): one macro gives each its spelling, parser and list.
 
+use crate::suggest::meant;
+
 /// A value that is not one of the allowed words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{value:?} is not a {what}; allowed: {}", allowed.join(", "))]
+#[error("{value:?} is not a {what}; {}allowed: {}", meant(value, allowed.iter().copied()), allowed.join(", "))]
 pub struct NotAllowed {
     pub what: &'static str,
     pub value: String,

@@ -22,6 +22,7 @@ pub mod suggest;
 pub mod task;
 pub mod task_file;
 pub mod testing;
+pub mod timeline;
 pub mod usage;
 pub mod verification;
 pub mod why;

@@ -16,6 +16,14 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(candidate, _)| candidate)
 }
 
+/// The same as the beginning of a hint: `did you mean shop? `; empty if nothing is like it.
+pub fn meant<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    match nearest(word, candidates) {
+        Some(candidate) => format!("did you mean {candidate}? "),
+        None => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,5 +36,7 @@ mod tests {
         assert_eq!(nearest("review.max_rounds", words), None);
         assert_eq!(nearest("", words), None);
         assert_eq!(nearest("x", [""]), None);
+        assert_eq!(meant("merge.pus", words), "did you mean merge.push? ");
+        assert_eq!(meant("other", words), "");
     }
 }

@@ -78,6 +78,8 @@ pub struct Surroundings<'a> {
     pub limit: Option<String>,
     /// That the repository comes with commands to which nobody agreed.
     pub untrusted: Option<String>,
+    /// A repository in which there is no commit that a branch could start from.
+    pub without_commits: Option<String>,
     /// What the last attempt to merge ran into, and is still there.
     pub conflicts: Option<Conflicts>,
     /// What a merge would ask the person about.
@@ -236,6 +238,12 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         return Why::waits(
             format!("no slot is free: {detail}"),
             format!("orange project update {} --pool-size N", task.project),
+        );
+    }
+    if let Some(repository) = &around.without_commits {
+        return Why::needs_you(
+            format!("{repository} has no commit that its branch could start from"),
+            format!("git -C {repository} commit --allow-empty -m start"),
         );
     }
     if let Some(untrusted) = &around.untrusted {

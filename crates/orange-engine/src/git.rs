@@ -298,7 +298,11 @@ fn spoken(command: &Command) -> String {
 }
 
 fn cannot_start(error: &std::io::Error) -> Error {
-    Error::new(Code::Failed, format!("cannot start git: {}", plain(error)))
+    let why = match error.kind() {
+        std::io::ErrorKind::NotFound => "it is not installed, or not on PATH".to_owned(),
+        _ => plain(error),
+    };
+    Error::new(Code::Failed, format!("cannot start git: {why}"))
         .hint("install git 2.39 or newer and make sure it is on PATH")
 }
 

@@ -11,6 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::runs::Conversation;
 use orange_core::choice;
 use orange_core::config::{Config, CustomHarness, Permissions};
+use orange_core::suggest::meant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -241,7 +242,8 @@ pub fn find(name: &str, config: &Config, orange: &Path) -> Result<Option<Harness
         Some((SIM, script)) => Ok(Some(sim(name, Some(script), orange))),
         None | Some(_) => Err(
             Error::new(Code::Usage, format!("there is no harness {name:?}")).hint(format!(
-                "known: {}; another one can be set up in config.yaml, as `harness.{name}`",
+                "{}known: {}; another one can be set up in config.yaml, as `harness.{name}`",
+                meant(name, names(config).iter().map(String::as_str)),
                 names(config).join(", ")
             )),
         ),
@@ -439,7 +441,9 @@ mod tests {
     #[test]
     fn an_unknown_name_is_told_the_known_ones() {
         let error = found("cluade", "").unwrap_err();
-        assert!(error.hint.unwrap().contains("claude, codex"));
+        let hint = error.hint.unwrap();
+        assert!(hint.starts_with("did you mean claude? known: "), "{hint}");
+        assert!(hint.contains("claude, codex"), "{hint}");
         let missing = found("m", "harness:\n  m: no-such-program-here\n")
             .unwrap()
             .unwrap();

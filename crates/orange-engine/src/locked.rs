@@ -10,6 +10,7 @@ pub use settle::written_fields;
 use crate::effects;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
+use crate::event_log;
 use crate::notify::{self, Notification};
 use crate::store::faults::crash_point;
 use crate::store::lock::{LockError, TaskLock, Witness};
@@ -441,6 +442,7 @@ impl LockedTask {
         let lines: Vec<String> = events.iter().map(Event::to_line).collect();
         self.snapshot.journal_bytes =
             journal::append(&path, &lines).map_err(|error| Error::io("write", &path, &error))?;
+        event_log::tell(&self.task, &events);
         self.untold
             .extend(notify::worth_telling(&self.task, &events));
         self.snapshot.history.events.extend(events);

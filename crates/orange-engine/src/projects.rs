@@ -4,6 +4,7 @@ use crate::error::{Code, Error, Result};
 use crate::store::{Store, replace};
 use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
+use orange_core::suggest::meant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::io;
@@ -86,7 +87,8 @@ pub fn named<'p>(projects: &'p [Project], name: &str) -> Result<&'p Project> {
             if known.is_empty() {
                 error.hint("register one with `orange project add PATH`")
             } else {
-                error.hint(format!("known projects: {}", known.join(", ")))
+                let meant = meant(name, known.iter().copied());
+                error.hint(format!("{meant}known projects: {}", known.join(", ")))
             }
         })
 }

@@ -1,7 +1,7 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
 use crate::commands::{
-    agent, completions, config, demo, doctor, harness, headless, help, man, project, prompt,
+    agent, completions, config, demo, doctor, harness, headless, help, log, man, project, prompt,
     search, sim, task, watch, workflow, workspace,
 };
 use crate::help::groups;
@@ -102,6 +102,8 @@ pub(crate) enum Command {
     Watch(watch::WatchArgs),
     /// Find tasks by what is said in them: summaries, bodies, histories
     Search(search::SearchArgs),
+    /// Show what happened: everything that was journalled, and what went wrong
+    Log(log::LogArgs),
     /// Let an agent take one turn without a terminal, here
     Headless(headless::HeadlessArgs),
     /// See three scripted tasks go their way, on a throw-away repository

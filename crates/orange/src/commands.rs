@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod harness;
 pub(crate) mod headless;
 pub(crate) mod help;
+pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod project;
 pub(crate) mod prompt;
@@ -64,6 +65,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Search(args) => search::run(&mut session, &args),
         Command::New(args) => task::create::run(&mut session, *args),
         Command::Run(args) => task::start::run_ready(&mut session, &args),
+        Command::Log(args) => log::run(&mut session, &args),
         Command::Watch(args) => watch::run(&mut session, &args),
         Command::Attach(args) => task::talk::attach(&mut session, &args),
         Command::Diff(args) => task::diff::run(&mut session, &args),

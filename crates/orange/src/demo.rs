@@ -8,19 +8,18 @@ mod plot;
 mod project;
 mod report;
 mod screen;
-mod signals;
 mod stage;
 mod strike;
 
 use crate::error::{CommandError, Result};
 use crate::output;
+use crate::signals::Signals;
 use landed::Main;
 use orange_engine::tmux::Tmux;
 use orange_engine::{Code, Error};
 use play::Play;
 use report::Finished;
 use screen::Screen;
-use signals::Signals;
 use stage::Stage;
 use std::time::{Duration, Instant};
 

@@ -26,7 +26,7 @@ impl CommandError {
 
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         let error = &self.0;
-        tracing::error!(code = error.code.as_str(), "{}", error.message);
+        log(error);
         if json {
             let value = serde_json::json!({"error": {
                 "code": error.code.as_str(),
@@ -52,6 +52,30 @@ impl CommandError {
         }
         ExitCode::from(exit_code(error.code))
     }
+}
+
+/// What failed, and who wanted it: in orange.log only.
+fn log(error: &Error) {
+    let agent = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    tracing::error!(
+        target: "command",
+        code = error.code.as_str(),
+        by = agent("ORANGE_ROLE").as_deref().unwrap_or("you"),
+        task = agent("ORANGE_TASK_ID"),
+        command = typed(),
+        "{}",
+        error.message
+    );
+}
+
+/// The command line, or its beginning, for the log.
+pub(crate) fn typed() -> String {
+    const LONGEST: usize = 200;
+    let words: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    words.join(" ").chars().take(LONGEST).collect()
 }
 
 /// What programs that start Orange can rely on.

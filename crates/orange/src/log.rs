@@ -5,6 +5,9 @@
 //! read-only home), records are dropped and the command goes on.
 
 mod file;
+pub(crate) mod follow;
+pub(crate) mod read;
+pub(crate) mod record;
 
 use std::fmt::{self, Write as _};
 use std::path::Path;

@@ -13,6 +13,7 @@ mod output;
 mod pager;
 mod question;
 mod session;
+mod signals;
 mod sim;
 mod ui;
 

@@ -1,6 +1,7 @@
 //! Writing to stdout: whole texts, and a reader that has gone away is no error.
 
 use std::io::{ErrorKind, Write};
+use std::time::Duration;
 
 /// Prints a text. A closed pipe ends the output quietly: `orange ls | head` is normal use. A full disk does
 /// not: a script must not take an empty file for an answer.
@@ -28,6 +29,18 @@ pub(crate) fn print_piece(bytes: &[u8]) -> bool {
         std::process::exit(1);
     }
     written.is_ok()
+}
+
+/// Waits so long, and tells whether nobody reads on: who follows something may have nothing to print for hours.
+pub(crate) fn is_closed(wait: Duration) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = std::io::stdout();
+    let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+    let wait = Timespec::try_from(wait).ok();
+    // A signal ends the wait; the caller looks at it.
+    let found = poll(&mut watched, wait.as_ref());
+    let gone = PollFlags::ERR | PollFlags::NVAL;
+    found.is_ok() && watched.iter().any(|fd| fd.revents().intersects(gone))
 }
 
 /// Something besides the result, for the person.

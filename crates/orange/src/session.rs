@@ -183,7 +183,9 @@ pub(crate) fn start_log_at(home: PathBuf) -> Result<()> {
 fn start_log(engine: &mut Engine) -> Result<()> {
     let level = engine.log_level()?;
     log::init(engine.store().home(), level)
-        .map_err(|message| CommandError(Error::new(Code::Failed, message)))
+        .map_err(|message| CommandError(Error::new(Code::Failed, message)))?;
+    tracing::debug!(target: "command", "{}", crate::error::typed());
+    Ok(())
 }
 
 /// The variables that are text.
@@ -247,12 +249,37 @@ pub(crate) fn own_program() -> Result<PathBuf> {
 pub(crate) fn home() -> Result<PathBuf> {
     if let Some(home) = std::env::var_os("ORANGE_HOME").filter(|home| !home.is_empty()) {
         let home = PathBuf::from(home);
-        return std::path::absolute(&home).map_err(|error| {
-            CommandError::usage(format!("ORANGE_HOME: {error}"), "set it to a folder")
-        });
+        if !home.is_absolute() {
+            return Err(CommandError::usage(
+                format!(
+                    "ORANGE_HOME is {}, which is another folder wherever you are",
+                    home.display()
+                ),
+                "set it to a path that begins with /",
+            ));
+        }
+        return usable(home);
     }
-    std::env::home_dir()
-        .filter(|home| home.is_absolute())
-        .map(|home| home.join("orange"))
-        .ok_or_else(|| CommandError::usage("there is no home folder", "set HOME or ORANGE_HOME"))
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    let home = home
+        .ok_or_else(|| CommandError::usage("there is no home folder", "set HOME or ORANGE_HOME"))?;
+    usable(home.join("orange"))
+}
+
+/// A home that is not there yet is made by the first command that writes.
+fn usable(home: PathBuf) -> Result<PathBuf> {
+    let in_the_way = std::fs::metadata(&home).is_ok_and(|found| !found.is_dir());
+    match in_the_way {
+        true => Err(CommandError(
+            Error::new(
+                Code::Storage,
+                format!(
+                    "{} is a file, and orange keeps its state in a folder of that name",
+                    home.display()
+                ),
+            )
+            .hint("move it away, or set ORANGE_HOME to another folder"),
+        )),
+        false => Ok(home),
+    }
 }

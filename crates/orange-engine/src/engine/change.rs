@@ -415,6 +415,10 @@ impl Engine {
                 if *field == Field::TargetBranch {
                     super::create::check_target(text)?;
                 }
+                if matches!(field, Field::Harness | Field::ReviewHarness) {
+                    let config = self.config()?.clone();
+                    crate::harness::find(text, &config, &self.orange)?;
+                }
                 Ok((*field, Value::from(text.as_str())))
             }
             Edit::SetFlag(field, flag) => Ok((*field, Value::from(*flag))),

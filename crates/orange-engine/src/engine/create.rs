@@ -2,6 +2,7 @@
 
 use super::{Caller, Engine, Origin};
 use crate::error::{Code, Error, Result};
+use crate::event_log;
 use crate::git;
 use crate::locked::{context_mark, written_fields};
 use crate::projects::Project;
@@ -160,7 +161,6 @@ impl Engine {
         let place = self.write_new(task, new.context.as_deref(), origin)?;
         // Puts it into the index and runs what its creation asks for.
         let locked = self.lock_marked(place.clone())?;
-        tracing::info!(task = locked.task.id, key = %key, "task created");
         if let Some(origin) = origin {
             self.tell_who_waited(origin, &locked.task)?;
         }
@@ -355,6 +355,7 @@ impl Engine {
             self.store.unmark(&place);
             return Err(Error::io("create", &place.path, &error));
         }
+        event_log::tell(&task, std::slice::from_ref(&event));
         crash_point("create.renamed");
         Ok(place)
     }

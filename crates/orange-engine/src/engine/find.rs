@@ -7,6 +7,7 @@ use crate::index::query::Found;
 use crate::projects;
 use crate::store::Place;
 use orange_core::id::{Key, Reference};
+use orange_core::suggest;
 use std::path::Path;
 
 /// So many digits may be the beginning of an id.
@@ -29,8 +30,11 @@ impl Engine {
         }
         let mut candidates = candidates.into_iter();
         match (candidates.next(), candidates.next()) {
-            (Some(found), None) => Ok(found),
-            (None, _) => Err(not_found(text, current)),
+            (Some(found), None) => {
+                self.tell_if_short(text, &found);
+                Ok(found)
+            }
+            (None, _) => Err(self.not_found(text, current)),
             (Some(first), Some(second)) => {
                 let all = [first, second].into_iter().chain(candidates);
                 Err(ambiguous(text, all.collect()))
@@ -74,6 +78,51 @@ impl Engine {
                 Ok(found)
             }
         }
+    }
+
+    /// So little of an id is more often a slip than a wish: it counts, and what it was taken for is told.
+    fn tell_if_short(&mut self, text: &str, found: &Found) {
+        const SHORT: usize = 4;
+        if text.len() < SHORT && found.id.starts_with(text) && found.id != text {
+            let key = found.key.map_or_else(String::new, |key| format!("{key}, "));
+            self.notice(format!("{text:?} is taken for {key}{}", found.id));
+        }
+    }
+
+    fn not_found(&mut self, text: &str, current: Option<&str>) -> Error {
+        let meant = self.meant(text, current).unwrap_or_default();
+        not_found(text, current, &meant)
+    }
+
+    /// The task, or the project, that may be meant, as the beginning of a hint.
+    fn meant(&mut self, text: &str, current: Option<&str>) -> Result<String> {
+        if let Reference::ProjectKey(project, _) | Reference::Branch(project, _) =
+            Reference::parse(text)
+        {
+            let known = self.projects()?;
+            let mut names = known.iter().map(|known| known.name.as_str());
+            if !names.clone().any(|name| name == project) {
+                let of_project = suggest::nearest(&project, names.by_ref());
+                if let Some(name) = of_project {
+                    let rest = text.get(project.len()..).unwrap_or_default();
+                    return Ok(format!("did you mean {name}{rest}? "));
+                }
+            }
+        }
+        if matches!(Reference::parse(text), Reference::Key(_)) || text.parse::<u64>().is_ok() {
+            // Another number is another task.
+            return Ok(String::new());
+        }
+        let mut names = Vec::new();
+        for found in self.index()?.newest()? {
+            let here = current == Some(found.project.as_str());
+            names.extend(found.key.filter(|_| here).map(|key| key.to_string()));
+            names.push(format!("{}/{}", found.project, found.branch));
+            if here {
+                names.push(found.branch);
+            }
+        }
+        Ok(suggest::meant(text, names.iter().map(String::as_str)))
     }
 
     /// The project a folder belongs to: its repository is registered, or it is a slot of the pool.
@@ -179,7 +228,7 @@ fn nested_repository(folder: &Path, root: &Path) -> bool {
         .any(|ancestor| ancestor.join(".git").exists())
 }
 
-fn not_found(text: &str, current: Option<&str>) -> Error {
+fn not_found(text: &str, current: Option<&str>, meant: &str) -> Error {
     let error = match (Reference::parse(text), current) {
         (Reference::Key(key), Some(project)) => Error::new(
             Code::NotFound,
@@ -193,7 +242,7 @@ fn not_found(text: &str, current: Option<&str>) -> Error {
             Error::new(Code::NotFound, format!("there is no task {text:?}"))
         }
     };
-    error.hint("`orange task list --all` shows every task; `orange task restore` brings back a deleted one")
+    error.hint(format!("{meant}`orange task list --all` shows every task; `orange task restore` brings back a deleted one"))
 }
 
 fn ambiguous(text: &str, candidates: Vec<Found>) -> Error {

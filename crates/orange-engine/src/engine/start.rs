@@ -2,6 +2,7 @@
 //! dependencies and the limit of running agents allow.
 
 use super::{Caller, Change, Changed, Engine};
+use crate::effects::spoken;
 use crate::errand;
 use crate::error::{Code, Error, Result};
 use crate::index::list::{Filter, Listed};
@@ -73,7 +74,7 @@ impl Engine {
             Ok(changed) => Ok(StartOutcome::Started(Box::new(changed))),
             // Somebody was quicker.
             Err(error) if error.code == Code::ConditionUnmet && !force => {
-                self.queue(place, error.to_string())
+                self.queue(place, spoken(&error))
             }
             Err(error) => Err(error),
         }

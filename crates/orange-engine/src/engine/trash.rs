@@ -4,6 +4,7 @@ use super::Engine;
 use super::change::{Change, Changed};
 use super::create::hidden_folder;
 use crate::error::{Code, Error, Result};
+use crate::event_log;
 use crate::store::faults::crash_point;
 use crate::store::{Place, journal, make_folder};
 use orange_core::Timestamp;
@@ -225,6 +226,7 @@ impl Engine {
         let journal = self.trash_place(&place).join("history.jsonl");
         journal::append(&journal, &[event.to_line()])
             .map_err(|error| Error::io("write", &journal, &error))?;
+        event_log::tell(&task, std::slice::from_ref(&event));
         crash_point("restore.journalled");
         self.move_from_trash(&place)?;
         Ok(self.lock_marked(place)?.task)

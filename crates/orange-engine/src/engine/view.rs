@@ -239,6 +239,10 @@ impl Engine {
             reason: here.and_then(|event| event.reason.as_deref()),
             limit,
             untrusted,
+            without_commits: match view.task.status {
+                Status::Pending => self.without_commits(&view.task.project),
+                _ => None,
+            },
             conflicts: match view.task.status {
                 Status::Reviewing => self.merge_trouble(&view.task, &view.history),
                 _ => None,
@@ -250,6 +254,14 @@ impl Engine {
             },
         };
         Ok(why(situation, &around))
+    }
+
+    /// The repository of a project in which nothing was committed yet.
+    fn without_commits(&self, project: &str) -> Option<String> {
+        let project = self.project_of(project)?;
+        let head = crate::git::commit_of(&project.path, "HEAD").ok()?;
+        let empty = head.is_none() && self.parking_place(&project).is_err();
+        empty.then(|| project.path.display().to_string())
     }
 
     /// The agent that the task's status is about.

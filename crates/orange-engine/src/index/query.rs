@@ -159,6 +159,14 @@ impl Index {
         })
     }
 
+    /// The tasks that somebody is most likely to speak of; not all, where there are thousands.
+    pub fn newest(&self) -> Result<Vec<Found>> {
+        self.many(
+            &format!("SELECT {FOUND} FROM tasks ORDER BY updated_at DESC LIMIT 1000"),
+            params![],
+        )
+    }
+
     /// Tasks without a key, oldest first.
     pub fn keyless(&self, project: &str) -> Result<Vec<Found>> {
         self.many(

@@ -308,5 +308,9 @@ fn no_answer(about: &str, patience: Duration) -> Error {
 }
 
 fn cannot_start(error: &std::io::Error) -> Error {
-    Error::new(Code::Failed, format!("cannot start tmux: {}", plain(error))).hint(INSTALL)
+    let why = match error.kind() {
+        std::io::ErrorKind::NotFound => "it is not installed, or not on PATH".to_owned(),
+        _ => plain(error),
+    };
+    Error::new(Code::Failed, format!("cannot start tmux: {why}")).hint(INSTALL)
 }

@@ -8,6 +8,7 @@ pub(crate) mod diff;
 pub(crate) mod ending;
 pub(crate) mod list;
 pub(crate) mod merge;
+pub(crate) mod peek;
 mod permissions;
 pub(crate) mod place;
 pub(crate) mod rescue;
@@ -23,6 +24,7 @@ pub(crate) mod why;
 use crate::error::Result;
 use crate::session::Session;
 use clap::Subcommand;
+use orange_core::suggest::meant;
 use orange_core::task::{Status, Task, WorkflowName};
 use orange_core::workflow::Workflow;
 use orange_engine::index::fields_json;
@@ -49,7 +51,7 @@ pub(crate) enum TaskCommand {
     /// Go to a task's tmux session
     Attach(talk::AttachArgs),
     /// Show what an agent's window shows
-    Peek(talk::PeekArgs),
+    Peek(peek::PeekArgs),
     /// Tell an agent something
     Send(talk::SendArgs),
     /// Answer what an agent asks
@@ -109,7 +111,7 @@ pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Show(args) => show::run(session, &args),
         TaskCommand::Spawn(args) => start::spawn(session, &args),
         TaskCommand::Attach(args) => talk::attach(session, &args),
-        TaskCommand::Peek(args) => talk::peek(session, &args),
+        TaskCommand::Peek(args) => peek::run(session, &args),
         TaskCommand::Send(args) => talk::send(session, &args),
         TaskCommand::Answer(args) => answer::run(session, &args),
         TaskCommand::Respawn(args) => start::respawn(session, &args),
@@ -154,7 +156,8 @@ pub(crate) fn status(text: &str) -> std::result::Result<Status, String> {
     match text.parse() {
         Ok(status) if workflow.has(status) => Ok(status),
         Ok(_) | Err(_) => Err(format!(
-            "{text:?} is not a status; allowed: {}",
+            "{text:?} is not a status; {}allowed: {}",
+            meant(text, workflow.words()),
             workflow.words().join(", ")
         )),
     }

@@ -5,10 +5,10 @@ use crate::output;
 use crate::session::Session;
 use crate::ui::{clean, clock, time_of_day};
 use clap::Args;
-use orange_core::history::{Event, EventType};
+use orange_core::history::Event;
+use orange_core::timeline::{self, Weight};
 use orange_engine::index::list::Filter;
 use orange_engine::monitor::Monitor;
-use orange_engine::runs::State;
 use serde_json::json;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -103,81 +103,11 @@ impl News {
     }
 }
 
-/// A state that people want to hear of: what holds an agent up, and that it goes on.
-fn told_state(event: &Event, role: &str, state: &str) -> Option<String> {
-    let time = |name: &str| {
-        let time = event.details.get(name)?.as_str()?.parse().ok()?;
-        Some(time_of_day(time))
-    };
-    let reason = event.reason.as_deref().unwrap_or_default();
-    match state.parse().ok()? {
-        State::Waiting => Some(format!(
-            "{role} waiting until {} (usage limit)",
-            time("until")?
-        )),
-        State::Failed => Some(match time("again") {
-            Some(again) => format!("{role} failed, goes on at {again}: {reason}"),
-            None => format!("{role} failed: {reason}"),
-        }),
-        State::Working => Some(format!("{role} goes on")),
-        State::Starting
-        | State::AsksPermission
-        | State::WaitsForInput
-        | State::Idle
-        | State::Finished
-        | State::Running => None,
-    }
-}
-
 /// An event as a line for people; None for what only machines need.
 pub(crate) fn told(event: &Event) -> Option<String> {
-    let detail = |name: &str| event.details.get(name).and_then(serde_json::Value::as_str);
-    let role = detail("role").unwrap_or("agent");
-    let reason = event.reason.as_deref().unwrap_or_default();
-    let because = match reason {
-        "" => String::new(),
-        reason => format!(" ({reason})"),
-    };
-    if event.kind == EventType::TaskCreated {
-        return Some("created".into());
-    }
-    if event.kind == EventType::StatusChanged {
-        let (from, to) = (event.from.as_deref()?, event.to.as_deref()?);
-        return Some(format!("{from} → {to}{because}"));
-    }
-    if event.kind == EventType::AgentSpawned {
-        return Some(format!(
-            "{role} started: {}",
-            detail("harness").unwrap_or_default()
-        ));
-    }
-    if event.kind == EventType::AgentExited {
-        return Some(format!("{role} ended: {reason}"));
-    }
-    if event.kind == EventType::AgentCrashed {
-        return Some(format!("{role} crashed: {reason}"));
-    }
-    if event.kind == EventType::AgentStopped {
-        return Some(format!("{role} stopped"));
-    }
-    if event.kind == EventType::AgentNudged {
-        return Some(format!("{role} nudged"));
-    }
-    if event.kind == EventType::AgentState {
-        return told_state(event, role, detail("state")?);
-    }
-    if event.kind == EventType::MessageDelivered {
-        return Some("message delivered".into());
-    }
-    if event.kind == EventType::MessageFailed {
-        return Some(format!("message not delivered: {reason}"));
-    }
-    if event.kind == EventType::AttentionRaised {
-        return Some(format!("needs attention: {reason}"));
-    }
-    if event.kind == EventType::HookFailed {
-        let hook = event.hook.as_deref().unwrap_or("a hook");
-        return Some(format!("{hook} failed: {reason}"));
-    }
-    None
+    let matters = timeline::weight(event) != Weight::Detail;
+    matters.then(|| {
+        let words = timeline::words(event, time_of_day);
+        format!("{} {words}", timeline::who(event))
+    })
 }

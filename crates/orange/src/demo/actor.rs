@@ -5,6 +5,7 @@ use crate::commands::watch;
 use orange_core::artifact;
 use orange_core::history::{Event, EventType, History};
 use orange_core::task::Status;
+use orange_core::timeline::{self, Weight};
 use std::path::PathBuf;
 
 pub(super) struct Actor {
@@ -162,15 +163,10 @@ impl Actor {
         if event.kind == EventType::MessageSent {
             return by_engine.then(|| "worker is told what the review says".into());
         }
-        let quiet = [
-            EventType::TaskCreated,
-            EventType::AgentStopped,
-            EventType::MessageDelivered,
-        ];
-        match quiet.contains(&event.kind) {
-            true => None,
-            false => watch::told(event),
-        }
+        // The rest goes without saying, unless something is wrong.
+        let told = timeline::weight(event) == Weight::Trouble
+            || matches!(event.kind, EventType::AgentExited | EventType::AgentNudged);
+        told.then(|| watch::told(event)).flatten()
     }
 
     fn moved(&self, event: &Event) -> Option<String> {

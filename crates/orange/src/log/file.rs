@@ -11,7 +11,7 @@ pub(super) const FILE_NAME: &str = "orange.log";
 pub(super) const LOCK_NAME: &str = ".log.lock";
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
 /// How many rotated files are kept: `orange.log.1` (the newest) and so on.
-const KEEP: u32 = 3;
+pub(super) const KEEP: u32 = 3;
 /// Far longer than the system takes to append a record.
 const SETTLED: Duration = Duration::from_secs(1);
 
@@ -151,7 +151,7 @@ impl OpenLog {
     }
 }
 
-fn identity(found: &Metadata) -> (u64, u64) {
+pub(super) fn identity(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 

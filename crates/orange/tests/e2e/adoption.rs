@@ -190,7 +190,7 @@ fn folders_named_after_branches_are_adopted_where_they_are() {
         (&shown["status"], &shown["workspace"]),
         (&json!("reviewing"), &json!("shop--1"))
     );
-    assert_snapshot!(env.orange(["task", "show", "abc123", "--history"]), @"
+    assert_snapshot!(env.orange(["task", "show", "abc123", "--history"]), @r#"
     TASK-003 Let people read at night.
     status    ★ reviewing
     project   shop
@@ -214,15 +214,15 @@ fn folders_named_after_branches_are_adopted_where_they_are() {
     - remember the choice
 
     history
-      [TIME]  task.created         by orchestrator
-      [TIME]  agent.spawned
-      [TIME]  message
-      [TIME]  review.started
-      [TIME]  review.passed
-      [TIME]  agent.stopped
-      [TIME]  status.changed       working → needs_human
-      [TIME]  task.adopted         by engine
-    ");
+      [TIME]  orchestrator  created the task
+      [TIME]  agent         started: ?
+      [TIME]  engine        message: "Looking at the styles"
+      [TIME]  engine        review.started
+      [TIME]  engine        review.passed
+      [TIME]  agent         stopped
+      [TIME]  engine        moved working → needs_human
+      [TIME]  engine        took the task over as it was found
+    "#);
     assert_eq!(env.create(["After them"]).key, "TASK-005");
     env.orange(["doctor"]).ok();
 }

@@ -1,9 +1,8 @@
 //! Looking at agents: their screens, the way to their windows, waiting for them, watching over all of them.
 
 use crate::agents::Agents;
-use std::io::{BufRead, BufReader};
-use std::process::Child;
-use std::sync::{Arc, Mutex};
+use crate::env::in_terminal;
+use crate::running::Running;
 
 #[test]
 fn a_screen_is_shown_while_the_agent_lives_and_after_its_end() {
@@ -117,47 +116,12 @@ fn a_crash_needs_me() {
     .says("its worker crashed");
 }
 
-/// A running `orange watch`, and what it has printed so far.
-struct Watch {
-    child: Child,
-    lines: Arc<Mutex<String>>,
-}
-
-impl Watch {
-    fn start(env: &Agents, more: &[&str]) -> Watch {
-        let mut child = env.call([&["watch"], more].concat()).spawn();
-        let lines = Arc::new(Mutex::new(String::new()));
-        collect(child.stdout.take().unwrap(), lines.clone());
-        collect(child.stderr.take().unwrap(), lines.clone());
-        Watch { child, lines }
-    }
-
-    fn printed(&self) -> String {
-        self.lines.lock().unwrap().clone()
-    }
-}
-
-fn collect(from: impl std::io::Read + Send + 'static, lines: Arc<Mutex<String>>) {
-    std::thread::spawn(move || {
-        for line in BufReader::new(from).lines().map_while(Result::ok) {
-            lines.lock().unwrap().push_str(&format!("{line}\n"));
-        }
-    });
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn of_two_watches_one_leads_both_print_and_the_other_takes_over() {
     let env = Agents::configured("monitor:\n  interval: 1s\n");
-    let first = Watch::start(&env, &[]);
+    let first = Running::start(env.call(["watch"]));
     env.until("it leads", || env.home().join(".monitor.lock").exists());
-    let second = Watch::start(&env, &[]);
+    let second = Running::start(env.call(["watch"]));
     env.until("it follows", || {
         second.printed().contains("another orange watches already")
     });
@@ -166,7 +130,7 @@ fn of_two_watches_one_leads_both_print_and_the_other_takes_over() {
         env.until("both print", || {
             watch
                 .printed()
-                .contains(&format!("{} pending → planning", task.key))
+                .contains(&format!("{} you moved pending → planning", task.key))
         });
         env.until("both print", || {
             watch.printed().contains("worker started: sim")
@@ -188,7 +152,7 @@ fn of_two_watches_one_leads_both_print_and_the_other_takes_over() {
 #[test]
 fn a_watch_prints_json_and_one_look_ends() {
     let env = Agents::new();
-    let watch = Watch::start(&env, &["--json"]);
+    let watch = Running::start(env.call(["watch", "--json"]));
     env.until("it leads", || env.home().join(".monitor.lock").exists());
     let task = env.create(["Watch me"]);
     env.until("it prints", || {
@@ -201,4 +165,63 @@ fn a_watch_prints_json_and_one_look_ends() {
     drop(watch);
     env.until_status(&task, "reviewing");
     assert_eq!(env.say(&["watch", "--once"]).ok().stdout, "");
+}
+
+#[test]
+fn following_a_screen_goes_with_the_task_and_ends_with_its_agents() {
+    let env = Agents::new();
+    let task = env.start(
+        "Follow me",
+        "worker:\n  - say: Worker here.\n  - wait for:\n      file: ROOT/go\n  - plan: 'APPROACH: x'\n  - status: working\n  - handoff: 'DONE: x'\n  - complete\n  - end turn\nreviewer:\n  - say: Reviewer here.\n  - wait for:\n      file: ROOT/judge\n  - review: PASS\n  - status: reviewing\n",
+    );
+    let mut view = Running::start(env.call(["task", "peek", &task.id, "--follow"]));
+    view.until_printed("Worker here.");
+    env.allow("go");
+    view.until_printed("from here on the reviewer of");
+    view.until_printed("Reviewer here.");
+    env.allow("judge");
+    env.until_status(&task, "reviewing");
+    env.say(&["task", "cancel", &task.id, "--yes"]).ok();
+    view.until_printed("has ended");
+    assert_eq!(view.wait().code(), Some(0));
+    let printed = view.printed();
+    assert_eq!(printed.matches("Worker here.").count(), 1, "{printed}");
+    assert!(!printed.contains('\u{1b}'), "{printed}");
+    let after = env.say(&["task", "peek", &task.id, "--follow"]).ok();
+    after.says("Worker here.").says("is gone");
+}
+
+#[test]
+fn following_ends_at_ctrl_c_and_prints_screens_as_json() {
+    let env = Agents::new();
+    let task = env.start("Stay", "worker:\n  - say: Here I am.\n  - hang\n");
+    let mut view = Running::start(env.call(["task", "peek", &task.id, "-f", "--json"]));
+    view.until_printed("Here I am.");
+    view.interrupt();
+    assert_eq!(view.wait().code(), Some(130));
+    for line in view.printed().lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["screen"]["role"], "worker");
+    }
+}
+
+#[test]
+fn on_a_terminal_a_followed_screen_is_drawn_in_place_and_the_terminal_given_back() {
+    let env = Agents::new();
+    let task = env.start("Draw it", "worker:\n  - say: Here I am.\n  - hang\n");
+    env.until("it shows", || {
+        let screen = env.say(&["task", "peek", &task.id]);
+        screen.stdout.contains("Here I am.")
+    });
+    let line = format!(
+        "{} task peek {} --follow & sleep 1; kill -INT $!; wait $!; echo \"code $?\"",
+        crate::run::program().display(),
+        task.id
+    );
+    let shown = in_terminal(&env, 60, &line);
+    let begun = shown.find("\u{1b}[?1049h").expect("the other screen");
+    let ended = shown.find("\u{1b}[?25h\u{1b}[?1049l").expect("given back");
+    assert!(begun < ended, "{shown:?}");
+    assert!(shown[begun..ended].contains("Here I am."), "{shown:?}");
+    assert!(shown[ended..].contains("code 130"), "{shown:?}");
 }

@@ -384,7 +384,7 @@ fn surroundings_that_cannot_be_used() {
     // No git at all.
     assert_snapshot!(env.call(["new", "Without git"]).var("PATH", "/nonexistent").run(), @"
     ------- stderr -------
-    error: cannot start git: no such file or directory
+    error: cannot start git: it is not installed, or not on PATH
     hint: install git 2.39 or newer and make sure it is on PATH
     [exit status: 1]
     ");

@@ -208,12 +208,19 @@ fn from_pending_to_done_by_hand() {
 
     Verdict: PASS
 
-    history (last 5, --history shows all)
-      [TIME]  status.changed       agent-review → reviewing by human
-      [TIME]  status.changed       reviewing → working review_round by human
-      [TIME]  status.changed       working → agent-review review_round by human
-      [TIME]  status.changed       agent-review → reviewing by human
-      [TIME]  status.changed       reviewing → done by human
+    history
+      26 more: --history shows all
+      [AGE]  you  created the task
+      [AGE]  you  moved pending → planning
+      [AGE]  you  moved planning → working
+      [AGE]  you  moved working → agent-review, handed off at [HASH]
+      [AGE]  you  moved agent-review → working, review failed
+      [AGE]  you  moved working → agent-review, handed off at [HASH]
+      [AGE]  you  moved agent-review → reviewing, review passed
+      [AGE]  you  moved reviewing → working
+      [AGE]  you  moved working → agent-review, handed off at [HASH]
+      [AGE]  you  moved agent-review → reviewing, review passed
+      [AGE]  you  moved reviewing → done
     ");
     assert_snapshot!(env.orange(["task", "why", &task.id]), @"TASK-001 is done: its work is merged");
     assert_eq!(env.keys([""; 0]), [""; 0]);

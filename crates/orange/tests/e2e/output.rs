@@ -81,6 +81,7 @@ fn the_main_help() {
       doctor     Check tasks, databases and agent CLIs, and repair what can be repaired
       run        Start tasks that nothing holds back
       watch      Watch over all agents, and print what happens
+      log        Show what happened: everything that was journalled, and what went wrong
       headless   Let an agent take one turn without a terminal, here
       demo       See three tasks with scripted agents go their way, on a throw-away repository
       sim        Play a scripted agent: rehearse a workflow without spending tokens
@@ -374,7 +375,7 @@ fn the_log_is_json_lines_and_never_on_stdout() {
     assert!(
         messages
             .iter()
-            .any(|message| message.contains("task created")),
+            .any(|message| message.contains("you created the task")),
         "{messages:?}"
     );
 }

@@ -84,7 +84,7 @@ fn show() {
     See TASK-001.
 
     history
-      [TIME]  task.created         by human
+      [AGE]  you  created the task
     ");
     assert_snapshot!(env.orange(["task", "show", "TASK-001"]), @"
     TASK-001 The whole
@@ -101,7 +101,7 @@ fn show() {
     file          [HOME]/tasks/shop/[ID]/TASK.md
 
     history
-      [TIME]  task.created         by human
+      [AGE]  you  created the task
     ");
 }
 
@@ -136,16 +136,21 @@ fn a_long_history_is_cut_unless_asked_for() {
     let env = TestEnvironment::new();
     let task = env.create(["login", "Add a login form"]);
     env.bring_to(&task, "reviewing");
-    env.orange(["task", "update", "TASK-001", "--priority", "high"])
-        .ok();
+    for round in 0..20 {
+        let weight = if round % 2 == 0 { "small" } else { "large" };
+        env.orange(["task", "update", "TASK-001", "--weight", weight])
+            .ok();
+    }
     let short = env.orange(["task", "show", "TASK-001"]).ok();
     let long = env.orange(["task", "show", "TASK-001", "--history"]).ok();
+    assert_eq!(short.stdout.matches("you  set weight to ").count(), 15);
     short
-        .clone()
-        .says("(last 5, ")
-        .says("--history shows all")
-        .silent_about("task.created");
-    long.says("task.created").silent_about("(last 5,");
+        .says("more: --history shows all")
+        .silent_about("created the task");
+    assert_eq!(long.stdout.matches("you     set weight to ").count(), 20);
+    long.says("created the task")
+        .says("did acquire_workspace: shop--1")
+        .silent_about("shows all");
 }
 
 #[test]

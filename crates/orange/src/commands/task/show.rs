@@ -2,6 +2,7 @@
 
 mod agents;
 mod evidence;
+mod history;
 mod workspace;
 
 use super::deps::{linked_json, linked_text};
@@ -14,7 +15,7 @@ use clap::Args;
 use evidence::Shown;
 use orange_core::Timestamp;
 use orange_core::config::Permissions;
-use orange_core::history::{Event, EventType, HookOutcome, HookState};
+use orange_core::history::{HookOutcome, HookState};
 use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
 use orange_core::usage::Usage;
@@ -27,12 +28,12 @@ use std::fmt::Write;
 /// Show a task
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  orange task show TASK-001\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history         inside a workspace: its task, with every event"
+    after_help = "Examples:\n  orange task show TASK-001\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history         inside a workspace: its task, with all of its history"
 )]
 pub(crate) struct ShowArgs {
     /// The task; the one you are in unless given
     id: Option<String>,
-    /// Every event of its journal
+    /// All of its history, every hook too
     #[arg(long)]
     history: bool,
     /// Measure what its worktree takes on disk, which may take a while
@@ -62,6 +63,9 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
             value["task"]["usage"] = json!(usage);
             value["task"]["diff"] = json!(diff.as_ref().map(|(stat, _)| stat_json(stat)));
             value["task"]["evidence"] = evidence.to_json();
+            if args.history {
+                value["task"]["timeline"] = history::to_json(&view.history);
+            }
             value["task"]["messages"] = agents::messages_json(&view.history);
             value
         },
@@ -85,7 +89,7 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
     Ok(())
 }
 
-fn to_json(view: &TaskView, state: Option<&WorkspaceState>, history: bool) -> Value {
+fn to_json(view: &TaskView, state: Option<&WorkspaceState>, whole: bool) -> Value {
     let mut task = as_json(&view.task);
     if let Value::Object(map) = &mut task {
         let extra = [
@@ -101,7 +105,7 @@ fn to_json(view: &TaskView, state: Option<&WorkspaceState>, history: bool) -> Va
             ("body", json!(view.body)),
         ];
         map.extend(extra.map(|(name, value)| (name.to_owned(), value)));
-        if history {
+        if whole {
             let events: Vec<Value> = view
                 .history
                 .events
@@ -146,7 +150,7 @@ fn to_text(
     state: Option<&WorkspaceState>,
     agents: &[AgentView],
     about: &About,
-    history: bool,
+    whole: bool,
 ) -> String {
     let palette = Palette::stdout();
     let task = &view.task;
@@ -190,30 +194,8 @@ fn to_text(
     if !body.is_empty() {
         let _ = writeln!(text, "\n{}", clean_block(body));
     }
-    let told = |event: &&Event| history || !is_hook_event(event);
-    let events: Vec<&Event> = view.history.events.iter().filter(told).collect();
-    let shown = if history {
-        events.len()
-    } else {
-        events.len().min(5)
-    };
-    if shown > 0 {
-        let more = if shown < events.len() {
-            format!(" (last {shown}, --history shows all)")
-        } else {
-            String::new()
-        };
-        let _ = writeln!(text, "\nhistory{more}");
-        for event in events.iter().skip(events.len() - shown) {
-            let _ = writeln!(text, "  {}", event_line(event));
-        }
-    }
+    text.push_str(&history::to_text(&view.history, whole));
     text
-}
-
-/// What became of hooks stands above already.
-fn is_hook_event(event: &Event) -> bool {
-    event.hook.is_some() || event.kind == EventType::TransitionFinished
 }
 
 /// What is known of its agents as a whole.
@@ -371,51 +353,4 @@ fn when(now: Timestamp, then: Timestamp, by: Option<&str>) -> String {
     let local = then.to_zoned(zone).strftime("%Y-%m-%d %H:%M").to_string();
     let who = by.map_or_else(String::new, |by| format!(" by {by}"));
     format!("{local} ({}){who}", ago(now, then))
-}
-
-fn event_line(event: &Event) -> String {
-    let zone = jiff::tz::TimeZone::system();
-    let time = event
-        .timestamp
-        .to_zoned(zone)
-        .strftime("%m-%d %H:%M:%S")
-        .to_string();
-    let mut line = format!("{time}  {:<20}", event.kind.as_str());
-    if let (Some(from), Some(to)) = (&event.from, &event.to) {
-        let _ = write!(line, " {from} → {to}");
-    }
-    if let Some(hook) = &event.hook {
-        let _ = write!(line, " {hook}");
-    }
-    let fields: Vec<&str> = event
-        .fields
-        .keys()
-        .map(String::as_str)
-        .filter(|name| *name != "status")
-        .collect();
-    if !fields.is_empty() && fields.len() <= 6 {
-        let _ = write!(line, " {}", fields.join(", "));
-    }
-    if matches!(event.kind, EventType::MergeStarted | EventType::TaskMerged) {
-        let text = |name: &str| event.details.get(name).and_then(Value::as_str);
-        let commit = text("commit").unwrap_or_default();
-        let _ = write!(
-            line,
-            " {} → {}, {}",
-            commit.get(..7).unwrap_or(commit),
-            text("target").unwrap_or_default(),
-            text("strategy").unwrap_or_default()
-        );
-    }
-    if let Some(by) = &event.by {
-        let _ = write!(line, " by {by}");
-    }
-    if let Some(Value::Object(found)) = event.details.get("found") {
-        let names: Vec<&str> = found.keys().map(String::as_str).collect();
-        let _ = write!(line, " {} put back", names.join(", "));
-    }
-    if let Some(reason) = &event.reason {
-        let _ = write!(line, " ({reason})");
-    }
-    clean(line.trim_end()).into_owned()
 }

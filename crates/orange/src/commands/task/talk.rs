@@ -1,10 +1,9 @@
-//! `orange task attach`, `peek`, `send` and `request-changes`: a person and an agent.
+//! `orange task attach`, `send` and `request-changes`: a person and an agent.
 
 use super::{as_json, update, word};
 use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::Session;
-use crate::ui::clean_block;
 use clap::Args;
 use orange_core::workflow::Role;
 use orange_engine::engine::Sent;
@@ -31,25 +30,6 @@ pub(crate) struct AttachArgs {
     /// The window of the worker or of the reviewer
     #[arg(long, value_parser = word::<Role>)]
     role: Option<Role>,
-}
-
-/// Show what an agent's window shows
-#[derive(Debug, Args)]
-#[command(after_help = "\
-An agent that is gone left its last screen.
-
-Examples:
-  orange task peek TASK-001
-  orange task peek TASK-001 --lines 200")]
-pub(crate) struct PeekArgs {
-    /// The task; the one you are in unless given
-    id: Option<String>,
-    /// The window of the worker or of the reviewer
-    #[arg(long, value_parser = word::<Role>)]
-    role: Option<Role>,
-    /// So many lines above the visible screen too
-    #[arg(long, value_name = "N")]
-    lines: Option<u32>,
 }
 
 /// Tell an agent something
@@ -119,34 +99,6 @@ pub(crate) fn attach(session: &mut Session, args: &AttachArgs) -> Result<()> {
         Code::NoCommand,
         format!("tmux cannot be started: {error}"),
     )))
-}
-
-pub(crate) fn peek(session: &mut Session, args: &PeekArgs) -> Result<()> {
-    let place = session.task(args.id.as_deref())?;
-    let screen = session.engine.peek(place, args.role, args.lines)?;
-    if let Some(path) = &screen.kept {
-        let label = screen.task.label();
-        output::note(&format!(
-            "the {} of {label} is gone; this is the last it showed ({})",
-            screen.role,
-            path.display()
-        ));
-    }
-    session.finish(
-        || {
-            json!({"screen": {
-                "task": screen.task.id,
-                "role": screen.role,
-                "alive": screen.alive,
-                "text": screen.text,
-            }})
-        },
-        || {
-            let text = clean_block(screen.text.trim_end());
-            format!("{text}\n")
-        },
-    );
-    Ok(())
 }
 
 pub(crate) fn send(session: &mut Session, args: &SendArgs) -> Result<()> {

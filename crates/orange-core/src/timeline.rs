@@ -1,0 +1,138 @@
+//! A task's journal as people read it: who did what. Every front end takes its words from here.
+//!
+//! Texts of agents and files are in it as they are, on one line; who shows them makes them safe.
+
+mod words;
+
+use crate::Timestamp;
+use crate::history::{Event, EventType, History};
+use crate::naming::duration;
+use crate::runs::runs;
+use serde_json::Value;
+use std::collections::HashMap;
+
+pub use words::words;
+
+/// How much an event matters to somebody who reads a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// A step on the way that only the whole history tells.
+    Detail,
+    Story,
+    /// Something went wrong, or somebody is needed.
+    Trouble,
+}
+
+/// One line of a history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry<'a> {
+    pub event: &'a Event,
+    pub who: &'a str,
+    pub words: String,
+    pub weight: Weight,
+}
+
+/// The whole journal, oldest first. An agent's end says how long its run was.
+pub fn timeline<'a>(history: &'a History, local_time: fn(Timestamp) -> String) -> Vec<Entry<'a>> {
+    let started: HashMap<String, Timestamp> = runs(history)
+        .into_iter()
+        .map(|run| (run.id, run.started))
+        .collect();
+    let entry = |event: &'a Event| {
+        let lasted = text(event, "run").and_then(|run| started.get(run));
+        let lasted = lasted.filter(|_| is_end(&event.kind)).map(|start| {
+            let time = event.timestamp.duration_since(*start);
+            format!("after {}", duration(time.as_secs_f64().max(0.0)))
+        });
+        Entry {
+            event,
+            who: who(event),
+            words: words::with_time(event, lasted.as_deref(), local_time),
+            weight: weight(event),
+        }
+    };
+    history.events.iter().map(entry).collect()
+}
+
+fn is_end(kind: &EventType) -> bool {
+    matches!(
+        kind,
+        EventType::AgentExited | EventType::AgentCrashed | EventType::AgentStopped
+    )
+}
+
+/// Who did it, or whom it happened to: the role of an agent that starts, ends or tells what it does.
+pub fn who(event: &Event) -> &str {
+    let is_about_agent = matches!(
+        event.kind,
+        EventType::AgentSpawned
+            | EventType::AgentExited
+            | EventType::AgentCrashed
+            | EventType::AgentStopped
+            | EventType::AgentNudged
+            | EventType::AgentState
+    );
+    if is_about_agent {
+        return text(event, "role").unwrap_or("agent");
+    }
+    match event.by.as_deref() {
+        Some("human") => "you",
+        Some("agent") => "worker",
+        Some(other) => other,
+        None => "engine",
+    }
+}
+
+pub fn weight(event: &Event) -> Weight {
+    match event.kind {
+        EventType::HookCompleted
+        | EventType::HookSkipped
+        | EventType::TransitionFinished
+        | EventType::MergeStarted
+        | EventType::VerifyStarted
+        | EventType::MessageDelivered => Weight::Detail,
+        EventType::AgentState => match text(event, "state") {
+            Some("failed" | "waiting") => Weight::Trouble,
+            Some("finished" | "working") => Weight::Story,
+            Some(_) | None => Weight::Detail,
+        },
+        EventType::HookFailed
+        | EventType::AgentCrashed
+        | EventType::MessageFailed
+        | EventType::AttentionRaised
+        | EventType::MergeStopped
+        | EventType::FieldsRestored
+        | EventType::JournalRecovered
+        | EventType::FrontmatterRebuilt => Weight::Trouble,
+        EventType::TaskVerified if !has_passed(event) => Weight::Trouble,
+        EventType::TaskCreated
+        | EventType::TaskAdopted
+        | EventType::TaskUpdated
+        | EventType::TaskDeleted
+        | EventType::TaskRestored
+        | EventType::StatusChanged
+        | EventType::ContextChanged
+        | EventType::AgentSpawned
+        | EventType::AgentExited
+        | EventType::AgentStopped
+        | EventType::AgentNudged
+        | EventType::AgentAnswered
+        | EventType::MessageSent
+        | EventType::TaskMerged
+        | EventType::TaskVerified
+        | EventType::StatusDeferred
+        | EventType::Other(_) => Weight::Story,
+    }
+}
+
+fn has_passed(event: &Event) -> bool {
+    let outcome = event.details.get("result").and_then(|it| it.get("outcome"));
+    outcome.and_then(Value::as_str) == Some("passed")
+}
+
+fn text<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
+    event.details.get(name).and_then(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! What a history reads like (`#[cfg(test)]`).
+
+use super::*;
+
+fn clock(time: Timestamp) -> String {
+    time.strftime("%H:%M").to_string()
+}
+
+/// The lines of a journal, as `who words`.
+fn read(journal: &str) -> Vec<String> {
+    let history = History::parse(journal.as_bytes());
+    assert_eq!(history.bad_lines, []);
+    let line = |entry: &Entry<'_>| format!("{} {}", entry.who, entry.words);
+    timeline(&history, clock).iter().map(line).collect()
+}
+
+fn one(members: &str) -> String {
+    let line = format!(r#"{{"timestamp":"2026-01-01T10:00:00Z",{members}}}"#);
+    read(&line).remove(0)
+}
+
+#[test]
+fn who_did_what() {
+    for (members, told) in [
+        (
+            r#""type":"task.created","by":"human""#,
+            "you created the task",
+        ),
+        (
+            r#""type":"status.changed","by":"agent","from":"planning","to":"working""#,
+            "worker moved planning → working",
+        ),
+        (
+            r#""type":"status.changed","by":"agent","from":"working","to":"agent-review","head":"88a1130380a5""#,
+            "worker moved working → agent-review, handed off at 88a1130",
+        ),
+        (
+            r#""type":"status.changed","by":"reviewer","from":"agent-review","to":"working","verdict":"fail""#,
+            "reviewer moved agent-review → working, review failed",
+        ),
+        (
+            r#""type":"status.changed","by":"human","from":"reviewing","to":"working","append":[{"section":"Changes requested","text":"larger,\nplease"}]"#,
+            r#"you moved reviewing → working: "larger, please""#,
+        ),
+        (
+            r#""type":"task.updated","by":"file","source":"file","fields":{"priority":"high","summary":"Two words"}"#,
+            r#"file TASK.md was edited: priority to high, summary to "Two words""#,
+        ),
+        (
+            r#""type":"task.updated","by":"human","fields":{"weight":null}"#,
+            "you set weight to nothing",
+        ),
+        (
+            r#""type":"fields.restored","by":"engine","fields":{"status":"working"},"found":{"status":"done"}"#,
+            "engine put back what was edited by hand: status (done → working)",
+        ),
+        (
+            r#""type":"hook.failed","hook":"acquire_workspace","reason":"no slot is free""#,
+            "engine acquire_workspace failed: no slot is free",
+        ),
+        (
+            r#""type":"agent.state","by":"engine","role":"worker","state":"waiting","until":"2026-01-01T12:30:00Z""#,
+            "worker waiting until 12:30 (usage limit)",
+        ),
+        (
+            r#""type":"task.merged","by":"human","commit":"f997a80d725b","target":"main","strategy":"squash","commits":2,"pushed":true"#,
+            "you merged into main as f997a80 (2 commits, squash), pushed",
+        ),
+        (
+            r#""type":"rescue.restored","by":"human","rescue":"2026","branch":"rescued/menu""#,
+            "you restored the rescue 2026 to rescued/menu",
+        ),
+        (
+            r#""type":"moon.landed","by":"nasa","text":"one small step""#,
+            r#"nasa moon.landed: "one small step""#,
+        ),
+    ] {
+        assert_eq!(one(members), told);
+    }
+}
+
+#[test]
+fn an_agents_end_says_how_long_it_ran() {
+    let told = read(
+        r#"{"type":"agent.spawned","timestamp":"2026-01-01T10:00:00Z","run":"r","role":"worker","harness":"claude"}
+{"type":"agent.crashed","timestamp":"2026-01-01T10:05:00Z","run":"r","role":"worker","reason":"ended by signal 11"}
+{"type":"agent.stopped","timestamp":"2026-01-01T10:05:00Z","run":"unknown","role":"reviewer"}"#,
+    );
+    assert_eq!(
+        told,
+        [
+            "worker started: claude",
+            "worker crashed after 5 min: ended by signal 11",
+            "reviewer stopped",
+        ]
+    );
+}
+
+#[test]
+fn a_long_message_is_cut_and_stays_on_its_line() {
+    let text = "word\\n".repeat(1_000_000);
+    let told = one(&format!(
+        r#""type":"message.sent","by":"human","role":"worker","text":"{text}""#
+    ));
+    assert!(
+        told.ends_with("word w…\"") || told.ends_with("…\""),
+        "{told}"
+    );
+    assert!(told.len() < 140, "{}", told.len());
+    assert!(!told.contains('\n'));
+}
+
+#[test]
+fn nothing_known_of_an_event_is_no_trouble() {
+    for word in [
+        "agent.spawned",
+        "agent.state",
+        "message.sent",
+        "task.merged",
+        "task.updated",
+    ] {
+        let told = one(&format!(r#""type":"{word}""#));
+        assert!(told.len() > 5, "{told}");
+    }
+    assert_eq!(one(r#""type":"status.changed""#), "engine moved");
+}
+
+#[test]
+fn what_went_wrong_weighs_more() {
+    let weigh = |members: &str| {
+        let line = format!(r#"{{"timestamp":"2026-01-01T10:00:00Z",{members}}}"#);
+        weight(&History::parse(line.as_bytes()).events[0])
+    };
+    assert_eq!(weigh(r#""type":"agent.crashed""#), Weight::Trouble);
+    assert_eq!(weigh(r#""type":"hook.completed""#), Weight::Detail);
+    assert_eq!(weigh(r#""type":"message.sent""#), Weight::Story);
+    let verified = |outcome: &str| {
+        weigh(&format!(
+            r#""type":"task.verified","result":{{"outcome":"{outcome}"}}"#
+        ))
+    };
+    assert_eq!(verified("passed"), Weight::Story);
+    assert_eq!(verified("failed"), Weight::Trouble);
+}

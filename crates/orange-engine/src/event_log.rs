@@ -1,0 +1,80 @@
+//! What is journalled, told in orange.log too: so one file says what happened to all tasks, in order.
+
+use orange_core::Timestamp;
+use orange_core::history::{Event, EventType};
+use orange_core::task::Task;
+use orange_core::timeline::{self, Weight};
+
+/// The components of the log under which these lines stand.
+pub const COMPONENTS: &[&str] = &[
+    "task", "agent", "message", "merge", "check", "hook", "file", "command",
+];
+
+/// A component is part of a place in the code, so each line of the match below is one.
+macro_rules! write_line {
+    ($task:expr, $event:expr, $component:literal) => {
+        match timeline::weight($event) {
+            Weight::Detail => write_line!(debug, $task, $event, $component),
+            Weight::Story => write_line!(info, $task, $event, $component),
+            Weight::Trouble => write_line!(warn, $task, $event, $component),
+        }
+    };
+    ($level:ident, $task:expr, $event:expr, $component:literal) => {
+        tracing::$level!(
+            target: $component,
+            key = $task.label(),
+            project = $task.project,
+            task = $task.id,
+            "{} {}",
+            timeline::who($event),
+            timeline::words($event, in_utc),
+        )
+    };
+}
+pub(crate) fn tell(task: &Task, events: &[Event]) {
+    for event in events {
+        macro_rules! told {
+            ($component:literal) => {
+                write_line!(task, event, $component)
+            };
+        }
+        match &event.kind {
+            EventType::TaskCreated
+            | EventType::TaskAdopted
+            | EventType::TaskUpdated
+            | EventType::TaskDeleted
+            | EventType::TaskRestored
+            | EventType::StatusChanged
+            | EventType::StatusDeferred
+            | EventType::TransitionFinished
+            | EventType::AttentionRaised
+            | EventType::Other(_) => told!("task"),
+            EventType::HookCompleted | EventType::HookFailed | EventType::HookSkipped => {
+                told!("hook");
+            }
+            EventType::FieldsRestored
+            | EventType::JournalRecovered
+            | EventType::FrontmatterRebuilt
+            | EventType::ContextChanged => told!("file"),
+            EventType::AgentSpawned
+            | EventType::AgentExited
+            | EventType::AgentCrashed
+            | EventType::AgentStopped
+            | EventType::AgentNudged
+            | EventType::AgentState
+            | EventType::AgentAnswered => told!("agent"),
+            EventType::MessageSent | EventType::MessageDelivered | EventType::MessageFailed => {
+                told!("message");
+            }
+            EventType::MergeStarted | EventType::MergeStopped | EventType::TaskMerged => {
+                told!("merge");
+            }
+            EventType::VerifyStarted | EventType::TaskVerified => told!("check"),
+        }
+    }
+}
+
+/// A line may be read anywhere.
+fn in_utc(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}

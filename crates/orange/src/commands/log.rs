@@ -1,0 +1,263 @@
+//! `orange log`: what happened, from orange.log and the files it was before.
+
+use crate::error::{CommandError, Result};
+use crate::log::follow::Follower;
+use crate::log::read::{LogPart, parts};
+use crate::log::record::{LEVELS, Line, Wanted};
+use crate::output;
+use crate::session::Session;
+use crate::signals::Signals;
+use crate::ui::{Palette, Style, clean};
+use clap::Args;
+use jiff::Timestamp;
+use orange_core::config::time_span;
+use orange_core::suggest::meant;
+use orange_engine::Error;
+use orange_engine::event_log::COMPONENTS;
+use serde_json::{Value, json};
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// How often the file is looked at for more.
+const NAP: Duration = Duration::from_millis(100);
+
+/// Show what happened: everything that was journalled, and what went wrong
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Lines stand in ~/orange/orange.log, which is renamed at 10 MB; three earlier files are kept and read too.
+ORANGE_LOG_LEVEL=debug logs more.
+
+Examples:
+  orange log                            the last 50 lines
+  orange log --level warn --since 8h    what went wrong tonight
+  orange log --task TASK-001            all about one task
+  orange log --component merge --grep conflict
+  orange log --follow                   and what comes; Ctrl-C ends it
+  orange log --json --lines 1000 | jq '.log[].message'")]
+pub(crate) struct LogArgs {
+    /// So many lines, the newest
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    lines: usize,
+    /// Only this level and worse
+    #[arg(long, value_parser = LEVELS)]
+    level: Option<String>,
+    /// Only of this part of Orange: task, agent, message, merge, check, hook, file, …
+    #[arg(long, value_name = "NAME")]
+    component: Option<String>,
+    /// Only lines with this text, in capitals or not
+    #[arg(long, value_name = "TEXT")]
+    grep: Option<String>,
+    /// Only about this task
+    #[arg(long, value_name = "ID")]
+    task: Option<String>,
+    /// Only since then: 30m, 8h, or 2026-11-15, "2026-11-15 03:00"
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<Timestamp>,
+    /// Go on with what comes
+    #[arg(long, short)]
+    follow: bool,
+}
+
+/// A time span before now, or a time here.
+fn since(text: &str) -> std::result::Result<Timestamp, String> {
+    if let Some(span) = time_span(text) {
+        return Timestamp::now()
+            .checked_sub(span)
+            .map_err(|error| error.to_string());
+    }
+    let here = |time: jiff::civil::DateTime| time.to_zoned(jiff::tz::TimeZone::system()).ok();
+    let days = text
+        .strip_suffix('d')
+        .and_then(|days| days.parse::<i64>().ok());
+    let time = days
+        .and_then(|days| {
+            let hours = days.checked_mul(24).filter(|hours| *hours >= 0)?;
+            let span = jiff::SignedDuration::try_from_hours(hours)?;
+            Timestamp::now().checked_sub(span).ok()
+        })
+        .or_else(|| text.parse::<Timestamp>().ok())
+        .or_else(|| Some(here(text.parse().ok()?)?.timestamp()));
+    time.ok_or_else(|| "neither a time span (30m, 8h, 2d) nor a time (2026-11-15 03:00)".to_owned())
+}
+
+pub(crate) fn run(session: &mut Session, args: &LogArgs) -> Result<()> {
+    let wanted = Wanted {
+        level: args.level.as_ref().and_then(|level| rank(level)),
+        component: args.component.clone(),
+        text: args.grep.as_ref().map(|text| text.to_lowercase()),
+        since: args.since,
+        task: match &args.task {
+            Some(name) => Some(task_id(session, name)?),
+            None => None,
+        },
+    };
+    let home = session.engine.store().home().to_owned();
+    let path = home.join("orange.log");
+    let trouble = |error: &std::io::Error| CommandError(Error::io("read", &path, error));
+    let signals = Signals::watch();
+    let mut files = parts(&home).map_err(|error| trouble(&error))?;
+    if args.follow {
+        for file in &mut files {
+            file.leave_open_line().map_err(|error| trouble(&error))?;
+        }
+    }
+    let found = last_lines(&files, &wanted, args.lines).map_err(|error| trouble(&error))?;
+    if let Some(component) = &args.component {
+        known_component(component, &found.components)?;
+    }
+    let palette = Palette::stdout();
+    if !args.follow {
+        let nothing = found.lines.is_empty();
+        session.finish(
+            || json!({"log": found.lines.iter().map(to_json).collect::<Vec<_>>()}),
+            || {
+                found
+                    .lines
+                    .iter()
+                    .map(|line| to_text(line, palette))
+                    .collect()
+            },
+        );
+        match (nothing && !session.json, found.looked_at) {
+            (true, 0) => output::note(&format!("nothing has been logged yet ({})", path.display())),
+            (true, number) => output::note(&format!(
+                "none of the {number} lines of the log is wanted here; fewer conditions show more"
+            )),
+            (false, _) => {}
+        }
+        return Ok(());
+    }
+    let show = |line: &Line| match session.json {
+        true => output::print_piece(format!("{}\n", to_json(line)).as_bytes()),
+        false => output::print_piece(to_text(line, palette).as_bytes()),
+    };
+    let mut read_on = found.lines.iter().all(&show);
+    let mut follower = Follower::after(&home, files);
+    while read_on && !output::is_closed(NAP) {
+        signals.obey();
+        for bytes in follower.news().map_err(|error| trouble(&error))? {
+            let line = Line::read(&bytes);
+            let shown = !line.raw.trim().is_empty() && wanted.wants(&line);
+            read_on = read_on && (!shown || show(&line));
+        }
+    }
+    Ok(())
+}
+
+fn rank(level: &str) -> Option<usize> {
+    LEVELS.iter().position(|known| *known == level)
+}
+
+/// The id of a task; of one that is gone the log may still tell.
+fn task_id(session: &mut Session, name: &str) -> Result<String> {
+    const LENGTH_OF_IDS: usize = 21;
+    match session.task(Some(name)) {
+        Ok(place) => {
+            let view = session.engine.view(place)?;
+            Ok(view.task.id)
+        }
+        Err(_) if name.len() == LENGTH_OF_IDS => Ok(name.to_owned()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The newest lines that are wanted, and what was seen on the way.
+#[derive(Default)]
+struct Found {
+    lines: VecDeque<Line>,
+    looked_at: usize,
+    components: BTreeSet<String>,
+}
+
+fn last_lines(files: &[LogPart], wanted: &Wanted, most: usize) -> std::io::Result<Found> {
+    let mut found = Found::default();
+    for file in files {
+        let go_on = file.backwards(|bytes| {
+            if found.lines.len() >= most {
+                return false;
+            }
+            let line = Line::read(bytes);
+            found.looked_at += 1;
+            if let Some(record) = &line.record
+                && !found.components.contains(&record.component)
+            {
+                found.components.insert(record.component.clone());
+            }
+            if wanted.is_past(&line) {
+                return false;
+            }
+            if wanted.wants(&line) {
+                found.lines.push_front(line);
+            }
+            true
+        })?;
+        if !go_on {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// A component that nothing was logged of may be a slip of the fingers.
+fn known_component(name: &str, seen: &BTreeSet<String>) -> Result<()> {
+    let known = || {
+        COMPONENTS
+            .iter()
+            .copied()
+            .chain(seen.iter().map(String::as_str))
+    };
+    if known().any(|component| component == name) {
+        return Ok(());
+    }
+    let all: BTreeSet<&str> = known().collect();
+    let all = all.into_iter().collect::<Vec<_>>().join(", ");
+    Err(CommandError::usage(
+        format!("no line of the log is of a component {name:?}"),
+        format!("{}there are {all}", meant(name, known())),
+    ))
+}
+
+fn to_json(line: &Line) -> Value {
+    let whole = line
+        .record
+        .as_ref()
+        .and_then(|_| serde_json::from_str(&line.raw).ok());
+    whole.unwrap_or_else(|| json!({"line": line.raw}))
+}
+
+fn to_text(line: &Line, palette: Palette) -> String {
+    let Some(record) = &line.record else {
+        return format!("{}\n", palette.paint(Style::Dim, &line.raw));
+    };
+    let style = match record.level.as_str() {
+        "error" => Style::Red,
+        "warn" => Style::Yellow,
+        "info" => Style::Green,
+        _ => Style::Dim,
+    };
+    let here = record.time.to_zoned(jiff::tz::TimeZone::system());
+    let mut text = format!(
+        "{} {:5} {:8} {}",
+        palette.paint(Style::Dim, &here.strftime("%Y-%m-%d %H:%M:%S").to_string()),
+        palette.paint(style, &record.level),
+        palette.paint(Style::Cyan, &record.component),
+        clean(&record.message),
+    );
+    for (name, value) in &record.fields {
+        // The key says it in fewer letters.
+        if name == "task" && record.fields.contains_key("key") {
+            continue;
+        }
+        let value = match value {
+            Value::String(text) if !text.is_empty() && !text.contains([' ', '"', '\n']) => {
+                text.clone()
+            }
+            other => other.to_string(),
+        };
+        let field = format!("{name}={value}");
+        let _ = write!(text, " {}", palette.paint(Style::Dim, &field));
+    }
+    text.push('\n');
+    text
+}

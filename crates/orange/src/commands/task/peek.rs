@@ -1,0 +1,156 @@
+//! `orange task peek`: what an agent's window shows, once or as long as somebody looks.
+
+mod live;
+mod news;
+
+use super::word;
+use crate::error::Result;
+use crate::output;
+use crate::session::Session;
+use crate::signals::Signals;
+use crate::ui::clean_block;
+use clap::Args;
+use live::Live;
+use news::News;
+use orange_core::workflow::Role;
+use orange_engine::engine::Screen;
+use orange_engine::store::Place;
+use serde_json::{Value, json};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// How often the window is looked at.
+const NAP: Duration = Duration::from_millis(200);
+/// How long after an agent's end the next one may take to begin.
+const GRACE: Duration = Duration::from_secs(3);
+/// How far back lines are looked for that may have left the screen between two looks.
+const HISTORY: u32 = 1000;
+
+/// Show what an agent's window shows
+#[derive(Debug, Args)]
+#[command(after_help = "\
+An agent that is gone left its last screen.
+
+--follow shows it live, on a terminal in place, elsewhere each new line. It goes from the worker to the reviewer and back
+as the task does, unless --role says whose window; it ends when no agent follows, or with Ctrl-C.
+
+Examples:
+  orange task peek TASK-001
+  orange task peek TASK-001 --lines 200
+  orange task peek TASK-001 --follow")]
+pub(crate) struct PeekArgs {
+    /// The task; the one you are in unless given
+    id: Option<String>,
+    /// The window of the worker or of the reviewer
+    #[arg(long, value_parser = word::<Role>)]
+    role: Option<Role>,
+    /// So many lines above the visible screen too
+    #[arg(long, value_name = "N")]
+    lines: Option<u32>,
+    /// Go on showing it until the agent ends
+    #[arg(long, short)]
+    follow: bool,
+}
+
+pub(crate) fn run(session: &mut Session, args: &PeekArgs) -> Result<()> {
+    let place = session.task(args.id.as_deref())?;
+    let screen = session.engine.peek(place.clone(), args.role, args.lines)?;
+    if args.follow && screen.alive {
+        return follow(session, args, &place);
+    }
+    if let Some(path) = &screen.kept {
+        output::note(&format!(
+            "{} is gone; this is the last it showed ({})",
+            agent(&screen),
+            path.display()
+        ));
+    } else if args.follow {
+        output::note(&format!(
+            "{} has ended; nothing is to follow",
+            agent(&screen)
+        ));
+    }
+    session.finish(
+        || to_json(&screen),
+        || format!("{}\n", clean_block(screen.text.trim_end())),
+    );
+    Ok(())
+}
+
+fn agent(screen: &Screen) -> String {
+    format!("the {} of {}", screen.role, screen.task.label())
+}
+
+fn to_json(screen: &Screen) -> Value {
+    json!({"screen": {
+        "task": screen.task.id,
+        "role": screen.role,
+        "alive": screen.alive,
+        "text": screen.text,
+    }})
+}
+
+/// Where the screens go.
+enum Shown {
+    Live(Live),
+    Lines(News),
+    /// One value for each screen that differs from the one before.
+    Json(String),
+}
+
+fn follow(session: &mut Session, args: &PeekArgs, place: &Place) -> Result<()> {
+    let signals = Signals::watch();
+    let capable = std::env::var("TERM").is_ok_and(|term| term != "dumb");
+    let mut shown = match (session.json, std::io::stdout().is_terminal() && capable) {
+        (true, _) => Shown::Json(String::new()),
+        (false, true) => Shown::Live(Live::begin()),
+        (false, false) => Shown::Lines(News::default()),
+    };
+    let lines = match shown {
+        Shown::Lines(_) => args.lines.or(Some(HISTORY)),
+        Shown::Live(_) | Shown::Json(_) => args.lines,
+    };
+    let mut last = String::new();
+    let mut ended = false;
+    let mut alive = Instant::now();
+    let outcome = loop {
+        let screen = match session.engine.peek(place.clone(), args.role, lines) {
+            Ok(screen) => screen,
+            // Its window went, and nothing of it was kept.
+            Err(error) if error.code == orange_engine::Code::NotFound => {
+                ended = true;
+                break Ok(());
+            }
+            Err(error) => break Err(error.into()),
+        };
+        let read_on = match &mut shown {
+            Shown::Live(live) => live.draw(&screen),
+            Shown::Lines(news) => news.tell(&screen),
+            Shown::Json(before) => match to_json(&screen).to_string() {
+                same if same == *before => true,
+                value => {
+                    *before = value;
+                    output::print_piece(format!("{before}\n").as_bytes())
+                }
+            },
+        };
+        last = agent(&screen);
+        ended = !screen.alive;
+        if !ended {
+            alive = Instant::now();
+        }
+        let over = alive.elapsed() > GRACE;
+        if !read_on || over || output::is_closed(NAP) || signals.seen().is_some() {
+            break Ok(());
+        }
+    };
+    // The terminal is as it was before anything else is said.
+    drop(shown);
+    signals.obey();
+    if ended {
+        output::note(&format!(
+            "{last} has ended; `orange task peek` shows its last screen"
+        ));
+    }
+    outcome
+}

@@ -1,0 +1,94 @@
+//! A line of the log as it is read again. Whatever stands in the file is shown; nothing breaks the reading.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// From worst to least.
+pub(crate) const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) time: Timestamp,
+    pub(crate) level: String,
+    pub(crate) component: String,
+    pub(crate) message: String,
+    #[serde(default)]
+    pub(crate) fields: Map<String, Value>,
+}
+
+/// One line of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Line {
+    /// As it stands there, what is no text replaced.
+    pub(crate) raw: String,
+    /// None: it is not one of ours, or was cut short.
+    pub(crate) record: Option<Record>,
+}
+
+impl Line {
+    pub(crate) fn read(bytes: &[u8]) -> Line {
+        Line {
+            record: serde_json::from_slice(bytes).ok(),
+            raw: String::from_utf8_lossy(bytes).into_owned(),
+        }
+    }
+}
+
+/// Which lines are wanted.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    /// This level and worse.
+    pub(crate) level: Option<usize>,
+    pub(crate) component: Option<String>,
+    /// In lower case.
+    pub(crate) text: Option<String>,
+    pub(crate) since: Option<Timestamp>,
+    /// The id of a task.
+    pub(crate) task: Option<String>,
+}
+
+impl Wanted {
+    /// A line that is not one of ours says nothing of level, component, time or task.
+    pub(crate) fn wants(&self, line: &Line) -> bool {
+        let Some(record) = &line.record else {
+            let anything = self.level.is_none()
+                && self.component.is_none()
+                && self.since.is_none()
+                && self.task.is_none();
+            return anything && self.has_text(&line.raw);
+        };
+        let rank = || LEVELS.iter().position(|level| *level == record.level);
+        self.level.is_none_or(|most| rank() <= Some(most))
+            && self.since.is_none_or(|since| record.time >= since)
+            && self
+                .component
+                .as_ref()
+                .is_none_or(|it| *it == record.component)
+            && self.task.as_ref().is_none_or(|task| record.is_about(task))
+            && self.has_text(&line.raw)
+    }
+
+    /// Looked for in the line as it stands in the file, so that fields and their names are found too.
+    fn has_text(&self, raw: &str) -> bool {
+        let Some(text) = &self.text else {
+            return true;
+        };
+        raw.to_lowercase().contains(text)
+    }
+
+    /// Nothing before this line can be wanted any more: lines stand in the order of their times, roughly.
+    pub(crate) fn is_past(&self, line: &Line) -> bool {
+        const DISORDER: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
+        match (self.since, &line.record) {
+            (Some(since), Some(record)) => record.time < since - DISORDER,
+            _ => false,
+        }
+    }
+}
+
+impl Record {
+    fn is_about(&self, task: &str) -> bool {
+        self.fields.get("task").and_then(Value::as_str) == Some(task)
+    }
+}

@@ -1,0 +1,133 @@
+//! Slips of the fingers: what may have been meant is said wherever a word names nothing.
+
+use crate::env::TestEnvironment;
+use insta::assert_snapshot;
+
+#[test]
+fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
+    let env = TestEnvironment::new();
+    env.create(["login", "Add a login form"]);
+    assert_snapshot!(env.orange(["task", "list", "--project", "shpo"]), @r#"
+    ------- stderr -------
+    error: there is no project "shpo"
+    hint: did you mean shop? known projects: shop
+    [exit status: 4]
+    "#);
+    assert_snapshot!(env.orange(["task", "show", "TSAK-001"]), @r#"
+    ------- stderr -------
+    error: there is no task "TSAK-001"
+    hint: did you mean TASK-001? `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    [exit status: 4]
+    "#);
+    assert_snapshot!(env.orange(["task", "show", "lgoin"]), @r#"
+    ------- stderr -------
+    error: there is no task "lgoin"
+    hint: did you mean login? `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    [exit status: 4]
+    "#);
+    assert_snapshot!(env.orange(["task", "show", "shpo:TASK-001"]), @"
+    ------- stderr -------
+    error: there is no TASK-001 in project shpo
+    hint: did you mean shop:TASK-001? `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    [exit status: 4]
+    ");
+    assert_snapshot!(env.orange(["task", "show", "shop/logon"]), @r#"
+    ------- stderr -------
+    error: there is no task "shop/logon"
+    hint: did you mean shop/login? `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    [exit status: 4]
+    "#);
+    assert_snapshot!(env.orange(["task", "update", "TASK-001", "--status", "plannig"]), @r#"
+    ------- stderr -------
+    error: invalid value 'plannig' for '--status <STATUS>': "plannig" is not a status; did you mean planning? allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
+
+    For more information, try '--help'.
+    [exit status: 2]
+    "#);
+    assert_snapshot!(env.orange(["task", "create", "x", "--harness", "cluade"]), @r#"
+    ------- stderr -------
+    error: there is no harness "cluade"
+    hint: did you mean claude? known: claude, codex, opencode, pi, gemini, sim, none; another one can be set up in config.yaml, as `harness.cluade`
+    [exit status: 2]
+    "#);
+    assert_snapshot!(env.orange(["task", "update", "TASK-001", "--review-harness", "codx"]), @r#"
+    ------- stderr -------
+    error: there is no harness "codx"
+    hint: did you mean codex? known: claude, codex, opencode, pi, gemini, sim, none; another one can be set up in config.yaml, as `harness.codx`
+    [exit status: 2]
+    "#);
+    assert_snapshot!(env.orange(["prompt", "show", "reviwer"]), @r#"
+    ------- stderr -------
+    error: invalid value 'reviwer' for '<NAME>': "reviwer" is not a prompt; did you mean reviewer? allowed: worker, worker-wait, clarify, reviewer, stuck-fix, review-failed, changes-requested, answered, told-stuck, nudge, respawn-planning, respawn-clarification, respawn-working, respawn-agent-review, respawn-reviewing, respawn-stuck
+
+    For more information, try '--help'.
+    [exit status: 2]
+    "#);
+    assert_snapshot!(env.orange(["workflow", "show", "interative"]), @r#"
+    ------- stderr -------
+    error: invalid value 'interative' for '[NAME]': "interative" is not a workflow; did you mean interactive? allowed: interactive
+
+    For more information, try '--help'.
+    [exit status: 2]
+    "#);
+    assert_snapshot!(env.orange(["task", "merge", "TASK-001", "--strategy", "sqash"]), @r#"
+    ------- stderr -------
+    error: invalid value 'sqash' for '--strategy <STRATEGY>': "sqash" is not a merge strategy; did you mean squash? allowed: squash, merge, rebase, ff
+
+    For more information, try '--help'.
+    [exit status: 2]
+    "#);
+    assert_snapshot!(env.orange(["task", "update", "TASK-001", "--priority", "hihg"]), @r#"
+    ------- stderr -------
+    error: priority: "hihg" is not a priority; did you mean high? allowed: critical, high, normal, low
+    hint: nothing was changed; `orange task update --help` says what each field takes
+    [exit status: 2]
+    "#);
+    assert_snapshot!(env.orange(["task", "create", "x", "--permissions", "ful"]), @r#"
+    ------- stderr -------
+    error: invalid value 'ful' for '--permissions <MODE>': "ful" is not a permission mode; did you mean full? allowed: full, edits, ask
+
+    For more information, try '--help'.
+    [exit status: 2]
+    "#);
+    assert_snapshot!(env.orange(["task", "lsit"]), @"
+    ------- stderr -------
+    error: unrecognized subcommand 'lsit'
+
+      tip: a similar subcommand exists: 'list'
+
+    Usage: orange task [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    // Another number is another task, not a slip.
+    env.orange(["task", "show", "TASK-002"])
+        .fails_with(4)
+        .silent_about("did you mean");
+}
+
+#[test]
+fn little_of_an_id_counts_and_what_it_was_taken_for_is_told() {
+    let env = TestEnvironment::new();
+    // Ids begin with a letter or a digit; a few digits are a key.
+    let task = std::iter::repeat_with(|| env.create(["--no-spawn", "One more"]))
+        .find(|task| !task.id.starts_with(|letter: char| letter.is_ascii_digit()))
+        .unwrap();
+    let unique = (1..=task.id.len()).find(|length| {
+        let tasks = env.list(["--all"]);
+        let same = |other: &&serde_json::Value| {
+            other["id"]
+                .as_str()
+                .unwrap()
+                .starts_with(&task.id[..*length])
+        };
+        tasks.iter().filter(same).count() == 1
+    });
+    let short = &task.id[..unique.unwrap()];
+    let shown = env.orange(["task", "why", short]).ok();
+    shown.says(&format!("{short:?} is taken for {}, {}", task.key, task.id));
+    env.orange(["task", "why", &task.id[..8]])
+        .ok()
+        .silent_about("is taken for");
+}
