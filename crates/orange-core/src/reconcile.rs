@@ -8,7 +8,7 @@ pub use filed::Filed;
 pub use salvage::last_resort;
 
 use crate::Timestamp;
-use crate::history::{AppendSection, ArchiveSection, Event, EventType, History};
+use crate::history::{AppendSection, ArchiveSection, Event, EventType, HIGHEST_REVISION, History};
 use crate::machine::{self, number};
 use crate::task::{BadValue, Field, Guard, Shape, Status, Task, WorkflowName};
 use crate::task_file::{Damage, TaskFile};
@@ -109,7 +109,8 @@ pub fn reconcile(
         Err(broken) => return rebuilt(own, latest, broken, now),
     };
     let (found, problems) = read_fields(file, folder);
-    let lost = has_gap(own) || (found.revision > latest.revision && (folder.journal_shrunk)());
+    let ahead = believed(found.revision) > latest.revision;
+    let lost = has_gap(own) || (ahead && (folder.journal_shrunk)());
     if lost && problems.is_empty() {
         return journal_lost(found, &latest, now);
     }
@@ -122,6 +123,14 @@ fn has_gap(own: &[Event]) -> bool {
     revisions()
         .zip(revisions().skip(1))
         .any(|(before, after)| after != before + 1)
+}
+
+/// A file may claim any revision; one that could not be counted on from says nothing.
+fn believed(revision: u64) -> u64 {
+    match revision < HIGHEST_REVISION / 2 {
+        true => revision,
+        false => 0,
+    }
 }
 
 fn adopt(file: &TaskFile, folder: Folder<'_>, now: Timestamp) -> Result<Reconciled, Broken> {
@@ -142,7 +151,8 @@ fn adoption(task: &Task, now: Timestamp) -> Event {
         .by("engine")
         .detail("format", crate::history::FORMAT);
     event.fields = task.to_fields();
-    number(event, task)
+    event.revision = Some(believed(task.revision) + 1);
+    event
 }
 
 /// What older programs left out.
@@ -211,7 +221,7 @@ fn journal_lost(found: Task, latest: &Task, now: Timestamp) -> Result<Reconciled
             "the journal ends at revision {}, TASK.md was at {}",
             latest.revision, found.revision
         ));
-    event.revision = Some(found.revision.max(latest.revision) + 1);
+    event.revision = Some(believed(found.revision).max(latest.revision) + 1);
     event.fields = found.to_fields();
     whole(event, false)
 }

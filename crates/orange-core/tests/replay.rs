@@ -289,6 +289,48 @@ fn a_forged_revision_is_put_back_unless_the_journal_has_shrunk() {
 }
 
 #[test]
+fn a_revision_nobody_can_have_counted_to_is_not_believed() {
+    let mut files = Files::new();
+    files.hand_edit("revision", json!(u64::MAX));
+    let truth = files.settle(true);
+    assert_eq!(truth.events[0].kind, EventType::FieldsRestored);
+    files.agree();
+    // Without a journal the count begins anew.
+    files.journal.clear();
+    files.hand_edit("revision", json!(u64::MAX));
+    let truth = files.settle(true);
+    assert_eq!(truth.events[0].kind, EventType::TaskAdopted);
+    assert_eq!(truth.events[0].revision, Some(1));
+    files.agree();
+}
+
+#[test]
+fn a_number_with_many_digits_is_the_same_in_both_files() {
+    let mut files = Files::new();
+    files.hand_edit("metadata", json!({"x": 1.844674407370956e34}));
+    files.settle(false);
+    files.agree();
+}
+
+#[test]
+fn a_journal_with_more_levels_than_a_task_file_can_have_is_damaged() {
+    let mut files = Files::new();
+    let mut deep = json!(1);
+    for _ in 0..70 {
+        deep = json!({"a": deep});
+    }
+    let mut event = Event::new(EventType::TaskUpdated, at(1));
+    event.revision = Some(2);
+    event.fields.insert("metadata".into(), deep);
+    files.append(&event);
+    let broken = files.reconcile(false).unwrap_err();
+    assert_eq!(
+        broken.to_string(),
+        "history.jsonl: metadata: is nested too deeply"
+    );
+}
+
+#[test]
 fn an_event_missing_in_the_middle_is_noticed() {
     let mut files = Files::new();
     for (second, word) in ["high", "low", "critical"].iter().enumerate() {
