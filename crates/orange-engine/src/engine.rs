@@ -10,6 +10,7 @@ mod diff_stat;
 mod facts;
 mod failures;
 mod find;
+mod glance;
 mod handover;
 mod merge;
 mod messages;

@@ -139,6 +139,14 @@ impl Index {
     }
 }
 
+/// Only to read, and at once: None where that is not possible, or where another version wrote it.
+fn open_as_it_is(store: &Store) -> Option<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path_in(store), flags).ok()?;
+    let version = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+    (version.ok()? == VERSION).then_some(connection)
+}
+
 fn path_in(store: &Store) -> PathBuf {
     store.home().join("index.db")
 }

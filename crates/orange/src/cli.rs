@@ -1,25 +1,26 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
 use crate::commands::{
-    agent, demo, doctor, harness, headless, project, prompt, sim, task, watch, workflow, workspace,
+    agent, completions, demo, doctor, harness, headless, help, man, project, prompt, sim, task,
+    watch, workflow, workspace,
 };
-use clap::{Parser, Subcommand};
+use crate::help::groups;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
 
 const AFTER: &str = "\
 Examples:
-  orange demo                                see what it does, in a quarter of a minute
-  orange project add .                       register the repository you are in
-  orange new \"Add a login form\"              create a task
-  orange ls                                  what is going on
-  orange task why TASK-001                   what a task waits for
+  orange demo                             see what it does, in a quarter of a minute
+  orange project add .                    register the repository you are in
+  orange new \"Add a login form\"           create a task
+  orange ls                               what is going on
+  orange task why TASK-001                what a task waits for
   orange task update TASK-001 --status planning
-  cd \"$(orange task path TASK-001)\"         go where the work is
-  orange workspace list                      who works where
+  cd \"$(orange task path TASK-001)\"       go where the work is
+  orange workspace list                   who works where
 
-Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by a gate or precondition,
-4 not found or ambiguous, 130 interrupted.
-
-State lies in ~/orange (ORANGE_HOME overrides). ORANGE_LOG_LEVEL sets the level of orange.log.";
+`orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files \
+and more. State lies in ~/orange (ORANGE_HOME overrides).";
 
 /// Runs many coding agents on your own repositories and keeps you in charge.
 #[derive(Debug, Parser)]
@@ -32,6 +33,19 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Everything that can be typed, with its help.
+pub(crate) fn command() -> clap::Command {
+    let command = Cli::command();
+    let template = groups::template(&command);
+    command.help_template(template)
+}
+
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 #[derive(Debug, Subcommand)]
@@ -69,7 +83,7 @@ pub(crate) enum Command {
     /// Look at the agent CLIs that Orange can start
     #[command(subcommand, after_help = "Example:\n  orange harness list")]
     Harness(harness::HarnessCommand),
-    /// Check tasks, databases and agent CLIs, and repair what can be repaired
+    /// Check tasks, databases and agent CLIs; repair what can be repaired
     Doctor(doctor::DoctorArgs),
     /// Start tasks that nothing holds back
     Run(task::start::RunArgs),
@@ -77,21 +91,27 @@ pub(crate) enum Command {
     Watch(watch::WatchArgs),
     /// Let an agent take one turn without a terminal, here
     Headless(headless::HeadlessArgs),
-    /// See three tasks with scripted agents go their way, on a throw-away repository
+    /// See three scripted tasks go their way, on a throw-away repository
     Demo(demo::DemoArgs),
-    /// Play a scripted agent: rehearse a workflow without spending tokens
+    /// Play a scripted agent, to rehearse without spending tokens
     Sim(sim::SimArgs),
-    /// Short for `task create`
+    /// Explain a command or a topic; without one, list them
+    Help(help::HelpArgs),
+    /// Show a command's man page, or write all of them down
+    Man(man::ManArgs),
+    /// Print completions for bash, zsh or fish
+    Completions(completions::CompletionsArgs),
+    /// Create a task (short for `task create`)
     New(Box<task::create::CreateArgs>),
-    /// Short for `task list`
+    /// List tasks (short for `task list`)
     Ls(Box<task::list::ListArgs>),
-    /// Short for `task attach`
+    /// Go to a task's tmux session (short for `task attach`)
     Attach(task::talk::AttachArgs),
-    /// Short for `task diff`
+    /// Show what a task changed (short for `task diff`)
     Diff(task::diff::DiffArgs),
-    /// Short for `task send`
+    /// Tell an agent something (short for `task send`)
     Send(task::talk::SendArgs),
-    /// Short for `task merge`
+    /// Merge a task's work, and end the task (short for `task merge`)
     Merge(task::merge::MergeArgs),
     /// Report what an agent does (a harness's own hooks run this)
     #[command(hide = true)]

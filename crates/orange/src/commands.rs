@@ -1,10 +1,13 @@
 //! From a parsed command line to the function that carries it out.
 
 pub(crate) mod agent;
+pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod harness;
 pub(crate) mod headless;
+pub(crate) mod help;
+pub(crate) mod man;
 pub(crate) mod project;
 pub(crate) mod prompt;
 pub(crate) mod sim;
@@ -23,6 +26,9 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
     let command = match cli.command {
         Command::Workflow(command) => return workflow::run(&command, cli.json),
         Command::Sim(args) => return sim::run(args),
+        Command::Help(args) => return help::run(&args, cli.json),
+        Command::Man(args) => return man::run(&args, cli.json),
+        Command::Completions(args) => return completions::run(&args, cli.json),
         Command::Demo(args) => return demo::run(&args, cli.json),
         Command::RunAgent(args) => return agent::run_agent(&args),
         Command::Errand(what) => return agent::errand(&what),
@@ -47,6 +53,9 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Merge(args) => task::merge::run(&mut session, &args),
         Command::Workflow(_)
         | Command::Sim(_)
+        | Command::Help(_)
+        | Command::Man(_)
+        | Command::Completions(_)
         | Command::Demo(_)
         | Command::RunAgent(_)
         | Command::Errand(_)

@@ -54,7 +54,18 @@ impl CommandError {
     }
 }
 
-/// The exit codes promised in `orange --help`.
+/// What programs that start Orange can rely on.
+pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
+    (0, "ok"),
+    (1, "failed: something went wrong, or a check did not pass"),
+    (2, "usage: the command line, a setting or a value is wrong"),
+    (3, "refused by a gate or precondition, or by a person"),
+    (4, "not found, or the name fits more than one"),
+    (127, "a program that was to be started is not there"),
+    (130, "interrupted"),
+];
+
+/// One of [`EXIT_CODES`].
 fn exit_code(code: Code) -> u8 {
     match code {
         Code::Failed | Code::Damaged | Code::Busy | Code::Storage | Code::NewerVersion => 1,

@@ -3,24 +3,30 @@
 mod caller;
 mod cli;
 mod commands;
+mod completion;
 mod demo;
 mod error;
+mod help;
 mod log;
+mod man;
 mod output;
+mod pager;
 mod question;
 mod session;
 mod sim;
 mod ui;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
+    if let Some(shell) = std::env::var_os(completion::VARIABLE) {
+        return completion::answer(&shell, arguments);
+    }
     // What follows `--` belongs to somebody else's command.
     let mut own = arguments.iter().take_while(|argument| *argument != "--");
     let wants_json = own.any(|argument| argument == "--json");
-    let outcome = match cli::Cli::try_parse_from(&arguments) {
+    let outcome = match cli::parse(&arguments) {
         Ok(cli) => commands::run(cli),
         Err(error) => return error::usage(&error, wants_json),
     };

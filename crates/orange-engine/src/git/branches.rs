@@ -45,6 +45,24 @@ impl Branches {
         }
     }
 
+    /// The names of those here, sorted.
+    pub(crate) fn local(&self) -> Vec<String> {
+        let short = |name: &String| name.strip_prefix("refs/heads/").map(str::to_owned);
+        let mut names: Vec<String> = match self {
+            Branches::Asked(all) => all.keys().filter_map(short).collect(),
+            Branches::Files { git, loose, packed } => {
+                // Packed ones are read by whoever asks for one.
+                in_packed(git, packed, "");
+                let packed = packed.borrow();
+                let packed = packed.iter().flat_map(|all| all.keys());
+                loose.iter().chain(packed).filter_map(short).collect()
+            }
+        };
+        names.sort();
+        names.dedup();
+        names
+    }
+
     /// The commit of a branch, by its full name.
     pub(crate) fn commit(&self, name: &str) -> Option<String> {
         match self {
@@ -169,6 +187,8 @@ mod tests {
                 &["symbolic-ref", "refs/heads/alias", "refs/heads/a/b"],
             );
             let branches = Branches::of(repository, PATIENCE);
+            let names = ["a/b", "alias", "both", "größe", "main", "packed"];
+            assert_eq!(branches.local(), names, "{repository:?}");
             for name in [
                 "heads/main",
                 "heads/packed",

@@ -245,9 +245,10 @@ fn nowhere() -> Git {
     Git::at(Path::new("/"))
 }
 
-/// The line of shell that the user reads long texts with; None: none at all. As git itself would choose.
-pub fn pager() -> Option<String> {
-    let own = nowhere().args(["config", "--get", "pager.diff"]).ask();
+/// The line of shell that the user reads long texts of this kind with; None: none at all. As git itself would choose.
+pub fn pager(kind: &str) -> Option<String> {
+    let own = format!("pager.{kind}");
+    let own = nowhere().args(["config", "--get", &own]).ask();
     let own = own.ok().flatten().unwrap_or_default();
     let line = match own.to_lowercase().as_str() {
         "false" | "no" | "off" | "0" => return None,

@@ -4,8 +4,9 @@ use super::line::Line;
 use super::query::is_over;
 use super::refresh::{Known, each_line};
 use super::rows::unpacked;
-use super::{DiffStat, Index};
+use super::{DiffStat, Index, open_as_it_is};
 use crate::error::Result;
+use crate::store::Store;
 use orange_core::id::{Key, stored_reference};
 use orange_core::machine::Linked;
 use orange_core::task::{Priority, Status};
@@ -103,6 +104,16 @@ impl Index {
             Ok((known, show(rows)))
         })
     }
+}
+
+/// The tasks as index.db has them, without a look at the disk: nothing is written, repaired or waited for, and
+/// where it cannot be read there are none.
+pub fn as_it_is(store: &Store, filter: &Filter) -> Vec<Listed> {
+    let rows = open_as_it_is(store).and_then(|connection| {
+        let (_, rows) = known_list(&connection, filter, &|_, _| None).ok()?;
+        Some(rows)
+    });
+    rows.unwrap_or_default()
 }
 
 /// A list, and what a refresh has to know. In one go: the disk is looked at meanwhile.

@@ -1,6 +1,5 @@
 //! `orange task diff`: what a task changed.
 
-mod pager;
 mod terminal;
 
 use crate::error::Result;

@@ -2,11 +2,11 @@
 //! cannot be told from those that a file brings along, so git gives none, every line is made safe, and the colours
 //! (git's own, unless changed) are put in afterwards.
 
-use super::pager::Pager;
 use crate::error::Result;
 use crate::output;
+use crate::pager::Pager;
 use crate::ui::{Palette, Style, clean_block};
-use orange_engine::git::diff::{self, Shape, Sides, Sink};
+use orange_engine::git::diff::{self, Shape, Sides, Sink, pager};
 
 /// Where the lines go, once there is one.
 pub(super) struct Screen {
@@ -41,7 +41,7 @@ impl Screen {
         Screen {
             head,
             painter: Painter::new(palette, shape),
-            pager_line: paged.then(diff::pager).flatten(),
+            pager_line: paged.then(|| pager("diff")).flatten(),
             pager: None,
             rest: Vec::new(),
             begun: false,

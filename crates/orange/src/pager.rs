@@ -12,7 +12,7 @@ const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 /// Exit codes of a shell that found no such program, or could not start it.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
-pub(super) struct Pager {
+pub(crate) struct Pager {
     line: String,
     child: Child,
     interrupted: Arc<AtomicBool>,
@@ -20,7 +20,7 @@ pub(super) struct Pager {
 
 impl Pager {
     /// From a line of shell, as git has it. None if there is not even a shell: then the text is shown without.
-    pub(super) fn start(line: &str) -> Option<Pager> {
+    pub(crate) fn start(line: &str) -> Option<Pager> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", line]).stdin(Stdio::piped());
         for (name, value) in DEFAULTS {
@@ -49,18 +49,18 @@ impl Pager {
     }
 
     /// False once it has closed its ears.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> bool {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
         let written = self.child.stdin.as_mut().map(|pipe| pipe.write_all(bytes));
         matches!(written, Some(Ok(())))
     }
 
     /// Somebody typed Ctrl-C, which ends whoever fills the pager.
-    pub(super) fn interrupted(&self) -> bool {
+    pub(crate) fn interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 
     /// Waits until the user is done reading. False: there is no such program, and nothing was read.
-    pub(super) fn end(mut self) -> bool {
+    pub(crate) fn end(mut self) -> bool {
         drop(self.child.stdin.take());
         let code = self.child.wait().ok().and_then(|status| status.code());
         let started = !code.is_some_and(|code| NOT_STARTED.contains(&code));

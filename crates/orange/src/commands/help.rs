@@ -1,0 +1,85 @@
+//! `orange help`: a command's help, or a topic.
+
+use crate::cli;
+use crate::error::Result;
+use crate::help::command_of;
+use crate::help::topics::{self, Topic};
+use crate::output;
+use crate::pager::Pager;
+use crate::ui::Palette;
+use clap::Args;
+use orange_engine::git::diff::pager;
+use serde_json::json;
+use std::io::{IsTerminal, stdout};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A word that is both, such as `workflow`, is the topic; `orange workflow --help` is the command's.
+
+Examples:
+  orange help                  commands and topics
+  orange help task merge       a command
+  orange help exit-codes       a topic")]
+pub(crate) struct HelpArgs {
+    /// A topic, or the words of a command
+    #[arg(value_name = "TOPIC|COMMAND")]
+    words: Vec<String>,
+}
+
+pub(crate) fn run(args: &HelpArgs, wants_json: bool) -> Result<()> {
+    let palette = Palette::stdout();
+    let topic = match args.words.as_slice() {
+        [word] => Topic::named(word),
+        _ => None,
+    };
+    let text = match topic {
+        Some(topic) => painted(&topic.text(), palette),
+        None => {
+            let mut root = cli::command();
+            root.build();
+            let help = command_of(&mut root, &args.words)?.render_help();
+            let help = match palette.enabled && !wants_json {
+                true => help.ansi().to_string(),
+                false => help.to_string(),
+            };
+            match args.words.is_empty() {
+                true => format!("{help}\n{}", topics::listed()),
+                false => help,
+            }
+        }
+    };
+    if wants_json {
+        let about = args.words.join(" ");
+        let kind = if topic.is_some() { "topic" } else { "command" };
+        let value = json!({"help": {kind: about, "text": text}});
+        output::print(&format!("{value}\n"));
+    } else {
+        show(&text);
+    }
+    Ok(())
+}
+
+/// Headings stand out where there are colours; elsewhere the text is as it was written.
+fn painted(text: &str, palette: Palette) -> String {
+    let mut painted = String::with_capacity(text.len());
+    for line in text.lines() {
+        match line.strip_prefix("# ") {
+            Some(heading) => painted.push_str(&palette.bold(heading).to_string()),
+            None => painted.push_str(line),
+        }
+        painted.push('\n');
+    }
+    painted
+}
+
+/// Through the user's pager on a terminal.
+fn show(text: &str) {
+    let line = stdout().is_terminal().then(|| pager("help")).flatten();
+    if let Some(mut pager) = line.as_deref().and_then(Pager::start) {
+        pager.write(text.as_bytes());
+        if pager.end() {
+            return;
+        }
+    }
+    output::print(text);
+}

@@ -1,0 +1,87 @@
+//! Which values each argument takes, by the names that arguments have in all commands.
+
+use super::values::{Line, Values};
+use crate::commands::task::wait::Goal;
+use clap::{Arg, ArgAction, Command, ValueHint};
+use clap_complete::engine::{ArgValueCompleter, PathCompleter};
+use orange_core::config::{Config, Permissions};
+use orange_core::merge::Strategy;
+use orange_core::task::{Category, Priority, Queue, Weight, WorkflowName};
+use orange_core::workflow::Role;
+use std::sync::Arc;
+
+/// The command with everything that can be offered for its arguments.
+pub(super) fn with_values(command: Command, line: &Arc<Line>) -> Command {
+    below(command, "", line)
+}
+
+fn below(command: Command, parent: &str, line: &Arc<Line>) -> Command {
+    let name = command.get_name().to_owned();
+    let path = match parent {
+        "" => name,
+        parent => format!("{parent} {name}"),
+    };
+    let command = command.mut_args(|arg| with_value(arg, &path, line));
+    command.mut_subcommands(|command| below(command, &path, line))
+}
+
+fn with_value(arg: Arg, path: &str, line: &Arc<Line>) -> Arg {
+    let values = match values(&arg, path) {
+        Some(Values::File) => return arg.add(ArgValueCompleter::new(PathCompleter::any().stdio())),
+        Some(Values::Folder) => return arg.value_hint(ValueHint::DirPath),
+        Some(values) => values,
+        None => return arg,
+    };
+    let line = Arc::clone(line);
+    arg.add(ArgValueCompleter::new(move |word: &std::ffi::OsStr| {
+        line.offers(values, word)
+    }))
+}
+
+/// None for what has no list: numbers, texts, names that are new, and what clap knows by itself.
+pub(super) fn values(arg: &Arg, path: &str) -> Option<Values> {
+    let takes_value = matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
+    if !takes_value || !arg.get_possible_values().is_empty() {
+        return None;
+    }
+    let name = arg.get_value_names().and_then(|names| names.first());
+    let name = name.map_or("", |name| name.as_str());
+    let words = |words| Some(Values::Words(words));
+    match (path, arg.get_id().as_str()) {
+        ("orange task restore", "id") => Some(Values::Deleted),
+        ("orange task create" | "orange new", "from") => Some(Values::Over),
+        ("orange task create" | "orange new", "branch") => Some(Values::Branch),
+        ("orange task update", "branch") => Some(Values::Branch),
+        ("orange task rescue show" | "orange task rescue restore", "name") => Some(Values::Rescue),
+        ("orange project update" | "orange project trust" | "orange project remove", "name") => {
+            Some(Values::Project)
+        }
+        ("orange prompt show", "name") => Some(Values::Prompt),
+        ("orange workflow show", "name") => words(WorkflowName::WORDS),
+        ("orange help" | "orange man", _) => Some(Values::Help),
+        ("orange headless", "resume") => None,
+        (_, "id" | "task") => Some(Values::Task),
+        (_, "project") => Some(Values::Project),
+        (_, "harness" | "review_harness") => Some(Values::Harness),
+        (_, "status") => Some(Values::Status),
+        (_, "workflow") => words(WorkflowName::WORDS),
+        (_, "priority") => words(Priority::WORDS),
+        (_, "queue") => words(Queue::WORDS),
+        (_, "category") => words(Category::WORDS),
+        (_, "weight") => words(Weight::WORDS),
+        (_, "role") => words(Role::WORDS),
+        (_, "permissions") => words(Permissions::WORDS),
+        (_, "strategy") => words(Strategy::WORDS),
+        (_, "goal") => words(Goal::WORDS),
+        (_, "base" | "target_branch" | "default_branch" | "at") => Some(Values::Branch),
+        (_, "tag" | "tags" | "add_tag" | "remove_tag") => None,
+        (_, _) => match name {
+            "TASK" => Some(Values::Task),
+            "KEY" => words(Config::known_keys()),
+            "FILE" => Some(Values::File),
+            "DIR" => Some(Values::Folder),
+            "BOOL" => words(&["true", "false"]),
+            _ => None,
+        },
+    }
+}

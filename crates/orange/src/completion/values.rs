@@ -1,0 +1,264 @@
+//! The values themselves: tasks, projects, branches and whatever else has a name, with a word of what it is.
+
+use crate::cli;
+use crate::help::{is_shown, topics};
+use crate::session;
+use crate::ui::clean;
+use clap::Command;
+use clap_complete::CompletionCandidate;
+use orange_core::prompt::PromptName;
+use orange_core::task::{Status, WorkflowName};
+use orange_core::workflow::Workflow;
+use orange_engine::harness;
+use orange_engine::index::list::Listed;
+use orange_engine::{Engine, Settings};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What an argument names.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Values {
+    /// A task; those that are over only where no other fits.
+    Task,
+    /// A task that is over.
+    Over,
+    Deleted,
+    Project,
+    Branch,
+    Harness,
+    Status,
+    Prompt,
+    Rescue,
+    /// A command or a topic.
+    Help,
+    File,
+    Folder,
+    Words(&'static [&'static str]),
+}
+
+/// The line that is being typed, and where.
+pub(super) struct Line {
+    words: Vec<String>,
+    folder: Option<PathBuf>,
+}
+
+impl Line {
+    pub(super) fn new(words: &[OsString], folder: Option<PathBuf>) -> Arc<Line> {
+        let words = words.iter().map(|word| word.to_string_lossy().into_owned());
+        Arc::new(Line {
+            words: words.collect(),
+            folder,
+        })
+    }
+
+    /// What can stand where this word has been begun.
+    pub(super) fn offers(&self, values: Values, begun: &OsStr) -> Vec<CompletionCandidate> {
+        let Some(begun) = begun.to_str() else {
+            return Vec::new();
+        };
+        let mut offers = match values {
+            Values::Words(words) => words.iter().map(CompletionCandidate::new).collect(),
+            Values::Help => self.help(),
+            Values::File | Values::Folder => Vec::new(),
+            Values::Task | Values::Over => self.tasks(begun, matches!(values, Values::Over)),
+            Values::Deleted => self.deleted(),
+            Values::Project => self.projects(),
+            Values::Branch => self.branches(),
+            Values::Harness => self.harnesses(),
+            Values::Status => statuses(),
+            Values::Prompt => prompts(),
+            Values::Rescue => self.rescues(),
+        };
+        offers.retain(|offer| begins(&offer.get_value().to_string_lossy(), begun));
+        offers
+    }
+
+    fn engine(&self) -> Option<Engine> {
+        Some(Engine::new(Settings::at(session::home().ok()?)))
+    }
+
+    /// The project that the line names, or the one that the user is in.
+    fn project(&self, engine: &mut Engine) -> Option<String> {
+        let mut words = self.words.iter();
+        while let Some(word) = words.next() {
+            match word.strip_prefix("--project") {
+                Some("") => return words.next().cloned(),
+                Some(value) => return value.strip_prefix('=').map(str::to_owned),
+                None => {}
+            }
+        }
+        engine.project_at(self.folder.as_ref()?).ok().flatten()
+    }
+
+    fn tasks(&self, begun: &str, over: bool) -> Vec<CompletionCandidate> {
+        let Some(mut engine) = self.engine() else {
+            return Vec::new();
+        };
+        let here = self.project(&mut engine);
+        let tasks = engine.glance_at_tasks();
+        let offer = |name: String, task: &Listed| {
+            let is_over = task.status.parse().is_ok_and(Status::is_terminal);
+            let what = match task.summary.as_str() {
+                "" => task.status.clone(),
+                summary => format!("{}: {summary}", task.status),
+            };
+            described(name, &what).hide(is_over != over)
+        };
+        let mut offers = Vec::new();
+        for task in &tasks {
+            if let Some(name) = name_of(task, here.as_deref(), begun) {
+                offers.push(offer(name, task));
+            }
+        }
+        if offers.is_empty() && !begun.is_empty() {
+            let by_id = tasks.iter().filter(|task| task.id.starts_with(begun));
+            offers.extend(by_id.map(|task| offer(task.id.clone(), task)));
+        }
+        offers
+    }
+
+    fn deleted(&self) -> Vec<CompletionCandidate> {
+        let Some(mut engine) = self.engine() else {
+            return Vec::new();
+        };
+        let here = self.project(&mut engine);
+        let tasks = engine.trashed();
+        let offer = |task: &orange_core::task::Task| {
+            let name = match task.key {
+                Some(key) if here.as_ref() == Some(&task.project) => key.to_string(),
+                Some(key) => format!("{}:{key}", task.project),
+                None => task.id.clone(),
+            };
+            described(name, &format!("deleted: {}", task.summary))
+        };
+        tasks.iter().map(|(_, task)| offer(task)).collect()
+    }
+
+    fn projects(&self) -> Vec<CompletionCandidate> {
+        let projects = self.engine().and_then(|engine| engine.projects().ok());
+        let projects = projects.unwrap_or_default().into_iter();
+        projects
+            .map(|project| described(project.name, &project.path.display().to_string()))
+            .collect()
+    }
+
+    fn branches(&self) -> Vec<CompletionCandidate> {
+        let Some(mut engine) = self.engine() else {
+            return Vec::new();
+        };
+        let project = self.project(&mut engine);
+        let branches = project.map(|project| engine.glance_at_branches(&project));
+        let branches = branches.unwrap_or_default().into_iter();
+        branches.map(CompletionCandidate::new).collect()
+    }
+
+    fn harnesses(&self) -> Vec<CompletionCandidate> {
+        let mut engine = self.engine();
+        let config = engine.as_mut().and_then(|engine| engine.config().ok());
+        let names = harness::names(&config.cloned().unwrap_or_default());
+        names.into_iter().map(CompletionCandidate::new).collect()
+    }
+
+    /// Of the task that stands before the name.
+    fn rescues(&self) -> Vec<CompletionCandidate> {
+        let Some(mut engine) = self.engine() else {
+            return Vec::new();
+        };
+        let here = self.project(&mut engine);
+        let verb = self.words.iter().position(|word| word == "rescue");
+        let after = verb.and_then(|verb| self.words.get(verb + 2..));
+        let mut after = after.unwrap_or_default().iter();
+        let Some(named) = after.find(|word| !word.starts_with('-')) else {
+            return Vec::new();
+        };
+        let tasks = engine.glance_at_tasks();
+        let is_meant = |task: &&Listed| {
+            task.id == *named
+                || name_of(task, here.as_deref(), named).is_some_and(|name| name == *named)
+        };
+        let Some(task) = tasks.iter().find(is_meant) else {
+            return Vec::new();
+        };
+        let latest = described("latest".to_owned(), "the newest one");
+        let rescues = engine.glance_at_rescues(&task.project, &task.id);
+        let rescues = rescues
+            .into_iter()
+            .map(|rescue| described(rescue.name, &rescue.note.reason));
+        std::iter::once(latest).chain(rescues).collect()
+    }
+
+    /// The commands below the words that stand there, and topics where none does.
+    fn help(&self) -> Vec<CompletionCandidate> {
+        let mut command: &Command = &cli::command();
+        let before = self.words.len().saturating_sub(1);
+        for word in self.words.get(2..before).unwrap_or_default() {
+            match command.find_subcommand(word) {
+                Some(below) => command = below,
+                None => return Vec::new(),
+            }
+        }
+        let mut offers = Vec::new();
+        if before == 2 && self.words.get(1).is_some_and(|word| word == "help") {
+            let topics = topics::ALL.iter();
+            offers.extend(topics.map(|topic| described(topic.name.to_owned(), topic.about)));
+        }
+        for below in command.get_subcommands().filter(is_shown) {
+            let about = below.get_about().map(ToString::to_string);
+            let name = below.get_name().to_owned();
+            if offers.iter().all(|offer| *offer.get_value() != *name) {
+                offers.push(described(name, &about.unwrap_or_default()));
+            }
+        }
+        offers
+    }
+}
+
+fn statuses() -> Vec<CompletionCandidate> {
+    let statuses = Workflow::named(WorkflowName::Interactive).statuses.iter();
+    statuses
+        .map(|info| described(info.status.to_string(), info.meaning))
+        .collect()
+}
+
+fn prompts() -> Vec<CompletionCandidate> {
+    let prompts = PromptName::ALL.iter();
+    prompts
+        .map(|name| described(name.to_string(), name.when()))
+        .collect()
+}
+
+/// How a task can be called by somebody who has typed this much. None: not at all.
+fn name_of(task: &Listed, here: Option<&str>, begun: &str) -> Option<String> {
+    let is_here = here == Some(task.project.as_str());
+    let (project, branch) = (&task.project, &task.branch);
+    let key = task.key.map(|key| key.to_string());
+    if is_here
+        && let Some(key) = &key
+        && begins(key, begun)
+    {
+        return Some(key.clone());
+    }
+    // Those of other projects only where one of theirs is being typed, or where there is no project.
+    if begun.is_empty() && here.is_some() {
+        return None;
+    }
+    let by_branch = [format!("{project}/{branch}"), branch.clone()];
+    let by_branch = by_branch.into_iter().take(if is_here { 2 } else { 1 });
+    let by_key = key.map(|key| format!("{project}:{key}"));
+    by_key
+        .into_iter()
+        .chain(by_branch)
+        .find(|name| begins(name, begun))
+}
+
+/// Keys are typed in small letters too.
+fn begins(name: &str, begun: &str) -> bool {
+    let start = name.as_bytes().get(..begun.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(begun.as_bytes()))
+}
+
+fn described(name: String, what: &str) -> CompletionCandidate {
+    let what = what.lines().next().unwrap_or_default();
+    CompletionCandidate::new(name).help(Some(clean(what).into_owned().into()))
+}

@@ -1,0 +1,58 @@
+//! What `orange help`, `--help` and the man pages say beside the arguments themselves: examples, topics, tables.
+
+pub(crate) mod after;
+pub(crate) mod files;
+pub(crate) mod groups;
+mod tables;
+#[cfg(test)]
+mod tests;
+pub(crate) mod topics;
+pub(crate) mod variables;
+
+use crate::error::{CommandError, Result};
+use clap::Command;
+use orange_core::suggest::nearest;
+
+/// Has it a page of its own?
+pub(crate) fn is_shown(command: &&Command) -> bool {
+    !command.is_hide_set()
+}
+
+/// The command that these words after `orange` name.
+pub(crate) fn command_of<'c>(root: &'c mut Command, words: &[String]) -> Result<&'c mut Command> {
+    let mut command = root;
+    for (position, word) in words.iter().enumerate() {
+        let shown = command.get_subcommands().filter(is_shown);
+        let known: Vec<String> = shown.map(|below| below.get_name().to_owned()).collect();
+        if !known.contains(word) {
+            return Err(unknown(&words[..position], word, &known));
+        }
+        command = match command.find_subcommand_mut(word) {
+            Some(below) => below,
+            None => return Err(unknown(&words[..position], word, &known)),
+        };
+    }
+    Ok(command)
+}
+
+fn unknown(before: &[String], word: &str, known: &[String]) -> CommandError {
+    let known = known.iter().map(String::as_str);
+    if before.is_empty() {
+        let topics = topics::ALL.iter().map(|topic| topic.name);
+        let meant = match nearest(word, topics.clone().chain(known)) {
+            Some(meant) => format!("`orange help {meant}`? "),
+            None => String::new(),
+        };
+        let topics: Vec<&str> = topics.collect();
+        return CommandError::usage(
+            format!("{word:?} is neither a command nor a topic"),
+            format!("{meant}topics: {}", topics.join(", ")),
+        );
+    }
+    let before = before.join(" ");
+    let hint = match nearest(word, known) {
+        Some(meant) => format!("`{before} {meant}`?"),
+        None => format!("`orange {before} --help` lists those that there are"),
+    };
+    CommandError::usage(format!("there is no command `{before} {word}`"), hint)
+}

@@ -1,0 +1,114 @@
+//! The commands in groups, for `orange --help`: one long list is read by nobody.
+
+use clap::Command;
+use std::fmt::Write;
+
+const GROUPS: &[(&str, &[&str])] = &[
+    (
+        "Everyday",
+        &[
+            "new", "ls", "attach", "send", "diff", "merge", "pr", "status", "search",
+        ],
+    ),
+    (
+        "Tasks",
+        &[
+            "task",
+            "run",
+            "watch",
+            "comment",
+            "review-comment",
+            "initiative",
+        ],
+    ),
+    (
+        "Projects and workspaces",
+        &["project", "workspace", "export", "import"],
+    ),
+    (
+        "Agents",
+        &[
+            "harness", "prompt", "workflow", "headless", "sim", "demo", "install", "mcp",
+        ],
+    ),
+    (
+        "Orange itself",
+        &[
+            "config",
+            "doctor",
+            "log",
+            "gc",
+            "help",
+            "completions",
+            "man",
+        ],
+    ),
+];
+
+/// Those that are in no group yet.
+const OTHERS: &str = "More";
+
+/// What is left of 80 columns beside a name; a line that goes on there.
+const ROOM: usize = 65;
+const BELOW: &str = "\n               ";
+
+/// What clap makes the help of: as its own, but with groups.
+pub(crate) fn template(command: &Command) -> String {
+    let header = command.get_styles().get_header();
+    let literal = command.get_styles().get_literal();
+    let mut text = String::from("{before-help}{about-with-newline}\n{usage-heading} {usage}\n");
+    for (group, commands) in groups(command) {
+        let _ = write!(text, "\n{header}{group}:{header:#}\n");
+        for command in commands {
+            let about = command.get_about().map(ToString::to_string);
+            let about = folded(&about.unwrap_or_default());
+            let name = command.get_name();
+            let _ = writeln!(text, "  {literal}{name:<12}{literal:#} {about}");
+        }
+    }
+    let _ = write!(
+        text,
+        "\n{header}Options:{header:#}\n{{options}}{{after-help}}"
+    );
+    text
+}
+
+/// Clap wraps its own lists, but not what is in a template.
+fn folded(about: &str) -> String {
+    let mut text = String::new();
+    let mut room = ROOM;
+    for word in about.split(' ') {
+        if !text.is_empty() {
+            let fits = word.chars().count() < room;
+            text.push_str(if fits { " " } else { BELOW });
+            room = if fits { room - 1 } else { ROOM };
+        }
+        text.push_str(word);
+        room = room.saturating_sub(word.chars().count());
+    }
+    text
+}
+
+/// Every command that is shown, once.
+pub(crate) fn groups(command: &Command) -> Vec<(&'static str, Vec<&Command>)> {
+    let shown: Vec<&Command> = command.get_subcommands().filter(super::is_shown).collect();
+    let named = |name: &&str| {
+        shown
+            .iter()
+            .copied()
+            .find(|command| command.get_name() == *name)
+    };
+    let mut groups: Vec<(&str, Vec<&Command>)> = Vec::new();
+    for (group, names) in GROUPS {
+        groups.push((group, names.iter().filter_map(named).collect()));
+    }
+    let is_in_one = |command: &Command| {
+        GROUPS
+            .iter()
+            .any(|(_, names)| names.contains(&command.get_name()))
+    };
+    let others = shown.iter().copied().filter(|command| !is_in_one(command));
+    groups.push((OTHERS, others.collect()));
+    groups.retain(|(_, commands)| !commands.is_empty());
+    groups
+}

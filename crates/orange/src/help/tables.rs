@@ -1,0 +1,161 @@
+//! The tables in topics: `{{name}}` alone on a line stands for one. They are made from what the program does by, so
+//! that no text says otherwise.
+
+use super::files::FILES;
+use super::variables;
+use crate::error::EXIT_CODES;
+use orange_core::config::Config;
+use orange_core::gate::Gate;
+use orange_core::task::{Field, Guard, WorkflowName};
+use orange_core::workflow::{Origin, Workflow};
+use orange_engine::{Code, harness};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What fits on a line of a topic.
+const WIDTH: usize = 78;
+
+pub(super) fn filled(text: &str) -> String {
+    let mut filled = String::with_capacity(text.len() * 2);
+    for line in text.lines() {
+        let name = line
+            .strip_prefix("{{")
+            .and_then(|rest| rest.strip_suffix("}}"));
+        match name.and_then(table) {
+            Some(table) => filled.push_str(table.trim_end()),
+            None => filled.push_str(line),
+        }
+        filled.push('\n');
+    }
+    filled
+}
+
+fn table(name: &str) -> Option<String> {
+    Some(match name {
+        "statuses" => statuses(),
+        "gates" => gates(),
+        "guarded" => fields(Guard::Guarded),
+        "descriptive" => fields(Guard::Descriptive),
+        "harnesses" => harnesses(),
+        "settings" => wrapped(Config::known_keys().iter().copied()),
+        "exit-codes" => rows(
+            EXIT_CODES
+                .iter()
+                .map(|(code, what)| (code.to_string(), *what)),
+        ),
+        "error-codes" => wrapped(Code::WORDS.iter().copied()),
+        "files" => pairs(FILES),
+        "variables" => pairs(variables::READ),
+        "variables-of-agents" => pairs(variables::OF_AGENTS),
+        "variables-of-commands" => pairs(variables::OF_COMMANDS),
+        "variables-of-notices" => pairs(variables::OF_NOTICES),
+        "variables-of-settings" => {
+            let names: Vec<String> = variables::of_settings().map(|(_, name)| name).collect();
+            wrapped(names.iter().map(String::as_str))
+        }
+        _ => return None,
+    })
+}
+
+fn pairs(pairs: &[(&str, &'static str)]) -> String {
+    rows(pairs.iter().map(|(name, what)| ((*name).to_owned(), *what)))
+}
+
+/// A line each; what does not fit beside the name goes below it.
+fn rows<'a>(rows: impl Iterator<Item = (String, &'a str)>) -> String {
+    let rows: Vec<(String, &str)> = rows.collect();
+    let widest = rows.iter().map(|(name, _)| name.chars().count()).max();
+    let fits =
+        |(_, what): &&(String, &str)| 4 + widest.unwrap_or(0) + what.chars().count() <= WIDTH;
+    let in_line = rows.iter().all(|row| fits(&row));
+    let mut text = String::new();
+    for (name, what) in &rows {
+        let _ = match in_line {
+            true => writeln!(
+                text,
+                "  {name:<width$}  {what}",
+                width = widest.unwrap_or(0)
+            ),
+            false => writeln!(text, "  {name}\n      {what}"),
+        };
+    }
+    text
+}
+
+/// Words one after the other.
+fn wrapped<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let mut text = String::new();
+    let mut line = String::from(" ");
+    let mut words = words.peekable();
+    while let Some(word) = words.next() {
+        let comma = if words.peek().is_some() { "," } else { "" };
+        if line.len() + word.len() + 2 > WIDTH {
+            text.push_str(&line);
+            text.push('\n');
+            line = String::from(" ");
+        }
+        let _ = write!(line, " {word}{comma}");
+    }
+    text.push_str(&line);
+    text
+}
+
+fn statuses() -> String {
+    let statuses = Workflow::named(WorkflowName::Interactive).statuses.iter();
+    rows(statuses.map(|info| (info.status.to_string(), info.meaning)))
+}
+
+/// Which section opens which move, and what has to be in it.
+fn gates() -> String {
+    let transitions = Workflow::named(WorkflowName::Interactive)
+        .transitions
+        .iter();
+    let mut text = String::new();
+    for row in transitions {
+        let (Some(gate), Origin::Statuses(from)) = (row.gate, row.from) else {
+            continue;
+        };
+        let from: Vec<&str> = from.iter().map(|status| status.as_str()).collect();
+        let needs = match gate {
+            Gate::Plan | Gate::Handoff => {
+                let fields: Vec<String> = gate
+                    .fields()
+                    .iter()
+                    .map(|field| format!("{field}:"))
+                    .collect();
+                format!("`## {}` with {}", gate.section(), fields.join(" or "))
+            }
+            Gate::ReviewPass => "`## Review` that begins with `Verdict: PASS`".to_owned(),
+            Gate::ReviewFail => "`## Review` that begins with `Verdict: FAIL`".to_owned(),
+        };
+        let _ = writeln!(text, "  {} → {}\n      {needs}", from.join(", "), row.to);
+    }
+    text
+}
+
+fn fields(guard: Guard) -> String {
+    let fields = Field::ALL.iter().filter(|field| field.guard() == guard);
+    wrapped(fields.map(|field| field.name()))
+}
+
+fn harnesses() -> String {
+    let config = Config::default();
+    let mut text = format!(
+        "  {:<10} {:<18} {:<8} HEADLESS\n",
+        "NAME", "PERMISSIONS", "RESUME"
+    );
+    for name in harness::names(&config) {
+        let Ok(Some(harness)) = harness::find(&name, &config, Path::new("orange")) else {
+            continue;
+        };
+        let supports = harness.adapter.supports();
+        let _ = writeln!(
+            text,
+            "  {name:<10} {:<18} {:<8} {}",
+            supports.cell("permissions"),
+            supports.cell("resume"),
+            supports.cell("headless")
+        );
+    }
+    text
+}
