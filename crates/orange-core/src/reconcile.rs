@@ -104,6 +104,9 @@ pub fn reconcile(
         return adopt(file?, folder, now);
     }
     let latest = machine::fold(own, u64::MAX).map_err(Broken::Journal)?;
+    if let Some(error) = foreign_status(&latest) {
+        return Err(Broken::Journal(error));
+    }
     let file = match file {
         Ok(file) => file,
         Err(broken) => return rebuilt(own, latest, broken, now),
@@ -394,26 +397,28 @@ fn read_fields(file: &TaskFile, folder: Folder<'_>) -> (Task, Vec<Problem>) {
             problems.push(Problem { line, error });
         }
     }
-    let workflow = Workflow::named(task.workflow);
-    if !workflow.has(task.status) {
+    if let Some(error) = foreign_status(&task) {
         let line = file.get(Field::Status.name()).map_or(1, |(_, line)| line);
-        problems.push(Problem {
-            line,
-            error: BadValue {
-                field: Field::Status,
-                reason: format!(
-                    "{:?} is not a status of the {} workflow; allowed: {}",
-                    task.status.as_str(),
-                    task.workflow,
-                    workflow.words().join(", ")
-                ),
-            },
-        });
+        problems.push(Problem { line, error });
     }
     if task.project.is_empty() {
         task.project = folder.project.to_owned();
     }
     (task, problems)
+}
+
+/// A status that the task's own workflow does not have.
+fn foreign_status(task: &Task) -> Option<BadValue> {
+    let workflow = Workflow::named(task.workflow);
+    (!workflow.has(task.status)).then(|| BadValue {
+        field: Field::Status,
+        reason: format!(
+            "{:?} is not a status of the {} workflow; allowed: {}",
+            task.status.as_str(),
+            task.workflow,
+            workflow.words().join(", ")
+        ),
+    })
 }
 
 /// The program before this one had two statuses under other names.

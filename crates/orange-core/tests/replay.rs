@@ -6,7 +6,9 @@
 use orange_core::Timestamp;
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine::{self, Facts, Move, Situation, Slots};
-use orange_core::reconcile::{Broken, Folder, Reconciled, differing_fields, reconcile};
+use orange_core::reconcile::{
+    Broken, Folder, Reconciled, differing_fields, last_resort, reconcile,
+};
 use orange_core::task::{Field, FieldMap, Guard, Status, Task, WorkflowName};
 use orange_core::task_file::TaskFile;
 use orange_core::workflow::{Actor, Role, Workflow};
@@ -328,6 +330,33 @@ fn a_journal_with_more_levels_than_a_task_file_can_have_is_damaged() {
         broken.to_string(),
         "history.jsonl: metadata: is nested too deeply"
     );
+}
+
+#[test]
+fn a_status_of_another_workflow_is_never_taken_over() {
+    let mut files = Files::new();
+    let mut event = Event::new(EventType::TaskUpdated, at(1));
+    event.revision = Some(2);
+    event.fields.insert("status".into(), json!("running"));
+    files.append(&event);
+    let broken = files.reconcile(false).unwrap_err().to_string();
+    assert!(
+        broken.starts_with("history.jsonl: status: \"running\" is not"),
+        "{broken}"
+    );
+
+    let folder = Folder {
+        name: "abc",
+        project: "shop",
+        modified: at(0),
+        journal_shrunk: &|| false,
+    };
+    let left = b"---\nstatus: running\nworkflow: phased\nno colon";
+    let truth = last_resort(None, left, Broken::Missing, folder, at(2)).unwrap();
+    assert!(Workflow::named(truth.task.workflow).has(truth.task.status));
+    let left = b"---\nstatus: running\nno colon";
+    let truth = last_resort(None, left, Broken::Missing, folder, at(2)).unwrap();
+    assert_eq!(truth.task.status, Status::Pending);
 }
 
 #[test]
