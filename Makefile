@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-.PHONY: help demo tour test test-agents soak bench docs lint build install
+.PHONY: help demo tour test test-agents soak fuzz bench docs lint build install deb try-deb
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
@@ -57,6 +57,12 @@ soak: ## many tasks with agents that misbehave and kills of everything; SOAK_SEE
 	@bash scripts/install-deps test
 	SOAK_TASKS=$(SOAK_TASKS) cargo test --locked -p orange --test soak -- --nocapture
 
+FUZZ_SECONDS ?= 60
+
+fuzz: ## fuzz everything that Orange reads, a minute for each kind of file; FUZZ_SECONDS=N
+	@bash scripts/install-deps fuzz
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) bash scripts/fuzz
+
 bench: ## measure Orange and its peers, and write docs/benchmarks.md
 	@bash scripts/install-deps bench
 	@bash scripts/install-agents
@@ -78,3 +84,11 @@ build: ## build Orange for release (target/release/orange)
 
 install: ## install Orange for this user, into ~/.cargo/bin
 	cargo install --path crates/orange --locked
+
+deb: ## build a Debian package (target/debian)
+	@bash scripts/install-deps deb
+	@bash scripts/build-deb
+
+try-deb: ## install the package of make deb on a bare Debian in a folder, use it and remove it; as root
+	@bash scripts/install-deps try-deb
+	@bash scripts/try-deb

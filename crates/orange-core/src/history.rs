@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 /// Written into a task's first event; a later format will read this one by its number.
 pub const FORMAT: u32 = 1;
 
+/// More than anybody ever counts to, with room for counting on; what JSON and SQLite hold exactly.
+pub const HIGHEST_REVISION: u64 = 1 << 53;
+
 /// What happened. Words we do not know are kept as they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventType {
@@ -213,7 +216,15 @@ impl<'de> serde::de::Visitor<'de> for EventVisitor {
             match member {
                 Member::Type => once(&mut kind, "type", &mut map)?,
                 Member::Timestamp => once(&mut timestamp, "timestamp", &mut map)?,
-                Member::Revision => once(&mut revision, "revision", &mut map)?,
+                Member::Revision => {
+                    once(&mut revision, "revision", &mut map)?;
+                    if let Some(Some(number)) = revision
+                        && number > HIGHEST_REVISION
+                    {
+                        let problem = format_args!("revision {number} cannot be counted to");
+                        return Err(A::Error::custom(problem));
+                    }
+                }
                 Member::By => once(&mut by, "by", &mut map)?,
                 Member::Transition => once(&mut transition, "transition", &mut map)?,
                 Member::From => once(&mut from, "from", &mut map)?,
@@ -479,6 +490,21 @@ mod tests {
         let history = History::parse(b"{\"type\":\"a\",\"timestamp\":\"2026-01-01T00:00:00Z\"}\n{oops\n\n{\"type\":\"b\",\"timestamp\":\"2026-01-01T00:00:00Z\"}\n");
         assert_eq!(history.events.len(), 2);
         assert_eq!(history.bad_lines[0].line, 2);
+    }
+
+    #[test]
+    fn a_revision_that_leaves_no_room_to_count_on_is_damage() {
+        let line = |revision: u64| {
+            format!(r#"{{"type":"a","timestamp":"2026-01-01T00:00:00Z","revision":{revision}}}"#)
+        };
+        let history = History::parse(line(u64::MAX).as_bytes());
+        let reason = &history.bad_lines[0].reason;
+        assert!(
+            reason.starts_with("revision 18446744073709551615"),
+            "{reason}"
+        );
+        let history = History::parse(line(HIGHEST_REVISION).as_bytes());
+        assert_eq!(history.events[0].revision, Some(HIGHEST_REVISION));
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub use filed::Filed;
 pub use salvage::last_resort;
 
 use crate::Timestamp;
-use crate::history::{AppendSection, ArchiveSection, Event, EventType, History};
+use crate::history::{AppendSection, ArchiveSection, Event, EventType, HIGHEST_REVISION, History};
 use crate::machine::{self, number};
 use crate::task::{BadValue, Field, Guard, Shape, Status, Task, WorkflowName};
 use crate::task_file::{Damage, TaskFile};
@@ -104,12 +104,16 @@ pub fn reconcile(
         return adopt(file?, folder, now);
     }
     let latest = machine::fold(own, u64::MAX).map_err(Broken::Journal)?;
+    if let Some(error) = foreign_status(&latest) {
+        return Err(Broken::Journal(error));
+    }
     let file = match file {
         Ok(file) => file,
         Err(broken) => return rebuilt(own, latest, broken, now),
     };
     let (found, problems) = read_fields(file, folder);
-    let lost = has_gap(own) || (found.revision > latest.revision && (folder.journal_shrunk)());
+    let ahead = believed(found.revision) > latest.revision;
+    let lost = has_gap(own) || (ahead && (folder.journal_shrunk)());
     if lost && problems.is_empty() {
         return journal_lost(found, &latest, now);
     }
@@ -122,6 +126,14 @@ fn has_gap(own: &[Event]) -> bool {
     revisions()
         .zip(revisions().skip(1))
         .any(|(before, after)| after != before + 1)
+}
+
+/// A file may claim any revision; one that could not be counted on from says nothing.
+fn believed(revision: u64) -> u64 {
+    match revision < HIGHEST_REVISION / 2 {
+        true => revision,
+        false => 0,
+    }
 }
 
 fn adopt(file: &TaskFile, folder: Folder<'_>, now: Timestamp) -> Result<Reconciled, Broken> {
@@ -142,7 +154,8 @@ fn adoption(task: &Task, now: Timestamp) -> Event {
         .by("engine")
         .detail("format", crate::history::FORMAT);
     event.fields = task.to_fields();
-    number(event, task)
+    event.revision = Some(believed(task.revision) + 1);
+    event
 }
 
 /// What older programs left out.
@@ -211,7 +224,7 @@ fn journal_lost(found: Task, latest: &Task, now: Timestamp) -> Result<Reconciled
             "the journal ends at revision {}, TASK.md was at {}",
             latest.revision, found.revision
         ));
-    event.revision = Some(found.revision.max(latest.revision) + 1);
+    event.revision = Some(believed(found.revision).max(latest.revision) + 1);
     event.fields = found.to_fields();
     whole(event, false)
 }
@@ -384,26 +397,28 @@ fn read_fields(file: &TaskFile, folder: Folder<'_>) -> (Task, Vec<Problem>) {
             problems.push(Problem { line, error });
         }
     }
-    let workflow = Workflow::named(task.workflow);
-    if !workflow.has(task.status) {
+    if let Some(error) = foreign_status(&task) {
         let line = file.get(Field::Status.name()).map_or(1, |(_, line)| line);
-        problems.push(Problem {
-            line,
-            error: BadValue {
-                field: Field::Status,
-                reason: format!(
-                    "{:?} is not a status of the {} workflow; allowed: {}",
-                    task.status.as_str(),
-                    task.workflow,
-                    workflow.words().join(", ")
-                ),
-            },
-        });
+        problems.push(Problem { line, error });
     }
     if task.project.is_empty() {
         task.project = folder.project.to_owned();
     }
     (task, problems)
+}
+
+/// A status that the task's own workflow does not have.
+fn foreign_status(task: &Task) -> Option<BadValue> {
+    let workflow = Workflow::named(task.workflow);
+    (!workflow.has(task.status)).then(|| BadValue {
+        field: Field::Status,
+        reason: format!(
+            "{:?} is not a status of the {} workflow; allowed: {}",
+            task.status.as_str(),
+            task.workflow,
+            workflow.words().join(", ")
+        ),
+    })
 }
 
 /// The program before this one had two statuses under other names.

@@ -5,6 +5,7 @@ use crate::choice;
 use crate::config::Permissions;
 use crate::id::Key;
 use crate::testing::TestingRequirements;
+use crate::yaml;
 use serde_json::{Map, Value};
 
 choice! {
@@ -237,6 +238,8 @@ impl FieldValue for Map<String, Value> {
     fn read(value: Value) -> Result<Self, String> {
         match value {
             Value::Null => Ok(Map::new()),
+            // Only a journal can have it: TASK.md could not hold it.
+            value if !yaml::fits(&value) => Err("is nested too deeply".to_owned()),
             Value::Object(map) => Ok(map),
             other => Err(format!("expected a mapping, found {other}")),
         }

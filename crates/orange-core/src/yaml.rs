@@ -119,6 +119,19 @@ impl Node {
     }
 }
 
+/// Whether a value can stand behind a key of the frontmatter without being nested deeper than is read.
+pub fn fits(value: &Value) -> bool {
+    fn depth(value: &Value) -> usize {
+        let deepest = match value {
+            Value::Array(items) => items.iter().map(depth).max(),
+            Value::Object(map) => map.values().map(depth).max(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+        };
+        1 + deepest.unwrap_or_default()
+    }
+    depth(value) < MAX_DEPTH
+}
+
 fn scalar_cost(text: &str) -> usize {
     1 + text.len() / 1024
 }

@@ -6,7 +6,9 @@
 use orange_core::Timestamp;
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine::{self, Facts, Move, Situation, Slots};
-use orange_core::reconcile::{Broken, Folder, Reconciled, differing_fields, reconcile};
+use orange_core::reconcile::{
+    Broken, Folder, Reconciled, differing_fields, last_resort, reconcile,
+};
 use orange_core::task::{Field, FieldMap, Guard, Status, Task, WorkflowName};
 use orange_core::task_file::TaskFile;
 use orange_core::workflow::{Actor, Role, Workflow};
@@ -286,6 +288,75 @@ fn a_forged_revision_is_put_back_unless_the_journal_has_shrunk() {
     assert_eq!(truth.events[0].kind, EventType::JournalRecovered);
     assert_eq!(files.task.status, Status::Done);
     files.agree();
+}
+
+#[test]
+fn a_revision_nobody_can_have_counted_to_is_not_believed() {
+    let mut files = Files::new();
+    files.hand_edit("revision", json!(u64::MAX));
+    let truth = files.settle(true);
+    assert_eq!(truth.events[0].kind, EventType::FieldsRestored);
+    files.agree();
+    // Without a journal the count begins anew.
+    files.journal.clear();
+    files.hand_edit("revision", json!(u64::MAX));
+    let truth = files.settle(true);
+    assert_eq!(truth.events[0].kind, EventType::TaskAdopted);
+    assert_eq!(truth.events[0].revision, Some(1));
+    files.agree();
+}
+
+#[test]
+fn a_number_with_many_digits_is_the_same_in_both_files() {
+    let mut files = Files::new();
+    files.hand_edit("metadata", json!({"x": 1.844674407370956e34}));
+    files.settle(false);
+    files.agree();
+}
+
+#[test]
+fn a_journal_with_more_levels_than_a_task_file_can_have_is_damaged() {
+    let mut files = Files::new();
+    let mut deep = json!(1);
+    for _ in 0..70 {
+        deep = json!({"a": deep});
+    }
+    let mut event = Event::new(EventType::TaskUpdated, at(1));
+    event.revision = Some(2);
+    event.fields.insert("metadata".into(), deep);
+    files.append(&event);
+    let broken = files.reconcile(false).unwrap_err();
+    assert_eq!(
+        broken.to_string(),
+        "history.jsonl: metadata: is nested too deeply"
+    );
+}
+
+#[test]
+fn a_status_of_another_workflow_is_never_taken_over() {
+    let mut files = Files::new();
+    let mut event = Event::new(EventType::TaskUpdated, at(1));
+    event.revision = Some(2);
+    event.fields.insert("status".into(), json!("running"));
+    files.append(&event);
+    let broken = files.reconcile(false).unwrap_err().to_string();
+    assert!(
+        broken.starts_with("history.jsonl: status: \"running\" is not"),
+        "{broken}"
+    );
+
+    let folder = Folder {
+        name: "abc",
+        project: "shop",
+        modified: at(0),
+        journal_shrunk: &|| false,
+    };
+    let left = b"---\nstatus: running\nworkflow: phased\nno colon";
+    let truth = last_resort(None, left, Broken::Missing, folder, at(2)).unwrap();
+    assert!(Workflow::named(truth.task.workflow).has(truth.task.status));
+    let left = b"---\nstatus: running\nno colon";
+    let truth = last_resort(None, left, Broken::Missing, folder, at(2)).unwrap();
+    assert_eq!(truth.task.status, Status::Pending);
 }
 
 #[test]

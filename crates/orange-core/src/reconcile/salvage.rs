@@ -1,10 +1,12 @@
 //! A task made of what is left when neither its file nor its journal can be used as they are.
 
-use super::{Broken, Folder, Reconciled, adoption, fill_adopted, node_value, read_fields, whole};
+use super::{
+    Broken, Folder, Reconciled, adoption, fill_adopted, foreign_status, node_value, read_fields,
+    whole,
+};
 use crate::Timestamp;
 use crate::task::{Field, Task};
 use crate::task_file::TaskFile;
-use crate::workflow::Workflow;
 use crate::yaml::Node;
 
 /// Neither a usable file nor a usable journal: what single lines and the folder still say becomes the task.
@@ -15,7 +17,7 @@ pub fn last_resort(
     folder: Folder<'_>,
     now: Timestamp,
 ) -> Result<Reconciled, Broken> {
-    let task = match file {
+    let mut task = match file {
         Some(file) => readable(file, folder),
         None => {
             let mut task = salvage_fields(bytes);
@@ -34,6 +36,9 @@ pub fn last_resort(
             task
         }
     };
+    if foreign_status(&task).is_some() {
+        task.status = Task::default().status;
+    }
     let event = adoption(&task, now).because(broken.to_string());
     Ok(Reconciled {
         broken: Some(broken),
@@ -44,9 +49,6 @@ pub fn last_resort(
 /// What a file without a journal still tells when some of its values cannot be used.
 fn readable(file: &TaskFile, folder: Folder<'_>) -> Task {
     let (mut task, _) = read_fields(file, folder);
-    if !Workflow::named(task.workflow).has(task.status) {
-        task.status = Task::default().status;
-    }
     fill_adopted(&mut task, file, folder);
     task
 }

@@ -14,7 +14,10 @@ pub(super) fn read(source: &str) -> Result<Script> {
         message: error.to_string(),
         hint: "a script is YAML: lists of steps below `worker:` and `reviewer:`".into(),
     })?;
-    let reader = Reader { source };
+    let line_ends: Vec<usize> = source.match_indices('\n').map(|(at, _)| at).collect();
+    let reader = Reader {
+        line_ends: &line_ends,
+    };
     let entries = match &root {
         Some(Node::Mapping { entries, .. }) => entries,
         Some(node @ (Node::Scalar { .. } | Node::Sequence { .. })) => {
@@ -32,10 +35,11 @@ pub(super) fn read(source: &str) -> Result<Script> {
     })
 }
 
-/// A text that is being read; it knows the lines.
+/// A text that is being read; it knows the lines, found once: counting them for each step would take for ever in a
+/// long script.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
-    source: &'a str,
+    line_ends: &'a [usize],
 }
 
 /// One step as it is written: its word, the value behind it, and its options.
@@ -48,9 +52,14 @@ pub(super) struct Written<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// The line, from 1, of the byte at `at`.
+    fn line_of(&self, at: usize) -> usize {
+        1 + self.line_ends.partition_point(|end| *end < at)
+    }
+
     pub(super) fn error(&self, at: usize, message: &str, hint: &str) -> ScriptError {
         ScriptError {
-            message: format!("line {}: {message}", yaml::line_of(self.source, at)),
+            message: format!("line {}: {message}", self.line_of(at)),
             hint: hint.to_owned(),
         }
     }
@@ -117,7 +126,7 @@ impl<'a> Reader<'a> {
         written.allows_only(known.options)?;
         Ok(Step {
             name: known.name,
-            line: yaml::line_of(self.source, at),
+            line: self.line_of(at),
             action: (known.read)(&written)?,
         })
     }

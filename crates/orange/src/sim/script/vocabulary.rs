@@ -1,9 +1,9 @@
 //! Every step there is: its name, its options, and how it is read.
 
+use super::super::text::Text;
 use super::reader::{Written, word};
 use super::values::{self, Value};
 use super::{Action, Condition, Flood, FloodKind, How, ScriptError, Wanted};
-use crate::sim::text::Text;
 use orange_core::task::Status;
 use orange_core::yaml::{Entry, Node};
 use rustix::process::Signal;

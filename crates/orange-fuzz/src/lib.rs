@@ -1,0 +1,47 @@
+//! What must hold for any bytes that Orange reads: one function per kind of file, which panics where it does not.
+//! `fuzz/` calls them with bytes that libFuzzer makes up, `tests/corpus.rs` with those that were kept.
+
+mod artifact;
+mod config;
+mod history;
+mod prompt;
+mod reconcile;
+mod sim_script;
+mod task_file;
+mod yaml;
+
+pub use artifact::artifact;
+pub use config::config;
+pub use history::history;
+pub use prompt::prompt;
+pub use reconcile::reconcile;
+pub use sim_script::sim_script;
+pub use task_file::task_file;
+pub use yaml::yaml;
+
+/// Every target by the name that its folder in `fuzz/corpus` has.
+pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+    ("artifact", artifact),
+    ("config", config),
+    ("history", history),
+    ("prompt", prompt),
+    ("reconcile", reconcile),
+    ("sim_script", sim_script),
+    ("task_file", task_file),
+    ("yaml", yaml),
+];
+
+/// The readers alone, for inputs so large that checking everything would take minutes.
+pub const READERS: &[fn(&[u8])] = &[
+    |bytes| drop(orange_core::task_file::TaskFile::parse(bytes)),
+    |bytes| drop(orange_core::history::History::parse(bytes)),
+    |bytes| drop(str::from_utf8(bytes).map(orange_core::artifact::sections)),
+    |bytes| drop(str::from_utf8(bytes).map(|text| orange_core::yaml::read(text, 0..text.len()))),
+    sim_script,
+];
+
+/// An error about a line names one that the text has.
+fn is_a_line_of(line: usize, text: &str) {
+    let last = text.matches('\n').count() + 1;
+    assert!((1..=last).contains(&line), "line {line} of {last}");
+}

@@ -1,0 +1,119 @@
+//! TASK.md against its journal: the answer is the fold of the journal with the new events, it can be written down,
+//! and then there is nothing left to say. The bytes are both files, with a line `%%` between them.
+
+use orange_core::Timestamp;
+use orange_core::artifact;
+use orange_core::history::History;
+use orange_core::machine;
+use orange_core::reconcile::{Broken, Folder, Reconciled, differing_fields, last_resort};
+use orange_core::task::Task;
+use orange_core::task_file::{EditError, TaskFile, salvage_body};
+use serde_json::Value;
+
+const BETWEEN: &[u8] = b"\n%%\n";
+
+pub fn reconcile(bytes: &[u8]) {
+    let at = bytes.windows(BETWEEN.len()).position(|w| w == BETWEEN);
+    let (file, journal) = match at {
+        Some(at) => (&bytes[..=at], &bytes[at + BETWEEN.len()..]),
+        None => (bytes, &[][..]),
+    };
+    for shrunk in [false, true] {
+        check(file, journal, shrunk);
+    }
+}
+
+fn check(bytes: &[u8], journal: &[u8], shrunk: bool) {
+    let file = TaskFile::parse(bytes).map_err(Broken::File);
+    let mut history = History::parse(journal);
+    let truth = match decide(&file, &history, shrunk) {
+        Ok(truth) => truth,
+        Err(broken) => {
+            let file = file.as_ref().ok();
+            match last_resort(file, bytes, broken, folder(&|| shrunk), now()) {
+                Ok(truth) => truth,
+                Err(_) => return,
+            }
+        }
+    };
+    // A person has to mend that value first.
+    if matches!(truth.broken, Some(Broken::Value { .. })) && !truth.unadopted {
+        return assert!(truth.events.is_empty());
+    }
+    history.events.extend(truth.events.iter().cloned());
+    let folded = machine::fold(history.own(), u64::MAX);
+    assert_eq!(folded.as_ref(), Ok(&truth.task));
+
+    let Some(written) = written(&file, bytes, &truth) else {
+        return;
+    };
+    let after = decide(&Ok(written.clone()), &history, false);
+    let settled = after.as_ref().is_ok_and(|after| {
+        after.events.is_empty() && !after.rewrite && after.broken.is_none() && !after.unadopted
+    });
+    assert!(settled, "{after:?} of {:?}", written.text());
+    assert_eq!(after.map(|after| after.task), Ok(truth.task.clone()));
+    assert_eq!(differing_fields(&written, &truth.task), []);
+}
+
+/// The file as the engine would write it; None if it would be too large.
+fn written(file: &Result<TaskFile, Broken>, bytes: &[u8], truth: &Reconciled) -> Option<TaskFile> {
+    let (mut new, body) = match (file, &truth.broken) {
+        (Ok(file), None | Some(Broken::Value { .. })) => (file.clone(), file.body().to_owned()),
+        (Ok(_) | Err(_), _) => {
+            let body = salvage_body(bytes);
+            (TaskFile::create(&[], &body), body)
+        }
+    };
+    match new.edit(&changes(&new, &truth.task)) {
+        Ok(()) => {}
+        Err(error) => {
+            assert!(matches!(error, EditError::TooLarge { .. }), "{error}");
+            return None;
+        }
+    }
+    assert_eq!(new.body(), body);
+    for section in &truth.archive {
+        if let Some(body) = artifact::archive(new.body(), &section.section, section.round) {
+            new.set_body(&body);
+        }
+    }
+    for section in &truth.append {
+        let body = artifact::append_section(
+            new.body(),
+            &artifact::embedded_section(&section.section, &section.text),
+        );
+        new.set_body(&body);
+    }
+    Some(new)
+}
+
+fn changes(file: &TaskFile, task: &Task) -> Vec<(&'static str, Option<Value>)> {
+    differing_fields(file, task)
+        .into_iter()
+        .map(|field| (field.name(), Some(task.get(field))))
+        .collect()
+}
+
+fn decide(
+    file: &Result<TaskFile, Broken>,
+    history: &History,
+    shrunk: bool,
+) -> Result<Reconciled, Broken> {
+    let file = file.as_ref().map_err(Clone::clone);
+    let mut refuse = |_, _: &_| None;
+    orange_core::reconcile::reconcile(file, history, folder(&|| shrunk), now(), &mut refuse)
+}
+
+fn folder(journal_shrunk: &dyn Fn() -> bool) -> Folder<'_> {
+    Folder {
+        name: "feature/cart",
+        project: "shop",
+        modified: now(),
+        journal_shrunk,
+    }
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_second(1_800_000_000).unwrap_or_default()
+}
