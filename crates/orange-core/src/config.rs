@@ -209,6 +209,10 @@ impl Config {
         Ok((config, layer.ignored))
     }
 
+    pub fn known_keys() -> &'static [&'static str] {
+        &table::KEYS
+    }
+
     /// The variable that overrides a setting: `ORANGE_AGENTS_HARNESS` for `agents.harness`.
     pub fn variable(key: &str) -> String {
         format!("ORANGE_{}", key.to_uppercase().replace(['.', '-'], "_"))

@@ -13,7 +13,6 @@ use crate::error::{Code, Error, Result};
 use crate::index::Index;
 use crate::index::list::Filter;
 use crate::projects;
-use orange_core::config::Config;
 use orange_core::id::read_stored;
 use orange_core::naming::counted;
 use orange_core::task::Task;
@@ -111,23 +110,9 @@ impl Engine {
         Ok(report)
     }
 
-    fn check_config(&mut self, report: &mut Report) {
-        let path = self.store.home().join("config.yaml");
-        let Ok(text) = std::fs::read_to_string(&path) else {
-            return;
-        };
-        match Config::parse(&text) {
-            Err(error) => {
-                let line = error
-                    .line
-                    .map_or_else(String::new, |line| format!("line {line}: "));
-                report.add("config.yaml", format!("{line}{}", error.reason));
-            }
-            Ok((_, unknown)) => {
-                for ignored in unknown {
-                    report.add("config.yaml", ignored.to_string());
-                }
-            }
+    fn check_config(&self, report: &mut Report) {
+        for problem in self.settings_problems() {
+            report.add("config.yaml", problem);
         }
     }
 

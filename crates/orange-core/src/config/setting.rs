@@ -1,7 +1,7 @@
 //! What a setting is: its key, the kind of its value, its default, and who may say it.
 
 use super::Config;
-use super::table::TABLE;
+use super::table::{KEYS, TABLE};
 use super::values::{days, is_empty};
 use crate::suggest;
 use crate::yaml::{self, Node};
@@ -69,7 +69,7 @@ impl Setting {
 
     /// The key that somebody may have meant.
     pub fn nearest(key: &str) -> Option<&'static str> {
-        let keys = || TABLE.iter().map(|setting| setting.key);
+        let keys = || KEYS.into_iter();
         let name = |key: &'static str| key.rsplit('.').next().unwrap_or(key);
         let (section, typed) = key.split_once('.').unwrap_or(("", key));
         let of_section = || keys().filter(|key| key.split('.').next() == Some(section));

@@ -268,6 +268,17 @@ pub(super) const TABLE: &[Setting] = &[
     ),
 ];
 
+/// Their keys.
+pub(super) const KEYS: [&str; TABLE.len()] = {
+    let mut keys = [""; TABLE.len()];
+    let mut at = 0;
+    while at < keys.len() {
+        keys[at] = TABLE[at].key;
+        at += 1;
+    }
+    keys
+};
+
 const fn row(
     key: &'static str,
     kind: Kind,

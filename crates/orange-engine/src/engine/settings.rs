@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::committed::text_of;
 use crate::projects::Project;
 use crate::workspaces::rules;
-use orange_core::config::{Config, Layer, LogLevel};
+use orange_core::config::{Config, Ignored, Layer, LogLevel};
 use orange_core::task::Task;
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
@@ -164,6 +164,14 @@ impl Engine {
         let text = text_of(bytes)
             .map_err(|line| unusable(format!("config.yaml, line {line}: it is not UTF-8")))?;
         Layer::of_user(&text).map_err(|error| unusable(error.to_string()))
+    }
+
+    /// What is wrong with the user's file: why it cannot be read, or what in it does not count.
+    pub(crate) fn settings_problems(&self) -> Vec<String> {
+        match self.user_layer() {
+            Ok(layer) => layer.ignored.iter().map(Ignored::to_string).collect(),
+            Err(error) => vec![error.message.trim_start_matches("config.yaml, ").to_owned()],
+        }
     }
 
     /// What is in the file, whatever it is; None: there is no file.

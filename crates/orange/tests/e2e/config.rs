@@ -299,11 +299,17 @@ fn a_file_that_cannot_be_read_stops_neither_set_nor_edit_nor_doctor() {
     ------- stderr -------
     note: config.yaml, line 4: review.maxrounds means nothing here; did you mean review.max_rounds?
     ");
+    let show = env.orange(["config", "show", "--json"]).ok().json();
+    let told =
+        "config.yaml, line 4: review.maxrounds means nothing here; did you mean review.max_rounds?";
+    assert_eq!(show["ignored"], json!([told]));
     // What is no YAML can only be edited.
     for text in [&b"agents: [\n"[..], b"agents:\n  limit: \xff\n"] {
         fs::write(env.home().join("config.yaml"), text).unwrap();
         let run = env.orange(["config", "set", "agents.limit", "3"]);
         run.fails_with(2).says("`orange config edit` opens it");
+        let doctor = env.orange(["doctor"]).fails_with(1);
+        assert!(doctor.stdout.contains("✗ config.yaml: line "), "{doctor}");
         assert_eq!(fs::read(env.home().join("config.yaml")).unwrap(), text);
         edit(&env, "printf 'agents:\\n  limit: 5\\n' > \"$1\"").ok();
         assert_eq!(settings(&env), "agents:\n  limit: 5\n");
@@ -319,7 +325,9 @@ fn editor(env: &TestEnvironment, script: &str) -> String {
 
 fn edit(env: &TestEnvironment, script: &str) -> crate::run::Run {
     let editor = editor(env, script);
-    env.call(["config", "edit"]).var("VISUAL", editor).run()
+    let call = env.call(["config", "edit"]).var("VISUAL", editor);
+    // What is kept of somebody's text is cleared away with the rest.
+    call.var("TMPDIR", env.root().to_str().unwrap()).run()
 }
 
 #[test]

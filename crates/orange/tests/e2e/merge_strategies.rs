@@ -291,3 +291,29 @@ fn a_commit_whose_author_has_no_name() {
         assert_eq!(env.git(&shop, &["log", "-1", "--format=%an"]), "unknown");
     }
 }
+
+/// From the base of the work, whatever its own branch says.
+#[test]
+fn a_repository_chooses_for_its_team() {
+    let env = Merges::new();
+    let shop = env.shop();
+    env.config("merge:\n  strategy: ff\n");
+    fs::create_dir_all(shop.join(".orange")).unwrap();
+    env.commit(&shop, ".orange/config.yaml", "merge:\n  strategy: merge\n");
+    env.branch_by("work", |folder| {
+        env.commit(
+            folder,
+            ".orange/config.yaml",
+            "merge:\n  strategy: rebase\n",
+        );
+    });
+    env.branch("next", &[("b", "b")]);
+    env.commit(&shop, "other", "x");
+    let task = env.reviewed("work");
+    env.merge(&task, &[]).ok();
+    let merges = ["rev-list", "--count", "--merges", "main"];
+    assert_eq!(env.git(&shop, &merges), "1");
+    let task = env.reviewed("next");
+    env.merge(&task, &["--strategy", "squash"]).ok();
+    assert_eq!(env.git(&shop, &merges), "1");
+}

@@ -33,7 +33,9 @@ pub enum Source {
 #[derive(Debug, Clone, Default)]
 pub struct SettingsView {
     pub settings: Vec<SettingView>,
-    /// In the repository's file; the user's are told by whoever reads them.
+    /// In the user's file; these are notices as well, whatever the command.
+    pub ignored_of_user: Vec<String>,
+    /// In the repository's.
     pub ignored: Vec<String>,
     /// The project whose repository was asked.
     pub project: Option<String>,
@@ -52,7 +54,11 @@ impl Engine {
     pub fn settings(&mut self, project: Option<&str>) -> Result<SettingsView> {
         // Values from outside are checked with the rest.
         let user = self.loaded()?.user.clone();
-        let mut view = SettingsView::default();
+        let said = user.ignored.iter();
+        let mut view = SettingsView {
+            ignored_of_user: said.map(|one| format!("config.yaml, {one}")).collect(),
+            ..SettingsView::default()
+        };
         let (mut repository, mut commit) = (Layer::default(), String::new());
         if let Some(name) = project {
             let registry = self.projects()?;

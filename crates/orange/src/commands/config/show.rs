@@ -22,10 +22,11 @@ pub(super) fn run(session: &mut Session, project: Option<&str>) -> Result<()> {
     session.finish(
         || {
             let settings = view.settings.iter().map(|one| as_json(one, &path));
+            let ignored = [view.ignored_of_user.as_slice(), &view.ignored].concat();
             json!({
                 "settings": settings.collect::<Vec<Value>>(),
                 "project": view.project,
-                "ignored": view.ignored,
+                "ignored": ignored,
             })
         },
         || as_text(&view, &path),
