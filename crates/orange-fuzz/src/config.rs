@@ -1,24 +1,45 @@
-//! config.yaml: read, or an error that names a line of it.
+//! config.yaml: read, or an error that names a line of it; a setting that is changed is read back, and the rest stays.
 
-use orange_core::config::{Config, ConfigError, WorkspaceConfig};
+use orange_core::config::{Config, ConfigError, Layer, edited};
+use serde_json::json;
 
 pub fn config(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else {
         return;
     };
     match Config::parse(text) {
-        Ok((_, unknown)) => {
+        Ok((_, ignored)) => {
             let known = Config::known_keys();
-            assert!(unknown.iter().all(|key| !known.contains(&key.as_str())));
+            for one in ignored {
+                assert!(!known.contains(&one.key.as_str()));
+                super::is_a_line_of(one.line, text);
+            }
+            is_changed(text);
         }
         Err(error) => is_told_where(text, &error),
     }
-    if let Err(error) = WorkspaceConfig::parse(text) {
+    if let Err(error) = Layer::of_repository(text) {
         is_told_where(text, &error);
     }
     for key in Config::known_keys() {
         let _ = Config::default().override_with(key, text);
     }
+}
+
+/// What `config set` does to a file that can be read.
+fn is_changed(text: &str) {
+    let Ok(changed) = edited(text, "review.max_rounds", Some(&json!(7))) else {
+        return;
+    };
+    let said = |text: &str| {
+        let read = Layer::of_user(text).expect("what was readable stays readable");
+        let values = read.said().map(|said| (said.key.clone(), said.value()));
+        let others = values.filter(|(key, _)| key != "review.max_rounds");
+        (Config::parse(text).expect("readable").0, others.collect::<Vec<_>>())
+    };
+    let (before, after) = (said(text), said(&changed));
+    assert_eq!(after.0.review.max_rounds, 7);
+    assert_eq!(before.1, after.1);
 }
 
 fn is_told_where(text: &str, error: &ConfigError) {
