@@ -1,7 +1,8 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
 use crate::commands::{
-    agent, demo, doctor, harness, headless, project, prompt, search, sim, task, watch, workflow, workspace,
+    agent, demo, doctor, harness, headless, project, prompt, search, sim, status, task, watch,
+    workflow, workspace,
 };
 use clap::{Parser, Subcommand};
 
@@ -11,6 +12,7 @@ Examples:
   orange project add .                       register the repository you are in
   orange new \"Add a login form\"              create a task
   orange ls                                  what is going on
+  orange search login                        find a task by what is said in it
   orange task why TASK-001                   what a task waits for
   orange task update TASK-001 --status planning
   cd \"$(orange task path TASK-001)\"         go where the work is
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Watch(watch::WatchArgs),
     /// Find tasks by what is said in them: summaries, bodies, histories
     Search(search::SearchArgs),
+    /// Tell in one line how things stand, for a shell prompt or tmux
+    Status(status::StatusArgs),
     /// Let an agent take one turn without a terminal, here
     Headless(headless::HeadlessArgs),
     /// See three tasks with scripted agents go their way, on a throw-away repository

@@ -16,7 +16,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments: Vec<_> = std::env::args_os().collect();
+    let arguments = commands::search::with_exclusions(std::env::args_os().collect());
     // What follows `--` belongs to somebody else's command.
     let mut own = arguments.iter().take_while(|argument| *argument != "--");
     let wants_json = own.any(|argument| argument == "--json");

@@ -36,6 +36,8 @@ const COMMANDS: &[&[&str]] = &[
     &["workspace", "gc"],
     &["workflow", "show"],
     &["doctor"],
+    &["search"],
+    &["status"],
     &["new"],
     &["ls"],
 ];
