@@ -82,6 +82,8 @@ fn the_main_help() {
       doctor     Check tasks, databases and agent CLIs, and repair what can be repaired
       run        Start tasks that nothing holds back
       watch      Watch over all agents, and print what happens
+      search     Find tasks by what is said in them: summaries, bodies, histories
+      status     Tell in one line how things stand, for a shell prompt or tmux
       headless   Let an agent take one turn without a terminal, here
       demo       See three tasks with scripted agents go their way, on a throw-away repository
       sim        Play a scripted agent: rehearse a workflow without spending tokens
@@ -102,6 +104,7 @@ fn the_main_help() {
       orange project add .                       register the repository you are in
       orange new "Add a login form"              create a task
       orange ls                                  what is going on
+      orange search login                        find a task by what is said in it
       orange task why TASK-001                   what a task waits for
       orange task update TASK-001 --status planning
       cd "$(orange task path TASK-001)"         go where the work is
@@ -147,7 +150,7 @@ fn orange_alone_and_commands_that_do_not_exist() {
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"
-    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, doctor, run, watch, headless, demo, sim, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"see `orange --help`"}}
+    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, doctor, run, watch, search, status, headless, demo, sim, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"see `orange --help`"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "delete"]), @"

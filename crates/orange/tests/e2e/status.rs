@@ -125,7 +125,7 @@ fn a_prompt_is_not_disturbed() {
 }
 
 #[test]
-fn in_a_prompt_and_in_tmux() {
+fn in_a_prompt_of_bash() {
     let env = TestEnvironment::new();
     let task = env.create(["A task"]);
     env.bring_to(&task, "clarification");
