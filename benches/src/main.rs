@@ -23,7 +23,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: orange-bench [--write FILE] [ROW …]
 
-ROW is list, show, change, rebuild, start, diff, workspaces, merge, agents, harnesses or growth; all unless given.";
+ROW is list, show, status, change, rebuild, start, diff, workspaces, merge, agents, harnesses or growth; all unless given.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,8 +49,8 @@ fn bench(arguments: &[String]) -> Result<()> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--write" => write = Some(PathBuf::from(words.next().ok_or(USAGE)?)),
-            "list" | "show" | "change" | "rebuild" | "start" | "diff" | "workspaces" | "merge"
-            | "agents" | "harnesses" | "growth" => wanted.push(word.as_str()),
+            "list" | "show" | "status" | "change" | "rebuild" | "start" | "diff" | "workspaces"
+            | "merge" | "agents" | "harnesses" | "growth" => wanted.push(word.as_str()),
             _ => return Err(USAGE.into()),
         }
     }
@@ -84,6 +84,9 @@ fn bench(arguments: &[String]) -> Result<()> {
     }
     if wants("show") {
         rows.extend(rows::show(&scratch)?);
+    }
+    if wants("status") {
+        rows.extend(rows::status(&scratch)?);
     }
     if wants("rebuild") {
         rows.extend(rows::rebuild(&scratch)?);

@@ -135,6 +135,29 @@ pub(crate) fn show(scratch: &Scratch) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+pub(crate) fn status(scratch: &Scratch) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (tasks, name) in [(10, "10"), (100_000, "100,000")] {
+        note(&format!("status of {name} tasks …"));
+        let home = scratch.home(tasks)?;
+        let [ours, version] = in_turns(
+            60,
+            [
+                Box::new(|_| run(&mut home.orange(scratch, &["status"]))),
+                Box::new(|_| run(Command::new(&scratch.orange).arg("--version"))),
+            ],
+        )?;
+        rows.push(Row::at_most(
+            &format!("`orange status`, {name} tasks"),
+            "`orange --version`",
+            ours.best(),
+            version.best(),
+            Some(3.0),
+        ));
+    }
+    Ok(rows)
+}
+
 pub(crate) fn rebuild(scratch: &Scratch) -> Result<Vec<Row>> {
     let home = scratch.home(100_000)?;
     note("rebuild of the index, 100,000 tasks …");

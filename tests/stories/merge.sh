@@ -269,7 +269,7 @@ check "the manual is whole" same "$(git show main:manual.md | grep -c .)" 3
 step "The slots are free, all is well, and the user still has in hand what they had"
 
 run "orange ls"
-expect "no open tasks"
+check "every task is over" same "$(orange ls | grep -c -e ' done ' -e ' cancelled ')" "$(orange ls | grep -c TASK-)"
 run "orange workspace list"
 unsaid "TASK-"
 check "no session is left" quiet tmux -S "$stage/tmux" list-sessions

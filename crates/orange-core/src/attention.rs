@@ -4,6 +4,14 @@ use crate::history::{Event, EventType, History, HookOutcome};
 use crate::naming::counted;
 use crate::task::Status;
 
+/// Does nothing move in this status until a person does something?
+pub fn waits_for_person(status: Status) -> bool {
+    matches!(
+        status,
+        Status::Clarification | Status::Reviewing | Status::Stuck
+    )
+}
+
 /// The one thing to look at first, in words; None when nothing asks for a person besides the status.
 pub fn attention(history: &History) -> Option<String> {
     failed_hook(history)

@@ -93,8 +93,12 @@ fn joined(phrases: &[Phrase], by: &str) -> Option<String> {
 
 impl Phrase {
     fn quoted(&self) -> String {
-        let star = if self.begins { "*" } else { "" };
-        format!("\"{}\"{star}", self.words.replace('"', " "))
+        let words = format!("\"{}\"", self.words.replace('"', " "));
+        match self.begins {
+            // The word itself counts for more than one that begins like it.
+            true => format!("({words}* OR {words})"),
+            false => words,
+        }
     }
 }
 
@@ -177,7 +181,15 @@ mod tests {
 
     fn expression(text: &str) -> String {
         let said = Query::parse(text).expression().unwrap_or_default();
-        said.replace(BREAK, "~")
+        let said = said.replace(BREAK, "~");
+        // A last word that may go on is shown with a star.
+        match said
+            .rsplit_once(" OR ")
+            .and_then(|(start, _)| start.rsplit_once("(\""))
+        {
+            Some((before, last)) if last.ends_with('*') => format!("{before}\"{last}"),
+            _ => said,
+        }
     }
 
     #[test]

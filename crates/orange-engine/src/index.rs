@@ -1,6 +1,7 @@
 //! index.db: a cache of every frontmatter, for fast lists and look-ups. It may be deleted at any time:
 //! whatever is missing, corrupt, locked or of another version is rebuilt from the task folders.
 
+pub mod counts;
 mod diff_stats;
 mod line;
 pub mod list;

@@ -76,6 +76,15 @@ impl LiveAgents {
         self.by_folder.get(folder).map_or(&[], Vec::as_slice)
     }
 
+    /// How many there are, of one project or of all.
+    pub fn count(&self, project: Option<&str>) -> usize {
+        let of_project =
+            |folder: &str| project.is_none_or(|project| folder.split('/').next() == Some(project));
+        let counted = self.by_folder.iter();
+        let counted = counted.filter(|(folder, _)| of_project(folder));
+        counted.map(|(_, agents)| agents.len()).sum()
+    }
+
     /// The sign of a task in a list.
     pub fn session(&self, folder: &str, status: Option<Status>, has_session: bool) -> SessionState {
         SessionState::of(!self.of(folder).is_empty(), status, has_session)

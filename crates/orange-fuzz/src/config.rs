@@ -33,9 +33,15 @@ fn is_changed(text: &str) {
     };
     let said = |text: &str| {
         let read = Layer::of_user(text).expect("what was readable stays readable");
-        let values = read.said().map(|said| (said.key.clone(), said.value()));
+        let values = read
+            .said()
+            .iter()
+            .map(|said| (said.key.clone(), said.value()));
         let others = values.filter(|(key, _)| key != "review.max_rounds");
-        (Config::parse(text).expect("readable").0, others.collect::<Vec<_>>())
+        (
+            Config::parse(text).expect("readable").0,
+            others.collect::<Vec<_>>(),
+        )
     };
     let (before, after) = (said(text), said(&changed));
     assert_eq!(after.0.review.max_rounds, 7);

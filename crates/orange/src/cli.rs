@@ -2,7 +2,7 @@
 
 use crate::commands::{
     agent, completions, config, demo, doctor, harness, headless, help, log, man, project, prompt,
-    search, sim, task, watch, workflow, workspace,
+    search, sim, status, task, watch, workflow, workspace,
 };
 use crate::help::groups;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -14,6 +14,7 @@ Examples:
   orange project add .                    register the repository you are in
   orange new \"Add a login form\"           create a task
   orange ls                               what is going on
+  orange search login                     find a task by what is said in it
   orange task why TASK-001                what a task waits for
   orange task update TASK-001 --status planning
   cd \"$(orange task path TASK-001)\"       go where the work is
@@ -104,6 +105,8 @@ pub(crate) enum Command {
     Search(search::SearchArgs),
     /// Show what happened: everything that was journalled, and what went wrong
     Log(log::LogArgs),
+    /// Tell in one line how things stand, for a shell prompt or tmux
+    Status(status::StatusArgs),
     /// Let an agent take one turn without a terminal, here
     Headless(headless::HeadlessArgs),
     /// See three scripted tasks go their way, on a throw-away repository

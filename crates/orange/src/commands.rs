@@ -14,6 +14,7 @@ pub(crate) mod project;
 pub(crate) mod prompt;
 pub(crate) mod search;
 pub(crate) mod sim;
+pub(crate) mod status;
 pub(crate) mod task;
 pub(crate) mod watch;
 pub(crate) mod workflow;
@@ -48,6 +49,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Config(ref command) if config::without_home(command) => return Ok(()),
         Command::Demo(args) => return demo::run(&args, cli.json),
         Command::RunAgent(args) => return agent::run_agent(&args),
+        Command::Status(args) => return status::run(&args, cli.json),
         Command::Errand(what) => return agent::errand(&what),
         Command::Signal(args) => return agent::signal(&args),
         command => command,
@@ -77,6 +79,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         | Command::Man(_)
         | Command::Completions(_)
         | Command::Demo(_)
+        | Command::Status(_)
         | Command::RunAgent(_)
         | Command::Errand(_)
         | Command::Signal(_) => Ok(()),

@@ -48,6 +48,9 @@ impl Passage {
 
     /// Only what stands around the first hit.
     fn shortened(&self) -> Passage {
+        if self.text.chars().count() <= WIDTH {
+            return self.clone();
+        }
         let first = self.hits.first().map_or(0, |hit| hit.start);
         let before = self.text[..first].char_indices().rev();
         let start = before.take(BEFORE).last().map_or(first, |(at, _)| at);

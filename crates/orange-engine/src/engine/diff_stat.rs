@@ -6,7 +6,7 @@ use super::Engine;
 use crate::error::Result;
 use crate::git::branches::Branches;
 use crate::git::span::{self, Size, Span};
-use crate::index::list::{Filter, Listed};
+use crate::index::list::{Filter, Listed, Listing};
 use crate::index::{DiffStat, Index, KeptStat};
 use crate::projects::Project;
 use orange_core::history::{Event, EventType, History};
@@ -121,14 +121,14 @@ impl Engine {
     pub(super) fn list_with_diff<T>(
         &mut self,
         filter: &Filter,
-        show: impl Fn(Vec<Listed>) -> T,
+        show: impl Fn(Listing) -> T,
     ) -> Result<T> {
         // A list does not need the registry; without it nobody knows where the branches are.
         let known = Known::of(self.projects().unwrap_or_default());
         let (shown, moved) = self.ask_index(|index, deleted| {
-            index.fresh_list(filter, deleted, |mut rows| {
-                let moved = fill(&known, index, &mut rows);
-                (show(rows), moved)
+            index.fresh_list(filter, deleted, |mut listing| {
+                let moved = fill(&known, index, &mut listing.rows);
+                (show(listing), moved)
             })
         })?;
         if moved.is_empty() {
@@ -136,9 +136,9 @@ impl Engine {
         }
         self.measure(&known, moved);
         self.ask_index(|index, deleted| {
-            let mut rows = index.list(filter, deleted)?;
-            fill(&known, index, &mut rows);
-            Ok(show(rows))
+            let mut listing = index.list(filter, deleted)?;
+            fill(&known, index, &mut listing.rows);
+            Ok(show(listing))
         })
     }
 

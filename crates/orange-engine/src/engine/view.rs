@@ -4,7 +4,7 @@ use super::Engine;
 use super::messages::one_line;
 use crate::error::{Code, Error, Result};
 use crate::index::Index;
-use crate::index::list::{Deleted, Filter, Listed};
+use crate::index::list::{Deleted, Filter, Listed, Listing};
 use crate::index::query::Found;
 use crate::runs::{Doing, State};
 use crate::store::{Place, journal, lock};
@@ -49,11 +49,11 @@ pub struct DepsNode {
 
 impl Engine {
     pub fn list(&mut self, filter: &Filter) -> Result<Vec<Listed>> {
-        self.list_as(filter, |rows| rows)
+        self.list_as(filter, |listing| listing.rows)
     }
 
     /// What `show` makes of the tasks a filter lets through; it may be called twice.
-    pub fn list_as<T>(&mut self, filter: &Filter, show: impl Fn(Vec<Listed>) -> T) -> Result<T> {
+    pub fn list_as<T>(&mut self, filter: &Filter, show: impl Fn(Listing) -> T) -> Result<T> {
         self.refuse_unknown(&filter.projects)?;
         let looked_up = self.look_up(filter);
         let filter = looked_up.as_ref().unwrap_or(filter);
@@ -78,7 +78,7 @@ impl Engine {
 
     /// The rows of the index as it is.
     pub(crate) fn listed(&mut self, filter: &Filter) -> Result<Vec<Listed>> {
-        self.ask_index(|index, deleted| index.list(filter, deleted))
+        self.ask_index(|index, deleted| Ok(index.list(filter, deleted)?.rows))
     }
 
     /// Asks the index something for which it has to know what became of deleted tasks.

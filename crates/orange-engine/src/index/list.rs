@@ -41,6 +41,14 @@ pub struct Listed {
     pub fields: String,
 }
 
+/// What is listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing {
+    pub rows: Vec<Listed>,
+    /// Terminal tasks that are left out only because they have been over for long.
+    pub older: usize,
+}
+
 /// Which tasks to list. Empty lists mean: all.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
@@ -52,6 +60,8 @@ pub struct Filter {
     pub tags: Vec<String>,
     /// Terminal tasks too.
     pub all: bool,
+    /// Terminal tasks that changed since then too: a second since 1970.
+    pub over_since: Option<i64>,
     /// Only tasks that could be started now.
     pub ready: bool,
     pub search: Option<String>,
@@ -69,6 +79,7 @@ pub struct Filter {
 /// What a list is made of, read in one transaction: the numbers of tasks change when they are written.
 struct Selected {
     rows: Vec<Listed>,
+    older: usize,
     /// For every task with blockers that are not over, by its number: those blockers.
     waiting: HashMap<i64, Vec<Blocker>>,
     /// Keys of parents of which a child was cancelled, with their projects.
@@ -87,9 +98,9 @@ pub type Deleted<'a> = dyn Fn(&str, Key) -> Option<Status> + 'a;
 
 impl Index {
     /// The tasks a filter lets through, in the order a person wants to see them.
-    pub fn list(&self, filter: &Filter, deleted: &Deleted<'_>) -> Result<Vec<Listed>> {
-        let (_, rows) = self.ask(|connection| known_list(connection, filter, deleted))?;
-        Ok(rows)
+    pub fn list(&self, filter: &Filter, deleted: &Deleted<'_>) -> Result<Listing> {
+        let (_, listing) = self.ask(|connection| known_list(connection, filter, deleted))?;
+        Ok(listing)
     }
 
     /// The same after a look at every TASK.md, unless that was done a moment ago. What is made of the rows is
@@ -98,14 +109,14 @@ impl Index {
         &self,
         filter: &Filter,
         deleted: &Deleted<'_>,
-        show: impl Fn(Vec<Listed>) -> T,
+        show: impl Fn(Listing) -> T,
     ) -> Result<T> {
         if self.is_fresh() {
             return self.list(filter, deleted).map(show);
         }
         self.refreshed(|connection| {
-            let (known, rows) = known_list(connection, filter, deleted)?;
-            Ok((known, show(rows)))
+            let (known, listing) = known_list(connection, filter, deleted)?;
+            Ok((known, show(listing)))
         })
     }
 }
@@ -125,7 +136,7 @@ fn known_list(
     connection: &Connection,
     filter: &Filter,
     deleted: &Deleted<'_>,
-) -> rusqlite::Result<(Known, Vec<Listed>)> {
+) -> rusqlite::Result<(Known, Listing)> {
     let (known, selected) = select(connection, filter)?;
     Ok((known, selected.arranged(filter, deleted)))
 }
@@ -133,7 +144,7 @@ fn known_list(
 /// One pass over all tasks: what a refresh has to know of each, and those the filter lets through.
 fn select(connection: &Connection, filter: &Filter) -> rusqlite::Result<(Known, Selected)> {
     let transaction = connection.unchecked_transaction()?;
-    let (mut known, mut rows) = (Known::default(), Vec::new());
+    let (mut known, mut rows, mut older) = (Known::default(), Vec::new(), 0);
     let filter = Filter {
         search: filter.search.as_ref().map(|text| text.to_lowercase()),
         ..filter.clone()
@@ -141,7 +152,10 @@ fn select(connection: &Connection, filter: &Filter) -> rusqlite::Result<(Known, 
     each_line(&transaction, |number, line| {
         known.push(&line);
         if keeps(&filter, &line) {
-            rows.push(listed(number, &line));
+            match is_older(&filter, &line) {
+                true => older += 1,
+                false => rows.push(listed(number, &line)),
+            }
         }
     })?;
     if filter.with_fields {
@@ -154,6 +168,7 @@ fn select(connection: &Connection, filter: &Filter) -> rusqlite::Result<(Known, 
     }
     let selected = Selected {
         rows,
+        older,
         waiting: open_blockers(&transaction)?,
         bereft: parents_of_cancelled(&transaction)?,
     };
@@ -168,7 +183,7 @@ fn torn() -> rusqlite::Error {
 }
 
 impl Selected {
-    fn arranged(mut self, filter: &Filter, deleted: &Deleted<'_>) -> Vec<Listed> {
+    fn arranged(mut self, filter: &Filter, deleted: &Deleted<'_>) -> Listing {
         let mut rows = std::mem::take(&mut self.rows);
         for row in &mut rows {
             self.note(row, deleted);
@@ -184,7 +199,10 @@ impl Selected {
         if let Some(limit) = filter.limit {
             rows.truncate(limit);
         }
-        rows
+        Listing {
+            rows,
+            older: if filter.ready { 0 } else { self.older },
+        }
     }
 
     /// What is to be said of a task because of others.
@@ -323,13 +341,21 @@ fn attention_order(status: &str) -> u64 {
         .unwrap_or(ORDER.len()) as u64
 }
 
+/// Would it be listed if it were not over, or not for so long? Who names a status wants all tasks that have it.
+fn is_older(filter: &Filter, line: &Line<'_>) -> bool {
+    let recent = || (filter.over_since).is_some_and(|since| line.updated_second >= since);
+    !filter.all
+        && filter.statuses.is_empty()
+        && line.damaged.is_none()
+        && is_over(line.status)
+        && !recent()
+}
+
 /// The filter's search is in lower case.
 fn keeps(filter: &Filter, line: &Line<'_>) -> bool {
     let among = |wanted: &[String], value: &str| {
         wanted.is_empty() || wanted.iter().any(|word| word == value)
     };
-    let hidden =
-        !filter.all && filter.statuses.is_empty() && line.damaged.is_none() && is_over(line.status);
     let urgent_enough = filter.priorities.is_empty()
         || (filter.priorities.iter()).any(|wanted| *wanted as i64 == line.priority);
     let tagged = (filter.tags.iter()).all(|wanted| line.tags.lines().any(|tag| tag == wanted));
@@ -337,7 +363,6 @@ fn keeps(filter: &Filter, line: &Line<'_>) -> bool {
         && among(&filter.statuses, line.status)
         && among(&filter.queues, line.queue)
         && among(&filter.categories, line.category)
-        && !hidden
         && urgent_enough
         && tagged
         && (filter.search.as_ref()).is_none_or(|wanted| {

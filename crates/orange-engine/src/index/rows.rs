@@ -1,5 +1,6 @@
 //! The tables of index.db, and a task as their rows.
 
+use super::counts::{self, Tally};
 use super::{Entry, line};
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
@@ -26,7 +27,9 @@ CREATE TABLE tasks (
     parent_key   INTEGER,
     created_at   TEXT NOT NULL,
     updated_at   TEXT NOT NULL,
-    fields       TEXT NOT NULL
+    fields       TEXT NOT NULL,
+    counts_as    TEXT NOT NULL,
+    needs_me     INTEGER NOT NULL
 );
 CREATE TABLE lines (
     task           INTEGER PRIMARY KEY,
@@ -36,8 +39,16 @@ CREATE TABLE links (
     task           INTEGER NOT NULL,
     kind           TEXT NOT NULL,
     target_project TEXT NOT NULL,
-    target_key     INTEGER NOT NULL
+    target_key     INTEGER NOT NULL,
+    is_cancelled   INTEGER NOT NULL
 );
+CREATE TABLE counts (
+    project    TEXT NOT NULL,
+    counts_as  TEXT NOT NULL,
+    needs_me   INTEGER NOT NULL,
+    tasks      INTEGER NOT NULL,
+    PRIMARY KEY (project, counts_as, needs_me)
+) WITHOUT ROWID;
 CREATE TABLE diff_stats (
     project  TEXT NOT NULL,
     branch   TEXT NOT NULL,
@@ -82,7 +93,16 @@ const INDEXES: &[(&str, &str)] = &[
         "idx_tasks_workspace",
         "tasks(project, workspace) WHERE workspace IS NOT NULL",
     ),
+    (
+        "idx_tasks_with_agents",
+        "tasks(project) WHERE tmux_session IS NOT NULL
+         AND status IN ('planning', 'working', 'agent-review')",
+    ),
     ("idx_links_task", "links(task)"),
+    (
+        "idx_links_cancelled",
+        "links(task) WHERE kind = 'blocked_by' AND is_cancelled",
+    ),
     (
         "idx_links_target",
         "links(target_project, target_key, kind)",
@@ -155,29 +175,45 @@ pub(super) fn try_store(
             transaction.execute_batch(&format!("DROP INDEX {name}"))?;
         }
     }
-    forget(&transaction, gone.iter().map(String::as_str))?;
+    let mut tally = Tally::default();
+    forget(&transaction, gone.iter().map(String::as_str), &mut tally)?;
     for row in rows {
         if !empty {
-            forget(&transaction, std::iter::once(row.folder()))?;
+            forget(&transaction, std::iter::once(row.folder()), &mut tally)?;
         }
-        put(&transaction, &row)?;
+        let number = put(&transaction, &row)?;
+        tally.add(row.counted(), 1);
+        if !sorts_later {
+            counts::note_cancelled(&transaction, number, &row)?;
+        }
     }
     if sorts_later {
         create_indexes(&transaction)?;
+        counts::note_all_cancelled(&transaction)?;
     }
+    tally.write(&transaction)?;
     transaction.commit()
 }
 
 fn forget<'f>(
     transaction: &Transaction<'_>,
     folders: impl Iterator<Item = &'f str>,
+    tally: &mut Tally,
 ) -> rusqlite::Result<()> {
-    let mut find = transaction.prepare_cached("SELECT number FROM tasks WHERE folder = ?1")?;
+    let mut find = transaction.prepare_cached(
+        "SELECT number, project, counts_as, needs_me FROM tasks WHERE folder = ?1",
+    )?;
     for folder in folders {
-        let numbers: Vec<i64> = find
-            .query_map([folder], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
+        let mut numbers: Vec<i64> = Vec::new();
+        let mut rows = find.query([folder])?;
+        while let Some(row) = rows.next()? {
+            numbers.push(row.get(0)?);
+            let (project, counts_as) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+            tally.add((project, counts_as, row.get(3)?), -1);
+        }
+        drop(rows);
         for number in numbers {
+            counts::forget_cancelled(transaction, number)?;
             for sql in [
                 "DELETE FROM tasks WHERE number = ?1",
                 "DELETE FROM lines WHERE task = ?1",
@@ -197,8 +233,9 @@ pub(super) struct Row {
     text: String,
     /// Where each text ends.
     ends: [usize; TEXTS],
-    key: Option<Key>,
+    pub(super) key: Option<Key>,
     parent_key: Option<Key>,
+    needs_me: bool,
     line: Vec<u8>,
     links: Vec<Link>,
 }
@@ -206,7 +243,7 @@ pub(super) struct Row {
 type Link = (&'static str, String, Key);
 
 /// Texts of a row, in the order of their columns.
-const TEXTS: usize = 12;
+const TEXTS: usize = 13;
 
 impl Row {
     pub(super) fn of(entry: &Entry) -> Row {
@@ -228,6 +265,7 @@ impl Row {
             &parent_project.as_deref().unwrap_or_default(),
             &task.created_at,
             &task.updated_at,
+            &counts::counts_as(entry),
         ];
         for (end, part) in ends.iter_mut().zip(texts) {
             // Writing to memory cannot fail.
@@ -241,6 +279,7 @@ impl Row {
             ends,
             key: task.key,
             parent_key,
+            needs_me: counts::needs_me(entry),
             line: line::write(entry),
             links: links_of(entry),
         }
@@ -255,13 +294,19 @@ impl Row {
         })
     }
 
+    /// As what it is counted: project, state, and whether it needs a person.
+    pub(super) fn counted(&self) -> (&str, &str, bool) {
+        let texts = self.texts();
+        (texts[2], texts[11], self.needs_me)
+    }
+
     fn folder(&self) -> &str {
         &self.text[..self.ends[0]]
     }
 }
 
 /// Adds a row that is not there yet.
-fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
+fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
     let [
         folder,
         id,
@@ -274,11 +319,12 @@ fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
         parent,
         created,
         updated,
+        counts_as,
         fields,
     ] = row.texts();
     let number = transaction
         .prepare_cached(
-            "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+            "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)",
         )?
         .insert(params![
             folder,
@@ -295,15 +341,17 @@ fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
             created,
             updated,
             fields,
+            counts_as,
+            row.needs_me,
         ])?;
     transaction
         .prepare_cached("INSERT INTO lines VALUES (?1,?2)")?
         .execute(params![number, row.line])?;
-    let mut insert = transaction.prepare_cached("INSERT INTO links VALUES (?1,?2,?3,?4)")?;
+    let mut insert = transaction.prepare_cached("INSERT INTO links VALUES (?1,?2,?3,?4,0)")?;
     for (kind, project, key) in &row.links {
         insert.execute(params![number, kind, project, key.0])?;
     }
-    Ok(())
+    Ok(number)
 }
 
 fn present(text: &str) -> Option<&str> {

@@ -213,10 +213,12 @@ fn told(connection: &Connection, query: &Query, hit: &Hit) -> rusqlite::Result<O
         })
         .optional()?;
     if let Some([summary, names, body, history]) = marked {
+        found.found = findings(&names, &body, &history, &events);
         if summary.contains(OPEN) {
             found.summary = Passage::of(&summary);
+            // Most branches are named after the summary: that says nothing more.
+            (found.found).retain(|finding| finding.place != Whereabouts::Branch);
         }
-        found.found = findings(&names, &body, &history, &events);
     }
     Ok(Some(found))
 }

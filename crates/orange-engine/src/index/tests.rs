@@ -41,7 +41,7 @@ impl Home {
         self.index.looked.set(None);
         let rows = self
             .index
-            .fresh_list(&filter, &|_, _| None, |rows| rows)
+            .fresh_list(&filter, &|_, _| None, |listing| listing.rows)
             .unwrap();
         assert!(
             rows.iter()
@@ -78,4 +78,38 @@ fn a_folder_without_a_file_is_read_each_time_and_goes_with_its_folder() {
     assert!(home.index.refresh().unwrap() > 0, "read again");
     fs::remove_dir_all(&place.path).unwrap();
     assert_eq!(home.folders(false), ["shop/one", "shop/two"]);
+}
+
+mod search {
+    use super::*;
+    use orange_core::search::Query;
+    use proptest::prelude::*;
+
+    thread_local! {
+        static HOME: Home = Home::new();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// SQLite has a language of its own for this; nothing that is typed may be taken for it.
+        #[test]
+        fn nothing_that_is_typed_is_an_error(
+            text in prop_oneof![
+                any::<String>(),
+                "[-+*^\"(){}:,'a-c \\\\\u{0}\u{200b}登]{0,24}",
+                "((AND|OR|NOT|NEAR\\(|a|\"|-|s|summary:) ?){0,8}",
+            ]
+        ) {
+            HOME.with(|home| {
+                let query = Query::parse(&text);
+                let said = home.index.search(&query, &[], 5);
+                prop_assert!(said.is_ok(), "{text:?}: {:?}", said.err());
+                // In a file, as before: an error would have sent it to memory.
+                let path: String = home.index.connection.borrow().path().unwrap_or_default().to_owned();
+                prop_assert!(path.ends_with("index.db"), "{text:?}");
+                Ok(())
+            })?;
+        }
+    }
 }

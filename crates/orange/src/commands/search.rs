@@ -2,7 +2,6 @@
 
 use crate::commands::task::{icon, style};
 use crate::error::Result;
-use crate::output;
 use crate::session::Session;
 use crate::ui::{Extent, Palette, Style, ago, clean, fitted};
 use clap::Args;
@@ -12,6 +11,7 @@ use orange_core::search::passage::Passage;
 use orange_core::task::Status;
 use orange_engine::index::search::{Finding, Match, Matches, Whereabouts};
 use serde_json::{Value, json};
+use std::ffi::OsString;
 use std::fmt::Write;
 
 /// Find tasks by what is said in them: summaries, bodies, histories
@@ -31,7 +31,7 @@ Examples:
   orange search crash --limit 5 --json")]
 pub(crate) struct SearchArgs {
     /// What to look for
-    #[arg(required = true, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
     /// Tasks of this project; may be given more than once
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -42,6 +42,24 @@ pub(crate) struct SearchArgs {
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
+}
+
+/// `-word` is a word to leave out, not a flag of ours: a blank before it tells clap so.
+pub(crate) fn with_exclusions(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut ours = arguments.iter().skip(1);
+    let command = ours.find(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
+    if command.is_none_or(|command| command != "search") {
+        return arguments;
+    }
+    let protected = |argument: OsString| match argument.as_encoded_bytes() {
+        [b'-', first, ..] if *first != b'-' && argument != "-h" => {
+            let mut word = OsString::from(" ");
+            word.push(argument);
+            word
+        }
+        _ => argument,
+    };
+    arguments.into_iter().map(protected).collect()
 }
 
 pub(crate) fn run(session: &mut Session, args: &SearchArgs) -> Result<()> {
@@ -148,7 +166,7 @@ fn block(task: &Match, with_project: bool, now: Timestamp) -> String {
     for Finding { place, passage } in &task.found {
         let name = match place {
             Whereabouts::Event { kind, at } => {
-                let when = at.map(|at| format!(", {}", ago(now, at)));
+                let when = at.map(|at| format!(" ({})", ago(now, at)));
                 format!("{kind}{}", when.unwrap_or_default())
             }
             place => word(place).to_owned(),

@@ -36,6 +36,8 @@ const COMMANDS: &[&[&str]] = &[
     &["workspace", "gc"],
     &["workflow", "show"],
     &["doctor"],
+    &["search"],
+    &["status"],
     &["new"],
     &["ls"],
 ];
@@ -102,6 +104,7 @@ fn the_main_help() {
       orange project add .                       register the repository you are in
       orange new "Add a login form"              create a task
       orange ls                                  what is going on
+      orange search login                        find a task by what is said in it
       orange task why TASK-001                   what a task waits for
       orange task update TASK-001 --status planning
       cd "$(orange task path TASK-001)"         go where the work is

@@ -78,8 +78,9 @@ fn what_waits_for_a_cancelled_task_needs_a_person() {
     let second = env.create(["second", "The second", "--blocked-by", "TASK-001"]);
     env.orange(["task", "cancel", &first.id]).ok();
     assert_snapshot!(env.orange(["ls"]), @"
-       KEY       STATUS   SUMMARY                                               BRANCH  AGE
-    ·  TASK-002  pending  needs attention: TASK-001 was cancelled · The second  second  [AGE]
+       KEY       STATUS     SUMMARY                                               BRANCH  AGE
+    ·  TASK-002  pending    needs attention: TASK-001 was cancelled · The second  second  [AGE]
+    –  TASK-001  cancelled  The first                                             first   [AGE]
     ");
     assert_snapshot!(env.orange(["task", "why", "TASK-002"]), @"TASK-002 is pending: it waits for TASK-001, which was cancelled, so it would wait for ever; needs attention: TASK-001, which it waits for, was cancelled; next: orange task update TASK-002 --remove-blocker TASK-001");
     env.move_to(&second, "planning")

@@ -1,8 +1,9 @@
 //! `orange task list`: filters, order, width, colours, and text that wants to break the screen.
 
-use crate::env::{TestEnvironment, in_terminal};
+use crate::env::{TestEnvironment, TestTask, in_terminal};
 use crate::run::program;
 use insta::assert_snapshot;
+use std::fs;
 use std::process::Stdio;
 
 const RED: &str = "\u{1b}[";
@@ -33,7 +34,7 @@ fn filters() {
     let env = several();
     assert_eq!(
         env.keys([""; 0]),
-        ["TASK-001", "TASK-003", "TASK-002", "TASK-004"]
+        ["TASK-001", "TASK-003", "TASK-002", "TASK-004", "TASK-005"]
     );
     assert_eq!(env.keys(["--all"]).len(), 5);
     assert_eq!(env.keys(["--status", "cancelled"]), ["TASK-005"]);
@@ -68,13 +69,6 @@ fn filters() {
 fn as_text() {
     let env = several();
     assert_snapshot!(env.orange(["ls"]), @"
-       KEY       STATUS    PRIORITY  SUMMARY                       BRANCH                            AGE
-    ▶  TASK-001  working             Add a login form              orange/TASK-001-add-a-login-form  [AGE]
-    ✎  TASK-003  planning  critical  Fix the crash                 crash-fix                         [AGE]
-    ·  TASK-002  pending             Log out · waits for TASK-001  orange/TASK-002-log-out           [AGE]
-    ·  TASK-004  pending   low       Some day                      orange/TASK-004-some-day          [AGE]
-    ");
-    assert_snapshot!(env.orange(["ls", "--all"]), @"
        KEY       STATUS     PRIORITY  SUMMARY                       BRANCH                            AGE
     ▶  TASK-001  working              Add a login form              orange/TASK-001-add-a-login-form  [AGE]
     ✎  TASK-003  planning   critical  Fix the crash                 crash-fix                         [AGE]
@@ -82,14 +76,69 @@ fn as_text() {
     ·  TASK-004  pending    low       Some day                      orange/TASK-004-some-day          [AGE]
     –  TASK-005  cancelled            Given up on                   orange/TASK-005-given-up-on       [AGE]
     ");
+    assert_eq!(env.keys(["--all"]), env.keys([""; 0]));
     assert_snapshot!(env.orange(["task", "list", "--status", "stuck"]), @"no task in shop matches");
     assert_snapshot!(env.orange(["task", "list", "--ready", "--queue", "active"]), @"no task in shop is ready to start");
+}
+
+/// Makes a task as old as that, as its files would have it.
+fn ended_days_ago(task: &TestTask, days: i64) {
+    let then = orange_core::Timestamp::now() - orange_core::SignedDuration::from_hours(24 * days);
+    let edit = |path: std::path::PathBuf| {
+        let text = fs::read_to_string(&path).unwrap();
+        let old = times_in(&text);
+        let text = old
+            .iter()
+            .fold(text, |text, time| text.replace(time, &then.to_string()));
+        fs::write(path, text).unwrap();
+    };
+    edit(task.file());
+    edit(task.journal());
+}
+
+/// All times of a text.
+fn times_in(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "-:.".contains(c)));
+    let times = words.filter(|word| word.parse::<orange_core::Timestamp>().is_ok());
+    times.map(str::to_owned).collect()
+}
+
+#[test]
+fn what_is_over_leaves_the_list_after_a_week() {
+    let mut env = several();
+    let old = env.task_of(&env.list(["--status", "cancelled"])[0]);
+    ended_days_ago(&old, 6);
+    assert_eq!(env.keys([""; 0]).len(), 5);
+    ended_days_ago(&old, 8);
+    assert_eq!(env.keys([""; 0]).len(), 4);
+    assert_eq!(env.keys(["--all"]).len(), 5);
+    assert_eq!(env.keys(["--status", "cancelled"]), ["TASK-005"]);
+    assert_eq!(env.keys(["--search", "given"]), [""; 0]);
+    assert_snapshot!(env.orange(["ls", "--search", "given"]), @"
+    no task in shop matches
+    1 older one is over: `orange ls --all`
+    ");
+    assert_snapshot!(env.orange(["ls", "--limit", "1"]), @"
+       KEY       STATUS   SUMMARY           BRANCH                            AGE
+    ▶  TASK-001  working  Add a login form  orange/TASK-001-add-a-login-form  [AGE]
+    1 older one is over: `orange ls --all`
+    ");
+    assert_snapshot!(env.orange(["ls", "--ready"]), @"
+       KEY       STATUS   PRIORITY  SUMMARY   BRANCH                    AGE
+    ·  TASK-004  pending  low       Some day  orange/TASK-004-some-day  [AGE]
+    ");
+    env.set("ORANGE_LIST_KEEP_DAYS", "30");
+    assert_eq!(env.keys([""; 0]).len(), 5);
+    // Damaged settings are no reason to show nothing.
+    env.unset("ORANGE_LIST");
+    fs::write(env.home().join("config.yaml"), "list: [").unwrap();
+    assert_eq!(env.keys([""; 0]).len(), 4);
 }
 
 #[test]
 fn an_empty_home_is_told_what_to_do() {
     let env = TestEnvironment::empty();
-    assert_snapshot!(env.orange(["ls"]), @r#"no open tasks; --all shows finished ones, `orange new "…"` creates one"#);
+    assert_snapshot!(env.orange(["ls"]), @r#"no open tasks; `orange new "…"` creates one"#);
     assert_snapshot!(env.orange(["ls", "--all", "--json"]), @r#"{"tasks":[]}"#);
     // Looking creates nothing.
     assert!(!env.tasks().exists());
@@ -100,13 +149,13 @@ fn projects_are_told_apart() {
     let env = several();
     let books = env.init_repository("books");
     env.call(["new", "Write a book"]).at(&books).run().ok();
-    assert_eq!(env.keys([""; 0]).len(), 4);
+    assert_eq!(env.keys([""; 0]).len(), 5);
     assert_eq!(env.keys(["--project", "books"]), ["TASK-001"]);
-    assert_eq!(env.keys(["--project", "books,shop"]).len(), 5);
-    assert_eq!(env.keys(["--all-projects"]).len(), 5);
+    assert_eq!(env.keys(["--project", "books,shop"]).len(), 6);
+    assert_eq!(env.keys(["--all-projects"]).len(), 6);
     // Outside of every project all of them are meant.
     let elsewhere = env.call(["ls", "--json"]).at(env.root()).run().ok().json();
-    assert_eq!(elsewhere["tasks"].as_array().unwrap().len(), 5);
+    assert_eq!(elsewhere["tasks"].as_array().unwrap().len(), 6);
     assert_snapshot!(env.orange(["ls", "--all-projects", "--limit", "2"]), @"
        KEY       PROJECT  STATUS   SUMMARY           BRANCH                            AGE
     ·  TASK-001  books    pending  Write a book      orange/TASK-001-write-a-book      [AGE]
@@ -160,12 +209,13 @@ fn at_eighty_columns_every_line_fits() {
         assert!(width <= 80, "{width} columns in {line:?}");
     }
     assert_snapshot!(shown, @"
-       KEY       STATUS    PRIORITY  SUMMARY                                     AGE
-    ▶  TASK-001  working             Add a login form                            [AGE]
-    ✎  TASK-003  planning  critical  Fix the crash                               [AGE]
-    ·  TASK-002  pending             Log out · waits for TASK-001                [AGE]
-    ·  TASK-006  pending             A summary that goes on and on, far beyond…  [AGE]
-    ·  TASK-004  pending   low       Some day                                    [AGE]
+       KEY       STATUS     PRIORITY  SUMMARY                                    AGE
+    ▶  TASK-001  working              Add a login form                           [AGE]
+    ✎  TASK-003  planning   critical  Fix the crash                              [AGE]
+    ·  TASK-002  pending              Log out · waits for TASK-001               [AGE]
+    ·  TASK-006  pending              A summary that goes on and on, far beyon…  [AGE]
+    ·  TASK-004  pending    low       Some day                                   [AGE]
+    –  TASK-005  cancelled            Given up on                                [AGE]
     ");
     // A wide one shows the branch as well.
     let shown = in_terminal(&env, 200, &format!("NO_COLOR=1 {} ls", program().display()));

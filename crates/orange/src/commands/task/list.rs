@@ -7,24 +7,29 @@ use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative, time_of_day};
 use clap::Args;
 use orange_core::Timestamp;
+use orange_core::config::Config;
 use orange_core::exit::{is_expected, role_of};
 use orange_core::task::{Category, Priority, Queue, Status, WorkflowName};
 use orange_core::workflow::Workflow;
-use orange_engine::index::list::{Filter, Listed};
+use orange_engine::index::list::{Filter, Listed, Listing};
 use orange_engine::runs::{Doing, State};
 use orange_engine::sessions::{LiveAgent, LiveAgents, SessionState};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
+const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
+
 /// List tasks
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  orange ls                              open tasks of the project you are in
-  orange ls --all                        the finished ones too
+  orange ls                              tasks of the project you are in
+  orange ls --all                        those too that have been over for long
   orange ls --project shop --status working,stuck
   orange ls --ready                      what could be started now
   orange ls --search login --json
+
+Done and cancelled tasks leave the list after list.keep_days (7).
 
 Signs: · pending  ✎ planning  ? clarification  ▶ working  ◎ agent-review
        ★ reviewing  ! stuck  ⇉ delegated  ✓ done  – cancelled  ✗ damaged
@@ -40,7 +45,7 @@ pub(crate) struct ListArgs {
     /// Tasks in this status; may be given more than once
     #[arg(long, value_delimiter = ',', value_parser = status)]
     status: Vec<Status>,
-    /// Finished and cancelled tasks too
+    /// All done and cancelled tasks too, however long ago
     #[arg(long)]
     all: bool,
     /// Only tasks that could be started now: pending, and nothing they wait for is open
@@ -71,6 +76,12 @@ pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
     if projects.is_empty() && !args.all_projects {
         projects.extend(session.project(None)?);
     }
+    // A list is shown whatever is wrong with the settings.
+    let days = match session.engine.config() {
+        Ok(config) => config.list.keep_days,
+        Err(_) => Config::default().list.keep_days,
+    };
+    let kept = i64::from(days) * SECONDS_OF_A_DAY;
     let words = |list: Vec<&'static str>| list.into_iter().map(str::to_owned).collect();
     let filter = Filter {
         statuses: words(args.status.iter().map(|status| status.as_str()).collect()),
@@ -84,23 +95,25 @@ pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
         priorities: args.priority.clone(),
         tags: args.tag.clone(),
         all: args.all,
+        over_since: Some(Timestamp::now().as_second() - kept),
         ready: args.ready,
         search: args.search.clone(),
         limit: args.limit,
         with_fields: session.json,
         with_diff: true,
         projects,
+        ..Filter::default()
     };
     let json = session.json;
     let live = session.engine.live_agents();
-    let text = session.engine.list_as(&filter, |rows| {
+    let text = session.engine.list_as(&filter, |listing| {
         let text = match json {
             // The rows are JSON already; building values of thousands of them would only cost time.
-            true => as_json(&rows, &live),
-            false => as_text(&rows, &filter, &live),
+            true => as_json(&listing.rows, &live),
+            false => as_text(&listing, &filter, &live),
         };
         // The process ends soon: giving back thousands of small pieces of memory one by one only takes time.
-        std::mem::forget(rows);
+        std::mem::forget(listing);
         text
     })?;
     crate::output::print(&text);
@@ -189,10 +202,23 @@ const COLUMNS: &[Column] = &[
     Column::new("AGE"),
 ];
 
-fn as_text(rows: &[Listed], filter: &Filter, live: &LiveAgents) -> String {
-    if rows.is_empty() {
-        return nothing(filter);
+/// The table, and how many of those that are over are not in it.
+fn as_text(listing: &Listing, filter: &Filter, live: &LiveAgents) -> String {
+    let mut text = match listing.rows.as_slice() {
+        [] => nothing(filter),
+        rows => table(rows, live),
+    };
+    match listing.older {
+        0 => {}
+        1 => text.push_str("1 older one is over: `orange ls --all`\n"),
+        older => {
+            let _ = writeln!(text, "{older} older ones are over: `orange ls --all`");
+        }
     }
+    text
+}
+
+fn table(rows: &[Listed], live: &LiveAgents) -> String {
     let now = Timestamp::now();
     let several = rows
         .windows(2)
@@ -346,6 +372,6 @@ fn nothing(filter: &Filter) -> String {
     } else if filter.all {
         format!("no tasks{place}; create one with `orange new \"what is to be done\"`\n")
     } else {
-        format!("no open tasks{place}; --all shows finished ones, `orange new \"…\"` creates one\n")
+        format!("no open tasks{place}; `orange new \"…\"` creates one\n")
     }
 }

@@ -1,0 +1,139 @@
+//! `--format`: text with placeholders in braces.
+
+use super::{KINDS, Numbers};
+use orange_core::suggest::nearest;
+
+/// A format that is understood.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Format {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Number(String),
+    Line,
+}
+
+/// What is wrong with a format.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) message: String,
+    pub(super) hint: String,
+}
+
+/// Placeholders that are no kind of task.
+const OTHERS: &[&str] = &["line", "needs_me", "open", "agents", "pending", "queued"];
+
+fn names() -> impl Iterator<Item = &'static str> {
+    let kinds = KINDS.iter().map(|(name, _)| *name);
+    OTHERS.iter().copied().chain(kinds)
+}
+
+impl Format {
+    pub(super) fn parse(text: &str) -> Result<Format, Problem> {
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            plain.push_str(&rest[..at]);
+            let (brace, after) = rest[at..].split_at(1);
+            if let Some(after) = after.strip_prefix(brace) {
+                plain.push_str(brace);
+                rest = after;
+                continue;
+            }
+            let end = after.find('}').filter(|_| brace == "{");
+            let Some(end) = end else {
+                return Err(Problem {
+                    message: format!("--format has a {brace} without its other half"),
+                    hint: format!("write {brace}{brace} for the brace itself"),
+                });
+            };
+            parts.push(Part::Text(std::mem::take(&mut plain)));
+            parts.push(placeholder(&after[..end])?);
+            rest = &after[end + 1..];
+        }
+        plain.push_str(rest);
+        parts.push(Part::Text(plain));
+        Ok(Format { parts })
+    }
+
+    /// Empty if there is nothing to tell: numbers were asked for, and all are 0.
+    pub(super) fn filled(&self, numbers: &Numbers) -> String {
+        let mut line = String::new();
+        let (mut asked, mut told) = (false, false);
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => line.push_str(text),
+                Part::Line => {
+                    (asked, told) = (true, told || !numbers.line.is_empty());
+                    line.push_str(&numbers.line);
+                }
+                Part::Number(name) => {
+                    let found = numbers.named.iter().find(|(known, _)| known == name);
+                    let number = found.map_or(0, |(_, number)| *number);
+                    (asked, told) = (true, told || number > 0);
+                    line.push_str(&number.to_string());
+                }
+            }
+        }
+        match asked && !told {
+            true => String::new(),
+            false => line,
+        }
+    }
+}
+
+fn placeholder(name: &str) -> Result<Part, Problem> {
+    if name == "line" {
+        return Ok(Part::Line);
+    }
+    if names().any(|known| known == name) {
+        return Ok(Part::Number(name.to_owned()));
+    }
+    let hint = match nearest(name, names()) {
+        Some(meant) => format!("did you mean {{{meant}}}? `orange status --help` lists them all"),
+        None => "`orange status --help` lists them all".to_owned(),
+    };
+    Err(Problem {
+        message: format!("--format: {{{name}}} means nothing here"),
+        hint,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(text: &str, working: usize) -> String {
+        let numbers = Numbers {
+            named: vec![("working", working), ("stuck", 0)],
+            line: "some".into(),
+        };
+        Format::parse(text).unwrap().filled(&numbers)
+    }
+
+    #[test]
+    fn placeholders_and_braces() {
+        assert_eq!(filled("{working}/{stuck} {{x}}", 3), "3/0 {x}");
+        assert_eq!(filled("⚙ {line}}}", 0), "⚙ some}");
+        assert_eq!(filled("plain", 0), "plain");
+        assert_eq!(filled("{working} at {stuck}", 0), "");
+    }
+
+    #[test]
+    fn what_means_nothing_is_named() {
+        let problem = |text: &str| Format::parse(text).unwrap_err();
+        assert!(
+            problem("{workin}")
+                .hint
+                .starts_with("did you mean {working}?")
+        );
+        assert!(problem("{needs-me}").hint.contains("{needs_me}"));
+        for text in ["{", "}", "{working", "a } b", "{}", "{{}"] {
+            assert!(Format::parse(text).is_err(), "{text}");
+        }
+    }
+}
