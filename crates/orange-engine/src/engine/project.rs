@@ -267,13 +267,25 @@ fn repository_at(path: &std::path::Path) -> Result<PathBuf> {
         )
         .hint("give the path of a git repository")
     })?;
-    git::repository_of(&real)?.ok_or_else(|| {
+    let repository = git::repository_of(&real)?.ok_or_else(|| {
         Error::new(
             Code::NotFound,
             format!("{} is not inside a git repository", real.display()),
         )
         .hint("run `git init` there first, or give the path of a repository")
-    })
+    })?;
+    // Made readable, such a name leads nowhere.
+    if !repository.exists() && real.to_str().is_none() {
+        return Err(Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "the path of the repository is not UTF-8 text, so it cannot be registered: {}",
+                repository.display()
+            ),
+        )
+        .hint("give that folder another name"));
+    }
+    Ok(repository)
 }
 
 fn check_branch(branch: &str) -> Result<String> {

@@ -1,8 +1,9 @@
 //! Looking at agents: their screens, the way to their windows, waiting for them, watching over all of them.
 
 use crate::agents::Agents;
-use crate::env::in_terminal;
 use crate::running::Running;
+use std::fs;
+use std::process::Stdio;
 
 #[test]
 fn a_screen_is_shown_while_the_agent_lives_and_after_its_end() {
@@ -209,19 +210,35 @@ fn following_ends_at_ctrl_c_and_prints_screens_as_json() {
 fn on_a_terminal_a_followed_screen_is_drawn_in_place_and_the_terminal_given_back() {
     let env = Agents::new();
     let task = env.start("Draw it", "worker:\n  - say: Here I am.\n  - hang\n");
-    env.until("it shows", || {
-        let screen = env.say(&["task", "peek", &task.id]);
-        screen.stdout.contains("Here I am.")
-    });
+    let (seen, number) = (env.root().join("seen"), env.root().join("number"));
     let line = format!(
-        "{} task peek {} --follow & sleep 1; kill -INT $!; wait $!; echo \"code $?\"",
+        "stty cols 60 rows 20; echo $$ > {}; exec {} task peek {} --follow",
+        number.display(),
         crate::run::program().display(),
         task.id
     );
-    let shown = in_terminal(&env, 60, &line);
+    // `script` gives the command a terminal of its own, and writes down what is shown there.
+    let mut terminal = env
+        .foreign("script")
+        .args(["-qefc", &line])
+        .arg(&seen)
+        .env("TERM", "xterm-256color")
+        .env("SHELL", "/bin/sh")
+        .current_dir(env.shop())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let shown = || String::from_utf8_lossy(&fs::read(&seen).unwrap_or_default()).into_owned();
+    env.until("it is drawn", || {
+        shown().contains("Here I am.") && shown().contains("Ctrl-C ends this view")
+    });
+    let number = fs::read_to_string(number).unwrap();
+    env.kill(number.trim().parse().unwrap(), "-INT");
+    assert_eq!(terminal.wait().unwrap().code(), Some(130));
+    let shown = shown();
     let begun = shown.find("\u{1b}[?1049h").expect("the other screen");
     let ended = shown.find("\u{1b}[?25h\u{1b}[?1049l").expect("given back");
-    assert!(begun < ended, "{shown:?}");
-    assert!(shown[begun..ended].contains("Here I am."), "{shown:?}");
-    assert!(shown[ended..].contains("code 130"), "{shown:?}");
+    assert!(begun < shown.find("Here I am.").unwrap(), "{shown:?}");
+    assert!(shown.rfind("Here I am.").unwrap() < ended, "{shown:?}");
 }

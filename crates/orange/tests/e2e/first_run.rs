@@ -253,21 +253,22 @@ fn in_a_folder_whose_name_is_no_text() {
     assert_snapshot!(tried(&env, &folder), @r#"
     $ orange new Add a login form
     ------- stderr -------
-    note: registered project caf at [TMP]/caf� (default branch main, 2 workspaces)
-    note: the repository of project caf is not at [TMP]/caf� any more; if this is it: `orange project remove caf`, then `orange project update caf --path PATH`
-    error: the repository of project caf is not at [TMP]/caf� any more
-    hint: say where it is: `orange project update caf --path PATH`
-    [exit status: 4]
+    error: the path of the repository is not UTF-8 text, so it cannot be registered: [TMP]/caf�
+    hint: give that folder another name
+    [exit status: 3]
     $ orange ls
-    no open tasks in caf; --all shows finished ones, `orange new "…"` creates one
+    no open tasks; --all shows finished ones, `orange new "…"` creates one
     $ orange log
-    [TIME] info  project  project registered project=caf
-    [TIME] info  engine   the repository of project caf is not at [TMP]/caf� any more; if this is it: `orange project remove caf`, then `orange project update caf --path PATH`
-    [TIME] error command  the repository of project caf is not at [TMP]/caf� any more code=not_found by=you command="new Add a login form"
+    ------- stderr -------
+    note: nothing has been logged yet ([HOME]/orange.log)
     $ orange watch --once
     $ orange project add .
-    already registered: project caf at [TMP]/caf� (default branch main, 2 workspaces)
+    ------- stderr -------
+    error: the path of the repository is not UTF-8 text, so it cannot be registered: [TMP]/caf�
+    hint: give that folder another name
+    [exit status: 3]
     "#);
+    assert!(!env.home().join("projects.json").exists());
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn what_cannot_be_a_project_is_refused_with_a_hint() {
     assert_snapshot!(env.orange(["project", "update", "shp", "--pool-size", "3"]), @r#"
     ------- stderr -------
     error: there is no project "shp"
-    hint: known projects: shop
+    hint: did you mean shop? known projects: shop
     [exit status: 4]
     "#);
     assert_snapshot!(env.orange(["project", "update", "shop", "--pool-size", "many"]), @"
@@ -76,13 +76,13 @@ fn what_cannot_be_a_project_is_refused_with_a_hint() {
     assert_snapshot!(env.orange(["project", "remove", "shp"]), @r#"
     ------- stderr -------
     error: there is no project "shp"
-    hint: known projects: shop
+    hint: did you mean shop? known projects: shop
     [exit status: 4]
     "#);
     let error = env
         .orange(["project", "remove", "shp", "--json"])
         .refuses(4, "not_found");
-    assert_eq!(error["hint"], "known projects: shop");
+    assert_eq!(error["hint"], "did you mean shop? known projects: shop");
 }
 
 #[test]

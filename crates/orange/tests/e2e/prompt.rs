@@ -203,7 +203,7 @@ fn what_is_not_there_is_said() {
     let task = env.create(["Add a login form"]);
     env.orange(["prompt", "show", "wroker"])
         .fails_with(2)
-        .says("\"wroker\" is not a prompt; allowed: worker,");
+        .says("\"wroker\" is not a prompt; did you mean worker? allowed: worker,");
     shown(&env, "worker", "TASK-099").fails_with(4);
     env.orange(["prompt", "list", "--project", "shp"])
         .fails_with(4)

@@ -207,7 +207,8 @@ fn work_that_is_there_already_can_start_in_review() {
       (harness none: no agent is started, the work is yours)
 
     history
-      [TIME]  task.created         by human
+      5 more: --history shows all
+      [AGE]  you  created the task
     ");
     env.git(&env.shop(), &["branch", "also-theirs"]);
     let task = env.create(["also-theirs", "Merge this", "--status", "reviewing"]);

@@ -42,7 +42,7 @@ fn outside_of_any_repository_a_task_cannot_be_created() {
     assert_snapshot!(env.call(["new", "Wrong name", "--project", "shp"]).at(&plain).run(), @r#"
     ------- stderr -------
     error: there is no project "shp"
-    hint: known projects: shop
+    hint: did you mean shop? known projects: shop
     [exit status: 4]
     "#);
 }

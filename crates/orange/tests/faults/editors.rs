@@ -80,7 +80,7 @@ fn racing_editors_lose_no_line() {
         let updates = scope.spawn(|| {
             while !done.load(Ordering::SeqCst) {
                 let number = started.fetch_add(1, Ordering::SeqCst);
-                env.update(&key, &["--harness", &format!("u{number}")]);
+                env.update(&key, &["--effort", &format!("u{number}")]);
                 finished.fetch_add(1, Ordering::SeqCst);
             }
         });
@@ -122,14 +122,14 @@ fn racing_editors_lose_no_line() {
     let mut told: Vec<&str> = journal
         .iter()
         .filter(|event| event["by"] == "human")
-        .filter_map(|event| event["fields"]["harness"].as_str())
+        .filter_map(|event| event["fields"]["effort"].as_str())
         .collect();
     told.sort_unstable();
     let mut all: Vec<String> = (0..updates).map(|number| format!("u{number}")).collect();
     all.sort_unstable();
     assert_eq!(told, all, "one event for each update");
     assert_eq!(
-        fields["harness"],
+        fields["effort"],
         format!("u{}", updates - 1),
         "an old frontmatter came back"
     );
@@ -162,8 +162,8 @@ fn a_slow_writer_loses_nothing_and_its_half_text_is_not_taken_for_damage() {
             .unwrap();
         open.write_all(&whole.as_bytes()[..cut]).unwrap();
         // Two commands, so that what the first swapped out is not what the second finds in place.
-        for harness in ["one", "two"] {
-            let output = env.run(&["task", "update", &key, "--harness", harness]);
+        for effort in ["one", "two"] {
+            let output = env.run(&["task", "update", &key, "--effort", effort]);
             if cut >= body {
                 assert!(output.status.success(), "{part}: {}", told(&output));
                 continue;
@@ -177,11 +177,11 @@ fn a_slow_writer_loses_nothing_and_its_half_text_is_not_taken_for_damage() {
         }
         open.write_all(&whole.as_bytes()[cut..]).unwrap();
         drop(open);
-        env.update(&key, &["--harness", part]);
+        env.update(&key, &["--effort", part]);
         at_rest(&env, part);
         let (fields, found) = task_file(&folder);
         assert_eq!(
-            (found.as_str(), fields["harness"].as_str()),
+            (found.as_str(), fields["effort"].as_str()),
             (&whole[body..], part)
         );
         let others = names(&folder, |name| name.starts_with("TASK.md."));
