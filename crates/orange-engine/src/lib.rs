@@ -9,6 +9,7 @@ mod effects;
 pub mod engine;
 pub mod errand;
 pub mod error;
+pub mod gc;
 pub mod git;
 pub mod harness;
 pub mod headless;

@@ -1,7 +1,8 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
 use crate::commands::{
-    agent, demo, doctor, harness, headless, project, prompt, sim, task, watch, workflow, workspace,
+    agent, demo, doctor, gc, harness, headless, project, prompt, sim, task, watch, workflow,
+    workspace,
 };
 use clap::{Parser, Subcommand};
 
@@ -69,8 +70,10 @@ pub(crate) enum Command {
     /// Look at the agent CLIs that Orange can start
     #[command(subcommand, after_help = "Example:\n  orange harness list")]
     Harness(harness::HarnessCommand),
-    /// Check tasks, databases and agent CLIs, and repair what can be repaired
+    /// Check the machine, the home and all that is in it, and repair what can be repaired
     Doctor(doctor::DoctorArgs),
+    /// Remove what is past its time: old rescues, deleted tasks, screens and rotated logs
+    Gc(gc::GcArgs),
     /// Start tasks that nothing holds back
     Run(task::start::RunArgs),
     /// Watch over all agents, and print what happens

@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod gc;
 pub(crate) mod harness;
 pub(crate) mod headless;
 pub(crate) mod project;
@@ -36,6 +37,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Workspace(command) => workspace::run(&mut session, &command),
         Command::Prompt(command) => prompt::run(&mut session, &command),
         Command::Doctor(args) => doctor::run(&mut session, &args),
+        Command::Gc(args) => gc::run(&mut session, &args),
         Command::Harness(command) => harness::run(&mut session, &command),
         Command::Headless(args) => headless::run(&mut session, &args),
         Command::New(args) => task::create::run(&mut session, *args),

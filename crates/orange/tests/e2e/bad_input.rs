@@ -324,7 +324,7 @@ fn settings_that_cannot_be_used() {
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ config.yaml: line 2: review.max_rounds must be a whole number above 0
+    home       ✗ config.yaml: line 2: review.max_rounds must be a whole number above 0
     checked 1 task and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
@@ -346,7 +346,7 @@ fn settings_that_cannot_be_used() {
     fs::write(&config, "review:\n  max_rounds: 3\n  colour: red\n").unwrap();
     env.orange(["new", "Another task"]).ok();
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ config.yaml: review.colour means nothing here; known settings: review.max_rounds, git.branch_template, git.fetch, workspace.copy, workspace.setup, workspace.teardown, workspace.timeout, rescue.keep_days, trash.keep_days, screens.keep_days, list.keep_days, log.level, log.keep_days, agents.harness, agents.review_harness, agents.limit, agents.spawn_on_create, agents.permissions, agents.go_on, agents.retry_delay, agents.start_patience, harness.NAME, tmux.server, notify.command, monitor.interval, merge.strategy, merge.push, merge.delete_remote_branch, verify.command, verify.timeout
+    home       ✗ config.yaml: review.colour means nothing here; known settings: review.max_rounds, git.branch_template, git.fetch, workspace.copy, workspace.setup, workspace.teardown, workspace.timeout, rescue.keep_days, trash.keep_days, screens.keep_days, list.keep_days, log.level, log.keep_days, agents.harness, agents.review_harness, agents.limit, agents.spawn_on_create, agents.permissions, agents.go_on, agents.retry_delay, agents.start_patience, harness.NAME, tmux.server, notify.command, monitor.interval, merge.strategy, merge.push, merge.delete_remote_branch, verify.command, verify.timeout
     checked 2 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     note: config.yaml: review.colour means nothing here; `orange doctor` lists the settings there are

@@ -77,7 +77,8 @@ fn the_main_help() {
       workflow   Look at a workflow's table
       prompt     Look at what agents are told
       harness    Look at the agent CLIs that Orange can start
-      doctor     Check tasks, databases and agent CLIs, and repair what can be repaired
+      doctor     Check the machine, the home and all that is in it, and repair what can be repaired
+      gc         Remove what is past its time: old rescues, deleted tasks, screens and rotated logs
       run        Start tasks that nothing holds back
       watch      Watch over all agents, and print what happens
       headless   Let an agent take one turn without a terminal, here
@@ -145,7 +146,7 @@ fn orange_alone_and_commands_that_do_not_exist() {
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"
-    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, doctor, run, watch, headless, demo, sim, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"see `orange --help`"}}
+    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, doctor, gc, run, watch, headless, demo, sim, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"see `orange --help`"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "delete"]), @"
