@@ -157,6 +157,11 @@ impl Database {
         }
     }
 
+    /// The version of its tables. For `doctor`.
+    pub fn schema(&self) -> usize {
+        self.version().unwrap_or_default()
+    }
+
     /// Are the tables sound? For `doctor`.
     pub fn check(&self) -> std::result::Result<(), String> {
         match self

@@ -1,29 +1,83 @@
-//! `doctor`: what is wrong with tasks and databases, what a repair would do, and doing it.
+//! `doctor`: what is wrong with the machine, the home and what is in it, what a repair would do, and doing it.
+//! A file per group; here is what they share.
 
-mod agents;
+mod databases;
+mod disk;
+mod git_leftovers;
 mod harnesses;
+mod home;
+mod leftovers;
+mod machine;
+mod processes;
 mod repositories;
+mod sessions;
+mod tasks;
 mod workspaces;
 
+pub use disk::{DiskUse, Kept, SlotUse};
 pub use harnesses::HarnessFound;
+pub use home::FileSystem;
+pub use machine::Program;
 
-use crate::database::{self, Database};
 use crate::engine::Engine;
-use crate::error::{Code, Error, Result};
-use crate::index::Index;
-use crate::index::list::Filter;
+use crate::error::{Error, Result};
+use crate::git;
 use crate::projects;
-use orange_core::id::read_stored;
-use orange_core::naming::counted;
+use orange_core::Timestamp;
 use orange_core::task::Task;
 use std::path::Path;
+use std::time::Duration;
 
 /// How the advice begins where no repair can decide.
 pub const BY_HAND: &str = "by hand";
 
+/// What a check is about; reports are in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Group {
+    #[default]
+    Machine,
+    Home,
+    Databases,
+    Tasks,
+    Pool,
+    Sessions,
+    Processes,
+    Leftovers,
+    Disk,
+}
+
+impl Group {
+    pub const ALL: &[Group] = &[
+        Group::Machine,
+        Group::Home,
+        Group::Databases,
+        Group::Tasks,
+        Group::Pool,
+        Group::Sessions,
+        Group::Processes,
+        Group::Leftovers,
+        Group::Disk,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Machine => "machine",
+            Group::Home => "home",
+            Group::Databases => "databases",
+            Group::Tasks => "tasks",
+            Group::Pool => "pool",
+            Group::Sessions => "sessions",
+            Group::Processes => "processes",
+            Group::Leftovers => "leftovers",
+            Group::Disk => "disk",
+        }
+    }
+}
+
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
+    pub group: Group,
     /// The file, folder or task it is about.
     pub subject: String,
     pub problem: String,
@@ -32,19 +86,37 @@ pub struct Finding {
     pub repaired: bool,
 }
 
+/// Something that is fine, or that a person may want to know and need do nothing about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    pub group: Group,
+    pub text: String,
+    /// The time that the text ends with, if any.
+    pub time: Option<Timestamp>,
+    pub is_fine: bool,
+}
+
 /// What the check looked at, and what it found.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     pub tasks: usize,
     pub projects: usize,
     pub findings: Vec<Finding>,
+    pub remarks: Vec<Remark>,
     /// The agent CLIs that Orange knows, as they are here.
     pub harnesses: Vec<HarnessFound>,
+    /// The other programs.
+    pub programs: Vec<Program>,
+    pub file_system: Option<FileSystem>,
+    pub disk: Option<DiskUse>,
+    /// What is being looked at.
+    group: Group,
 }
 
 impl Report {
     fn add(&mut self, subject: impl Into<String>, problem: impl Into<String>) -> &mut Finding {
         self.findings.push(Finding {
+            group: self.group,
             subject: subject.into(),
             problem: problem.into(),
             repair: None,
@@ -52,6 +124,29 @@ impl Report {
         });
         let last = self.findings.len() - 1;
         &mut self.findings[last]
+    }
+
+    fn fine(&mut self, text: impl Into<String>) {
+        self.remark(text.into(), None, true);
+    }
+
+    fn note(&mut self, text: impl Into<String>) {
+        self.remark(text.into(), None, false);
+    }
+
+    fn remark(&mut self, text: String, time: Option<Timestamp>, is_fine: bool) {
+        self.remarks.push(Remark {
+            group: self.group,
+            text,
+            time,
+            is_fine,
+        });
+    }
+
+    /// Whether nothing was found in the group at hand.
+    fn is_clean(&self) -> bool {
+        let mut found = self.findings.iter();
+        !found.any(|finding| finding.group == self.group)
     }
 
     /// Is there anything left that `--repair` would see to?
@@ -75,6 +170,10 @@ impl Finding {
         self.repair = Some(how.into());
     }
 
+    fn by_hand(&mut self, how: impl std::fmt::Display) {
+        self.repair = Some(format!("{BY_HAND}: {how}"));
+    }
+
     fn done(&mut self, outcome: Result<String>) {
         match outcome {
             Ok(what) => {
@@ -86,27 +185,78 @@ impl Finding {
     }
 }
 
+/// One check of one group.
+type Check = fn(&mut Engine, &mut Report, bool) -> Result<()>;
+
+/// What is looked at in a home, in this order; and whether that needs a git that answers.
+const CHECKS: &[(Group, bool, Check)] = &[
+    (Group::Home, false, |engine, report, _| {
+        engine.check_config(report);
+        Ok(())
+    }),
+    (Group::Home, false, |engine, report, repair| {
+        engine.check_projects(report, repair);
+        Ok(())
+    }),
+    (Group::Home, true, |engine, report, _| {
+        engine.check_repositories(report);
+        Ok(())
+    }),
+    (Group::Databases, false, Engine::check_databases),
+    (Group::Tasks, false, Engine::check_tasks),
+    (Group::Tasks, false, |engine, report, _| {
+        engine.check_links(report)
+    }),
+    (Group::Processes, false, Engine::check_runs),
+    (Group::Sessions, false, Engine::check_sessions),
+    (Group::Processes, false, Engine::check_processes),
+    // After these: nobody may live in a slot that is given back.
+    (Group::Pool, true, Engine::check_workspaces),
+    (Group::Leftovers, false, Engine::check_leftovers),
+    (Group::Leftovers, true, Engine::check_git_leftovers),
+];
+
+/// How long git may take over one question; a repair takes the time it needs.
+const GIT_PATIENCE: Duration = Duration::from_secs(30);
+
 impl Engine {
-    pub fn doctor(&mut self, repair: bool) -> Result<Report> {
+    /// Looks at everything, and with `repair` mends what can be mended. With `measure` slots are measured too.
+    pub fn doctor(&mut self, repair: bool, measure: bool) -> Result<Report> {
         if repair {
             self.people_only("repair the home")?;
+        } else {
+            git::be_patient_for(GIT_PATIENCE);
         }
         let mut report = Report::default();
-        if !self.store.home().exists() {
+        let has_git = self.check_programs(&mut report);
+        report.group = Group::Home;
+        if !self.check_home(&mut report, repair) {
+            report.group = Group::Machine;
             self.check_harnesses(&mut report);
             return Ok(report);
         }
-        self.check_config(&mut report);
-        self.check_projects(&mut report, repair);
-        self.check_repositories(&mut report);
-        self.check_database(&mut report, repair);
-        self.check_index(&mut report, repair)?;
-        self.check_tasks(&mut report, repair)?;
-        self.check_links(&mut report)?;
-        self.check_workspaces(&mut report, repair)?;
-        self.check_agents(&mut report, repair)?;
+        for (group, needs_git, check) in CHECKS {
+            if *needs_git && !has_git {
+                continue;
+            }
+            report.group = *group;
+            // What is wrong with one thing must not hide what is wrong with another.
+            if let Err(error) = check(self, &mut report, repair) {
+                let how = error
+                    .hint
+                    .unwrap_or_else(|| "see the other findings".into());
+                report
+                    .add(
+                        group.name(),
+                        format!("could not be looked at: {}", error.message),
+                    )
+                    .by_hand(how);
+            }
+        }
+        report.group = Group::Machine;
         self.check_harnesses(&mut report);
-        self.check_leftovers(&mut report, repair);
+        report.group = Group::Disk;
+        self.look_at_disk(&mut report, measure, has_git);
         Ok(report)
     }
 
@@ -152,187 +302,6 @@ impl Engine {
             }
         }
     }
-
-    fn check_database(&mut self, report: &mut Report, repair: bool) {
-        let home = self.store.home().to_owned();
-        if !Database::path_in(&home).exists() {
-            return;
-        }
-        let problem = match Database::open(&home) {
-            Ok(database) => match database.check() {
-                Ok(()) => return,
-                Err(problem) => problem,
-            },
-            Err(error) if error.code == Code::Damaged => error.message,
-            Err(error) => {
-                report.add("orange.db", error.message);
-                return;
-            }
-        };
-        let finding = report.add("orange.db", problem);
-        finding.repair("sets the file aside and restores the last backup; task keys are counted anew from the folders");
-        if repair {
-            let stamp = self.file_stamp();
-            let repaired = database::repair(&home, &stamp);
-            // The backup may be older than the newest tasks, and those may lie in the trash.
-            finding.done(repaired.and_then(|what| self.raise_counters().map(|()| what)));
-        }
-    }
-
-    fn check_index(&mut self, report: &mut Report, repair: bool) -> Result<()> {
-        let index = Index::open(&self.store)?;
-        let Err(problem) = index.check() else {
-            return Ok(());
-        };
-        let finding = report.add("index.db", problem);
-        finding.repair("rebuilds it from the task folders");
-        if repair {
-            let rebuilt = index.rebuild();
-            finding.done(rebuilt.map(|count| format!("rebuilt from {count} task folders")));
-        }
-        Ok(())
-    }
-
-    fn check_tasks(&mut self, report: &mut Report, repair: bool) -> Result<()> {
-        let all = Filter {
-            all: true,
-            ..Filter::default()
-        };
-        // Every folder is read: the index looks only at TASK.md, and a journal may be damaged too.
-        self.fresh_index()?.reread()?;
-        let tasks = self.listed(&all)?;
-        report.tasks = tasks.len();
-        for task in &tasks {
-            let subject = task.key.map_or(task.folder.clone(), |key| {
-                format!("{}:{key} ({})", task.project, task.folder)
-            });
-            if let Some(reason) = &task.damaged {
-                let finding = report.add(&subject, reason);
-                finding.repair(
-                    "keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read",
-                );
-                if repair {
-                    let place = self.store.place(&task.folder);
-                    let outcome = self.lock_for_repair(place).map(|locked| {
-                        format!("rebuilt; {} is {}", locked.task.label(), locked.task.status)
-                    });
-                    finding.done(outcome);
-                }
-            }
-            // A cancelled dependency is a state, not damage.
-            if let Some(attention) = task
-                .attention
-                .as_ref()
-                .filter(|text| text.contains(".jsonl"))
-            {
-                report.add(&subject, attention).repair(format!(
-                    "{BY_HAND}: the task works without it; correct or remove the line in {}",
-                    self.store.place(&task.folder).journal().display()
-                ));
-            }
-        }
-        for (what, folders) in self.index()?.doubles()? {
-            report
-                .add(what, format!("is claimed by {}", folders.join(" and ")))
-                .repair("by hand: move one of the folders out of tasks/");
-        }
-        Ok(())
-    }
-
-    /// Dependencies on tasks that do not exist, and cycles made by hand.
-    fn check_links(&mut self, report: &mut Report) -> Result<()> {
-        let all = Filter {
-            with_fields: true,
-            ..Filter::default()
-        };
-        let mut cycles_seen: Vec<Vec<String>> = Vec::new();
-        for row in self.listed(&all)? {
-            let task: Task = task_of(&row.fields);
-            let Some(key) = row.key else { continue };
-            for reference in &task.blocked_by {
-                let known = match read_stored(&row.project, reference) {
-                    Some((project, blocker)) => {
-                        if let Some(mut cycle) =
-                            self.cycle_through(&row.project, key, &project, blocker)?
-                        {
-                            cycle.pop();
-                            cycle.sort();
-                            if !cycles_seen.contains(&cycle) {
-                                report
-                                    .add(
-                                        format!("{}:{key}", row.project),
-                                        format!("waits for itself: {}", cycle.join(", ")),
-                                    )
-                                    .repair("by hand: `orange task update --remove-blocker`");
-                                cycles_seen.push(cycle);
-                            }
-                        }
-                        self.index()?.by_key(&project, blocker)?.is_some()
-                    }
-                    None => false,
-                };
-                if !known {
-                    report
-                        .add(
-                            format!("{}:{key}", row.project),
-                            format!("waits for {reference}, which does not exist"),
-                        )
-                        .repair(format!(
-                            "by hand: `orange task update {key} --remove-blocker {reference}`"
-                        ));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Half-made folders of dead processes, and trash that is past its time.
-    fn check_leftovers(&mut self, report: &mut Report, repair: bool) {
-        for project in folders_in(self.store.tasks()) {
-            for folder in folders_in(&project) {
-                let name = folder
-                    .file_name()
-                    .map(|name| name.to_string_lossy().into_owned());
-                let Some(name) = name.filter(|name| name.starts_with(".new-")) else {
-                    continue;
-                };
-                if self
-                    .store
-                    .marked()
-                    .iter()
-                    .any(|place| name.ends_with(&place.name))
-                {
-                    continue;
-                }
-                let finding = report.add(
-                    folder.display().to_string(),
-                    "a task whose making was interrupted",
-                );
-                finding.repair("removes it; nothing was reported as created");
-                if repair {
-                    let outcome = std::fs::remove_dir_all(&folder)
-                        .map(|()| "removed".to_owned())
-                        .map_err(|error| Error::io("remove", &folder, &error));
-                    finding.done(outcome);
-                }
-            }
-        }
-        let old = self.old_trash();
-        if !old.is_empty() {
-            let finding = report.add(
-                "trash",
-                format!(
-                    "{} lay there for more than 30 days",
-                    counted(old.len(), "deleted task")
-                ),
-            );
-            finding.repair("removes them for good");
-            if repair {
-                self.empty_old_trash();
-                finding.done(Ok(format!("{} removed", old.len())));
-            }
-        }
-    }
 }
 
 /// A row's fields as a task; what cannot be read stays at its default.
@@ -370,4 +339,13 @@ fn set_aside(path: &Path, stamp: &str) -> Result<String> {
     std::fs::rename(path, path.with_file_name(&name))
         .map_err(|error| Error::io("set aside", path, &error))?;
     Ok(name)
+}
+/// The first few, and how many more.
+fn some_of(names: &[String]) -> String {
+    const NAMED: usize = 5;
+    let shown = names.iter().take(NAMED).cloned().collect::<Vec<String>>();
+    match names.len().saturating_sub(NAMED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }

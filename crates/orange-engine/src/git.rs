@@ -28,6 +28,7 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Variables that would make git speak of another repository (set inside hooks, for instance).
@@ -53,6 +54,22 @@ const QUIET: &[&str] = &[
     "submodule.recurse=false",
     "commit.gpgSign=false",
 ];
+
+/// In seconds; 0: git may take all the time it needs.
+static LONGEST: AtomicU64 = AtomicU64::new(0);
+
+/// For a process that only looks: no git of it that has no time limit of its own takes longer than this.
+pub(crate) fn be_patient_for(longest: Duration) {
+    LONGEST.store(longest.as_secs(), Ordering::Relaxed);
+}
+
+/// What git says of itself: `git version 2.47.3`.
+pub(crate) fn version() -> Result<String> {
+    Git::anywhere().arg("version").patience(SOON).text()
+}
+
+/// For a question that needs no repository.
+const SOON: Duration = Duration::from_secs(5);
 
 /// One call of git about a folder.
 pub(crate) struct Git {
@@ -165,6 +182,10 @@ impl Git {
 
     /// Runs it, whatever it answers.
     pub(crate) fn run(mut self) -> Result<Said> {
+        let longest = LONGEST.load(Ordering::Relaxed);
+        if self.patience.is_none() && self.held.is_none() && longest > 0 {
+            self.patience = Some(Duration::from_secs(longest));
+        }
         if self.own_session {
             crate::patience::own_session(&mut self.command);
         } else if self.patience.is_some() || self.held.is_some() {

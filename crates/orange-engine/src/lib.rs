@@ -10,6 +10,7 @@ pub mod engine;
 pub mod errand;
 pub mod error;
 pub mod event_log;
+pub mod gc;
 pub mod git;
 pub mod harness;
 pub mod headless;

@@ -19,6 +19,9 @@ use orange_core::Timestamp;
 use raw::Staging;
 use std::path::{Path, PathBuf};
 
+/// Beside the pool's slots: copies of what belongs to no task that is there.
+pub(crate) const STRAYS: &str = ".rescued";
+
 /// Whose worktree is to be saved, and why.
 #[derive(Debug, Clone, Copy)]
 pub struct Save<'a> {
@@ -157,18 +160,19 @@ pub fn list(repository: &Path, task_id: Option<&str>) -> Result<Vec<Rescue>> {
     Ok(found)
 }
 
-/// Deletes the rescues made before a time. Gives their refs; [`read_reference`] tells whose copies can go too.
-pub fn expire(repository: &Path, before: Timestamp) -> Result<Vec<String>> {
-    let old: Vec<Kept> = refs::kept_below(repository, refs::ROOT)?
-        .into_iter()
-        .filter(|kept| Rescue::of(kept.clone()).is_some_and(|rescue| rescue.note.time < before))
-        .collect();
-    refs::forget(repository, &old)?;
-    Ok(old.into_iter().map(|kept| kept.reference).collect())
+/// Deletes rescues that still are what they were when they were listed, all or none. Their copies are the caller's.
+pub fn forget(repository: &Path, old: &[Rescue]) -> Result<()> {
+    let old: Vec<Kept> = old.iter().map(Rescue::kept).collect();
+    refs::forget(repository, &old)
+}
+
+/// When a rescue was made, as its name says; None for what is no name of one.
+pub fn time_of(name: &str) -> Option<Timestamp> {
+    note::time_of(name)
 }
 
 /// `refs/orange/rescue/<task id>/<name>` → task id and name.
-pub fn read_reference(reference: &str) -> Option<(String, String)> {
+pub(crate) fn read_reference(reference: &str) -> Option<(String, String)> {
     let inside = reference.strip_prefix(refs::ROOT)?.strip_prefix('/')?;
     let (task, name) = inside.rsplit_once('/')?;
     Some((note::unescaped(task), name.to_owned()))

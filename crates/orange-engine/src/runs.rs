@@ -9,7 +9,7 @@ mod speaker;
 
 pub use inbox::{Message, Outcome};
 pub use process::{ProcessId, end_tagged, end_tree, tagged, tagged_in};
-pub(crate) use process::{descendants, end_marked};
+pub(crate) use process::{carrying, descendants, end_marked, is_of_home};
 pub(crate) use questions::open_asks;
 pub use questions::{Answer, Asked, IN_ITS_WINDOW, Question};
 pub(crate) use signals::state_after;

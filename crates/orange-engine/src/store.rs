@@ -25,6 +25,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// The log in the home; those before it are numbered, `orange.log.1` being the newest.
+pub const LOG: &str = "orange.log";
+/// Held by whoever renames or removes logs.
+pub const LOG_LOCK: &str = ".log.lock";
+
 /// Where a task lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {

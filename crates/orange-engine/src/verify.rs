@@ -4,6 +4,8 @@
 mod check;
 mod request;
 
+pub(crate) use request::folder;
+
 use crate::effects::spoken;
 use crate::engine::Engine;
 use crate::errand;

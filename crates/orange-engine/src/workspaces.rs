@@ -21,6 +21,7 @@ pub(crate) use link::{name_at, unexclude};
 pub use pool_file::{Pool, Slot};
 pub use release::Released;
 pub(crate) use setup::surroundings_of_check;
+pub(crate) use slot_lock::SlotLock;
 pub(crate) use slot_truth::astray;
 pub(crate) use verify_slot::VerifySlot;
 pub use verify_slot::{CHECK_MARK, verify_slot};
@@ -36,7 +37,6 @@ use crate::projects::Project;
 use crate::store::Store;
 use crate::store::faults::crash_point;
 use orange_core::task::Task;
-use slot_lock::SlotLock;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

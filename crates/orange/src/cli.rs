@@ -1,8 +1,8 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
 use crate::commands::{
-    agent, completions, config, demo, doctor, harness, headless, help, log, man, project, prompt,
-    search, sim, status, task, watch, workflow, workspace,
+    agent, completions, config, demo, doctor, gc, harness, headless, help, log, man, project,
+    prompt, search, sim, status, task, watch, workflow, workspace,
 };
 use crate::help::groups;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -95,8 +95,10 @@ pub(crate) enum Command {
         after_help = "Examples:\n  orange config show\n  orange config set merge.strategy rebase\n  orange config edit"
     )]
     Config(config::ConfigCommand),
-    /// Check tasks, databases and agent CLIs; repair what can be repaired
+    /// Check machine, home and tasks; repair what can be repaired
     Doctor(doctor::DoctorArgs),
+    /// Remove what is past its time: old rescues, deleted tasks, screens and rotated logs
+    Gc(gc::GcArgs),
     /// Start tasks that nothing holds back
     Run(task::start::RunArgs),
     /// Watch over all agents, and print what happens

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod gc;
 pub(crate) mod harness;
 pub(crate) mod headless;
 pub(crate) mod help;
@@ -62,6 +63,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Prompt(command) => prompt::run(&mut session, &command),
         Command::Config(command) => config::run(&mut session, &command),
         Command::Doctor(args) => doctor::run(&mut session, &args),
+        Command::Gc(args) => gc::run(&mut session, &args),
         Command::Harness(command) => harness::run(&mut session, &command),
         Command::Headless(args) => headless::run(&mut session, &args),
         Command::Search(args) => search::run(&mut session, &args),

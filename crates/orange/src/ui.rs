@@ -42,6 +42,12 @@ impl Extent {
     }
 }
 
+/// Columns and rows of the terminal on standard output; None where that is none.
+pub(crate) fn terminal_size() -> Option<(u16, u16)> {
+    let size = rustix::termios::tcgetwinsize(stdout()).ok()?;
+    stdout().is_terminal().then_some((size.ws_col, size.ws_row))
+}
+
 /// The number of columns of the terminal on standard output, else `COLUMNS`, else 80.
 pub(crate) fn terminal_width() -> usize {
     let reported = rustix::termios::tcgetwinsize(stdout())

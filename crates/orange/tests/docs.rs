@@ -269,3 +269,27 @@ fn the_code_map_names_every_module_of_the_engine() {
         }
     }
 }
+
+#[test]
+fn the_document_about_health_names_every_group_and_everything_that_is_kept() {
+    use orange_engine::doctor::Group;
+    use orange_engine::gc::Kind;
+    let text = document("docs/health.md");
+    for group in Group::ALL {
+        assert!(text.contains(&format!("| {} |", group.name())), "{group:?}");
+    }
+    for kind in Kind::ALL {
+        let setting = format!("{}.keep_days", kind.name());
+        assert!(
+            Config::known_keys().contains(&setting.as_str()),
+            "{setting}"
+        );
+        assert!(text.contains(&format!("`{setting}`")), "{setting}");
+    }
+    for command in ["doctor", "gc"] {
+        assert!(
+            orange(&[command, "--help"]).contains("Example"),
+            "{command}"
+        );
+    }
+}

@@ -8,6 +8,7 @@ use crate::git::worktree;
 use crate::projects::Project;
 use crate::store::lock::TaskLock;
 use crate::workspaces::{Pool, Slot, slot_number};
+use orange_core::naming::counted;
 use orange_core::task::Task;
 use std::path::PathBuf;
 
@@ -23,6 +24,10 @@ impl Engine {
             self.check_folders(project, report, repair)?;
             self.check_git_list(project, report, repair);
         }
+        let pool = self.pool()?;
+        let in_use = pool.workspaces.values().filter(|slot| !slot.is_free());
+        let (all, in_use) = (pool.workspaces.len(), in_use.count());
+        report.fine(format!("{}, {in_use} in use", counted(all, "slot")));
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use orange_core::task::Task;
 use std::path::{Component, Path, PathBuf};
 
 /// The folder beside TASK.md for copies of what git cannot hold.
-const RAW: &str = "rescued";
+pub(crate) const RAW: &str = "rescued";
 
 /// The task whose rescues are meant; it may be deleted, or gone altogether.
 #[derive(Debug, Clone)]
@@ -89,7 +89,7 @@ impl Engine {
                     let stray = self
                         .store
                         .workspaces()
-                        .join(".rescued")
+                        .join(rescue::STRAYS)
                         .join(&rescue.task_id);
                     found.push(RescueOwner {
                         label: rescue.task_id.clone(),

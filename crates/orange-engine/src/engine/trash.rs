@@ -7,17 +7,15 @@ use crate::error::{Code, Error, Result};
 use crate::event_log;
 use crate::store::faults::crash_point;
 use crate::store::{Place, journal, make_folder};
-use orange_core::Timestamp;
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, Reference};
 use orange_core::machine;
 use orange_core::task::{Status, Task, is_active};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-/// Deleted tasks are kept this long.
-const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// In the trash: what is being removed for good.
+pub(crate) const GONE: &str = ".gone";
 
 /// What to do with open children of a cancelled task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -291,7 +289,7 @@ impl Engine {
                 Code::NotFound,
                 format!("there is no deleted task {text:?}"),
             )
-            .hint("deleted tasks are kept for 30 days; `orange task restore` without a name lists them")),
+            .hint("deleted tasks are kept for `trash.keep_days` days; `orange task restore` without a name lists them")),
             (Some(last), _) => {
                 found.push(last);
                 let names: Vec<String> = found
@@ -333,65 +331,23 @@ impl Engine {
             .unwrap_or(0)
     }
 
-    /// What has lain in the trash for longer than it is kept.
-    pub(crate) fn old_trash(&self) -> Vec<Place> {
-        let Ok(limit) = self.now().checked_sub(KEPT) else {
-            return Vec::new();
-        };
-        // A look at the journal's own time first: reading every journal would make each deletion slow.
-        let untouched_for_long = |path: &Path| {
-            fs::metadata(path.join("history.jsonl"))
-                .and_then(|data| data.modified())
-                .is_ok_and(|then| then < SystemTime::from(limit))
-        };
-        task_folders(&self.store.trash())
-            .into_iter()
-            .filter(|path| untouched_for_long(path) && self.deleted_before(path, limit))
-            .filter_map(|path| {
-                let inside = path
-                    .strip_prefix(self.store.trash())
-                    .ok()?
-                    .to_str()?
-                    .to_owned();
-                Some(self.store.place(&inside))
-            })
-            .collect()
-    }
-
-    fn deleted_before(&self, folder: &Path, limit: Timestamp) -> bool {
-        self.history_at(folder).is_ok_and(|history| {
-            let deleted = history
-                .events
-                .iter()
-                .rev()
-                .find(|event| event.kind == EventType::TaskDeleted);
-            deleted.is_some_and(|event| event.timestamp < limit)
-        })
-    }
-
-    /// Removes old trash. Each under its project's lock, so that none is being restored meanwhile.
-    pub(crate) fn empty_old_trash(&mut self) {
-        for place in self.old_trash() {
-            let path = self.trash_place(&place);
-            let Ok(Some(_project)) = self.try_lock_project(&place.project) else {
-                continue;
-            };
-            if path.starts_with(self.store.trash())
-                && path.is_dir()
-                && let Err(error) = fs::remove_dir_all(&path)
-            {
-                tracing::warn!(%error, path = %path.display(), "old trash was not removed");
-            }
+    /// After a deletion: what is past its time goes. Nothing is worth failing for here; `gc` tells what went wrong.
+    fn empty_old_trash(&mut self) {
+        if let Err(error) = self.sweep_trash(true) {
+            tracing::warn!(%error, "old trash was not removed");
         }
     }
 }
 
 /// Every folder with a journal below this one.
-fn task_folders(root: &Path) -> Vec<PathBuf> {
+pub(crate) fn task_folders(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![root.to_owned()];
     while let Some(folder) = open.pop() {
         for path in children_of(&folder) {
+            if path.ends_with(GONE) {
+                continue;
+            }
             if path.join("history.jsonl").exists() {
                 found.push(path);
             } else {

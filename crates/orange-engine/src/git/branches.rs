@@ -3,6 +3,7 @@
 
 use super::rescue::common_dir;
 use super::{Git, refs, state};
+use crate::error::Result;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -146,6 +147,16 @@ fn asked(repository: &Path, patience: Duration) -> Packed {
         .filter_map(|line| line.split_once(' '))
         .map(|(id, name)| (name.to_owned(), id.to_owned()))
         .collect()
+}
+
+/// The full names of all refs below these, each of which ends in `/`.
+pub(crate) fn refs_below(repository: &Path, below: &[&str]) -> Result<Vec<String>> {
+    let text = Git::at(repository)
+        .quiet()
+        .args(["for-each-ref", "--format=%(refname)"])
+        .args(below)
+        .text()?;
+    Ok(text.lines().map(str::to_owned).collect())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Questions to an agent's CLI: which version it is, whether it is logged in. Each has a time limit, and none of the
-//! answers is shown with a secret in it. The one file that starts a CLI to ask it something.
+//! answers is shown with a secret in it. The one file that starts a CLI to ask it something; `doctor` has it ask gh and
+//! ssh too.
 
 use super::{Adapter, Harness, row};
 use crate::engine::Engine;
@@ -167,6 +168,13 @@ impl Inquiry<'_> {
             Some(folder) => Some(PathBuf::from(folder)),
             None => Some(self.user_home?.join(usual)),
         }
+    }
+
+    /// What a program that is no agent says of itself, its first line; None where it is not installed.
+    pub(crate) fn program(&self, name: &str, words: &[&str]) -> Option<Result<String>> {
+        let path = super::located(name, self.search_path)?;
+        let first = |answer: Answer| answer.text.lines().next().unwrap_or_default().to_owned();
+        Some(self.ask(&path, words).map(first))
     }
 
     /// Asks a CLI, with the environment that agents get.

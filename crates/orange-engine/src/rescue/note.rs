@@ -83,6 +83,16 @@ pub(super) fn name_of(time: Timestamp) -> String {
     format!("{}.{milliseconds:03}Z", time.strftime("%Y%m%dT%H%M%S"))
 }
 
+/// When a rescue was made, as its name says; several of one millisecond are numbered.
+pub(super) fn time_of(name: &str) -> Option<Timestamp> {
+    let (time, number) = name.split_once('Z')?;
+    let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%S%.f", time).ok()?;
+    let numbered = |rest: &str| rest.parse::<u32>().is_ok();
+    let is_name = number.is_empty() || number.strip_prefix('-').is_some_and(numbered);
+    let time = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    is_name.then(|| time.timestamp())
+}
+
 /// A task id as a part of a ref.
 pub(super) fn escaped(id: &str) -> String {
     let mut text = String::with_capacity(id.len());
@@ -151,6 +161,23 @@ mod tests {
         assert_eq!(read.reason, "two Orange-Task: evil lines");
         assert_eq!(read.task_id, "abc");
         assert_eq!(Note::parse("some other commit\n"), None);
+    }
+
+    #[test]
+    fn names_tell_when_a_rescue_was_made() {
+        let time: Timestamp = "2026-11-15T11:38:22.045Z".parse().unwrap();
+        assert_eq!(time_of(&name_of(time)), Some(time));
+        assert_eq!(time_of("20261115T113822.045Z-12"), Some(time));
+        for other in [
+            "",
+            "latest",
+            ".part-1-2",
+            "20261115T113822",
+            "20269999T113822.045Z",
+            "20261115T113822.045Z-x",
+        ] {
+            assert_eq!(time_of(other), None, "{other}");
+        }
     }
 
     #[test]

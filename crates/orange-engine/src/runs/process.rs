@@ -117,7 +117,7 @@ pub fn tagged(run: &str) -> Vec<ProcessId> {
     carrying("ORANGE_RUN_ID", run)
 }
 
-fn carrying(variable: &str, value: &str) -> Vec<ProcessId> {
+pub(crate) fn carrying(variable: &str, value: &str) -> Vec<ProcessId> {
     let is_it = |environment: &[u8]| value_in(environment, variable) == Some(value.as_bytes());
     with_environment(|environment| is_it(environment).then_some(()))
         .into_iter()
@@ -132,6 +132,16 @@ pub fn tagged_in(home: &Path) -> Vec<(ProcessId, String)> {
         let of_home = value_in(environment, "ORANGE_HOME") == Some(home.as_os_str().as_bytes());
         of_home.then(|| String::from_utf8_lossy(run).into_owned())
     })
+}
+
+/// Was this process started for that home: by its command line, or by its environment?
+pub(crate) fn is_of_home(pid: u32, home: &Path) -> bool {
+    let wanted = home.as_os_str().as_bytes();
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+    let named = words.windows(2).any(|pair| pair == [b"--home", wanted]);
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    named || value_in(&environment, "ORANGE_HOME") == Some(wanted)
 }
 
 /// Looks at the environment of every other process that may be looked at.

@@ -102,7 +102,7 @@ impl Engine {
         self.run_folder(run).remove()
     }
 
-    fn end_run(&self, run: &str) -> Result<()> {
+    pub(crate) fn end_run(&self, run: &str) -> Result<()> {
         let folder = self.run_folder(run);
         folder.ask_to_stop()?;
         // After its end the number is that of the user's shell.
@@ -141,7 +141,7 @@ impl Engine {
         let Some(pane) = self.run_folder(&run.id).pane() else {
             return Ok(None);
         };
-        let folder = place.path.join("screens");
+        let folder = place.path.join(crate::gc::SCREENS);
         let path = folder.join(format!("{}-{}.txt", run.role, run.id));
         if path.exists() {
             // What comes later is the user's shell.

@@ -20,6 +20,7 @@ mod crash;
 mod folder;
 mod lease;
 mod old;
+mod probe;
 #[cfg(test)]
 mod stress;
 #[cfg(test)]
@@ -38,6 +39,7 @@ use self::lease::{Claim, Patience};
 pub use self::old::Theirs;
 pub(crate) use self::old::short_hash;
 use self::old::{Hashes, Old};
+pub(crate) use self::probe::{PROBE, is_exact_in};
 use super::faults::crash_point;
 
 /// How long a replacement waits for somebody who has the file open for writing.

@@ -229,8 +229,8 @@ impl Engine {
             .and_then(|found| found.into_iter().find(|task| task.id == task_id))
             .map(|task| self.store.place(&task.folder).path);
         match folder {
-            Some(folder) => folder.join("rescued"),
-            None => self.store.workspaces().join(".rescued").join(task_id),
+            Some(folder) => folder.join(crate::engine::rescue::RAW),
+            None => self.store.workspaces().join(rescue::STRAYS).join(task_id),
         }
     }
 }

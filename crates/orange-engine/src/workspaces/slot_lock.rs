@@ -7,7 +7,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use std::fs::File;
 
 /// The lock on one slot's folder.
-pub(super) struct SlotLock {
+pub(crate) struct SlotLock {
     file: File,
 }
 
@@ -19,7 +19,7 @@ impl SlotLock {
     }
 
     /// For somebody who holds the pool's lock: an error instead of waiting.
-    pub(super) fn try_take(store: &Store, slot: &str) -> Result<SlotLock> {
+    pub(crate) fn try_take(store: &Store, slot: &str) -> Result<SlotLock> {
         match store.try_lock_file(&name(slot))? {
             Some(file) => Ok(SlotLock { file }),
             None => Err(

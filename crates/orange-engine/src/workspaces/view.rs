@@ -5,13 +5,13 @@ use super::{Slot, slot_name, slot_number};
 use crate::disk;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
+use crate::git;
 use crate::git::state::{self, Head, Operation};
 use crate::git::status::{self, Status};
 use crate::git::worktree;
 use crate::occupants::{self, Occupant};
 use crate::projects::Project;
 use crate::runs::{self, RunSpec};
-use crate::{git, rescue};
 use std::path::{Path, PathBuf};
 
 /// One slot, looked at.
@@ -192,7 +192,12 @@ impl Engine {
             }
             if registered.path.is_dir() {
                 self.forget_all_gone(&registered)?;
-                collected.expired += self.expire_rescues(&registered)?;
+                let old = self.sweep_rescues(Some(&registered.name), true)?;
+                if let Some(left) = old.left.iter().find(|left| left.failed) {
+                    let what = format!("{}: {}", left.name, left.why);
+                    return Err(Error::new(Code::Failed, what));
+                }
+                collected.expired += old.items.len();
             }
         }
         Ok(collected)
@@ -247,24 +252,5 @@ impl Engine {
             pool.workspaces.remove(name);
             Ok(None)
         })
-    }
-
-    /// Forgets what was saved longer ago than the settings say, raw content too.
-    fn expire_rescues(&mut self, project: &Project) -> Result<usize> {
-        let days = i64::from(self.config()?.rescue.keep_days);
-        let kept = orange_core::SignedDuration::from_hours(24 * days);
-        let before = self.now().saturating_sub(kept).unwrap_or_default();
-        let expired = rescue::expire(&project.path, before)?;
-        for reference in &expired {
-            if let Some((task, name)) = rescue::read_reference(reference) {
-                let raw = self.raw_folder(&task).join(name);
-                if raw.is_dir()
-                    && let Err(error) = std::fs::remove_dir_all(&raw)
-                {
-                    tracing::warn!(%error, folder = %raw.display(), "not removed");
-                }
-            }
-        }
-        Ok(expired.len())
     }
 }

@@ -90,7 +90,7 @@ pub(crate) enum TaskCommand {
     Exec(place::ExecArgs),
     /// Give a task up; its branch and its text stay
     Cancel(ending::CancelArgs),
-    /// Move a task to the trash, where it stays for 30 days
+    /// Move a task to the trash, where it stays for `trash.keep_days` (30)
     Delete(ending::DeleteArgs),
     /// Bring a deleted task back; without a name, list them
     Restore(ending::RestoreArgs),

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-pub(super) const FILE_NAME: &str = "orange.log";
-pub(super) const LOCK_NAME: &str = ".log.lock";
+pub(super) use orange_engine::store::{LOG as FILE_NAME, LOG_LOCK as LOCK_NAME};
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
 /// How many rotated files are kept: `orange.log.1` (the newest) and so on.
 pub(super) const KEEP: u32 = 3;

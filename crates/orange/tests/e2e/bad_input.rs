@@ -324,7 +324,7 @@ fn settings_that_cannot_be_used() {
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ config.yaml: line 2: review.max_rounds must be a whole number above 0
+    home       ✗ config.yaml: line 2: review.max_rounds must be a whole number above 0
     checked 1 task and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
@@ -346,7 +346,7 @@ fn settings_that_cannot_be_used() {
     fs::write(&config, "review:\n  max_rounds: 3\n  colour: red\n").unwrap();
     env.orange(["new", "Another task"]).ok();
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ config.yaml: line 3: review.colour means nothing here; `orange config show` lists the settings
+    home       ✗ config.yaml: line 3: review.colour means nothing here; `orange config show` lists the settings
     checked 2 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     note: config.yaml, line 3: review.colour means nothing here; `orange config show` lists the settings

@@ -298,8 +298,8 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
     ·  TASK-002  pending  Stays well                                                                                       well    [AGE]
     "#);
     assert_snapshot!(env.orange(["doctor"]), @r#"
-    ✗ shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low
-        --repair: keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read
+    tasks      ✗ shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low
+                   --repair: keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read
     checked 2 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
@@ -307,8 +307,7 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
     [exit status: 1]
     "#);
     assert_snapshot!(env.orange(["doctor", "--repair"]), @r#"
-    ✓ shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low
-        rebuilt; TASK-001 is working
+    tasks      + shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low → rebuilt; TASK-001 is working
     checked 2 tasks and 1 project: 1 found, 0 left
     ------- stderr -------
     note: TASK-001: TASK.md was rebuilt from its journal; the damaged file is kept as TASK.md.damaged-[STAMP]

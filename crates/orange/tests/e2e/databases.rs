@@ -142,8 +142,8 @@ fn garbage_instead_of_orange_db() {
     assert_eq!(env.keys([""; 0]).len(), 3);
     env.move_to(&tasks[0], "planning").ok();
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ orange.db: [HOME]/orange.db is damaged: file is not a database
-        --repair: sets the file aside and restores the last backup; task keys are counted anew from the folders
+    databases  ✗ orange.db: [HOME]/orange.db is damaged: file is not a database
+                   --repair: sets the file aside and restores the last backup; task keys are counted anew from the folders
     checked 3 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
@@ -156,8 +156,7 @@ fn garbage_instead_of_orange_db() {
             .starts_with("no database")
     );
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
-    ✓ orange.db: [HOME]/orange.db is damaged: file is not a database
-        set aside as orange.db.damaged-[STAMP]; restored from the last backup
+    databases  + orange.db: [HOME]/orange.db is damaged: file is not a database → set aside as orange.db.damaged-[STAMP]; restored from the last backup
     checked 3 tasks and 1 project: 1 found, 0 left
     ");
     let aside: Vec<String> = names_in(&env.home())
@@ -233,7 +232,7 @@ fn an_orange_db_of_a_newer_version_is_left_alone() {
         .refuses(1, "newer_version");
     assert_eq!(env.keys([""; 0]).len(), 3);
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
-    ✗ orange.db: [HOME]/orange.db was written by a newer version of orange (schema 999, this one knows 3)
+    databases  ✗ orange.db: [HOME]/orange.db was written by a newer version of orange (schema 999, this one knows 3)
     checked 3 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left

@@ -16,9 +16,42 @@ fn nothing_to_do() {
     env.create(["A task"]);
     assert_snapshot!(env.orange(["doctor"]), @"checked 1 task and 1 project: all is well");
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"checked 1 task and 1 project: all is well");
-    let mut found = env.orange(["doctor", "--json"]).ok().json();
-    found["doctor"]["harnesses"].take();
-    assert_snapshot!(found, @r#"{"doctor":{"tasks":1,"projects":1,"findings":[],"harnesses":null}}"#);
+    let found = env.orange(["doctor", "--json"]).ok().json();
+    let found = &found["doctor"];
+    assert_eq!(found["tasks"], 1);
+    assert_eq!(found["findings"], json!([]));
+    let groups = found["groups"].as_array().unwrap();
+    let names: Vec<&str> = groups
+        .iter()
+        .map(|group| group["group"].as_str().unwrap())
+        .collect();
+    let expected = "machine home databases tasks pool sessions processes leftovers disk";
+    assert_eq!(names.join(" "), expected);
+    assert_eq!(found["programs"][0]["name"], "git");
+    assert_eq!(found["programs"][0]["oldest"], "2.39.0");
+    assert!(found["file_system"]["free_bytes"].as_u64().unwrap() > 0);
+    assert_eq!(found["disk"]["total_bytes"], json!(null));
+}
+
+#[test]
+fn what_is_fine_has_a_line_too() {
+    let env = TestEnvironment::new();
+    let task = env.create(["A task"]);
+    env.bring_to(&task, "planning");
+    let said = env.orange(["doctor", "--disk"]).ok();
+    said.says("machine    ✓ git 2.")
+        .says("tmux 3.")
+        .says("home       ✓ ")
+        .says(" free\n")
+        .says("databases  ✓ orange.db is sound (schema ")
+        .says("✓ index.db is sound")
+        .says("tasks      ✓ 1 task of 1 project")
+        .says("pool       ✓ 1 slot, 1 in use")
+        .says("sessions   ✓ 0 sessions")
+        .says("✓ nothing was left running")
+        .says("leftovers  ✓ nothing half made")
+        .says("disk       ✓ ")
+        .says(" in all, shop--1 ");
 }
 
 #[test]
@@ -70,8 +103,8 @@ fn a_task_whose_making_was_interrupted() {
     fs::write(half.join("history.jsonl"), "").unwrap();
     assert_eq!(env.keys(["--all"]).len(), 1);
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ [HOME]/tasks/shop/.new-half: a task whose making was interrupted
-        --repair: removes it; nothing was reported as created
+    leftovers  ✗ [HOME]/tasks/shop/.new-half: a task whose making was interrupted
+                   --repair: removes it; nothing was reported as created
     checked 1 task and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
@@ -113,21 +146,19 @@ fn trash_past_its_time() {
         .unwrap()
         .set_modified(then)
         .unwrap();
-    assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ trash: 1 deleted task lay there for more than 30 days
-        --repair: removes them for good
-    checked 0 tasks and 1 project: 1 found, 1 left
-    ------- stderr -------
-    error: 1 problem left
-    hint: `orange doctor --repair` does what it can
-    [exit status: 1]
-    ");
+    // That is no damage: it is said, and `orange gc` removes it.
+    env.orange(["doctor", "--repair"])
+        .ok()
+        .says("past their time: 1 deleted task; `orange gc` removes them");
     assert!(journal.exists());
-    env.orange(["doctor", "--repair"]).ok();
+    // So does the next deletion.
+    let another = env.create(["Another"]);
+    env.orange(["task", "delete", &another.id]).ok();
     assert!(!journal.exists());
+    env.orange(["doctor"]).ok().silent_about("past their time");
     env.orange(["task", "restore", "TASK-002"]).ok();
     // Its key is not used again.
-    assert_eq!(env.create(["The next one"]).key, "TASK-003");
+    assert_eq!(env.create(["The next one"]).key, "TASK-004");
 }
 
 #[test]
@@ -137,8 +168,8 @@ fn a_repository_that_moved() {
     let moved = env.root().join("moved");
     fs::rename(env.shop(), &moved).unwrap();
     assert_snapshot!(env.call(["doctor"]).at(env.root()).run(), @"
-    ✗ project shop: its repository [TMP]/shop is not there
-        by hand: `orange project update shop --path NEW`
+    home       ✗ project shop: its repository [TMP]/shop is not there
+                   by hand: `orange project update shop --path NEW`
     checked 1 task and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
@@ -195,10 +226,10 @@ fn two_folders_that_claim_one_task_are_named() {
     }
     assert_eq!(env.list([""; 0]).len(), 2);
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ id [ID]: is claimed by shop/[ID] and shop/zzzz-copy
-        by hand: move one of the folders out of tasks/
-    ✗ key shop:TASK-001: is claimed by shop/[ID] and shop/zzzz-copy
-        by hand: move one of the folders out of tasks/
+    tasks      ✗ id [ID]: is claimed by shop/[ID] and shop/zzzz-copy
+                   by hand: move one of the folders out of tasks/
+               ✗ key shop:TASK-001: is claimed by shop/[ID] and shop/zzzz-copy
+                   by hand: move one of the folders out of tasks/
     checked 2 tasks and 1 project: 2 found, 2 left
     ------- stderr -------
     error: 2 problems left

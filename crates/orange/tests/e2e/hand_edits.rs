@@ -173,10 +173,10 @@ fn a_blocker_that_does_not_exist_is_taken_over_and_named() {
     env.orange(["task", "show", "TASK-001"]).ok();
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is pending: it waits for TASK-404, which does not exist (`orange task restore` lists deleted tasks), so it would wait for ever; next: orange task update TASK-001 --remove-blocker TASK-404");
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ shop:TASK-001: waits for TASK-404, which does not exist
-        by hand: `orange task update TASK-001 --remove-blocker TASK-404`
-    ✗ shop:TASK-001: waits for nonsense, which does not exist
-        by hand: `orange task update TASK-001 --remove-blocker nonsense`
+    tasks      ✗ shop:TASK-001: waits for TASK-404, which does not exist
+                   by hand: `orange task update TASK-001 --remove-blocker TASK-404`
+               ✗ shop:TASK-001: waits for nonsense, which does not exist
+                   by hand: `orange task update TASK-001 --remove-blocker nonsense`
     checked 1 task and 1 project: 2 found, 2 left
     ------- stderr -------
     error: 2 problems left

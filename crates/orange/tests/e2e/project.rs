@@ -157,8 +157,8 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
         "[{\"name\": \"shop\","
     );
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
-        --repair: sets the file aside; projects are registered again with `orange project add`
+    home       ✗ projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
+                   --repair: sets the file aside; projects are registered again with `orange project add`
     checked 1 task and 0 projects: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
@@ -166,8 +166,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     [exit status: 1]
     ");
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
-    ✓ projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
-        set aside as projects.json.damaged-[STAMP]; register projects again with `orange project add`
+    home       + projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17 → set aside as projects.json.damaged-[STAMP]; register projects again with `orange project add`
     checked 1 task and 0 projects: 1 found, 0 left
     ");
     let aside: Vec<String> = crate::env::names_in(&env.home())

@@ -253,7 +253,7 @@ fn a_broken_file_is_said_with_commit_and_line() {
 fn doctor_reads_the_rules_too() {
     let env = with_commands("workspace:\n  setup: make\n  shape: round\n");
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ project shop: .orange/config.yaml, line 3: workspace.shape means nothing here; `orange config show` lists the settings
+    home       ✗ project shop: .orange/config.yaml, line 3: workspace.shape means nothing here; `orange config show` lists the settings
     checked 0 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
@@ -262,8 +262,8 @@ fn doctor_reads_the_rules_too() {
     ");
     commit_commands(&env, "workspace:\n  setup: {}\n");
     assert_snapshot!(without_hash(&env, env.orange(["doctor"])), @"
-    ✗ project shop: .orange/config.yaml at commit [SHORT], line 2: workspace.setup must be a command or a list of commands
-        by hand: correct it in [TMP]/shop and commit that on the branch the task starts from
+    home       ✗ project shop: .orange/config.yaml at commit [SHORT], line 2: workspace.setup must be a command or a list of commands
+                   by hand: correct it in [TMP]/shop and commit that on the branch the task starts from
     checked 0 tasks and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left

@@ -114,8 +114,8 @@ fn delete_and_restore() {
         task.id
     );
     assert_snapshot!(env.orange(["doctor"]), @"
-    ✗ shop:TASK-002: waits for TASK-001, which does not exist
-        by hand: `orange task update TASK-002 --remove-blocker TASK-001`
+    tasks      ✗ shop:TASK-002: waits for TASK-001, which does not exist
+                   by hand: `orange task update TASK-002 --remove-blocker TASK-001`
     checked 1 task and 1 project: 1 found, 1 left
     ------- stderr -------
     error: 1 problem left
@@ -131,7 +131,7 @@ fn delete_and_restore() {
     assert_snapshot!(env.orange(["task", "restore", "TASK-001"]), @r#"
     ------- stderr -------
     error: there is no deleted task "TASK-001"
-    hint: deleted tasks are kept for 30 days; `orange task restore` without a name lists them
+    hint: deleted tasks are kept for `trash.keep_days` days; `orange task restore` without a name lists them
     [exit status: 4]
     "#);
     // A key is not used twice.

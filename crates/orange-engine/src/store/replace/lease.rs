@@ -107,6 +107,13 @@ impl Stamp {
     }
 }
 
+/// Does this file system give leases? Nobody else has the file.
+pub(super) fn is_given(file: &File) -> bool {
+    let given = matches!(kernel::take(file), Ok(kernel::Answer::Granted));
+    kernel::release(file);
+    given
+}
+
 #[cfg(target_os = "linux")]
 mod kernel {
     use std::fs::File;

@@ -6,6 +6,7 @@ use crate::question::{asks, confirm, yes};
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
+use orange_core::naming::counted;
 use orange_engine::engine::CancelChildren;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -110,11 +111,12 @@ pub(crate) fn delete(session: &mut Session, args: &DeleteArgs) -> Result<()> {
         |task| format!("{} \"{}\"", task.label(), clean(&task.summary)),
     );
     confirm(session, args.yes, &format!("move {name} to the trash?"))?;
+    let days = session.engine.config()?.trash.keep_days;
     let task = session.engine.delete(place)?;
     let message = format!(
-        "{}: moved to the trash; `orange task restore {}` brings it back within 30 days",
+        "{0}: moved to the trash; `orange task restore {0}` brings it back within {1}",
         task.label(),
-        task.label()
+        counted(days as usize, "day")
     );
     session.finish(
         || json!({"task": as_json(&task), "message": message}),

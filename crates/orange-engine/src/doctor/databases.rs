@@ -1,0 +1,87 @@
+//! The two databases: whether they are sound, and whether there is a backup of the one that cannot be made anew.
+
+use super::Report;
+use crate::database::{self, Database};
+use crate::engine::Engine;
+use crate::error::{Code, Result};
+use crate::index::Index;
+use orange_core::{SignedDuration, Timestamp};
+use std::fs;
+use std::path::Path;
+
+/// A backup is made every day that Orange is used; opening the database, as here, makes one that is due.
+const LATE: SignedDuration = SignedDuration::from_hours(48);
+
+impl Engine {
+    pub(super) fn check_databases(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+        self.check_database(report, repair);
+        self.check_index(report, repair)
+    }
+
+    fn check_database(&mut self, report: &mut Report, repair: bool) {
+        let home = self.store.home().to_owned();
+        if !Database::path_in(&home).exists() {
+            return;
+        }
+        let problem = match Database::open(&home) {
+            Ok(database) => match database.check() {
+                Ok(()) => return self.tell_of_backup(&home, &database, report),
+                Err(problem) => problem,
+            },
+            Err(error) if error.code == Code::Damaged => error.message,
+            Err(error) => {
+                report.add("orange.db", error.message);
+                return;
+            }
+        };
+        let finding = report.add("orange.db", problem);
+        finding.repair("sets the file aside and restores the last backup; task keys are counted anew from the folders");
+        if repair {
+            let stamp = self.file_stamp();
+            let repaired = database::repair(&home, &stamp);
+            // The backup may be older than the newest tasks, and those may lie in the trash.
+            finding.done(repaired.and_then(|what| self.raise_counters().map(|()| what)));
+        }
+    }
+
+    fn check_index(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+        let index = Index::open(&self.store)?;
+        let Err(problem) = index.check() else {
+            report.fine("index.db is sound");
+            return Ok(());
+        };
+        let finding = report.add("index.db", problem);
+        finding.repair("rebuilds it from the task folders");
+        if repair {
+            let rebuilt = index.rebuild();
+            finding.done(rebuilt.map(|count| format!("rebuilt from {count} task folders")));
+        }
+        Ok(())
+    }
+
+    fn tell_of_backup(&self, home: &Path, database: &Database, report: &mut Report) {
+        let schema = database.schema();
+        let backup = Database::backup_in(home);
+        let made = fs::metadata(&backup).and_then(|about| about.modified());
+        let Some(made) = made.ok().and_then(|time| Timestamp::try_from(time).ok()) else {
+            report.fine(format!(
+                "orange.db is sound (schema {schema}); no backup yet, one is made every day"
+            ));
+            return;
+        };
+        let text = format!("orange.db is sound (schema {schema}), backed up");
+        let is_late = self.now().duration_since(made) > LATE;
+        report.remark(text, Some(made), !is_late);
+        if is_late {
+            report
+                .add(
+                    "orange.db.backup",
+                    "is more than two days old, although one is made every day",
+                )
+                .by_hand(format!(
+                    "`orange log` says why; is {} writable?",
+                    backup.display()
+                ));
+        }
+    }
+}

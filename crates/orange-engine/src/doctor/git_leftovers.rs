@@ -1,0 +1,185 @@
+//! What is left in the repositories: locks of gits that were killed, branches and rescues of tasks that are gone. None of it
+//! is removed here: a branch may be somebody's only copy, and a lock may be in use.
+
+use super::{Report, some_of};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::git::branches::refs_below;
+use crate::git::rescue::refs::ROOT;
+use crate::git::worktree;
+use crate::index::list::Filter;
+use crate::projects::Project;
+use crate::rescue;
+use crate::workspaces::{slot_number, verify_slot};
+use orange_core::naming::counted;
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Git holds a lock on a ref for a moment, and one on an index for as long as a large checkout takes.
+const MOMENT: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(10 * 60);
+
+/// How branches begin that Orange names.
+const BRANCHES: [&str; 2] = ["refs/heads/orange/", "refs/heads/orange-tasks/"];
+
+/// What the tasks of this home are called, deleted ones too.
+struct Known {
+    ids: HashSet<String>,
+    /// Project and branch.
+    branches: HashSet<(String, String)>,
+}
+
+impl Engine {
+    pub(super) fn check_git_leftovers(&mut self, report: &mut Report, _repair: bool) -> Result<()> {
+        let known = self.known_tasks()?;
+        for project in self.projects().unwrap_or_default() {
+            if !project.path.is_dir() {
+                continue;
+            }
+            if let Ok(Some(common)) = worktree::common_dir_of(&project.path) {
+                check_locks(&common, report);
+            }
+            let below = [BRANCHES[0], BRANCHES[1], "refs/orange/"];
+            match refs_below(&project.path, &below) {
+                Ok(refs) => tell_of_refs(&project, &refs, &known, report),
+                Err(error) => report.note(format!("project {}: {}", project.name, error.message)),
+            }
+        }
+        if report.is_clean() {
+            report.fine("nothing half made");
+        }
+        Ok(())
+    }
+
+    fn known_tasks(&mut self) -> Result<Known> {
+        let all = Filter {
+            all: true,
+            ..Filter::default()
+        };
+        let mut known = Known {
+            ids: HashSet::new(),
+            branches: HashSet::new(),
+        };
+        for task in self.listed(&all)? {
+            known.ids.insert(task.id);
+            known.branches.insert((task.project, task.branch));
+        }
+        for (place, task) in self.trashed() {
+            known.ids.insert(task.id);
+            known.branches.insert((place.project, task.branch));
+        }
+        Ok(known)
+    }
+}
+
+fn check_locks(common: &Path, report: &mut Report) {
+    for (path, patience) in locks(common) {
+        let age = fs::symlink_metadata(&path)
+            .and_then(|about| about.modified())
+            .ok()
+            .and_then(|time| time.elapsed().ok());
+        let Some(age) = age.filter(|age| *age > patience) else {
+            continue;
+        };
+        let path = path.display();
+        let old = in_words(age);
+        report
+            .add(
+                path.to_string(),
+                format!("is a lock that some git left {old} ago; others wait for it in vain"),
+            )
+            .by_hand(format!("if no git is at work there, `rm '{path}'`"));
+    }
+}
+
+/// The locks that there are, and how long git may hold each.
+fn locks(common: &Path) -> Vec<(PathBuf, Duration)> {
+    let mut found = Vec::new();
+    let mut add = |path: PathBuf, patience| {
+        if fs::symlink_metadata(&path).is_ok() {
+            found.push((path, patience));
+        }
+    };
+    for name in ["packed-refs.lock", "config.lock"] {
+        add(common.join(name), MOMENT);
+    }
+    let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten();
+    let linked = linked.flatten().map(|entry| entry.path());
+    for folder in std::iter::once(common.to_owned()).chain(linked) {
+        add(folder.join("HEAD.lock"), MOMENT);
+        add(folder.join("index.lock"), LONG);
+    }
+    let mut open = vec![common.join("refs")];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(path),
+                Ok(_) if path.extension().is_some_and(|end| end == "lock") => add(path, MOMENT),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn tell_of_refs(project: &Project, refs: &[String], known: &Known, report: &mut Report) {
+    let name = &project.name;
+    let (mut branches, mut rescues, mut foreign) = (Vec::new(), HashSet::new(), Vec::new());
+    for reference in refs {
+        if let Some(branch) = reference.strip_prefix("refs/heads/") {
+            if !known.branches.contains(&(name.clone(), branch.to_owned())) {
+                branches.push(branch.to_owned());
+            }
+        } else if let Some((task, _)) = rescue::read_reference(reference) {
+            let of_slot = slot_number(name, &task).is_some() || task == verify_slot(name);
+            if !of_slot && !known.ids.contains(&task) {
+                rescues.insert(task);
+            }
+        } else if !reference.starts_with(ROOT) {
+            foreign.push(reference.clone());
+        }
+    }
+    if !branches.is_empty() {
+        let count = counted_branches(branches.len());
+        report.note(format!(
+            "project {name}: {count} of tasks that are gone: {}; `git branch -d NAME` removes one that is merged",
+            some_of(&branches)
+        ));
+    }
+    if !rescues.is_empty() {
+        let mut tasks: Vec<String> = rescues.into_iter().collect();
+        tasks.sort();
+        report.note(format!(
+            "project {name}: rescues of {} that are gone: {}; `orange gc` removes them when their time is over",
+            counted(tasks.len(), "task"),
+            some_of(&tasks)
+        ));
+    }
+    if !foreign.is_empty() {
+        report.note(format!(
+            "project {name}: not made by this Orange, and left alone: {}",
+            some_of(&foreign)
+        ));
+    }
+}
+
+fn counted_branches(count: usize) -> String {
+    match count {
+        1 => "1 branch".to_owned(),
+        count => format!("{count} branches"),
+    }
+}
+
+/// `3 hours`.
+fn in_words(age: Duration) -> String {
+    let minutes = usize::try_from(age.as_secs() / 60).unwrap_or(usize::MAX);
+    match minutes {
+        0..60 => counted(minutes.max(1), "minute"),
+        60..2880 => counted(minutes / 60, "hour"),
+        _ => counted(minutes / 1440, "day"),
+    }
+}

@@ -1,0 +1,227 @@
+//! The home: whether it can be used, what kind of file system it is on, who else could write there, and what is in it that
+//! is not Orange's.
+
+use super::Report;
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::store::replace;
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// With less than this, commands begin to fail.
+const LITTLE: u64 = 200_000_000;
+
+/// Where the home lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSystem {
+    pub path: PathBuf,
+    /// `ext4`; a number where the name is not known.
+    pub kind: String,
+    pub free_bytes: u64,
+    pub read_only: bool,
+    /// Two files change names in one step, and a writer is noticed: nobody's edit of TASK.md is lost.
+    pub safe_edits: bool,
+}
+
+/// What Orange makes in its home. Names that end in `*` are the beginning of some.
+const OWN: &[&str] = &[
+    "config.yaml",
+    "exports",
+    "harness",
+    "in-flight",
+    "index.db*",
+    "orange.db*",
+    "orange.log*",
+    "projects.json*",
+    "queue.wanted",
+    "runs",
+    "starting",
+    "tasks",
+    "trash",
+    "verify",
+    "versions",
+    "workspaces",
+    // Locks, and files in the making.
+    ".*",
+];
+
+impl Engine {
+    /// Says whether there is a home to look at.
+    pub(super) fn check_home(&mut self, report: &mut Report, repair: bool) -> bool {
+        let home = self.store.home().to_owned();
+        let path = home.display().to_string();
+        match fs::metadata(&home) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                report.note(format!(
+                    "{path} is not there yet; the first command makes it"
+                ));
+                return false;
+            }
+            Ok(about) if !about.is_dir() => {
+                report
+                    .add(path, "is not a folder")
+                    .by_hand("move it away, or set ORANGE_HOME to a folder");
+                return false;
+            }
+            Ok(_) | Err(_) => {}
+        }
+        if let Err(error) = fs::read_dir(&home) {
+            let error = Error::io("read", &home, &error);
+            report
+                .add(path, error.message)
+                .by_hand("make it yours, or set ORANGE_HOME to a folder that is");
+            return false;
+        }
+        self.check_file_system(&home, report);
+        self.check_permissions(&home, report, repair);
+        self.tell_of_foreign_files(&home, report);
+        true
+    }
+
+    fn check_file_system(&self, home: &Path, report: &mut Report) {
+        let (Ok(about), Ok(kind)) = (rustix::fs::statvfs(home), rustix::fs::statfs(home)) else {
+            return;
+        };
+        let path = home.display().to_string();
+        let read_only = about.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY);
+        let free_bytes = about.f_bavail.saturating_mul(about.f_frsize);
+        #[allow(clippy::unnecessary_cast, reason = "its type differs between machines")]
+        let kind = kind.f_type as u64 & 0xffff_ffff;
+        let safe_edits = !read_only && replace::is_exact_in(home).unwrap_or(false);
+        if read_only {
+            report
+                .add(&path, "is on a file system that is read-only")
+                .by_hand("mount it writable; until then tasks can be looked at, not changed");
+        } else if free_bytes < LITTLE {
+            let megabytes = free_bytes / 1_000_000;
+            report
+                .add(&path, format!("only {megabytes} MB are free on its disk"))
+                .by_hand("`orange gc` and `orange workspace gc --all` remove what is not needed");
+        } else if !safe_edits {
+            report.note(
+                "files cannot be exchanged in one step here: what an editor saves in the same instant as Orange may be lost",
+            );
+        }
+        if NETWORK.contains(&kind) {
+            report.note(format!(
+                "{path} is on a network file system: use it from one machine at a time",
+            ));
+        }
+        report.file_system = Some(FileSystem {
+            path: home.to_owned(),
+            kind: name_of(kind),
+            free_bytes,
+            read_only,
+            safe_edits,
+        });
+    }
+
+    /// Whoever can write here can have commands run in your name.
+    fn check_permissions(&self, home: &Path, report: &mut Report, repair: bool) {
+        let mut looked_at = vec![home.to_owned()];
+        looked_at.extend(entries(home));
+        looked_at.extend(entries(self.store.tasks()));
+        let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+        let mut strangers = BTreeSet::new();
+        for path in looked_at {
+            let Ok(about) = fs::symlink_metadata(&path) else {
+                continue;
+            };
+            if about.uid() != user.as_raw() {
+                strangers.insert((about.uid(), path.clone()));
+            }
+            if about.is_symlink() || !others_write(&about, group.as_raw()) {
+                continue;
+            }
+            let mode = about.mode() & 0o7777;
+            let finding = report.add(
+                path.display().to_string(),
+                format!("other users can write to it (its mode is {mode:o})"),
+            );
+            finding.repair(format!("takes that away (mode {:o})", mode & !0o022));
+            if repair {
+                let changed = fs::set_permissions(&path, Permissions::from_mode(mode & !0o022));
+                let done = changed.map(|()| format!("its mode is {:o}", mode & !0o022));
+                finding.done(done.map_err(|error| Error::io("change", &path, &error)));
+            }
+        }
+        let Some((owner, first)) = strangers.first() else {
+            return;
+        };
+        let first = first.display();
+        match user.is_root() {
+            true => report.note(format!(
+                "you are root, and {first} belongs to user {owner}: what you make here is not theirs"
+            )),
+            false => report
+                .add(
+                    first.to_string(),
+                    format!("belongs to another user (number {owner})"),
+                )
+                .by_hand(format!("`sudo chown -R $(id -u) {}`", home.display())),
+        }
+    }
+
+    fn tell_of_foreign_files(&self, home: &Path, report: &mut Report) {
+        let is_own = |name: &str| {
+            OWN.iter().any(|own| match own.strip_suffix('*') {
+                Some(start) => name.starts_with(start),
+                None => name == *own,
+            })
+        };
+        let names = entries(home).into_iter().filter_map(|path| {
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            (!is_own(&name)).then_some(name)
+        });
+        let foreign: Vec<String> = names.collect();
+        if !foreign.is_empty() {
+            let shown = super::some_of(&foreign);
+            report.note(format!("not Orange's, and left alone: {shown}"));
+        }
+    }
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    all.sort();
+    all
+}
+
+/// A group of one's own is nobody else; many systems give every user one.
+fn others_write(about: &Metadata, own_group: u32) -> bool {
+    let by_all = about.mode() & 0o002 != 0;
+    by_all || (about.mode() & 0o020 != 0 && about.gid() != own_group)
+}
+
+/// nfs, cifs, smb, ceph, afs, 9p, lustre.
+const NETWORK: &[u64] = &[
+    0x6969,
+    0xff53_4d42,
+    0xfe53_4d42,
+    0x00c3_6400,
+    0x5346_414f,
+    0x0102_1997,
+    0x0bd0_0bd0,
+];
+
+fn name_of(kind: u64) -> String {
+    let name = match kind {
+        0xef53 => "ext4",
+        0x9123_683e => "btrfs",
+        0x5846_5342 => "xfs",
+        0x0102_1994 => "tmpfs",
+        0x794c_7630 => "overlay",
+        0x2fc1_2fc1 => "zfs",
+        0xf2f5_2010 => "f2fs",
+        0x6969 => "nfs",
+        0xff53_4d42 | 0xfe53_4d42 => "smb",
+        0x00c3_6400 => "ceph",
+        0x0102_1997 => "9p",
+        0x6573_5546 => "fuse",
+        other => return format!("file system {other:#x}"),
+    };
+    name.to_owned()
+}

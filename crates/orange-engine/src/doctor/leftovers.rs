@@ -1,0 +1,158 @@
+//! What processes that were killed left in the home: half-made folders, marks of changes, files in the making.
+
+use super::{Report, folders_in};
+use crate::engine::Engine;
+use crate::engine::trash::GONE;
+use crate::error::{Code, Error, Result};
+use crate::store::lock::TaskLock;
+use crate::store::replace::PROBE;
+use crate::verify;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+impl Engine {
+    pub(super) fn check_leftovers(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+        self.check_half_made(report, repair);
+        self.check_marks(report, repair);
+        for path in self.abandoned() {
+            let finding = report.add(
+                path.display().to_string(),
+                "was left by a process that was killed",
+            );
+            finding.repair("removes it; nothing reads it");
+            if repair {
+                let gone = match path.is_dir() {
+                    true => fs::remove_dir_all(&path),
+                    false => fs::remove_file(&path),
+                };
+                let gone = gone.map(|()| "removed".to_owned());
+                finding.done(gone.map_err(|error| Error::io("remove", &path, &error)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes that no process is at and that the start of this command could not finish either.
+    fn check_marks(&mut self, report: &mut Report, repair: bool) {
+        for place in self.store.marked() {
+            // As recovery tells: a task's own lock, and the project's while the task has no folder yet.
+            let is_free = match place.path.is_dir() {
+                true => TaskLock::try_acquire(&place.path).is_ok_and(|lock| lock.is_some()),
+                false => {
+                    let lock = self.try_lock_project(&place.project);
+                    lock.is_ok_and(|lock| lock.is_some())
+                }
+            };
+            if !is_free || !self.store.marked().contains(&place) {
+                continue;
+            }
+            let finding = report.add(place.folder(), "a change of it is not finished");
+            finding.repair("goes on with it; the log says what was in the way");
+            if repair {
+                self.recover();
+                finding.done(match self.store.marked().contains(&place) {
+                    false => Ok("finished".to_owned()),
+                    true => Err(Error::new(Code::Failed, "it could not be finished")),
+                });
+            }
+        }
+    }
+
+    /// Files and folders that have a name of a moment, and whose process is gone.
+    fn abandoned(&self) -> Vec<PathBuf> {
+        let home = self.store.home();
+        let mut found = Vec::new();
+        for folder in [
+            home.to_owned(),
+            self.store.workspaces(),
+            verify::folder(&self.store),
+        ] {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+            found.extend(
+                files
+                    .map(|entry| entry.path())
+                    .filter(|path| is_abandoned(path)),
+            );
+        }
+        let gone = self.store.trash().join(GONE);
+        found.extend(Some(gone).filter(|folder| folder.is_dir()));
+        found.sort();
+        found
+    }
+
+    /// Task folders whose making was interrupted.
+    fn check_half_made(&mut self, report: &mut Report, repair: bool) {
+        for project in folders_in(self.store.tasks()) {
+            for folder in folders_in(&project) {
+                let name = folder
+                    .file_name()
+                    .map(|name| name.to_string_lossy().into_owned());
+                let Some(name) = name.filter(|name| name.starts_with(".new-")) else {
+                    continue;
+                };
+                if self
+                    .store
+                    .marked()
+                    .iter()
+                    .any(|place| name.ends_with(&place.name))
+                {
+                    continue;
+                }
+                let finding = report.add(
+                    folder.display().to_string(),
+                    "a task whose making was interrupted",
+                );
+                finding.repair("removes it; nothing was reported as created");
+                if repair {
+                    let outcome = fs::remove_dir_all(&folder)
+                        .map(|()| "removed".to_owned())
+                        .map_err(|error| Error::io("remove", &folder, &error));
+                    finding.done(outcome);
+                }
+            }
+        }
+    }
+}
+
+/// `.projects.json.4711`, `.projects.json.4711-2.part`, `.probe-4711-a`: the number is that of a process.
+fn is_abandoned(path: &Path) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return false;
+    };
+    let process = match name.strip_prefix(PROBE) {
+        Some(rest) => rest.split('-').next(),
+        None => name.strip_prefix('.').and_then(|rest| {
+            let rest = rest.strip_suffix(".part").unwrap_or(rest);
+            let (_, last) = rest.rsplit_once('.')?;
+            last.split('-').next()
+        }),
+    };
+    let process = process.and_then(|process| process.parse::<u32>().ok());
+    process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_names_a_process_that_is_gone_is_abandoned() {
+        let own = std::process::id();
+        let gone = |name: String| is_abandoned(Path::new(&name));
+        assert!(gone(".projects.json.999999999".into()));
+        assert!(gone(".projects.json.999999999-2.part".into()));
+        assert!(gone(format!("{PROBE}999999999-a")));
+        for name in [
+            format!(".projects.json.{own}"),
+            format!("{PROBE}{own}-a"),
+            ".log.lock".into(),
+            ".pool.json.damaged-1763200000000-12-1".into(),
+            "orange.log.1".into(),
+            "projects.json".into(),
+            ".pool.json".into(),
+        ] {
+            assert!(!gone(name.clone()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Runs whose end nobody has seen to, agents without a task or a window, and processes that belong to nothing.
+
+use super::Report;
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result};
+use crate::runs::{self, RunFolder};
+use crate::tmux::{PaneInfo, Tmux};
+use crate::workspaces::{CHECK_MARK, SlotLock, VerifySlot, verify_slot};
+use orange_core::naming::counted;
+use orange_core::runs::open_runs;
+use std::collections::HashSet;
+
+impl Engine {
+    /// Runs that ended unseen, and those that go on without their task or their window.
+    pub(super) fn check_runs(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+        let mut alive = 0;
+        for run in runs::all(self.store.home()) {
+            match (run.is_alive(), run.spec()) {
+                (false, _) => self.check_dead_run(&run, report, repair),
+                (true, Some(spec)) if !self.store.place(&spec.folder).path.is_dir() => {
+                    let problem = format!("is an agent of {}, a task that is gone", spec.folder);
+                    self.end_stray(&run, &problem, report, repair);
+                }
+                (true, _) => {
+                    alive += 1;
+                    self.check_place_of(&run, report, repair);
+                }
+            }
+        }
+        report.fine(counted(alive, "agent"));
+        Ok(())
+    }
+
+    /// An agent nobody can see. A server that gives no answer proves nothing.
+    fn check_place_of(&mut self, run: &RunFolder, report: &mut Report, repair: bool) {
+        let Some(pane) = run.pane() else {
+            return;
+        };
+        let Ok(panes) = Tmux::at(&pane.socket).panes() else {
+            return;
+        };
+        let is_it = |info: &PaneInfo| {
+            let (new, old) = (&info.pane, &pane);
+            let same_pane = (new.server_pid, &new.pane) == (old.server_pid, &old.pane);
+            same_pane || info.run_id.as_deref() == Some(run.id().as_str())
+        };
+        // It may have ended while we looked.
+        if !panes.iter().any(is_it) && run.is_alive() {
+            let problem = "goes on although its tmux window is gone";
+            self.end_stray(run, problem, report, repair);
+        }
+    }
+
+    fn end_stray(&mut self, run: &RunFolder, problem: &str, report: &mut Report, repair: bool) {
+        let finding = report.add(format!("run {}", run.id()), problem);
+        finding.repair("ends it with all that it started; what it left in its slot stays");
+        if repair {
+            let folder = run.spec().map(|spec| self.store.place(&spec.folder));
+            let ended = self.end_run(&run.id());
+            let settled = ended.and_then(|()| match folder {
+                // The exit rules are applied to it, as to any run that ended.
+                Some(place) if place.path.is_dir() => self.lock_task(place).map(drop),
+                Some(_) | None => run.remove(),
+            });
+            finding.done(settled.map(|()| "ended".to_owned()));
+        }
+    }
+
+    /// A run whose end nobody has seen to.
+    fn check_dead_run(&mut self, run: &RunFolder, report: &mut Report, repair: bool) {
+        let subject = format!("run {}", run.id());
+        let Some(spec) = run.spec() else {
+            let finding = report.add(subject, "its folder says nothing of a run");
+            finding.repair("removes the folder");
+            if repair {
+                finding.done(run.remove().map(|()| "removed".to_owned()));
+            }
+            return;
+        };
+        let finding = report.add(
+            subject,
+            format!(
+                "the {} of {} ended and nobody has seen to it",
+                spec.role, spec.folder
+            ),
+        );
+        finding.repair("applies the exit rules, as `orange watch` does");
+        if repair {
+            let place = self.store.place(&spec.folder);
+            let outcome = self.lock_task(place).map(|locked| {
+                let known = open_runs(locked.history())
+                    .iter()
+                    .any(|open| open.id == run.id());
+                (locked.task.label(), locked.task.status, known)
+            });
+            finding.done(outcome.and_then(|(label, status, known)| {
+                if !known {
+                    run.remove()?;
+                }
+                Ok(format!("{label} is {status}"))
+            }));
+        }
+    }
+
+    /// Processes with the tag of a run of this home that is not alive any more.
+    pub(super) fn check_processes(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+        let alive: HashSet<String> = runs::all(self.store.home())
+            .into_iter()
+            .filter(RunFolder::is_alive)
+            .map(|run| run.id())
+            .collect();
+        for (process, run) in runs::tagged_in(self.store.home()) {
+            if alive.contains(&run) {
+                continue;
+            }
+            let finding = report.add(
+                format!("process {}", process.pid),
+                format!("was started by run {run}, which is over"),
+            );
+            finding.repair("ends it");
+            if repair {
+                finding.done(match runs::end_tagged(&run) {
+                    true => Ok("ended".to_owned()),
+                    false => Err(Error::new(Code::Failed, "it does not end")),
+                });
+            }
+        }
+        self.check_checks(report, repair);
+        if report.is_clean() {
+            report.fine("nothing was left running");
+        }
+        Ok(())
+    }
+
+    /// What a check started and an Orange that was killed could not end. A check that goes on holds its slot's lock.
+    fn check_checks(&mut self, report: &mut Report, repair: bool) {
+        for project in self.projects().unwrap_or_default() {
+            let slot = verify_slot(&project.name);
+            let folder = self.slot_folder(&slot);
+            if !folder.is_dir() {
+                continue;
+            }
+            let Ok(_lock) = SlotLock::try_take(&self.store, &slot) else {
+                continue;
+            };
+            let left = runs::carrying(CHECK_MARK, &folder.display().to_string());
+            for process in &left {
+                let finding = report.add(
+                    format!("process {}", process.pid),
+                    format!("was started by a check in {slot}, which is over"),
+                );
+                finding.repair("ends it");
+                if repair {
+                    VerifySlot::end_processes(&folder);
+                    finding.done(match process.is_alive() {
+                        false => Ok("ended".to_owned()),
+                        true => Err(Error::new(Code::Failed, "it does not end")),
+                    });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Tasks: files that are damaged, folders that claim the same task, dependencies that lead nowhere or in a circle.
+
+use super::{BY_HAND, Report, task_of};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::index::list::Filter;
+use orange_core::id::read_stored;
+use orange_core::naming::counted;
+use orange_core::task::Task;
+
+impl Engine {
+    pub(super) fn check_tasks(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+        let all = Filter {
+            all: true,
+            ..Filter::default()
+        };
+        // Every folder is read: the index looks only at TASK.md, and a journal may be damaged too.
+        self.fresh_index()?.reread()?;
+        let tasks = self.listed(&all)?;
+        report.tasks = tasks.len();
+        for task in &tasks {
+            let subject = task.key.map_or(task.folder.clone(), |key| {
+                format!("{}:{key} ({})", task.project, task.folder)
+            });
+            if let Some(reason) = &task.damaged {
+                let finding = report.add(&subject, reason);
+                finding.repair(
+                    "keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read",
+                );
+                if repair {
+                    let place = self.store.place(&task.folder);
+                    let outcome = self.lock_for_repair(place).map(|locked| {
+                        format!("rebuilt; {} is {}", locked.task.label(), locked.task.status)
+                    });
+                    finding.done(outcome);
+                }
+            }
+            // A cancelled dependency is a state, not damage.
+            if let Some(attention) = task
+                .attention
+                .as_ref()
+                .filter(|text| text.contains(".jsonl"))
+            {
+                report.add(&subject, attention).repair(format!(
+                    "{BY_HAND}: the task works without it; correct or remove the line in {}",
+                    self.store.place(&task.folder).journal().display()
+                ));
+            }
+        }
+        let of = counted(report.projects, "project");
+        report.fine(format!("{} of {of}", counted(tasks.len(), "task")));
+        for (what, folders) in self.index()?.doubles()? {
+            report
+                .add(what, format!("is claimed by {}", folders.join(" and ")))
+                .repair("by hand: move one of the folders out of tasks/");
+        }
+        Ok(())
+    }
+
+    /// Dependencies on tasks that do not exist, and cycles made by hand.
+    pub(super) fn check_links(&mut self, report: &mut Report) -> Result<()> {
+        let all = Filter {
+            with_fields: true,
+            ..Filter::default()
+        };
+        let mut cycles_seen: Vec<Vec<String>> = Vec::new();
+        for row in self.listed(&all)? {
+            let task: Task = task_of(&row.fields);
+            let Some(key) = row.key else { continue };
+            for reference in &task.blocked_by {
+                let known = match read_stored(&row.project, reference) {
+                    Some((project, blocker)) => {
+                        if let Some(mut cycle) =
+                            self.cycle_through(&row.project, key, &project, blocker)?
+                        {
+                            cycle.pop();
+                            cycle.sort();
+                            if !cycles_seen.contains(&cycle) {
+                                report
+                                    .add(
+                                        format!("{}:{key}", row.project),
+                                        format!("waits for itself: {}", cycle.join(", ")),
+                                    )
+                                    .repair("by hand: `orange task update --remove-blocker`");
+                                cycles_seen.push(cycle);
+                            }
+                        }
+                        self.index()?.by_key(&project, blocker)?.is_some()
+                    }
+                    None => false,
+                };
+                if !known {
+                    report
+                        .add(
+                            format!("{}:{key}", row.project),
+                            format!("waits for {reference}, which does not exist"),
+                        )
+                        .repair(format!(
+                            "by hand: `orange task update {key} --remove-blocker {reference}`"
+                        ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! `gc`: removes what is past its time, and nothing else. Rescues, deleted tasks, screens and rotated logs are kept for
+//! as long as the settings say. Each kind goes in steps that a kill cannot leave half done: the next one goes on.
+
+mod logs;
+mod rescues;
+mod screens;
+mod trash;
+
+pub(crate) use screens::SCREENS;
+
+use crate::engine::Engine;
+use crate::error::Result;
+use orange_core::{SignedDuration, Timestamp};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// What is kept for a time only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Rescues,
+    Trash,
+    Screens,
+    Logs,
+}
+
+impl Kind {
+    pub const ALL: &[Kind] = &[Kind::Rescues, Kind::Trash, Kind::Screens, Kind::Logs];
+
+    /// As the setting and the JSON call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Rescues => "rescue",
+            Kind::Trash => "trash",
+            Kind::Screens => "screens",
+            Kind::Logs => "log",
+        }
+    }
+
+    /// One of it, as a person calls it.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Kind::Rescues => "rescue",
+            Kind::Trash => "deleted task",
+            Kind::Screens => "screen",
+            Kind::Logs => "rotated log",
+        }
+    }
+}
+
+/// Something past its time: removed, or to be removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    pub name: String,
+    /// When it was made, or put there.
+    pub time: Timestamp,
+    /// What it takes on disk. A rescue's commits are git's, which shares them; only copies count.
+    pub bytes: u64,
+}
+
+/// Something that stays although it may be past its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    pub name: String,
+    pub why: String,
+    /// It should have gone.
+    pub failed: bool,
+}
+
+/// What was found of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Swept {
+    pub kind: Kind,
+    pub keep_days: u32,
+    pub items: Vec<Item>,
+    pub left: Vec<Left>,
+}
+
+impl Swept {
+    fn new(kind: Kind, keep_days: u32) -> Swept {
+        Swept {
+            kind,
+            keep_days,
+            items: Vec::new(),
+            left: Vec::new(),
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.items.iter().map(|item| item.bytes).sum()
+    }
+
+    fn stays(&mut self, name: impl Into<String>, why: impl Into<String>) {
+        self.left.push(Left {
+            name: name.into(),
+            why: why.into(),
+            failed: false,
+        });
+    }
+
+    /// Removed, as far as that was wished for and possible.
+    fn note(&mut self, item: Item, outcome: io::Result<()>) {
+        match outcome {
+            Ok(()) => self.items.push(item),
+            Err(error) => self.left.push(Left {
+                name: item.name,
+                why: crate::error::plain(&error),
+                failed: true,
+            }),
+        }
+    }
+}
+
+impl Engine {
+    /// Removes what is past its time, or only says what that is.
+    pub fn gc(&mut self, remove: bool) -> Result<Vec<Swept>> {
+        self.people_only("remove what is past its time")?;
+        self.sweep(remove)
+    }
+
+    /// The same without asking who wants it; removes nothing unless it is to.
+    pub(crate) fn sweep(&mut self, remove: bool) -> Result<Vec<Swept>> {
+        if !self.store.home().is_dir() {
+            return Ok(Vec::new());
+        }
+        Ok(vec![
+            self.sweep_rescues(None, remove)?,
+            self.sweep_trash(remove)?,
+            self.sweep_screens(remove)?,
+            self.sweep_logs(remove)?,
+        ])
+    }
+
+    /// What is older than this is past its time. A time in the future never is.
+    fn so_many_days_ago(&self, days: u32) -> Timestamp {
+        let kept = SignedDuration::from_hours(24 * i64::from(days));
+        self.now().saturating_sub(kept).unwrap_or(Timestamp::MIN)
+    }
+}
+
+/// When a file was last written; None for links, folders and what cannot be looked at.
+fn written(path: &Path) -> Option<Timestamp> {
+    let about = fs::symlink_metadata(path).ok()?;
+    let time = about.is_file().then(|| about.modified().ok())??;
+    Timestamp::try_from(time).ok()
+}
+
+/// What is gone already, because somebody else was quicker, is no failure.
+fn if_there(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,212 @@
+//! Rescues that are past their time, by the time that is written in them, and the copies that belong to them. A ref goes
+//! before its copies: it must never speak of something that is not there.
+
+use super::{Item, Kind, Left, Swept, if_there};
+use crate::disk;
+use crate::engine::Engine;
+use crate::engine::rescue::RAW;
+use crate::engine::trash::task_folders;
+use crate::error::Result;
+use crate::index::list::Filter;
+use crate::projects::Project;
+use crate::rescue::{self, Rescue};
+use crate::store::faults::crash_point;
+use crate::workspaces::{slot_number, verify_slot};
+use orange_core::machine;
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Another home may use the same repository and keep its rescues for longer than this one: what belongs to a task that
+/// is not known here is kept for at least so many days.
+const OF_STRANGERS: u32 = 30;
+
+/// Plain copies of what git cannot hold, beside a rescue's ref.
+struct Copy {
+    task_id: String,
+    name: String,
+    /// None: of a task that is not there.
+    project: Option<String>,
+    path: PathBuf,
+}
+
+/// Task and name of rescues.
+type Names = Vec<(String, String)>;
+
+/// What the refs of all repositories say.
+#[derive(Default)]
+struct Refs {
+    /// Task and name of those that stay.
+    kept: HashSet<(String, String)>,
+    /// Those that are past their time.
+    old: HashSet<(String, String)>,
+    /// The projects whose repository was looked at.
+    read: HashSet<String>,
+    /// There is one that was not.
+    unread: bool,
+}
+
+impl Engine {
+    /// Of one project, or of all.
+    pub(crate) fn sweep_rescues(&mut self, only: Option<&str>, remove: bool) -> Result<Swept> {
+        let days = self.config()?.rescue.keep_days;
+        let mut swept = Swept::new(Kind::Rescues, days);
+        let copies = self.copies()?;
+        let known: HashSet<String> = copies.known;
+        let mut refs = Refs::default();
+        for project in self.projects()? {
+            if only.is_some_and(|only| only != project.name) {
+                refs.unread = true;
+                continue;
+            }
+            let outcome = self.sweep_repository(&project, &known, &copies.all, remove, &mut swept);
+            match outcome {
+                Ok((old, kept)) => {
+                    refs.read.insert(project.name);
+                    refs.old.extend(old);
+                    refs.kept.extend(kept);
+                }
+                Err(error) => {
+                    refs.unread = true;
+                    swept.left.push(Left {
+                        name: format!("rescues of project {}", project.name),
+                        why: error.message,
+                        // A repository that is elsewhere for a while keeps its rescues.
+                        failed: project.path.is_dir(),
+                    });
+                }
+            }
+        }
+        if remove {
+            crash_point("gc.rescues_forgotten");
+        }
+        self.sweep_copies(&copies.all, &refs, remove, &mut swept);
+        Ok(swept)
+    }
+
+    /// Forgets the old rescues of a repository. Gives them, and those that stay.
+    fn sweep_repository(
+        &mut self,
+        project: &Project,
+        known: &HashSet<String>,
+        copies: &[Copy],
+        remove: bool,
+        swept: &mut Swept,
+    ) -> Result<(Names, Names)> {
+        let own = self.so_many_days_ago(swept.keep_days);
+        let of_strangers = self.so_many_days_ago(swept.keep_days.max(OF_STRANGERS));
+        let is_old = |rescue: &Rescue| {
+            let id = &rescue.task_id;
+            let of_slot =
+                slot_number(&project.name, id).is_some() || *id == verify_slot(&project.name);
+            let limit = match of_slot || known.contains(id) {
+                true => own,
+                false => of_strangers,
+            };
+            rescue.note.time < limit
+        };
+        let all = rescue::list(&project.path, None)?;
+        let (old, kept): (Vec<Rescue>, Vec<Rescue>) = all.into_iter().partition(is_old);
+        if remove {
+            rescue::forget(&project.path, &old)?;
+        }
+        for rescue in &old {
+            let belongs = |copy: &&Copy| copy.task_id == rescue.task_id && copy.name == rescue.name;
+            let bytes = copies
+                .iter()
+                .filter(belongs)
+                .map(|copy| disk::used(&copy.path));
+            swept.items.push(Item {
+                bytes: bytes.sum(),
+                name: format!("{} {} {}", project.name, rescue.task_id, rescue.name),
+                time: rescue.note.time,
+            });
+        }
+        let named = |rescue: Rescue| (rescue.task_id, rescue.name);
+        let (old, kept) = (old.into_iter(), kept.into_iter());
+        Ok((old.map(named).collect(), kept.map(named).collect()))
+    }
+
+    /// Copies whose ref is gone: forgotten just now, or by a process that was killed before it came to them.
+    fn sweep_copies(&mut self, copies: &[Copy], refs: &Refs, remove: bool, swept: &mut Swept) {
+        let limit = self.so_many_days_ago(swept.keep_days);
+        for copy in copies.iter().filter(|_| remove) {
+            let looked = match &copy.project {
+                Some(project) => refs.read.contains(project),
+                None => !refs.unread,
+            };
+            let is_old = rescue::time_of(&copy.name).is_some_and(|time| time < limit);
+            let rescue = (copy.task_id.clone(), copy.name.clone());
+            let abandoned = looked && is_old && !refs.kept.contains(&rescue);
+            if !abandoned && !refs.old.contains(&rescue) {
+                continue;
+            }
+            if let Err(error) = if_there(fs::remove_dir_all(&copy.path)) {
+                swept.left.push(Left {
+                    name: copy.path.display().to_string(),
+                    why: crate::error::plain(&error),
+                    failed: true,
+                });
+            }
+        }
+    }
+
+    /// Where the copies lie that belong to rescues.
+    pub(crate) fn rescue_copies(&mut self) -> Result<Vec<PathBuf>> {
+        let all = self.copies()?.all;
+        Ok(all.into_iter().map(|copy| copy.path).collect())
+    }
+
+    /// All copies there are, and the tasks that this home knows.
+    fn copies(&mut self) -> Result<Copies> {
+        let mut found = Copies::default();
+        let all = Filter {
+            all: true,
+            ..Filter::default()
+        };
+        for task in self.listed(&all)? {
+            let folder = self.store.place(&task.folder).path.join(RAW);
+            found.add(&task.id, Some(&task.project), &folder);
+            found.known.insert(task.id);
+        }
+        let trash = self.store.trash();
+        for folder in task_folders(&trash) {
+            let task = self
+                .history_at(&folder)
+                .ok()
+                .and_then(|history| machine::fold(history.own(), u64::MAX).ok());
+            if let Some(task) = task {
+                found.add(&task.id, Some(&task.project), &folder.join(RAW));
+                found.known.insert(task.id);
+            }
+        }
+        let strays = self.store.workspaces().join(rescue::STRAYS);
+        for entry in fs::read_dir(strays).into_iter().flatten().flatten() {
+            let id = entry.file_name().to_string_lossy().into_owned();
+            found.add(&id, None, &entry.path());
+        }
+        Ok(found)
+    }
+}
+
+#[derive(Default)]
+struct Copies {
+    all: Vec<Copy>,
+    known: HashSet<String>,
+}
+
+impl Copies {
+    fn add(&mut self, task_id: &str, project: Option<&str>, folder: &Path) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if let (true, Ok(name)) = (is_folder, entry.file_name().into_string()) {
+                self.all.push(Copy {
+                    task_id: task_id.to_owned(),
+                    project: project.map(str::to_owned),
+                    path: entry.path(),
+                    name,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Deleted tasks that are past their time. A folder is first renamed to where nothing looks for tasks: a process that is
+//! killed over the removing leaves nothing that could be restored by half.
+
+use super::{Item, Kind, Swept, if_there};
+use crate::disk;
+use crate::engine::Engine;
+use crate::engine::rescue::RAW;
+use crate::engine::trash::{GONE, task_folders};
+use crate::error::Result;
+use crate::rescue;
+use crate::store::faults::crash_point;
+use crate::store::{Place, make_folder};
+use orange_core::Timestamp;
+use orange_core::history::EventType;
+use orange_core::machine;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+impl Engine {
+    /// Each under its project's lock, so that none is being restored meanwhile.
+    pub(crate) fn sweep_trash(&mut self, remove: bool) -> Result<Swept> {
+        let days = self.config()?.trash.keep_days;
+        let limit = self.so_many_days_ago(days);
+        let rescued_since = self.config()?.rescue.keep_days;
+        let rescued_since = self.so_many_days_ago(rescued_since);
+        let mut swept = Swept::new(Kind::Trash, days);
+        if remove {
+            self.remove_gone();
+        }
+        for (folder, time) in self.old_trash(limit) {
+            let Some((place, name)) = self.trashed_as(&folder) else {
+                continue;
+            };
+            if let Some(copy) = youngest_copy(&folder).filter(|copy| *copy >= rescued_since) {
+                let why = format!("holds copies that belong to a rescue of {copy}");
+                swept.stays(name, why);
+                continue;
+            }
+            let item = Item {
+                bytes: disk::used(&folder),
+                name,
+                time,
+            };
+            if !remove {
+                swept.items.push(item);
+                continue;
+            }
+            match self.try_lock_project(&place.project)? {
+                Some(_project) => {
+                    let gone = self.remove_trashed(&folder);
+                    swept.note(item, if_there(gone));
+                }
+                None => swept.stays(item.name, "another orange is at work in its project"),
+            }
+        }
+        Ok(swept)
+    }
+
+    /// What has lain in the trash since before that time: since its deletion, by its journal and by that file's own time.
+    fn old_trash(&self, limit: Timestamp) -> Vec<(PathBuf, Timestamp)> {
+        // A look at the file's time first: reading every journal would make each deletion slow.
+        let untouched_for_long = |path: &Path| {
+            fs::metadata(path.join("history.jsonl"))
+                .and_then(|data| data.modified())
+                .is_ok_and(|then| then < SystemTime::from(limit))
+        };
+        task_folders(&self.store.trash())
+            .into_iter()
+            .filter(|path| untouched_for_long(path))
+            .filter_map(|path| {
+                let time = self.deleted_at(&path)?;
+                (time < limit).then_some((path, time))
+            })
+            .collect()
+    }
+
+    fn deleted_at(&self, folder: &Path) -> Option<Timestamp> {
+        let history = self.history_at(folder).ok()?;
+        let mut events = history.events.iter().rev();
+        let deleted = events.find(|event| event.kind == EventType::TaskDeleted);
+        deleted.map(|event| event.timestamp)
+    }
+
+    /// Its place among the living, and what a person calls it.
+    fn trashed_as(&self, folder: &Path) -> Option<(Place, String)> {
+        let inside = folder.strip_prefix(self.store.trash()).ok()?.to_str()?;
+        let place = self.store.place(inside);
+        let task = self
+            .history_at(folder)
+            .ok()
+            .and_then(|history| machine::fold(history.own(), u64::MAX).ok());
+        let name = match task {
+            Some(task) => format!("{}:{} {}", place.project, task.label(), task.summary),
+            None => inside.to_owned(),
+        };
+        Some((place, name.trim_end().to_owned()))
+    }
+
+    fn remove_trashed(&mut self, folder: &Path) -> io::Result<()> {
+        let aside = self.store.trash().join(GONE).join(self.file_stamp());
+        if let Some(parent) = aside.parent() {
+            make_folder(parent)?;
+        }
+        fs::rename(folder, &aside)?;
+        crash_point("gc.trash_renamed");
+        self.remove_gone();
+        match aside.exists() {
+            true => Err(io::Error::other(format!(
+                "{} could not be removed whole",
+                aside.display()
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// What was renamed and is still there, after a kill for instance.
+    fn remove_gone(&self) {
+        let folder = self.store.trash().join(GONE);
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if let Err(error) = if_there(fs::remove_dir_all(entry.path())) {
+                tracing::warn!(%error, path = %entry.path().display(), "old trash was not removed");
+            }
+        }
+        let _ = fs::remove_dir(folder);
+    }
+}
+
+/// The copies beside a task go with it, and may not go before their rescue.
+fn youngest_copy(folder: &Path) -> Option<Timestamp> {
+    let entries = fs::read_dir(folder.join(RAW)).into_iter().flatten();
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .filter_map(|name| rescue::time_of(name.to_str()?))
+        .max()
+}

@@ -1,0 +1,210 @@
+//! A report of `doctor` for people: a group after the other, what is wrong before what is fine.
+
+use crate::ui::{Palette, Style, ago, clean_block, size, terminal_size};
+use orange_core::Timestamp;
+use orange_core::naming::counted;
+use orange_engine::doctor::{BY_HAND, DiskUse, Finding, Group, HarnessFound, Kept, Report};
+use orange_engine::harness::inquiry::Login;
+use std::fmt::Write;
+
+/// The column of the groups' names.
+const WIDTH: usize = 11;
+
+pub(super) fn as_text(report: &Report, repair: bool) -> String {
+    let palette = Palette::stdout();
+    let mut text = String::new();
+    for group in Group::ALL {
+        let mut lines = Vec::new();
+        let findings = report.findings.iter().filter(|one| one.group == *group);
+        for finding in findings {
+            lines.extend(of_finding(finding, repair, palette));
+        }
+        lines.extend(remarks(report, *group, palette));
+        for (number, line) in lines.iter().enumerate() {
+            let name = if number == 0 { group.name() } else { "" };
+            let name = palette.paint(Style::Dim, name);
+            let _ = writeln!(text, "{name:WIDTH$}{line}");
+        }
+    }
+    let verdict = match report.findings.len() {
+        0 => "all is well".to_owned(),
+        count => format!("{count} found, {} left", report.open()),
+    };
+    let _ = writeln!(
+        text,
+        "checked {} and {}: {verdict}",
+        counted(report.tasks, "task"),
+        counted(report.projects, "project")
+    );
+    text
+}
+
+fn of_finding(finding: &Finding, repair: bool, palette: Palette) -> Vec<String> {
+    let what = format!(
+        "{}: {}",
+        clean_block(&finding.subject),
+        clean_block(&finding.problem)
+    );
+    let how = finding.repair.as_deref().map(clean_block);
+    match how {
+        Some(done) if finding.repaired => vec![format!("{} {what} → {done}", palette.green("+"))],
+        Some(how) => {
+            let is_told = repair || how.starts_with(BY_HAND);
+            let verb = if is_told { "" } else { "--repair: " };
+            vec![
+                format!("{} {what}", palette.red("✗")),
+                format!("    {verb}{how}"),
+            ]
+        }
+        None => vec![format!("{} {what}", palette.red("✗"))],
+    }
+}
+
+fn fine(palette: Palette, text: &str) -> String {
+    format!("{} {text}", palette.green("✓"))
+}
+
+fn note(palette: Palette, text: &str) -> String {
+    format!("{} {text}", palette.paint(Style::Yellow, "!"))
+}
+
+fn remarks(report: &Report, group: Group, palette: Palette) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let (Group::Home, Some(found)) = (group, &report.file_system) {
+        let free = size(found.free_bytes);
+        let text = format!("{} on {}, {free} free", found.path.display(), found.kind);
+        lines.push(fine(palette, &clean_block(&text)));
+    }
+    let all = report.remarks.iter().filter(|one| one.group == group);
+    let (good, other): (Vec<_>, Vec<_>) = all.partition(|one| one.is_fine);
+    for remark in good.into_iter().chain(other) {
+        let time = remark
+            .time
+            .map(|time| format!(" {}", ago(Timestamp::now(), time)));
+        let text = format!("{}{}", clean_block(&remark.text), time.unwrap_or_default());
+        lines.push(match remark.is_fine {
+            true => fine(palette, &text),
+            false => note(palette, &text),
+        });
+    }
+    match group {
+        Group::Machine => {
+            if let Some((columns, rows)) = terminal_size() {
+                lines.push(terminal(columns, rows, palette));
+            }
+            lines.extend(harnesses(report, palette));
+        }
+        Group::Disk => lines.extend(
+            report
+                .disk
+                .as_ref()
+                .map(|disk| fine(palette, &disk_use(disk))),
+        ),
+        _ => {}
+    }
+    lines
+}
+
+/// Lists are made to fit any width; below this they lose columns that matter.
+const NARROW: u16 = 60;
+
+fn terminal(columns: u16, rows: u16, palette: Palette) -> String {
+    let text = format!("terminal of {columns}×{rows}");
+    match columns < NARROW {
+        true => note(
+            palette,
+            &format!("{text}: lists show more from {NARROW} columns on"),
+        ),
+        false => fine(palette, &text),
+    }
+}
+
+/// The agent CLIs that are there, a line each, and in one line those that are not.
+fn harnesses(report: &Report, palette: Palette) -> Vec<String> {
+    let all = report.harnesses.iter();
+    let (here, missing): (Vec<_>, Vec<_>) = all.partition(|found| found.path.is_some());
+    let mut lines = Vec::new();
+    for found in here {
+        lines.push(harness(found, palette));
+        if let Some(note) = &found.note {
+            lines.push(format!("    {}", clean_block(note)));
+        }
+    }
+    let missing: Vec<&str> = missing.iter().map(|found| found.name.as_str()).collect();
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        lines.push(format!(
+            "  not installed: {missing} (`orange harness list` says how to get them)"
+        ));
+    }
+    lines
+}
+
+fn harness(found: &HarnessFound, palette: Palette) -> String {
+    let version = match (&found.version, found.needed) {
+        (Ok(version), None) => version.clone(),
+        (Ok(version), Some(needed)) => format!("{version}, too old: {needed} is needed"),
+        (Err(why), _) => format!("version unknown ({why})"),
+    };
+    let login = match &found.login {
+        Login::In(how) => format!("logged in ({how})"),
+        Login::Out(why) => why.clone(),
+        Login::Unknown(why) => format!("login unknown ({why})"),
+    };
+    let signals = match &found.signals {
+        Some(Ok(heard)) => format!("signals work ({heard})"),
+        Some(Err(silent)) => silent.clone(),
+        None => "signals not tried: no agent is running".to_owned(),
+    };
+    let is_fine = found.needed.is_none() && !matches!(found.login, Login::Out(_));
+    let line = format!("harness {}: {version}; {login}; {signals}", found.name);
+    match is_fine && !matches!(found.signals, Some(Err(_))) {
+        true => fine(palette, &clean_block(&line)),
+        false => note(palette, &clean_block(&line)),
+    }
+}
+
+/// In one line, without what is not there.
+fn disk_use(disk: &DiskUse) -> String {
+    let mut parts = Vec::new();
+    if let Some(total) = disk.total {
+        parts.push(format!("{} in all", size(total)));
+    }
+    let measured = |slot: &orange_engine::doctor::SlotUse| {
+        Some(format!("{} {}", clean_block(&slot.name), size(slot.bytes?)))
+    };
+    let slots: Vec<String> = disk.slots.iter().filter_map(measured).collect();
+    match (slots.is_empty(), disk.slots.len()) {
+        (_, 0) => {}
+        (true, count) => parts.push(format!("{} (--disk measures them)", counted(count, "slot"))),
+        (false, _) => parts.extend(slots),
+    }
+    let kinds = [
+        ("rescue", &disk.rescue),
+        ("deleted task", &disk.trash),
+        ("screen", &disk.screens),
+        ("file of checks", &disk.checks),
+        ("log", &disk.logs),
+    ];
+    parts.extend(
+        kinds
+            .iter()
+            .filter_map(|(noun, kept)| kept_in_words(noun, kept)),
+    );
+    match parts.is_empty() {
+        true => "nothing to speak of".to_owned(),
+        false => parts.join(", "),
+    }
+}
+
+fn kept_in_words(noun: &str, kept: &Kept) -> Option<String> {
+    let noun = match (noun, kept.count) {
+        ("file of checks", count) if count != 1 => format!("{count} files of checks"),
+        (noun, count) => counted(count, noun),
+    };
+    let bytes = size(kept.bytes);
+    let since = kept
+        .oldest
+        .map(|time| format!(", from {}", ago(Timestamp::now(), time)));
+    (kept.count > 0).then(|| format!("{noun} ({bytes}{})", since.unwrap_or_default()))
+}

@@ -1,0 +1,94 @@
+//! `orange gc`: what is past its time goes, and nothing else.
+
+use crate::error::{CommandError, Result};
+use crate::session::Session;
+use crate::ui::{Palette, Style, ago, clean_block, size};
+use clap::Args;
+use orange_core::Timestamp;
+use orange_core::naming::counted;
+use orange_engine::gc::Swept;
+use orange_engine::{Code, Error};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// How many of one kind are named in text; JSON has all of them.
+const NAMED: usize = 10;
+
+/// Remove what is past its time: old rescues, deleted tasks, screens and rotated logs
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Each kind has a setting that says how many days it is kept: rescue.keep_days, trash.keep_days,\nscreens.keep_days, log.keep_days. Nothing else is removed. Slots that nobody needs: `orange workspace gc`.\n\nExamples:\n  orange gc --dry-run     say what would be removed\n  orange gc"
+)]
+pub(crate) struct GcArgs {
+    /// Remove nothing; say what would be removed
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(session: &mut Session, args: &GcArgs) -> Result<()> {
+    let swept = session.engine.gc(!args.dry_run)?;
+    session.finish(
+        || json!({"gc": {"dry_run": args.dry_run, "kinds": swept.iter().map(as_json).collect::<Vec<Value>>()}}),
+        || as_text(&swept, args.dry_run),
+    );
+    let left = swept.iter().flat_map(|swept| &swept.left);
+    match left.filter(|left| left.failed).count() {
+        0 => Ok(()),
+        // The list is the message; the exit code is for scripts.
+        _ if session.json => std::process::exit(1),
+        count => Err(CommandError(
+            Error::new(Code::Failed, format!("{count} could not be removed"))
+                .hint("the list says why; what is left goes the next time"),
+        )),
+    }
+}
+
+fn as_json(swept: &Swept) -> Value {
+    let items = swept.items.iter();
+    let left = swept.left.iter();
+    json!({
+        "kind": swept.kind.name(),
+        "keep_days": swept.keep_days,
+        "count": swept.items.len(),
+        "bytes": swept.bytes(),
+        "items": items
+            .map(|item| json!({"name": item.name, "time": item.time.to_string(), "bytes": item.bytes}))
+            .collect::<Vec<Value>>(),
+        "kept": left
+            .map(|left| json!({"name": left.name, "reason": left.why, "failed": left.failed}))
+            .collect::<Vec<Value>>(),
+    })
+}
+
+fn as_text(swept: &[Swept], dry_run: bool) -> String {
+    let palette = Palette::stdout();
+    let now = Timestamp::now();
+    let verb = if dry_run { "would remove" } else { "removed" };
+    let mut text = String::new();
+    for one in swept.iter().filter(|one| !one.items.is_empty()) {
+        let what = counted(one.items.len(), one.kind.noun());
+        let days = counted(one.keep_days as usize, "day");
+        let bytes = match one.bytes() {
+            0 => String::new(),
+            bytes => format!(" ({})", size(bytes)),
+        };
+        let _ = writeln!(text, "{verb} {what} older than {days}{bytes}");
+        for item in one.items.iter().take(NAMED) {
+            let age = ago(now, item.time);
+            let age = palette.paint(Style::Dim, &age);
+            let _ = writeln!(text, "    {}  {age}", clean_block(&item.name));
+        }
+        if one.items.len() > NAMED {
+            let more = one.items.len() - NAMED;
+            let _ = writeln!(text, "    and {more} more (--json names all)");
+        }
+    }
+    for left in swept.iter().flat_map(|one| &one.left) {
+        let (name, why) = (clean_block(&left.name), clean_block(&left.why));
+        let _ = writeln!(text, "kept {name}: {why}");
+    }
+    if swept.iter().all(|one| one.items.is_empty()) {
+        text.push_str("nothing is past its time\n");
+    }
+    text
+}
