@@ -128,7 +128,7 @@ pub fn as_it_is(store: &Store, filter: &Filter) -> Vec<Listed> {
         let (_, rows) = known_list(&connection, filter, &|_, _| None).ok()?;
         Some(rows)
     });
-    rows.unwrap_or_default()
+    rows.map(|listing| listing.rows).unwrap_or_default()
 }
 
 /// A list, and what a refresh has to know. In one go: the disk is looked at meanwhile.
