@@ -9,7 +9,7 @@ mod trash;
 pub(crate) use screens::SCREENS;
 
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use orange_core::{SignedDuration, Timestamp};
 use std::fs;
 use std::io;
@@ -86,6 +86,18 @@ impl Swept {
         }
     }
 
+    fn stopped(kind: Kind, error: Error) -> Swept {
+        let left = Left {
+            name: format!("every {}", kind.noun()),
+            why: error.message,
+            failed: true,
+        };
+        Swept {
+            left: vec![left],
+            ..Swept::new(kind, 0)
+        }
+    }
+
     pub fn bytes(&self) -> u64 {
         self.items.iter().map(|item| item.bytes).sum()
     }
@@ -123,12 +135,22 @@ impl Engine {
         if !self.store.home().is_dir() {
             return Ok(Vec::new());
         }
-        Ok(vec![
-            self.sweep_rescues(None, remove)?,
-            self.sweep_trash(remove)?,
-            self.sweep_screens(remove)?,
-            self.sweep_logs(remove)?,
-        ])
+        self.config()?;
+        let mut all = Vec::new();
+        for kind in Kind::ALL {
+            let swept = match kind {
+                Kind::Rescues => self.sweep_rescues(None, remove),
+                Kind::Trash => self.sweep_trash(remove),
+                Kind::Screens => self.sweep_screens(remove),
+                Kind::Logs => self.sweep_logs(remove),
+            };
+            // What stops one kind must not hide what became of the others.
+            all.push(match swept {
+                Ok(swept) => swept,
+                Err(error) => Swept::stopped(*kind, error),
+            });
+        }
+        Ok(all)
     }
 
     /// What is older than this is past its time. A time in the future never is.
@@ -150,5 +172,16 @@ fn if_there(outcome: io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
+    }
+}
+
+/// Removes a folder with all that is in it, also while another process does the same: whoever finds something gone goes
+/// on with what is left.
+fn remove_folder(path: &Path) -> io::Result<()> {
+    loop {
+        match if_there(fs::remove_dir_all(path)) {
+            Ok(()) if fs::symlink_metadata(path).is_ok() => {}
+            outcome => return outcome,
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Report;
 use crate::engine::Engine;
-use crate::error::Error;
+use crate::error::{Error, plain};
 use crate::store::replace;
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata, Permissions};
@@ -68,9 +68,8 @@ impl Engine {
             Ok(_) | Err(_) => {}
         }
         if let Err(error) = fs::read_dir(&home) {
-            let error = Error::io("read", &home, &error);
             report
-                .add(path, error.message)
+                .add(path, format!("cannot be read: {}", plain(&error)))
                 .by_hand("make it yours, or set ORANGE_HOME to a folder that is");
             return false;
         }

@@ -1,7 +1,7 @@
 //! Rescues that are past their time, by the time that is written in them, and the copies that belong to them. A ref goes
 //! before its copies: it must never speak of something that is not there.
 
-use super::{Item, Kind, Left, Swept, if_there};
+use super::{Item, Kind, Left, Swept, remove_folder};
 use crate::disk;
 use crate::engine::Engine;
 use crate::engine::rescue::RAW;
@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 /// Another home may use the same repository and keep its rescues for longer than this one: what belongs to a task that
 /// is not known here is kept for at least so many days.
 const OF_STRANGERS: u32 = 30;
+
+/// In the home.
+const LOCK: &str = ".gc.lock";
 
 /// Plain copies of what git cannot hold, beside a rescue's ref.
 struct Copy {
@@ -105,9 +108,15 @@ impl Engine {
             };
             rescue.note.time < limit
         };
-        let all = rescue::list(&project.path, None)?;
-        let (old, kept): (Vec<Rescue>, Vec<Rescue>) = all.into_iter().partition(is_old);
-        if remove {
+        let mut all = rescue::list(&project.path, None)?;
+        let mut turn = None;
+        if remove && all.iter().any(&is_old) {
+            // Two at once take turns, and the second finds nothing to do.
+            turn = Some(self.store.lock_file(LOCK)?);
+            all = rescue::list(&project.path, None)?;
+        }
+        let (old, kept): (Vec<Rescue>, Vec<Rescue>) = all.into_iter().partition(&is_old);
+        if turn.is_some() {
             rescue::forget(&project.path, &old)?;
         }
         for rescue in &old {
@@ -141,7 +150,7 @@ impl Engine {
             if !abandoned && !refs.old.contains(&rescue) {
                 continue;
             }
-            if let Err(error) = if_there(fs::remove_dir_all(&copy.path)) {
+            if let Err(error) = remove_folder(&copy.path) {
                 swept.left.push(Left {
                     name: copy.path.display().to_string(),
                     why: crate::error::plain(&error),

@@ -1,7 +1,7 @@
 //! Deleted tasks that are past their time. A folder is first renamed to where nothing looks for tasks: a process that is
 //! killed over the removing leaves nothing that could be restored by half.
 
-use super::{Item, Kind, Swept, if_there};
+use super::{Item, Kind, Swept, if_there, remove_folder};
 use crate::disk;
 use crate::engine::Engine;
 use crate::engine::rescue::RAW;
@@ -119,7 +119,7 @@ impl Engine {
     fn remove_gone(&self) {
         let folder = self.store.trash().join(GONE);
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            if let Err(error) = if_there(fs::remove_dir_all(entry.path())) {
+            if let Err(error) = remove_folder(&entry.path()) {
                 tracing::warn!(%error, path = %entry.path().display(), "old trash was not removed");
             }
         }

@@ -302,6 +302,41 @@ fn a_kill_at_any_step_leaves_nothing_half_and_the_next_one_goes_on() {
 }
 
 #[test]
+fn a_ref_that_cannot_be_removed_keeps_its_copies() {
+    let env = TestEnvironment::new();
+    let task = env.create(["A task"]);
+    let old = rescue(&env, &task.id, 40);
+    let copy = copies(&task.folder.join("rescued"), &old);
+    let lock = env.write(&format!("shop/.git/{old}.lock"), "");
+    env.orange(["gc"])
+        .fails_with(1)
+        .says("kept rescues of project shop: ")
+        .says("error: 1 could not be removed");
+    assert!(refs(&env).contains(&old) && copy.is_dir());
+    let said = env.orange(["gc", "--json"]).fails_with(1).json();
+    assert_eq!(said["gc"]["kinds"][0]["kept"][0]["failed"], true);
+    fs::remove_file(lock).unwrap();
+    env.orange(["gc"]).ok();
+    assert!(refs(&env).is_empty() && !copy.exists());
+}
+
+#[test]
+fn two_at_once_do_not_get_into_each_others_way() {
+    let env = TestEnvironment::new();
+    let task = env.create(["A task"]);
+    for days in 31..61 {
+        let old = rescue(&env, &task.id, days);
+        copies(&task.folder.join("rescued"), &old);
+    }
+    let mut both = [env.call(["gc"]).spawn(), env.call(["gc"]).spawn()];
+    for one in &mut both {
+        assert!(one.wait().unwrap().success());
+    }
+    assert!(refs(&env).is_empty());
+    assert_eq!(names_in(&task.folder.join("rescued")), [""; 0]);
+}
+
+#[test]
 fn an_agent_removes_nothing() {
     let mut env = TestEnvironment::new();
     let task = env.create(["A task"]);
