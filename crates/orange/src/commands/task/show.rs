@@ -27,7 +27,7 @@ use std::fmt::Write;
 /// Show a task
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  orange task show TASK-001\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history         inside a workspace: its task, with every event"
+    after_help = "Examples:\n  orange task show TASK-001\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history       inside a workspace: its task, all events"
 )]
 pub(crate) struct ShowArgs {
     /// The task; the one you are in unless given
