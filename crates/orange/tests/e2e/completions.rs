@@ -44,7 +44,7 @@ fn tasks_by_every_name_they_have() {
     assert_eq!(values(&env, &["task", "show", "ma"]), ["mail:TASK-001"]);
     assert_eq!(
         values(&env, &["task", "show", &menu.id[..6]]),
-        [menu.id.clone()]
+        [menu.id.as_str()]
     );
     // The project that the line names, and one per comma.
     let line = [
@@ -132,7 +132,7 @@ fn whatever_else_has_a_name() {
     assert_eq!(rescues[0], "latest");
     assert_eq!(
         values(&env, &["task", "rescue", "list", ""]),
-        [task.key.clone()]
+        [task.key.as_str()]
     );
 }
 
