@@ -5,12 +5,13 @@ use crate::commands::{
     prompt, search, sim, status, task, watch, workflow, workspace,
 };
 use crate::help::groups;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
 const AFTER: &str = "\
 Examples:
-  orange demo                             see what it does, in a quarter of a minute
+  orange demo                             see what it does, in 15 seconds
   orange project add .                    register the repository you are in
   orange new \"Add a login form\"           create a task
   orange ls                               what is going on
@@ -49,9 +50,22 @@ pub(crate) fn command() -> clap::Command {
 }
 
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
-    let mut command = command();
-    let mut matches = command.try_get_matches_from_mut(arguments)?;
-    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    let parsed = Cli::try_parse_from(arguments);
+    match parsed {
+        // The groups are put together only for those who read them.
+        Err(error) if is_help(error.kind()) => Err(command()
+            .try_get_matches_from(arguments)
+            .err()
+            .unwrap_or(error)),
+        parsed => parsed,
+    }
+}
+
+fn is_help(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    )
 }
 
 #[derive(Debug, Subcommand)]

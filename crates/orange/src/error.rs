@@ -90,7 +90,7 @@ pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
 ];
 
 /// One of [`EXIT_CODES`].
-fn exit_code(code: Code) -> u8 {
+pub(crate) fn exit_code(code: Code) -> u8 {
     match code {
         Code::Failed | Code::Damaged | Code::Busy | Code::Storage | Code::NewerVersion => 1,
         Code::Usage => 2,

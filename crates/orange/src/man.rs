@@ -82,7 +82,7 @@ fn page(command: &Command) -> Page {
     let mut text = head.render().into_bytes();
     // Writing to memory cannot fail.
     let _ = Man::new(with_values_in_words(command)).render_options_section(&mut text);
-    text.extend_from_slice(tail.to_roff().as_bytes());
+    text.extend_from_slice(tail.render().as_bytes());
     Page {
         file: format!("{name}.1"),
         text: String::from_utf8_lossy(&text).into_owned(),
@@ -184,7 +184,7 @@ fn tables(roff: &mut Roff) {
     }
     let settings =
         "a setting can be overridden by a variable: agents.harness by ORANGE_AGENTS_HARNESS";
-    entry(roff, italic("ORANGE_SETTING"), settings);
+    entry(roff, italic("ORANGE_…"), settings);
     roff.control("SH", ["FILES"]);
     for (path, what) in FILES {
         entry(roff, italic(*path), what);

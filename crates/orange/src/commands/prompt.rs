@@ -21,7 +21,7 @@ pub(crate) enum PromptCommand {
     List(ListArgs),
     /// Show a prompt: its text, or what an agent of a task would get
     #[command(
-        after_help = "Examples:\n  orange prompt show worker                      the text with its variables\n  orange prompt show reviewer --task TASK-001    what the reviewer of TASK-001 would get\n  mkdir -p .orange/prompts && orange prompt show worker > .orange/prompts/worker.md"
+        after_help = "Examples:\n  orange prompt show worker                      the text with its variables\n  orange prompt show reviewer --task TASK-001    what its reviewer would get\n  mkdir -p .orange/prompts\n  orange prompt show worker > .orange/prompts/worker.md"
     )]
     Show(ShowArgs),
 }

@@ -11,10 +11,10 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  orange sim \"Add a login form\"              play the built-in script in this folder
-  orange sim --show-default > mine.yaml      a script to begin with
+  orange sim \"Add a login form\"             play the built-in script here
+  orange sim --show-default > mine.yaml     a script to begin with
   orange sim --script mine.yaml --role reviewer --round 2 -- \"Review it\"
-  echo \"go on\" | orange sim --log sim.log    without a terminal: a message a line
+  echo \"go on\" | orange sim --log sim.log   without a terminal: a message a line
 
 Keys: Enter sends, Escape interrupts, Ctrl-C twice or Ctrl-D quits. docs/sim.md explains scripts.")]
 pub(crate) struct SimArgs {

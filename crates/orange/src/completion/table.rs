@@ -50,9 +50,10 @@ pub(super) fn values(arg: &Arg, path: &str) -> Option<Values> {
     match (path, arg.get_id().as_str()) {
         ("orange task restore", "id") => Some(Values::Deleted),
         ("orange task create" | "orange new", "from") => Some(Values::Over),
-        ("orange task create" | "orange new", "branch") => Some(Values::Branch),
+        ("orange task create" | "orange new", "branch" | "named_branch") => Some(Values::Branch),
         ("orange task update", "branch") => Some(Values::Branch),
         ("orange task rescue show" | "orange task rescue restore", "name") => Some(Values::Rescue),
+        (_, "id") if path.starts_with("orange task rescue") => Some(Values::AnyTask),
         ("orange project update" | "orange project trust" | "orange project remove", "name") => {
             Some(Values::Project)
         }
@@ -83,5 +84,76 @@ pub(super) fn values(arg: &Arg, path: &str) -> Option<Values> {
             "BOOL" => words(&["true", "false"]),
             _ => None,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli;
+    use crate::help::is_shown;
+
+    /// Of what is called so there is no list: texts, numbers, times, names that are new.
+    const FREE: &[&str] = &[
+        "TEXT",
+        "N",
+        "SECONDS",
+        "TIME",
+        "LEVEL",
+        "TAG",
+        "SUMMARY",
+        "COMMAND",
+        "PROMPT",
+        "COUNT",
+        "VALUE",
+        "FORMAT",
+        "COMPONENT",
+        "KEY=VALUE",
+        "STRATEGY",
+    ];
+
+    /// And of these.
+    const FREE_HERE: &[&str] = &[
+        "orange headless resume",
+        "orange project add name",
+        "orange task answer question",
+        "orange task diff files",
+        "orange diff files",
+        "orange task rescue restore to_branch",
+    ];
+
+    #[test]
+    fn every_argument_offers_its_values_or_has_none() {
+        let mut command = cli::command();
+        command.build();
+        let mut wrong = Vec::new();
+        look(&command, "", &mut wrong);
+        assert!(
+            wrong.is_empty(),
+            "say in completion/table.rs what these take:\n{}",
+            wrong.join("\n")
+        );
+    }
+
+    fn look(command: &Command, parent: &str, wrong: &mut Vec<String>) {
+        let path = format!("{parent} {}", command.get_name());
+        let path = path.trim();
+        let args = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        for arg in args.filter(|arg| arg.get_action().takes_values()) {
+            let name = arg.get_value_names().and_then(|names| names.first());
+            let name = name.map_or("", |name| name.as_str());
+            let here = format!("{path} {}", arg.get_id());
+            let known = values(arg, path).is_some()
+                || !arg.get_possible_values().is_empty()
+                || arg.get_value_hint() != ValueHint::Unknown
+                || FREE.contains(&name)
+                || FREE_HERE.contains(&here.as_str());
+            if !known {
+                wrong.push(format!("{here} ({name})"));
+            }
+        }
+        for below in command.get_subcommands().filter(is_shown) {
+            look(below, path, wrong);
+        }
     }
 }

@@ -21,6 +21,8 @@ use std::sync::Arc;
 pub(super) enum Values {
     /// A task; those that are over only where no other fits.
     Task,
+    /// A task, over or not.
+    AnyTask,
     /// A task that is over.
     Over,
     Deleted,
@@ -61,7 +63,9 @@ impl Line {
             Values::Words(words) => words.iter().map(CompletionCandidate::new).collect(),
             Values::Help => self.help(),
             Values::File | Values::Folder => Vec::new(),
-            Values::Task | Values::Over => self.tasks(begun, matches!(values, Values::Over)),
+            Values::Task => self.tasks(begun, |is_over| is_over),
+            Values::AnyTask => self.tasks(begun, |_| false),
+            Values::Over => self.tasks(begun, |is_over| !is_over),
             Values::Deleted => self.deleted(),
             Values::Project => self.projects(),
             Values::Branch => self.branches(),
@@ -91,31 +95,32 @@ impl Line {
         engine.project_at(self.folder.as_ref()?).ok().flatten()
     }
 
-    fn tasks(&self, begun: &str, over: bool) -> Vec<CompletionCandidate> {
+    /// Those that are hidden are offered where there are no others.
+    fn tasks(&self, begun: &str, hidden: fn(bool) -> bool) -> Vec<CompletionCandidate> {
         let Some(mut engine) = self.engine() else {
             return Vec::new();
         };
         let here = self.project(&mut engine);
         let tasks = engine.glance_at_tasks();
-        let offer = |name: String, task: &Listed| {
-            let is_over = task.status.parse().is_ok_and(Status::is_terminal);
+        let named = tasks.iter().filter_map(|task| {
+            let name = name_of(task, here.as_deref(), begun)?;
+            Some((name, task))
+        });
+        let mut found: Vec<(String, &Listed)> = named.collect();
+        if found.is_empty() && !begun.is_empty() {
+            let by_id = tasks.iter().filter(|task| task.id.starts_with(begun));
+            found.extend(by_id.map(|task| (task.id.clone(), task)));
+        }
+        let is_hidden = |task: &Listed| hidden(task.status.parse().is_ok_and(Status::is_terminal));
+        let any_visible = found.iter().any(|(_, task)| !is_hidden(task));
+        let offers = found.into_iter().map(|(name, task)| {
             let what = match task.summary.as_str() {
                 "" => task.status.clone(),
                 summary => format!("{}: {summary}", task.status),
             };
-            described(name, &what).hide(is_over != over)
-        };
-        let mut offers = Vec::new();
-        for task in &tasks {
-            if let Some(name) = name_of(task, here.as_deref(), begun) {
-                offers.push(offer(name, task));
-            }
-        }
-        if offers.is_empty() && !begun.is_empty() {
-            let by_id = tasks.iter().filter(|task| task.id.starts_with(begun));
-            offers.extend(by_id.map(|task| offer(task.id.clone(), task)));
-        }
-        offers
+            described(name, &what).hide(any_visible && is_hidden(task))
+        });
+        offers.collect()
     }
 
     fn deleted(&self) -> Vec<CompletionCandidate> {

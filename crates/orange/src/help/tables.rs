@@ -83,7 +83,7 @@ fn rows<'a>(rows: impl Iterator<Item = (String, &'a str)>) -> String {
 }
 
 /// Words one after the other.
-fn wrapped<'a>(words: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn wrapped<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut text = String::new();
     let mut line = String::from(" ");
     let mut words = words.peekable();

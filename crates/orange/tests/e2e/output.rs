@@ -65,60 +65,6 @@ fn every_command_has_help_with_an_example() {
 }
 
 #[test]
-fn the_main_help() {
-    let env = TestEnvironment::empty();
-    assert_snapshot!(env.orange(["--help"]), @r#"
-    Runs many coding agents on your own repositories and keeps you in charge
-
-    Usage: orange [OPTIONS] <COMMAND>
-
-    Commands:
-      project    Register repositories and look at them
-      task       Create, inspect and move tasks
-      workspace  Look at the pool of worktrees that tasks work in
-      workflow   Look at a workflow's table
-      prompt     Look at what agents are told
-      harness    Look at the agent CLIs that Orange can start
-      config     Look at settings and change them
-      doctor     Check tasks, databases and agent CLIs, and repair what can be repaired
-      run        Start tasks that nothing holds back
-      watch      Watch over all agents, and print what happens
-      log        Show what happened: everything that was journalled, and what went wrong
-      headless   Let an agent take one turn without a terminal, here
-      demo       See three tasks with scripted agents go their way, on a throw-away repository
-      sim        Play a scripted agent: rehearse a workflow without spending tokens
-      new        Short for `task create`
-      ls         Short for `task list`
-      attach     Short for `task attach`
-      diff       Short for `task diff`
-      send       Short for `task send`
-      merge      Short for `task merge`
-
-    Options:
-          --json     Print one JSON value instead of text
-      -h, --help     Print help
-      -V, --version  Print version
-
-    Examples:
-      orange demo                                see what it does, in a quarter of a minute
-      orange project add .                       register the repository you are in
-      orange new "Add a login form"              create a task
-      orange ls                                  what is going on
-      orange search login                        find a task by what is said in it
-      orange task why TASK-001                   what a task waits for
-      orange task update TASK-001 --status planning
-      cd "$(orange task path TASK-001)"         go where the work is
-      orange workspace list                      who works where
-
-    Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by a gate or precondition,
-    4 not found or ambiguous, 130 interrupted.
-
-    State lies in ~/orange (ORANGE_HOME overrides). `orange config show` lists the settings;
-    --config KEY=VALUE says one for a single command, ORANGE_LOG_LEVEL and the like for several.
-    "#);
-}
-
-#[test]
 fn orange_alone_and_commands_that_do_not_exist() {
     let env = TestEnvironment::empty();
     let alone = env.orange([""; 0]);

@@ -23,13 +23,13 @@ use std::io::Read;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  orange task create \"Add a login form\"                 the branch is named after the summary
-  orange task create add-login \"Add a login form\"       a branch of your own
+  orange task create \"Add a login form\"            its branch is named after it
+  orange task create add-login \"Add a login form\"  a branch of your own
   orange task create \"Fix the menu\" --priority high --category bug --tag ui
   orange task create \"Log out\" --blocked-by TASK-001 --context notes.md
   echo \"Only Chrome\" | orange task create \"Fix hover\" --context -
   orange task create their-branch \"Look at this\" --status agent-review
-  orange task create --from TASK-001                     once more, from a task that is over
+  orange task create --from TASK-001               once more, if it is over
   orange task create --from TASK-001 --with-work \"Finish the login form\"")]
 pub(crate) struct CreateArgs {
     /// The branch; a single quoted sentence is the summary instead

@@ -29,8 +29,8 @@ Examples:
   orange diff TASK-001
   orange diff TASK-001 --stat
   orange diff TASK-001 --file src --file '*.md'
-  orange diff TASK-001 --since-review     what came after the review
-  orange diff --uncommitted               inside a workspace: what is not committed there
+  orange diff TASK-001 --since-review   what came after the review
+  orange diff --uncommitted             inside a workspace: not committed there
   orange diff TASK-001 > login.patch")]
 pub(crate) struct DiffArgs {
     /// The task; the one you are in unless given

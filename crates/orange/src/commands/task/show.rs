@@ -28,7 +28,7 @@ use std::fmt::Write;
 /// Show a task
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  orange task show TASK-001\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history         inside a workspace: its task, with all of its history"
+    after_help = "Examples:\n  orange task show TASK-001\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history       inside a workspace: its task, all events"
 )]
 pub(crate) struct ShowArgs {
     /// The task; the one you are in unless given

@@ -164,7 +164,7 @@ pub(crate) struct StuckArgs {
 /// Try again what failed after the last status change
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orange task retry-hooks TASK-001       when a setup command failed, for instance"
+    after_help = "Example:\n  orange task retry-hooks TASK-001      when a setup command failed, say"
 )]
 pub(crate) struct RetryHooksArgs {
     /// The task; the one you are in unless given

@@ -11,9 +11,7 @@ use serde_json::json;
 
 /// Say why a task is where it is
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  orange task why TASK-002\n  TASK-002 is pending: it waits for TASK-001 (working); next: …"
-)]
+#[command(after_help = "Examples:\n  orange task why TASK-002\n  orange task why TASK-002 --json")]
 pub(crate) struct WhyArgs {
     /// The task; the one you are in unless given
     id: Option<String>,
