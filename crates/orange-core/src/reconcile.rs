@@ -104,7 +104,7 @@ pub fn reconcile(
         return adopt(file?, folder, now);
     }
     let latest = machine::fold(own, u64::MAX).map_err(Broken::Journal)?;
-    if let Some(error) = foreign_status(&latest) {
+    if let Some(error) = foreign_status(&latest).or_else(|| no_project(&latest)) {
         return Err(Broken::Journal(error));
     }
     let file = match file {
@@ -418,6 +418,14 @@ fn foreign_status(task: &Task) -> Option<BadValue> {
             task.workflow,
             workflow.words().join(", ")
         ),
+    })
+}
+
+/// A file may leave out its project, the folder tells; a journal that does would never agree with any file.
+fn no_project(task: &Task) -> Option<BadValue> {
+    task.project.is_empty().then(|| BadValue {
+        field: Field::Project,
+        reason: "is missing".to_owned(),
     })
 }
 

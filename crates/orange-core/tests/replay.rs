@@ -360,6 +360,17 @@ fn a_status_of_another_workflow_is_never_taken_over() {
 }
 
 #[test]
+fn a_journal_without_a_project_is_damaged() {
+    let mut files = Files::new();
+    let mut event = Event::new(EventType::TaskUpdated, at(1));
+    event.revision = Some(2);
+    event.fields.insert("project".into(), json!(""));
+    files.append(&event);
+    let broken = files.reconcile(false).unwrap_err();
+    assert_eq!(broken.to_string(), "history.jsonl: project: is missing");
+}
+
+#[test]
 fn an_event_missing_in_the_middle_is_noticed() {
     let mut files = Files::new();
     for (second, word) in ["high", "low", "critical"].iter().enumerate() {

@@ -19,8 +19,11 @@ pub use sim_script::sim_script;
 pub use task_file::task_file;
 pub use yaml::yaml;
 
+/// Panics where something does not hold.
+pub type Check = fn(&[u8]);
+
 /// Every target by the name that its folder in `fuzz/corpus` has.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[(&str, Check)] = &[
     ("artifact", artifact),
     ("config", config),
     ("history", history),
@@ -32,7 +35,7 @@ pub const TARGETS: &[(&str, fn(&[u8]))] = &[
 ];
 
 /// The readers alone, for inputs so large that checking everything would take minutes.
-pub const READERS: &[fn(&[u8])] = &[
+pub const READERS: &[Check] = &[
     |bytes| drop(orange_core::task_file::TaskFile::parse(bytes)),
     |bytes| drop(orange_core::history::History::parse(bytes)),
     |bytes| drop(str::from_utf8(bytes).map(orange_core::artifact::sections)),
