@@ -12,7 +12,7 @@ use serde_json::json;
 /// Say why a task is where it is
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orange task why TASK-002\n  TASK-002 is pending: it waits for TASK-001 (working); next: …"
+    after_help = "Example:\n  orange task why TASK-002       TASK-002 is pending: it waits for TASK-001 (reviewing); next: …"
 )]
 pub(crate) struct WhyArgs {
     /// The task; the one you are in unless given
