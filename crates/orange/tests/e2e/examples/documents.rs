@@ -104,8 +104,9 @@ impl Step {
 
     /// Whether it fails is told by what is shown.
     pub(crate) fn fails(&self) -> bool {
-        let complaint = |line: &String| line.starts_with("error: ") || line.starts_with('✗');
-        self.shown.iter().any(complaint)
+        let doctor = self.command.contains("orange doctor");
+        let mut lines = self.shown.iter();
+        lines.any(|line| line.starts_with("error: ") || (doctor && line.contains('✗')))
     }
 
     /// Whether it only looks: what it shows may take a moment to be so.

@@ -47,13 +47,22 @@ impl Page {
         lines.take_while(|line| line.starts_with("  ")).collect()
     }
 
+    /// Those below it, under whatever headings they stand.
     fn commands(&self) -> Vec<String> {
-        let lines = self.below("Commands:").into_iter();
-        let names = lines.filter_map(|line| line.split_whitespace().next());
-        names
-            .filter(|name| *name != "help")
-            .map(str::to_owned)
-            .collect()
+        let lines = self.help.lines();
+        let mut after_usage = lines.skip_while(|line| !line.starts_with("Usage: "));
+        if !after_usage
+            .next()
+            .is_some_and(|line| line.contains("<COMMAND>"))
+        {
+            return Vec::new();
+        }
+        let before_options = after_usage.take_while(|line| *line != "Options:");
+        let entries = before_options.filter_map(|line| line.strip_prefix("  "));
+        let names = entries.filter_map(|entry| entry.split(' ').next());
+        // Every group of clap's has a `help`; only Orange's own is a command of its own.
+        let real = |name: &&str| !name.is_empty() && (*name != "help" || self.path.is_empty());
+        names.filter(real).map(str::to_owned).collect()
     }
 
     /// Its examples: what is typed, and the words beside it.
