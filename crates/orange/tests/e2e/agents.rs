@@ -59,6 +59,16 @@ impl Agents {
         agents
     }
 
+    /// With nothing at all, not even settings, but for the tmux server.
+    pub(crate) fn bare() -> Agents {
+        let mut env = TestEnvironment::empty();
+        env.unset("ORANGE_AGENTS_");
+        let mut agents = Agents { env };
+        let socket = agents.socket();
+        agents.set("ORANGE_TMUX_SERVER", socket);
+        agents
+    }
+
     pub(crate) fn set_path(&mut self, path: impl AsRef<std::ffi::OsStr>) {
         self.env.set("PATH", path.as_ref());
     }

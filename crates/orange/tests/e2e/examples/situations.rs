@@ -1,0 +1,240 @@
+//! How things stand when an example is typed. Examples speak of TASK-001 in the project `shop`, in whose repository they
+//! are typed: unless a row below says otherwise, it waits for a person's decision, with its worker alive.
+
+use super::tree::Example;
+use super::world::{How, World};
+
+/// One way that things can stand.
+pub(crate) struct Situation {
+    pub(crate) name: &'static str,
+    /// Words of the examples that need it.
+    pub(crate) of: &'static [&'static str],
+    /// What happened before.
+    before: &'static str,
+    /// What an example shows and cannot know, and what prints what it is here.
+    stand_ins: &'static [(&'static str, &'static str)],
+}
+
+/// What every example finds in the repository.
+const REPOSITORY: &str = "\
+printf 'test:\\n\\ttrue\\n' >Makefile
+git add Makefile && git commit -q -m 'a test'
+git branch their-branch && git worktree add -q ../theirs their-branch
+echo theirs >../theirs/theirs.txt && git -C ../theirs add . && git -C ../theirs commit -q -m theirs
+git worktree remove ../theirs
+echo 'what to think of' | tee notes.md prompt.md >prompt.txt
+orange sim --show-default >mine.yaml
+echo 'in the middle of something' >>README.md
+";
+
+/// Everything that names no other.
+pub(crate) const USUAL: Situation = Situation {
+    name: "reviewing",
+    of: &[],
+    before: "\
+orange new 'Add a login form'
+orange task wait TASK-001 --for reviewing
+orange new 'Log out' --blocked-by TASK-001
+orange new 'Fix the menu' --blocked-by TASK-002",
+    stand_ins: &[],
+};
+
+/// The first that an example has words of is its own.
+pub(crate) const SITUATIONS: &[Situation] = &[
+    Situation {
+        name: "demo",
+        of: &["orange demo"],
+        before: "",
+        stand_ins: &[("orange demo", "echo orange demo --speed fast")],
+    },
+    Situation {
+        name: "pending",
+        of: &["task spawn", "--status planning", "run --ready"],
+        before: "\
+orange new 'Add a login form' --no-spawn
+orange new 'Log out' --no-spawn",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "planned",
+        of: &["--status working "],
+        before: "\
+orange new 'Add a login form' --harness none
+printf '\\n## Plan\\n\\nAPPROACH: a form\\n' >>\"$(orange task path TASK-001)/TASK.md\"",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "working",
+        of: &["task complete", "task stuck"],
+        before: "\
+orange new 'Add a login form' --harness none --review-harness none
+cd \"$(orange task path TASK-001)\"
+printf '\\n## Plan\\n\\nAPPROACH: a form\\n' >>TASK.md
+orange task update --status working
+printf '\\n## Handoff\\n\\nDONE: a form\\n' >>TASK.md
+cd -",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "agent-review",
+        of: &["--role reviewer"],
+        before: "\
+{ sed '/^reviewer:/,$d' mine.yaml; printf 'reviewer:\\n  - wait for: {message: true}\\n'; } >../slow.yaml
+orange new 'Add a login form' --review-harness \"sim:$(realpath ../slow.yaml)\"
+until orange task show TASK-001 --json | grep -q '\"status\":\"agent-review\"'; do sleep 0.05; done
+until orange task peek TASK-001 --role reviewer; do sleep 0.05; done",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "over",
+        of: &["--from TASK-001", "task delete"],
+        before: "\
+orange new 'Add a login form' --harness none
+echo work >\"$(orange task path TASK-001)/login.txt\"
+orange task cancel TASK-001",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "rescued",
+        of: &["task rescue"],
+        before: "\
+orange new 'Add a login form' --harness none
+saved TASK-001 2026-11-15 11:38:20 login.txt",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "asked for words",
+        of: &["task answer TASK-001 \"the blue one\""],
+        before: "\
+cat >../asks <<'END'
+#!/bin/sh
+orange signal prompt-taken --text-file \"$1\"
+orange signal input-asked --text 'which colour?' --wait
+END
+chmod +x ../asks
+printf 'harness:\\n  mine:\\n    command: [%s, \"{prompt_file}\"]\\n    signals: true\\n' \"$(realpath ../asks)\" >>~/orange/config.yaml
+orange new 'Add a login form' --harness mine
+until orange task answer TASK-001; do sleep 0.05; done",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "asked for permission",
+        of: &["task answer"],
+        before: "\
+printf 'worker:\\n  - ask permission: May I deploy?\\n  - wait for: {file: never}\\n' >../asks.yaml
+orange new 'Add a login form' --harness \"sim:$(realpath ../asks.yaml)\"
+until orange task answer TASK-001; do sleep 0.05; done",
+        stand_ins: &[(
+            "4f1c09ab27de",
+            "orange task answer TASK-001 | sed -n 's/.*--question \\([^ ]*\\).*/\\1/p'",
+        )],
+    },
+    Situation {
+        name: "crashed",
+        of: &["task respawn"],
+        before: "\
+printf 'worker:\\n  - crash\\nworker attempt 2:\\n  - wait for: {file: never}\\n' >../crashes.yaml
+orange new 'Add a login form' --harness \"sim:$(realpath ../crashes.yaml)\"
+orange task wait TASK-001 --for needs-me",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "deleted",
+        of: &["task restore"],
+        before: "\
+orange new 'Add a login form' --harness none
+orange task cancel TASK-001
+orange task delete TASK-001",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "another repository",
+        of: &["project add ~/code/shop"],
+        before: "\
+orange project remove shop
+git clone -q . ~/code/shop",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "a repository that moved",
+        of: &["--path ~/new/place/shop"],
+        before: "\
+cd .. && mkdir -p ~/new/place && mv shop ~/new/place/shop
+ln -s ~/new/place/shop shop && cd shop",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "no task",
+        of: &["project remove"],
+        before: "",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "commands of a repository",
+        of: &["project trust"],
+        before: "\
+mkdir .orange && printf 'verify:\\n  command: make test\\n' >.orange/config.yaml
+git add .orange && git commit -q -m 'what is checked'",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "checks",
+        of: &["task verify"],
+        before: "\
+mkdir .orange && printf 'verify:\\n  command: make test\\n' >.orange/config.yaml
+git add .orange && git commit -q -m 'what is checked'
+orange project trust shop --yes
+orange new 'Add a login form'
+orange task wait TASK-001 --for reviewing",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "in an agent's hook",
+        of: &["orange signal"],
+        before: "\
+orange new 'Add a login form'
+orange task wait TASK-001 --for reviewing",
+        stand_ins: &[
+            // As an agent's environment has it.
+            (
+                "orange signal",
+                "echo ORANGE_RUN_ID=$(basename ~/orange/runs/*) orange signal",
+            ),
+            // Somebody has to answer.
+            (
+                "--wait",
+                "echo '--wait & until orange task answer TASK-001 --deny; do sleep 0.05; done; wait $!'",
+            ),
+        ],
+    },
+];
+
+impl Situation {
+    pub(crate) fn find(example: &Example) -> &'static Situation {
+        // So that a row can ask for the end of a line too.
+        let line = format!("{} ", example.line);
+        let mut rows = SITUATIONS.iter();
+        rows.find(|row| row.of.iter().any(|words| line.contains(words)))
+            .unwrap_or(&USUAL)
+    }
+
+    /// A machine on which this is so.
+    pub(crate) fn world(&self) -> World {
+        let mut world = World::new();
+        world.prepare(REPOSITORY);
+        world.prepare(self.before);
+        world
+    }
+
+    /// The line with what it cannot know.
+    pub(crate) fn fill_in(&self, world: &mut World, line: &str) -> String {
+        let mut line = line.to_owned();
+        for (shown, command) in self.stand_ins {
+            if line.contains(shown) {
+                let said = world.run(command, How::Plain);
+                line = line.replace(shown, said.text.trim());
+            }
+        }
+        line
+    }
+}
