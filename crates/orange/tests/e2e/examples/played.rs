@@ -141,7 +141,7 @@ fn every_block_of_the_documents_is_of_a_known_kind() {
                 "yaml" => {
                     let (_, unknown) = Config::parse(&block.text())
                         .unwrap_or_else(|error| panic!("{}: {error:?}", block.place));
-                    assert_eq!(unknown, Vec::<String>::new(), "{}", block.place);
+                    assert_eq!(unknown, vec![], "{}", block.place);
                 }
                 other => panic!("{}: nobody knows how to try {other:?}", block.place),
             }
