@@ -1,55 +1,57 @@
-//! config.yaml: read, or an error that names a line of it; a setting that is changed is read back, and the rest stays.
+//! config.yaml: read, or an error that names a line of it; a setting that is changed is changed, and nothing else.
 
-use orange_core::config::{Config, ConfigError, Layer, edited};
+use orange_core::config::{Config, ConfigError, EditError, Layer, Setting, edited};
 use serde_json::{Value, json};
 
 pub fn config(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else {
         return;
     };
-    match Config::parse(text) {
-        Ok((_, ignored)) => {
-            let known = Config::known_keys();
-            for one in ignored {
-                assert!(!known.contains(&one.key.as_str()));
-                super::is_a_line_of(one.line, text);
+    for layer in [Layer::of_user(text), Layer::of_repository(text)] {
+        match layer {
+            Ok(layer) => {
+                layer.apply(&mut Config::default());
+                let lines = layer.said().iter().map(|said| said.line);
+                let ignored = layer.ignored.iter().map(|ignored| ignored.line);
+                lines.chain(ignored).for_each(|line| super::is_a_line_of(line, text));
             }
-            is_changed(text);
+            Err(error) => is_told_where(text, &error),
         }
-        Err(error) => is_told_where(text, &error),
     }
-    if let Err(error) = Layer::of_repository(text) {
-        is_told_where(text, &error);
+    for setting in Setting::all() {
+        let _ = Config::default().override_with(setting.key, text);
     }
-    for key in Config::known_keys() {
-        let _ = Config::default().override_with(key, text);
-    }
+    changed(text, "review.max_rounds", json!(7));
+    changed(text, "workspace.setup", json!(["a: b", "- c"]));
+    changed(text, "harness.mine", json!(["x", "{prompt}"]));
 }
 
-/// What `config set` does to a file that can be read.
-fn is_changed(text: &str) {
-    let Ok(changed) = edited(text, "review.max_rounds", Some(&json!(7))) else {
+/// Changed, read back, changed again to the same: the same text. Taken out, it is gone.
+fn changed(text: &str, key: &str, value: Value) {
+    let new = match edited(text, key, Some(&value)) {
+        Ok(new) => new,
+        Err(EditError::Unreadable(error)) => return is_told_where(text, &error),
+        Err(EditError::Layout { .. }) => return,
+    };
+    assert_eq!(at(&new, key), Some(value.clone()), "{new:?}");
+    assert_eq!(edited(&new, key, Some(&value)).as_deref(), Ok(new.as_str()));
+    if let Ok(without) = edited(&new, key, None) {
+        assert_eq!(at(&without, key), None, "{without:?}");
+    }
+    // What the file said before is still said, unless it is about this setting.
+    let (Ok(before), Ok(after)) = (Layer::of_user(text), Layer::of_user(&new)) else {
         return;
     };
-    let after = others(&changed);
-    assert!(after.is_some(), "what was readable stays readable");
-    assert_eq!(others(text), after);
-    let rounds = Config::parse(&changed).map(|(config, _)| config.review.max_rounds);
-    assert_eq!(rounds, Ok(7));
+    for said in before.said().iter().filter(|said| said.key != key) {
+        let now = after.get(&said.key).map(|said| said.value());
+        assert_eq!(now, Some(said.value()), "{}", said.key);
+    }
 }
 
-/// What the file says besides.
-fn others(text: &str) -> Option<Vec<(String, Value)>> {
-    let layer = Layer::of_user(text).ok()?;
-    let values = layer
-        .said()
-        .iter()
-        .map(|said| (said.key.clone(), said.value()));
-    Some(
-        values
-            .filter(|(key, _)| key != "review.max_rounds")
-            .collect(),
-    )
+fn at(text: &str, key: &str) -> Option<Value> {
+    let root = orange_core::yaml::read(text, 0..text.len()).ok()??.to_json();
+    let (section, name) = key.split_once('.')?;
+    root.get(section)?.get(name).cloned()
 }
 
 fn is_told_where(text: &str, error: &ConfigError) {
