@@ -111,6 +111,7 @@ cat >../asks <<'END'
 #!/bin/sh
 orange signal prompt-taken --text-file \"$1\"
 orange signal input-asked --text 'which colour?' --wait
+exec cat
 END
 chmod +x ../asks
 printf 'harness:\\n  mine:\\n    command: [%s, \"{prompt_file}\"]\\n    signals: true\\n' \"$(realpath ../asks)\" >>~/orange/config.yaml
