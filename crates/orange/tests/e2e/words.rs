@@ -36,6 +36,8 @@ const ALLOWED: &[(&str, &str)] = &[
     ("default provider", "pi's word for a model's service"),
     ("`todo!`", "Rust's macro"),
     ("stage.rs", "a file of the demo"),
+    ("stages.rs", "a file of these tests"),
+    ("A task's state changes only in", "all fields are meant"),
 ];
 
 /// Text in which the words of others have been taken out.

@@ -59,7 +59,10 @@ fn squeeze(line: &str) -> String {
     for at in 1..words.len() {
         let number = words[at - 1].trim_start_matches('(').to_owned();
         let unit = words[at].trim_end_matches([')', ';', ',', '.']).to_owned();
-        let is_number = !number.is_empty() && number.chars().all(|letter| letter.is_ascii_digit());
+        let is_number = !number.is_empty()
+            && number
+                .chars()
+                .all(|letter| letter.is_ascii_digit() || letter == '.');
         if is_number && ["ms", "s", "min", "h"].contains(&unit.as_str()) {
             words[at - 1] = words[at - 1].replace(&number, "0");
             words[at] = words[at].replacen(&unit, "s", 1);
@@ -145,6 +148,7 @@ fn what_differs_every_day_is_compared_by_its_shape() {
     assert!(same(&shown(&text), &lines, &mut names));
     assert_eq!(names[id], other);
     assert!(!same(&shown("at 1b3fce7"), &["at 1111111"], &mut names));
+    assert!(same(&shown("(8 s)"), &["(0.9 s)"], &mut names));
     assert!(!same(&shown("one"), &["one", "two"], &mut names));
     assert!(!same(&shown("one\ntwo"), &["one"], &mut names));
     assert!(!same(&shown("in … end"), &["in the middle"], &mut names));

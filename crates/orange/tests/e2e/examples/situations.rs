@@ -24,6 +24,7 @@ echo theirs >../theirs/theirs.txt && git -C ../theirs add . && git -C ../theirs 
 git worktree remove ../theirs
 echo 'what to think of' | tee notes.md prompt.md >prompt.txt
 orange sim --show-default >mine.yaml
+mkdir -p ~/.local/share/bash-completion/completions
 echo 'in the middle of something' >>README.md
 ";
 
@@ -110,6 +111,7 @@ cat >../asks <<'END'
 #!/bin/sh
 orange signal prompt-taken --text-file \"$1\"
 orange signal input-asked --text 'which colour?' --wait
+exec cat
 END
 chmod +x ../asks
 printf 'harness:\\n  mine:\\n    command: [%s, \"{prompt_file}\"]\\n    signals: true\\n' \"$(realpath ../asks)\" >>~/orange/config.yaml
@@ -229,6 +231,13 @@ impl Situation {
     /// The line with what it cannot know.
     pub(crate) fn fill_in(&self, world: &mut World, line: &str) -> String {
         let mut line = line.to_owned();
+        // What other shells take in is printed at least.
+        for (theirs, here) in [
+            ("source <(orange completions zsh)", "orange completions zsh"),
+            ("| source", "| grep -q ."),
+        ] {
+            line = line.replace(theirs, here);
+        }
         for (shown, command) in self.stand_ins {
             if line.contains(shown) {
                 let said = world.run(command, How::Plain);

@@ -53,7 +53,7 @@ impl Page {
         let mut after_usage = lines.skip_while(|line| !line.starts_with("Usage: "));
         if !after_usage
             .next()
-            .is_some_and(|line| line.contains("<COMMAND>"))
+            .is_some_and(|line| line.ends_with("[OPTIONS] <COMMAND>"))
         {
             return Vec::new();
         }
