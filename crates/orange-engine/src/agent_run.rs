@@ -235,14 +235,14 @@ impl Beside {
 
 /// What an agent that failed left on its screen, once that stands still.
 fn read_last_words(folder: &RunFolder) -> String {
-    let Some(pane) = folder.pane() else {
-        return String::new();
-    };
-    let tmux = Tmux::at(&pane.socket);
     let mut before = String::new();
     for _ in 0..MOST_LOOKS {
         std::thread::sleep(SETTLING);
-        let Ok(screen) = tmux.capture(&pane, None) else {
+        // Whoever opened the window notes it a moment after that; an agent may be gone sooner.
+        let Some(pane) = folder.pane() else {
+            continue;
+        };
+        let Ok(screen) = Tmux::at(&pane.socket).capture(&pane, None) else {
             break;
         };
         if !screen.is_empty() && screen == before {

@@ -13,7 +13,9 @@ pub fn config(bytes: &[u8]) {
                 layer.apply(&mut Config::default());
                 let lines = layer.said().iter().map(|said| said.line);
                 let ignored = layer.ignored.iter().map(|ignored| ignored.line);
-                lines.chain(ignored).for_each(|line| super::is_a_line_of(line, text));
+                lines
+                    .chain(ignored)
+                    .for_each(|line| super::is_a_line_of(line, text));
             }
             Err(error) => is_told_where(text, &error),
         }
@@ -49,7 +51,9 @@ fn changed(text: &str, key: &str, value: Value) {
 }
 
 fn at(text: &str, key: &str) -> Option<Value> {
-    let root = orange_core::yaml::read(text, 0..text.len()).ok()??.to_json();
+    let root = orange_core::yaml::read(text, 0..text.len())
+        .ok()??
+        .to_json();
     let (section, name) = key.split_once('.')?;
     root.get(section)?.get(name).cloned()
 }

@@ -50,6 +50,7 @@ pub(crate) fn command() -> clap::Command {
 }
 
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let arguments = &search::with_exclusions(arguments.to_vec());
     let parsed = Cli::try_parse_from(arguments);
     match parsed {
         // The groups are put together only for those who read them.

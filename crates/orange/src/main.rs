@@ -24,7 +24,6 @@ fn main() -> ExitCode {
     if let Some(shell) = std::env::var_os(completion::VARIABLE) {
         return completion::answer(&shell, arguments);
     }
-    let arguments = commands::search::with_exclusions(arguments);
     // What follows `--` belongs to somebody else's command.
     let mut own = arguments.iter().take_while(|argument| *argument != "--");
     let wants_json = own.any(|argument| argument == "--json");

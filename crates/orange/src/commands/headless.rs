@@ -26,7 +26,7 @@ Prints what the agent said last. With --json also the conversation, by which it 
 Examples:
   orange headless --harness claude \"Which tests are slow here?\"
   orange headless --harness pi --permissions ask --json - < prompt.md
-  orange headless --resume 0b6e7a52-6d0a-4b1e-9d0e-2f6c2f3d9c11 \"And why?\"")]
+  orange headless --harness claude --resume 0b6e7a52 \"And why?\"")]
 pub(crate) struct HeadlessArgs {
     /// The agent: claude, pi, or one of your own that is like them; `agents.harness` unless given
     #[arg(long, value_name = "NAME")]

@@ -26,7 +26,7 @@ reasons, questions, answers. Deleted tasks are not.
 Examples:
   orange search login
   orange search login form -draft
-  orange search '\"log in\" timeout'        two words that follow each other, and a third
+  orange search '\"log in\" timeout'      two words in a row, and a third
   orange search src/app.rs --all-projects
   orange search crash --limit 5 --json")]
 pub(crate) struct SearchArgs {

@@ -8,6 +8,7 @@ use orange_core::config::{Config, Permissions};
 use orange_core::merge::Strategy;
 use orange_core::task::{Category, Priority, Queue, Weight, WorkflowName};
 use orange_core::workflow::Role;
+use orange_engine::event_log::COMPONENTS;
 use std::sync::Arc;
 
 /// The command with everything that can be offered for its arguments.
@@ -61,6 +62,7 @@ pub(super) fn values(arg: &Arg, path: &str) -> Option<Values> {
         ("orange workflow show", "name") => words(WorkflowName::WORDS),
         ("orange help" | "orange man", _) => Some(Values::Help),
         ("orange headless", "resume") => None,
+        ("orange log", "component") => words(COMPONENTS),
         (_, "id" | "task") => Some(Values::Task),
         (_, "project") => Some(Values::Project),
         (_, "harness" | "review_harness") => Some(Values::Harness),

@@ -4,11 +4,13 @@ use super::after::After;
 use super::topics::{self, Topic};
 use super::{groups, is_shown, variables};
 use crate::cli;
+use crate::commands::search::with_exclusions;
 use crate::error::{EXIT_CODES, exit_code};
 use clap::Command;
 use clap::error::ErrorKind;
 use orange_core::config::Permissions;
 use orange_engine::Code;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// What a terminal shows at least.
@@ -62,7 +64,8 @@ fn misunderstood(line: &str) -> Option<String> {
         let Some(words) = shlex::split(&call) else {
             return Some(format!("`{call}` has a quote that does not end"));
         };
-        if let Err(error) = cli::command().try_get_matches_from(words) {
+        let words = words.into_iter().map(OsString::from).collect();
+        if let Err(error) = cli::command().try_get_matches_from(with_exclusions(words)) {
             let asked_for = [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion];
             if !asked_for.contains(&error.kind()) {
                 return Some(format!("`{call}`: {error}"));

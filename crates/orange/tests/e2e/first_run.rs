@@ -62,7 +62,7 @@ fn outside_a_repository() {
     hint: go into a repository, or name a registered one with --project
     [exit status: 4]
     $ orange ls
-    no open tasks; --all shows finished ones, `orange new "…"` creates one
+    no open tasks; `orange new "…"` creates one
     $ orange log
     ------- stderr -------
     note: nothing has been logged yet ([HOME]/orange.log)
@@ -87,7 +87,7 @@ fn without_git() {
     hint: install git 2.39 or newer and make sure it is on PATH
     [exit status: 1]
     $ orange ls
-    no open tasks; --all shows finished ones, `orange new "…"` creates one
+    no open tasks; `orange new "…"` creates one
     $ orange log
     ------- stderr -------
     note: nothing has been logged yet ([HOME]/orange.log)
@@ -257,7 +257,7 @@ fn in_a_folder_whose_name_is_no_text() {
     hint: give that folder another name
     [exit status: 3]
     $ orange ls
-    no open tasks; --all shows finished ones, `orange new "…"` creates one
+    no open tasks; `orange new "…"` creates one
     $ orange log
     ------- stderr -------
     note: nothing has been logged yet ([HOME]/orange.log)

@@ -20,6 +20,8 @@ fn commands_in_groups_and_topics() {
       send         Tell an agent something (short for `task send`)
       diff         Show what a task changed (short for `task diff`)
       merge        Merge a task's work, and end the task (short for `task merge`)
+      status       Tell in one line how things stand, for a shell prompt or tmux
+      search       Find tasks by what is said in them: summaries, bodies, histories
 
     Tasks:
       task         Create, inspect and move tasks
@@ -39,7 +41,12 @@ fn commands_in_groups_and_topics() {
       demo         See three scripted tasks go their way, on a throw-away repository
 
     Orange itself:
-      doctor       Check tasks, databases and agent CLIs, and repair what it can
+      config       Look at settings and change them
+      doctor       Check machine, home and tasks; repair what can be repaired
+      log          Show what happened: everything that was journalled, and what went
+                   wrong
+      gc           Remove what is past its time: old rescues, deleted tasks, screens
+                   and rotated logs
       help         Explain a command or a topic; without one, list them
       completions  Print completions for bash, zsh or fish
       man          Show a command's man page, or write all of them down
@@ -54,6 +61,7 @@ fn commands_in_groups_and_topics() {
       orange project add .                    register the repository you are in
       orange new "Add a login form"           create a task
       orange ls                               what is going on
+      orange search login                     find a task by what is said in it
       orange task why TASK-001                what a task waits for
       orange task update TASK-001 --status planning
       cd "$(orange task path TASK-001)"       go where the work is
@@ -175,7 +183,7 @@ fn topics() {
 
     See also:
 
-      `orange task list`, `orange task show`
+      `orange task list`, `orange task show`, `orange search`
     ");
     let gates = env.orange(["help", "gates"]).ok().stdout;
     assert_eq!(gates, env.orange(["help", "artifacts"]).ok().stdout);

@@ -97,7 +97,7 @@ fn orange_alone_and_commands_that_do_not_exist() {
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"
-    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, config, doctor, run, watch, headless, demo, sim, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"see `orange --help`"}}
+    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, config, doctor, gc, run, watch, search, log, status, headless, demo, sim, help, man, completions, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"see `orange --help`"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "delete"]), @"

@@ -157,6 +157,7 @@ impl World {
             .unwrap();
         let deadline = Instant::now() + CEILING;
         let mut asked = false;
+        let mut looks = 0;
         let code = loop {
             if let Some(status) = child.try_wait().unwrap() {
                 // As a shell tells it.
@@ -170,7 +171,10 @@ impl World {
                 panic!("{line} does not end:\n{text}\n{}", self.agents.dump());
             }
             match how {
-                How::Interrupted if !asked => asked = self.interrupt(&child, &said),
+                How::Interrupted if !asked => {
+                    asked = self.interrupt(&child, &said, looks);
+                    looks += 1;
+                }
                 How::Attached => self.detach(),
                 How::Plain | How::Interrupted => {}
             }
@@ -192,13 +196,16 @@ impl World {
         command
     }
 
-    /// Once it has printed something; until then, something happens that it might tell.
-    fn interrupt(&self, child: &Child, said: &PathBuf) -> bool {
+    /// Once it has printed something; if it has nothing to tell, something happens that it might.
+    fn interrupt(&self, child: &Child, said: &PathBuf, looks: usize) -> bool {
         if fs::metadata(said).unwrap().len() == 0 {
-            self.agents
-                .say(&["task", "create", "Something new", "--no-spawn"])
-                .ok();
-            std::thread::sleep(Duration::from_millis(100));
+            if looks % 200 != 199 {
+                return false;
+            }
+            let mut something =
+                self.shell(&["-c", "orange task create 'Something new' --no-spawn"]);
+            let done = something.current_dir(&self.folder).output().unwrap();
+            assert!(done.status.success(), "{done:?}");
             return false;
         }
         signal(child, Signal::INT);
