@@ -209,6 +209,19 @@ impl Config {
         Ok((config, layer.ignored))
     }
 
+    /// An agent does not set its own rules. What it may choose by a flag, it may choose by a variable; and where its
+    /// window is, it has to be told.
+    pub fn may_be_an_agents(key: &str) -> bool {
+        matches!(
+            key,
+            "agents.harness"
+                | "agents.review_harness"
+                | "agents.spawn_on_create"
+                | "tmux.server"
+                | "log.level"
+        )
+    }
+
     pub fn known_keys() -> &'static [&'static str] {
         &table::KEYS
     }

@@ -51,10 +51,12 @@ impl Query {
                 words: prepared(words),
                 begins: false,
             };
-            last_is_bare = bare && excluded.is_none();
             match excluded {
                 Some(_) => query.unwanted.push(phrase),
-                None => query.wanted.push(phrase),
+                None => {
+                    last_is_bare = bare;
+                    query.wanted.push(phrase);
+                }
             }
         }
         if last_is_bare && let Some(last) = query.wanted.last_mut() {
@@ -183,13 +185,12 @@ mod tests {
         let said = Query::parse(text).expression().unwrap_or_default();
         let said = said.replace(BREAK, "~");
         // A last word that may go on is shown with a star.
-        match said
-            .rsplit_once(" OR ")
-            .and_then(|(start, _)| start.rsplit_once("(\""))
-        {
-            Some((before, last)) if last.ends_with('*') => format!("{before}\"{last}"),
-            _ => said,
-        }
+        let last = Query::parse(text).wanted.pop();
+        let Some(last) = last.filter(|last| last.begins) else {
+            return said;
+        };
+        let long = last.quoted().replace(BREAK, "~");
+        said.replace(&long, &long[1..long.find('*').unwrap() + 1])
     }
 
     #[test]
@@ -197,8 +198,8 @@ mod tests {
         assert_eq!(expression("login form"), r#""login" AND "form"*"#);
         assert_eq!(expression(r#""log in" form"#), r#""log in" AND "form"*"#);
         assert_eq!(expression(r#"form "log in""#), r#""form" AND "log in""#);
-        assert_eq!(expression("form -draft"), r#"("form") NOT ("draft")"#);
-        assert_eq!(expression(r#"a -"b c" -d"#), r#"("a") NOT ("b c" OR "d")"#);
+        assert_eq!(expression("form -draft"), r#"("form"*) NOT ("draft")"#);
+        assert_eq!(expression(r#"a -"b c" -d"#), r#"("a"*) NOT ("b c" OR "d")"#);
         assert_eq!(expression("“log in”"), r#""log in""#);
         assert_eq!(expression("\"never closed"), "\"never closed\"");
     }

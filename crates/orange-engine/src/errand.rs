@@ -3,6 +3,7 @@
 
 use crate::agent_run::fence;
 use crate::error::{Code, Error, Result, plain};
+use orange_core::config::Config;
 use rustix::process::{WaitOptions, wait};
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
@@ -61,6 +62,12 @@ fn spawn(
     }
     for name in less {
         command.env_remove(name);
+    }
+    if std::env::var_os("ORANGE_TASK_ID").is_some() {
+        let keys = Config::known_keys().iter();
+        for key in keys.filter(|key| !Config::may_be_an_agents(key)) {
+            command.env_remove(Config::variable(key));
+        }
     }
     if let Some(path) = std::env::var_os("PATH") {
         command.env("PATH", fence::without(&path));

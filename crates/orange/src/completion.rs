@@ -80,8 +80,9 @@ pub(crate) fn answer(shell: &OsStr, arguments: Vec<OsString>) -> ExitCode {
     let mut text = String::new();
     for candidate in found {
         let line = shell.line(&candidate);
-        // A value of several lines would be taken for several.
-        if !line.contains(['\n', '\r', '\0']) {
+        // A value of several lines would be taken for several, and a terminal would obey others.
+        let value = candidate.get_value().to_string_lossy();
+        if !value.contains(char::is_control) {
             text.push_str(&line);
             text.push('\n');
         }

@@ -156,6 +156,10 @@ impl Drop for Session {
 fn engine(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Engine> {
     let pane = std::env::var("TMUX_PANE").ok();
     let inside = std::env::var("TMUX").ok();
+    let mut heard = variables();
+    if matches!(caller, Caller::Agent { .. }) {
+        heard.retain(|said| Config::may_be_an_agents(&said.key));
+    }
     Ok(Engine::new(Settings {
         home,
         caller,
@@ -167,7 +171,7 @@ fn engine(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Engine>
         search_path: std::env::var_os("PATH").map(|path| without_fence(&path)),
         user_home: std::env::home_dir(),
         environment: of_agents(readable_variables()),
-        overrides: variables().into_iter().chain(flags).collect(),
+        overrides: heard.into_iter().chain(flags).collect(),
         inside: inside.and_then(|tmux| Inside::parse(&tmux, pane.as_deref())),
     }))
 }

@@ -142,7 +142,7 @@ pub(super) const TABLE: &[Setting] = &[
         "merge.delete_remote_branch",
         Kind::OneOf(RemoteBranches::WORDS),
         ("own", "never"),
-        Says,
+        Fills,
         "Which branches of merged tasks are deleted on the remote: those that Orange pushed (own), always, or never.",
         |c, _, n| put(&mut c.merge.delete_remote_branch, one_of(n)),
     ),

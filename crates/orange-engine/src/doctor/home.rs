@@ -120,7 +120,7 @@ impl Engine {
     /// Whoever can write here can have commands run in your name.
     fn check_permissions(&self, home: &Path, report: &mut Report, repair: bool) {
         let mut looked_at = vec![home.to_owned()];
-        looked_at.extend(entries(home));
+        looked_at.extend(entries(home).into_iter().filter(|path| is_own(path)));
         looked_at.extend(entries(self.store.tasks()));
         let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
         let mut strangers = BTreeSet::new();
@@ -164,22 +164,22 @@ impl Engine {
     }
 
     fn tell_of_foreign_files(&self, home: &Path, report: &mut Report) {
-        let is_own = |name: &str| {
-            OWN.iter().any(|own| match own.strip_suffix('*') {
-                Some(start) => name.starts_with(start),
-                None => name == *own,
-            })
-        };
-        let names = entries(home).into_iter().filter_map(|path| {
-            let name = path.file_name()?.to_string_lossy().into_owned();
-            (!is_own(&name)).then_some(name)
-        });
+        let names = entries(home).into_iter().filter(|path| !is_own(path));
+        let names = names.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
         let foreign: Vec<String> = names.collect();
         if !foreign.is_empty() {
             let shown = super::some_of(&foreign);
             report.note(format!("not Orange's, and left alone: {shown}"));
         }
     }
+}
+
+fn is_own(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    OWN.iter().any(|own| match own.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == *own,
+    })
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

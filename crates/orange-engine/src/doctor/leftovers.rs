@@ -83,7 +83,10 @@ impl Engine {
 
     /// Task folders whose making was interrupted.
     fn check_half_made(&mut self, report: &mut Report, repair: bool) {
-        for project in folders_in(self.store.tasks()) {
+        let is_link = |path: &PathBuf| path.is_symlink();
+        let mut projects = folders_in(self.store.tasks());
+        projects.retain(|project| !is_link(project));
+        for project in projects {
             for folder in folders_in(&project) {
                 let name = folder
                     .file_name()
@@ -91,6 +94,9 @@ impl Engine {
                 let Some(name) = name.filter(|name| name.starts_with(".new-")) else {
                     continue;
                 };
+                if is_link(&folder) || !holds_a_beginning(&folder) {
+                    continue;
+                }
                 if self
                     .store
                     .marked()
@@ -115,7 +121,26 @@ impl Engine {
     }
 }
 
-/// `.projects.json.4711`, `.projects.json.4711-2.part`, `.probe-4711-a`: the number is that of a process.
+/// Nothing but what Orange writes into the folder of a task that is being made.
+fn holds_a_beginning(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.flatten().all(|entry| {
+        let name = entry.file_name();
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        is_file && matches!(name.to_str(), Some("TASK.md" | "history.jsonl" | ".lock"))
+    })
+}
+
+/// Files that are replaced whole, with those that a check asks for.
+fn is_replaced(file: &str) -> bool {
+    matches!(file, "projects.json" | "config.yaml" | ".pool.json") || file.ends_with(".json")
+}
+
+/// No system counts its processes further.
+const HIGHEST_PROCESS: u32 = 1 << 22;
+
+/// `.projects.json.4711`, `.projects.json.4711-2.part`, `.probe-4711-a`: the number is that of a process. A name that only
+/// looks a little like these is somebody else's.
 fn is_abandoned(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         return false;
@@ -124,12 +149,16 @@ fn is_abandoned(path: &Path) -> bool {
         Some(rest) => rest.split('-').next(),
         None => name.strip_prefix('.').and_then(|rest| {
             let rest = rest.strip_suffix(".part").unwrap_or(rest);
-            let (_, last) = rest.rsplit_once('.')?;
-            last.split('-').next()
+            let (file, last) = rest.rsplit_once('.')?;
+            let (process, nth) = last.split_once('-').unwrap_or((last, "0"));
+            let is_ours = is_replaced(file) && nth.parse::<u32>().is_ok();
+            is_ours.then_some(process)
         }),
     };
     let process = process.and_then(|process| process.parse::<u32>().ok());
-    process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists())
+    process
+        .filter(|process| *process <= HIGHEST_PROCESS)
+        .is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists())
 }
 
 #[cfg(test)]
@@ -140,9 +169,9 @@ mod tests {
     fn only_what_names_a_process_that_is_gone_is_abandoned() {
         let own = std::process::id();
         let gone = |name: String| is_abandoned(Path::new(&name));
-        assert!(gone(".projects.json.999999999".into()));
-        assert!(gone(".projects.json.999999999-2.part".into()));
-        assert!(gone(format!("{PROBE}999999999-a")));
+        assert!(gone(format!(".projects.json.{HIGHEST_PROCESS}")));
+        assert!(gone(format!(".projects.json.{HIGHEST_PROCESS}-2.part")));
+        assert!(gone(format!("{PROBE}{HIGHEST_PROCESS}-a")));
         for name in [
             format!(".projects.json.{own}"),
             format!("{PROBE}{own}-a"),
@@ -151,6 +180,9 @@ mod tests {
             "orange.log.1".into(),
             "projects.json".into(),
             ".pool.json".into(),
+            ".notes.2019".into(),
+            ".config.yaml.20240101".into(),
+            format!(".backup.{HIGHEST_PROCESS}-old.part"),
         ] {
             assert!(!gone(name.clone()), "{name}");
         }

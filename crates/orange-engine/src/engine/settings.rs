@@ -178,6 +178,11 @@ impl Engine {
     pub fn settings_bytes(&self) -> Result<Option<Vec<u8>>> {
         let path = self.settings_file();
         let failed = |error: std::io::Error| Error::io("read", &path, &error);
+        // A pipe would be waited for.
+        if std::fs::metadata(&path).is_ok_and(|about| !about.is_file()) {
+            let error = Error::new(Code::Usage, format!("{} is not a file", path.display()));
+            return Err(error.hint("move it away; `orange config edit` makes a new one"));
+        }
         let file = match std::fs::File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

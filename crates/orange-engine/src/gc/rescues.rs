@@ -11,7 +11,6 @@ use crate::index::list::Filter;
 use crate::projects::Project;
 use crate::rescue::{self, Rescue};
 use crate::store::faults::crash_point;
-use crate::workspaces::{slot_number, verify_slot};
 use orange_core::machine;
 use std::collections::HashSet;
 use std::fs;
@@ -100,9 +99,8 @@ impl Engine {
         let of_strangers = self.so_many_days_ago(swept.keep_days.max(OF_STRANGERS));
         let is_old = |rescue: &Rescue| {
             let id = &rescue.task_id;
-            let of_slot =
-                slot_number(&project.name, id).is_some() || *id == verify_slot(&project.name);
-            let limit = match of_slot || known.contains(id) {
+            // Slots have the same names in every home.
+            let limit = match known.contains(id) {
                 true => own,
                 false => of_strangers,
             };

@@ -38,6 +38,10 @@ impl Engine {
                 swept.stays(name, why);
                 continue;
             }
+            if let Some(why) = self.copies_are_needed(&folder, &place) {
+                swept.stays(name, why);
+                continue;
+            }
             let item = Item {
                 bytes: disk::used(&folder),
                 name,
@@ -74,6 +78,24 @@ impl Engine {
                 (time < limit).then_some((path, time))
             })
             .collect()
+    }
+
+    /// Why its copies may not go with it: a rescue that speaks of them is there, or could be.
+    fn copies_are_needed(&mut self, folder: &Path, place: &Place) -> Option<String> {
+        youngest_copy(folder)?;
+        let task = self
+            .history_at(folder)
+            .ok()
+            .and_then(|history| machine::fold(history.own(), u64::MAX).ok())?;
+        let project = self.registered(&place.project).ok()?;
+        match rescue::list(&project.path, Some(&task.id)) {
+            Ok(rescues) if rescues.is_empty() => None,
+            Ok(_) => Some("holds copies that belong to a rescue".to_owned()),
+            Err(error) => Some(format!(
+                "holds copies that may belong to a rescue: {}",
+                error.message
+            )),
+        }
     }
 
     fn deleted_at(&self, folder: &Path) -> Option<Timestamp> {

@@ -11,7 +11,7 @@ use orange_core::search::passage::{Passage, best_event, best_line};
 use orange_core::search::{CLOSE, OPEN, Query};
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// A summary says what a task is about; a word of its history is one of many.
@@ -75,8 +75,13 @@ impl Index {
             hits.retain(|hit| projects.is_empty() || projects.contains(&hit.project));
             arrange(&mut hits);
             let total = hits.len();
-            let shown = hits.iter().take(limit);
-            let matches = shown.filter_map(|hit| told(connection, query, hit).transpose());
+            hits.truncate(limit);
+            let mut marked = marked(connection, query, &hits)?;
+            let shown = hits.iter();
+            let matches = shown.filter_map(|hit| {
+                let marked = marked.remove(&hit.number);
+                told(connection, hit, marked).transpose()
+            });
             Ok(Matches {
                 matches: matches.collect::<rusqlite::Result<_>>()?,
                 total,
@@ -171,8 +176,51 @@ fn arrange(hits: &mut [Hit]) {
     });
 }
 
+/// Summary, names, body and history of a task with the words marked.
+type Marked = [String; 4];
+
+/// Of all that are shown, in one go: a word's beginning stands for many words, which are looked up each time.
+fn marked(
+    connection: &Connection,
+    query: &Query,
+    shown: &[Hit],
+) -> rusqlite::Result<HashMap<i64, Marked>> {
+    let Some(expression) = query.expression() else {
+        return Ok(HashMap::new());
+    };
+    let numbers: Vec<String> = shown.iter().map(|hit| hit.number.to_string()).collect();
+    let numbers = numbers.join(",");
+    // Marking costs more than finding, and is only done for these.
+    let marks = |column: usize| {
+        format!(
+            "CASE WHEN rowid IN ({numbers}) THEN highlight(search, {column}, '{OPEN}', '{CLOSE}') END"
+        )
+    };
+    let sql = format!(
+        "SELECT rowid, {}, {}, {}, {} FROM search WHERE search MATCH ?1",
+        marks(0),
+        marks(1),
+        marks(2),
+        marks(3),
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([expression])?;
+    let mut found = HashMap::new();
+    while let Some(row) = rows.next()? {
+        if let Some(summary) = row.get::<_, Option<String>>(1)? {
+            let text = |column| row.get::<_, String>(column);
+            found.insert(row.get(0)?, [summary, text(2)?, text(3)?, text(4)?]);
+        }
+    }
+    Ok(found)
+}
+
 /// None: another process has taken it away meanwhile.
-fn told(connection: &Connection, query: &Query, hit: &Hit) -> rusqlite::Result<Option<Match>> {
+fn told(
+    connection: &Connection,
+    hit: &Hit,
+    marked: Option<Marked>,
+) -> rusqlite::Result<Option<Match>> {
     let mut query_task = connection.prepare_cached(
         "SELECT id, key_number, branch, summary, events FROM tasks
          JOIN searched ON searched.folder = tasks.folder WHERE searched.number = ?1",
@@ -194,24 +242,6 @@ fn told(connection: &Connection, query: &Query, hit: &Hit) -> rusqlite::Result<O
     let Some((mut found, events)) = query_task.query_row([hit.number], read).optional()? else {
         return Ok(None);
     };
-    let Some(expression) = query.expression() else {
-        return Ok(Some(found));
-    };
-    let marks = |column: usize| format!("highlight(search, {column}, '{OPEN}', '{CLOSE}')");
-    let sql = format!(
-        "SELECT {}, {}, {}, {} FROM search WHERE search MATCH ?1 AND rowid = ?2",
-        marks(0),
-        marks(1),
-        marks(2),
-        marks(3),
-    );
-    let marked = connection
-        .prepare_cached(&sql)?
-        .query_row((expression, hit.number), |row| {
-            let text = |column| row.get::<_, String>(column);
-            Ok([text(0)?, text(1)?, text(2)?, text(3)?])
-        })
-        .optional()?;
     if let Some([summary, names, body, history]) = marked {
         found.found = findings(&names, &body, &history, &events);
         if summary.contains(OPEN) {

@@ -95,7 +95,8 @@ pub(crate) fn run(session: &mut Session, args: &LogArgs) -> Result<()> {
     let home = session.engine.store().home().to_owned();
     let path = home.join("orange.log");
     let trouble = |error: &std::io::Error| CommandError(Error::io("read", &path, error));
-    let signals = Signals::watch();
+    // Only who follows has something to end in order.
+    let signals = args.follow.then(Signals::watch);
     let mut files = parts(&home).map_err(|error| trouble(&error))?;
     if args.follow {
         for file in &mut files {
@@ -135,7 +136,9 @@ pub(crate) fn run(session: &mut Session, args: &LogArgs) -> Result<()> {
     let mut read_on = found.lines.iter().all(&show);
     let mut follower = Follower::after(&home, files);
     while read_on && !output::is_closed(NAP) {
-        signals.obey();
+        if let Some(signals) = &signals {
+            signals.obey();
+        }
         for bytes in follower.news().map_err(|error| trouble(&error))? {
             let line = Line::read(&bytes);
             let shown = !line.raw.trim().is_empty() && wanted.wants(&line);

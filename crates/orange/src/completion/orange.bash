@@ -28,8 +28,13 @@ _orange() {
     COMPREPLY=()
     while IFS= read -r word; do
         word=${word#"$kept"}
-        if [[ -z $quoted && $word == *[!A-Za-z0-9_./:@%+=,~-]* ]]; then
-            printf -v word %q "$word"
+        if [[ $word == *[!A-Za-z0-9_./:@%+=,~-]* ]]; then
+            # In quotes bash leaves the word as it is: what it would obey there is not offered.
+            if [[ -z $quoted ]]; then
+                printf -v word %q "$word"
+            elif [[ $quoted == \" && $word == *[\$\`\"\\!]* ]] || [[ $quoted == \' && $word == *\'* ]]; then
+                continue
+            fi
         fi
         COMPREPLY[${#COMPREPLY[@]}]=$word
     done < <(ORANGE_COMPLETE=bash command orange -- "${words[@]}" 2>/dev/null)

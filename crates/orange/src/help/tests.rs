@@ -1,4 +1,4 @@
-//! Every command, flag, example and topic, looked at through the tree that clap parses by.
+//! Every command, flag, example and topic, looked at through the tree that clap parses by (`#[cfg(test)]`).
 
 use super::after::After;
 use super::topics::{self, Topic};

@@ -3,7 +3,7 @@
 use super::file::{FILE_NAME, KEEP, identity};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 /// How much is read at once, at first.
@@ -38,7 +38,11 @@ pub(crate) fn parts(home: &Path) -> io::Result<Vec<LogPart>> {
 }
 
 pub(crate) fn open(path: &Path) -> io::Result<LogPart> {
-    let file = File::open(path)?;
+    // A pipe in its place would be waited for.
+    let file = File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::other("it is no file"));

@@ -81,7 +81,9 @@ impl Wanted {
     pub(crate) fn is_past(&self, line: &Line) -> bool {
         const DISORDER: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
         match (self.since, &line.record) {
-            (Some(since), Some(record)) => record.time < since - DISORDER,
+            (Some(since), Some(record)) => since
+                .checked_sub(DISORDER)
+                .is_ok_and(|limit| record.time < limit),
             _ => false,
         }
     }

@@ -133,8 +133,8 @@ impl Desk {
 
     /// How often a person was asked.
     fn asked(&self) -> usize {
-        let history = self.orange(&["task", "show", "TASK-001", "--history"]);
-        history.matches("attention.raised").count()
+        let shown = self.orange(&["task", "show", "TASK-001", "--history", "--json"]);
+        shown.matches("\"attention.raised\"").count()
     }
 
     fn screen(&self) -> String {

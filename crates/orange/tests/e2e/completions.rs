@@ -276,6 +276,8 @@ fn world() -> TestEnvironment {
     env.orange(["project", "add", other.to_str().unwrap()]).ok();
     env.create(["--project", "mail", "--branch", "spam", "Stop spam"]);
     env.git(&env.shop(), &["branch", "weird;name"]);
+    env.git(&env.shop(), &["branch", "evil/$(touch${IFS}/tmp/x)"]);
+    env.git(&env.shop(), &["branch", "evil/tame-name"]);
     env
 }
 
@@ -305,6 +307,8 @@ fn bash() {
     );
     completes_everything(&terminal);
     terminal.completes("orange new --base weird", "--base weird\\;name");
+    // In quotes bash would run what a branch is called.
+    terminal.completes("orange new --base \"evil/", "--base \"evil/tame-name\"");
     // Nothing to offer: the line stays as it is.
     terminal.keys(&["-l", "orange task restore --no-such-"]);
     terminal.keys(&["Tab"]);

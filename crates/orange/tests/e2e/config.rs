@@ -430,6 +430,25 @@ fn agents_read_settings_and_change_none() {
         call(arguments).refuses(3, "not_allowed");
     }
     assert!(!env.home().join("config.yaml").exists());
+    // A variable is the same in other clothes.
+    let mut env = env;
+    env.set("ORANGE_REVIEW_MAX_ROUNDS", "99");
+    let rounds = ["config", "get", "review.max_rounds"];
+    env.call(rounds).agent(&task, "worker").run().ok().says("2");
+    env.orange(rounds).ok().says("99");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_the_file_is_not_waited_for() {
+    let env = TestEnvironment::new();
+    let made = env
+        .foreign("mkfifo")
+        .arg(env.home().join("config.yaml"))
+        .status();
+    assert!(made.unwrap().success());
+    let said = env.orange(["config", "get", "merge.strategy"]);
+    said.fails_with(2).says("config.yaml is not a file");
+    env.orange(["doctor"]).fails_with(1).says("is not a file");
 }
 
 #[test]

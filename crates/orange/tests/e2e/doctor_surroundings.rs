@@ -90,6 +90,20 @@ fn what_is_not_oranges_is_named_and_left_alone() {
     let env = TestEnvironment::new();
     env.create(["A task"]);
     let notes = env.write("home/orange/notes.txt", "mine");
+    fs::set_permissions(&notes, fs::Permissions::from_mode(0o666)).unwrap();
+    let others = [
+        ".notes.2019",
+        ".config.yaml.20240101",
+        ".backup.99999-old.part",
+        "tasks/shop/.new-idea/notes.md",
+    ];
+    let others = others.map(|name| env.write(&format!("home/orange/{name}"), "mine"));
+    let elsewhere = env.write("elsewhere/.new-thing/TASK.md", "mine");
+    std::os::unix::fs::symlink(
+        env.root().join("elsewhere"),
+        env.home().join("tasks/elsewhere"),
+    )
+    .unwrap();
     env.git(&env.shop(), &["branch", "orange/TASK-099-gone"]);
     env.git(&env.shop(), &["branch", "mine"]);
     env.git(&env.shop(), &["update-ref", "refs/orange/other", "HEAD"]);
@@ -98,7 +112,11 @@ fn what_is_not_oranges_is_named_and_left_alone() {
         .says("project shop: 1 branch of tasks that are gone: orange/TASK-099-gone;")
         .says("left alone: refs/orange/other")
         .says("all is well");
-    assert!(notes.exists());
+    assert_eq!(mode(&notes), 0o666);
+    assert!(elsewhere.exists());
+    for other in others {
+        assert!(other.exists(), "{}", other.display());
+    }
     env.git(
         &env.shop(),
         &["rev-parse", "orange/TASK-099-gone", "refs/orange/other"],
@@ -130,8 +148,8 @@ fn a_lock_of_a_killed_git_is_named_with_its_age_and_not_touched() {
 fn files_of_killed_processes_are_removed() {
     let env = TestEnvironment::new();
     let left = [
-        env.write("home/orange/.projects.json.999999999", "{"),
-        env.write("home/orange/.probe-999999999-a", ""),
+        env.write("home/orange/.projects.json.4194304", "{"),
+        env.write("home/orange/.probe-4194304-a", ""),
         env.write("home/orange/trash/.gone/1-2-3/history.jsonl", ""),
     ];
     env.orange(["doctor"]).fails_with(1).says("3 found, 3 left");

@@ -81,6 +81,14 @@ fn words_are_found_everywhere_and_summaries_come_first() {
 }
 
 #[test]
+fn a_word_to_leave_out_changes_nothing_about_the_others() {
+    let (env, _) = several();
+    assert_eq!(found(&env, &["manu"]), found(&env, &["manu", "-draft"]));
+    assert_eq!(found(&env, &["manu", "-draft"]).len(), 1);
+    assert!(found(&env, &["manu", "-writ", "-write"]).is_empty());
+}
+
+#[test]
 fn it_says_where() {
     let (env, tasks) = several();
     give_up(&env, &tasks[2]);
