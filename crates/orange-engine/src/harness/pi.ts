@@ -53,7 +53,12 @@ export default function (pi: any) {
   let last: any;
   let timer: any;
 
+  // When a message was handed to an agent that was idle. Until that has begun, pi would take the next one for another
+  // beginning and lose it.
+  let beginning = 0;
+
   const deliver = () => {
+    if (session.isIdle() && Date.now() - beginning < 5000) return;
     const waiting = readdirSync(`${orange.folder}/inbox`)
       .filter((name) => name.endsWith(".json"))
       .map((name) => read(`inbox/${name}`))
@@ -65,8 +70,13 @@ export default function (pi: any) {
         session.abort();
         return;
       }
+      const begins = session.isIdle();
       handed.set(message.id, message.text);
       pi.sendUserMessage(message.text, { deliverAs: "followUp" });
+      if (begins) {
+        beginning = Date.now();
+        return;
+      }
     }
   };
 
@@ -156,6 +166,7 @@ export default function (pi: any) {
   };
 
   pi.on("agent_start", async () => {
+    beginning = 0;
     clearTimeout(begins);
     last = undefined;
     limit = undefined;

@@ -134,7 +134,10 @@ impl Desk {
     /// How often a person was asked.
     fn asked(&self) -> usize {
         let shown = self.orange(&["task", "show", "TASK-001", "--history", "--json"]);
-        shown.matches("\"attention.raised\"").count()
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        let events = shown["task"]["history"].as_array().unwrap();
+        let raised = |event: &&Value| event["type"] == "attention.raised";
+        events.iter().filter(raised).count()
     }
 
     fn screen(&self) -> String {
