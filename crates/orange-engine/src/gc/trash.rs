@@ -87,7 +87,8 @@ impl Engine {
             .history_at(folder)
             .ok()
             .and_then(|history| machine::fold(history.own(), u64::MAX).ok())?;
-        let project = self.registered(&place.project).ok()?;
+        // Not `registered`, which passes over one whose repository is away.
+        let project = self.project_of(&place.project)?;
         match rescue::list(&project.path, Some(&task.id)) {
             Ok(rescues) if rescues.is_empty() => None,
             Ok(_) => Some("holds copies that belong to a rescue".to_owned()),

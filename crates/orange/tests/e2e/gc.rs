@@ -145,12 +145,14 @@ fn a_rescue_is_kept_as_long_as_the_settings_say() {
     rescue(&env, &task.id, 6);
     // Of a task that this home does not know: another home may keep it for longer.
     let of_others = rescue(&env, "unknown", 20);
+    // Slots are called the same in every home.
+    let of_a_slot = rescue(&env, "shop--1", 20);
     env.write("home/orange/config.yaml", "rescue:\n  keep_days: 5\n");
     assert_eq!(kind(&env, false, "rescue")["count"], 1);
-    assert_eq!(refs(&env), [of_others]);
+    assert_eq!(refs(&env), [of_a_slot, of_others]);
     rescue(&env, "unknown", 31);
     assert_eq!(kind(&env, false, "rescue")["count"], 1);
-    assert_eq!(refs(&env).len(), 1);
+    assert_eq!(refs(&env).len(), 2);
 }
 
 #[test]
@@ -212,6 +214,23 @@ fn a_deleted_task_stays_while_its_copies_belong_to_a_rescue() {
     );
     env.orange(["gc"]).ok();
     assert!(!folder.exists() && refs(&env).is_empty());
+}
+
+#[test]
+fn a_deleted_task_stays_while_its_repository_is_elsewhere() {
+    let env = TestEnvironment::new();
+    let task = env.create(["A task"]);
+    let reference = rescue(&env, &task.id, 40);
+    let folder = deleted(&env, &task, 40);
+    let copy = copies(&folder.join("rescued"), &reference);
+    let away = env.root().join("away");
+    fs::rename(env.shop(), &away).unwrap();
+    env.call(["gc"]).at(env.root()).run().ok();
+    assert!(copy.is_dir());
+    fs::rename(&away, env.shop()).unwrap();
+    env.orange(["gc"]).ok();
+    assert_eq!(refs(&env), Vec::<String>::new());
+    assert!(!folder.exists());
 }
 
 #[test]
