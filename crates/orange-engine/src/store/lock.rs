@@ -1,5 +1,6 @@
 //! The per-task lock: held by one process, gone with it, and the keeper of how far the journal once reached.
 
+mod queue;
 #[cfg(test)]
 mod tests;
 
@@ -7,8 +8,6 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
 /// Name of the lock file in a task's folder; it is never deleted or renamed by itself.
@@ -67,11 +66,10 @@ impl TaskLock {
         let busy = LockError::Busy {
             holder: holder(&file),
         };
-        // Without patience there is no queueing either: whoever queues gets the lock once, if only to give it back.
         if patience.is_zero() {
             return Err(busy);
         }
-        match wait_for(file, patience) {
+        match queue::wait_for(file, patience) {
             Some(file) => Self::locked(file?, folder),
             None => Err(busy),
         }
@@ -186,23 +184,6 @@ fn names(path: &Path, file: &File) -> io::Result<bool> {
 
 fn holder(file: &File) -> Option<String> {
     Record::read(file).pid.map(|pid| format!("process {pid}"))
-}
-
-/// Queues for the lock, where the system serves waiters in their order; polling would let some starve. None
-/// when patience ran out: the thread that still waits then gives the lock back as soon as it has it.
-fn wait_for(file: File, patience: Duration) -> Option<io::Result<File>> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let outcome = loop {
-            match file.lock() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                outcome => break outcome.map(|()| file),
-            }
-        };
-        // With nobody left to take it, the file is closed here, and the lock is free again.
-        let _ = sender.send(outcome);
-    });
-    receiver.recv_timeout(patience).ok()
 }
 
 /// The one line in the lock file.

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
+use std::thread;
 
 use super::*;
 
@@ -22,6 +23,24 @@ fn only_one_holds_it_and_busy_says_who() {
     assert!(matches!(error, LockError::Busy { holder: Some(holder) } if holder == me));
     drop(held);
     assert!(TaskLock::try_acquire(dir.path()).unwrap().is_some());
+}
+
+#[test]
+fn whoever_gave_up_waits_no_longer() {
+    let dir = tempfile::tempdir().unwrap();
+    for _ in 0..50 {
+        let held = TaskLock::acquire(dir.path(), Duration::ZERO).unwrap();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let outcome = TaskLock::acquire(dir.path(), Duration::from_micros(50));
+                    assert!(matches!(outcome, Err(LockError::Busy { .. })));
+                });
+            }
+        });
+        drop(held);
+        assert!(TaskLock::try_acquire(dir.path()).unwrap().is_some());
+    }
 }
 
 #[test]
