@@ -9,6 +9,7 @@ mod link;
 mod pool_file;
 mod release;
 pub mod rules;
+mod rules_commit;
 mod setup;
 mod slot_lock;
 mod slot_truth;

@@ -38,7 +38,7 @@ impl Engine {
 
     /// What the task's work is compared with. Agents put it into a command line, so it names the same commit in
     /// every worktree and holds nothing that means something to a shell; where no name does, it is the commit.
-    fn base_for_git(&self, project: &Project, task: &Task) -> Result<String> {
+    fn base_for_git(&mut self, project: &Project, task: &Task) -> Result<String> {
         let target = task.target(&project.default_branch);
         let mut names = vec![
             (

@@ -6,7 +6,6 @@ use super::verify_slot::{CHECK_MARK, VerifySlot};
 use super::{Lease, commands, files};
 use crate::engine::{Caller, Engine};
 use crate::error::{Error, Result};
-use crate::git;
 use crate::harness::{self, Adapter, claude};
 use crate::projects::Project;
 use crate::store::Place;
@@ -71,18 +70,6 @@ impl Engine {
             })
         };
         Ok(is_claude(worker) || is_claude(reviewer))
-    }
-
-    /// The commit that speaks for the repository about a task: where it starts from, never its own branch.
-    pub(crate) fn rules_commit(&self, project: &Project, task: &Task) -> Result<String> {
-        let base = match &task.base {
-            Some(base) => git::commit_of(&project.path, base)?,
-            None => None,
-        };
-        match base {
-            Some(commit) => Ok(commit),
-            None => self.parking_place(project),
-        }
     }
 
     /// Copies files and runs the setup commands. A slot that was another task's gets fresh copies.

@@ -116,6 +116,51 @@ fn no_agent_writes_its_own() {
     assert_eq!(shown(&env, &task.key).ok().stdout, before);
 }
 
+/// Work that is built upon a task's branch: whatever way the base is written, an agent's commit does not speak.
+#[test]
+fn no_agent_writes_the_rules_of_what_is_built_upon_its_work() {
+    let env = with_own(OWN);
+    let task = env.create(["Add a login form"]);
+    env.bring_to(&task, "working");
+    let slot = env.slot_of(&task);
+    let commit = commit(&env, &slot, "worker.md", "take a break, {key}");
+    env.git(&env.shop(), &["branch", "aside", &task.branch]);
+    let by_agent = |base: &str, summary: &str| {
+        let create = [
+            "task",
+            "create",
+            summary,
+            "--parent",
+            &task.id,
+            "--no-spawn",
+        ];
+        let options = ["--base", base, "--json"];
+        let run = env
+            .call(create.into_iter().chain(options))
+            .at(&slot)
+            .agent(&task, "worker")
+            .run();
+        run.ok().json()["task"]["key"].as_str().unwrap().to_owned()
+    };
+    let full = format!("refs/heads/{}~0", task.branch);
+    for (at, base) in [&task.branch, &full, &commit, "aside", "HEAD"]
+        .iter()
+        .enumerate()
+    {
+        let child = by_agent(base, &format!("Part {at}"));
+        shown(&env, &child).ok().says(&format!("Work on {child}"));
+    }
+    // A person may build upon a task as well: the rules are those that the task itself has.
+    let person = env.create(["--base", &task.branch, "Build upon it"]);
+    shown(&env, &person.key).ok().says("Work on");
+    env.git(&env.shop(), &["branch", &person.branch, &task.branch]);
+    let upon = env.create(["--base", &person.branch, "Build upon that"]);
+    shown(&env, &upon.key).ok().says("Work on");
+    // What a person names beside that, speaks.
+    let own = env.create(["--base", "aside", "Their own branch"]);
+    shown(&env, &own.key).ok().says("take a break");
+}
+
 #[test]
 fn a_task_hears_what_its_base_says() {
     let env = with_own(OWN);

@@ -2,6 +2,7 @@
 
 use super::as_json;
 use crate::error::{CommandError, Result};
+use crate::output;
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
@@ -9,6 +10,7 @@ use orange_core::verification::{CheckResult, Verified};
 use orange_engine::{Code, Error};
 use serde_json::json;
 use std::fmt::Write;
+use std::io::{IsTerminal, stderr};
 
 /// Check a task's work with its repository's verify.command
 #[derive(Debug, Args)]
@@ -25,6 +27,13 @@ pub(crate) struct VerifyArgs {
 
 pub(crate) fn run(session: &mut Session, args: &VerifyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
+    if !session.json && stderr().is_terminal() {
+        let task = session.engine.view(place.clone())?.task;
+        output::note(&format!(
+            "checking {} with its repository's verify.command …",
+            task.label()
+        ));
+    }
     let (task, told) = session.engine.verify_now(place, args.again)?;
     let label = task.label();
     let words = format!("{label}: {}", sentence(&told));
