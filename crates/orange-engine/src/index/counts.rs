@@ -172,22 +172,28 @@ fn own_counts(connection: &Connection, project: Option<&str>) -> rusqlite::Resul
     Ok(counts)
 }
 
+/// Cancelled tasks are few and those that wait for them fewer: CROSS JOIN, so that these come first and not every
+/// task that is open.
+const WAITING: &str = "SELECT number, counts_as FROM links INDEXED BY idx_links_cancelled
+     CROSS JOIN tasks ON number = links.task
+     WHERE kind = 'blocked_by' AND is_cancelled AND status = 'pending' AND NOT needs_me
+       AND (?1 IS NULL OR project = ?1)";
+const BEREFT: &str = "SELECT parent.number, parent.counts_as
+     FROM tasks AS child INDEXED BY idx_tasks_cancelled
+     CROSS JOIN tasks AS parent
+       ON parent.project = child.parent_project AND parent.key_number = child.parent_key
+     WHERE child.parent_key IS NOT NULL AND child.status = 'cancelled'
+       AND parent.status NOT IN ('done', 'cancelled', 'finished') AND NOT parent.needs_me
+       AND (?1 IS NULL OR parent.project = ?1)";
+const ATTENDED: &str = "SELECT number, folder, status FROM tasks INDEXED BY idx_tasks_with_agents
+     WHERE tmux_session IS NOT NULL AND status IN ('planning', 'working', 'agent-review')
+       AND NOT needs_me AND (?1 IS NULL OR project = ?1)";
+
 /// Tasks that need a person because one they wait for, or a child, was cancelled; with what they count as.
 fn needed_for_others(
     connection: &Connection,
     project: Option<&str>,
 ) -> rusqlite::Result<HashSet<(i64, String)>> {
-    const WAITING: &str = "SELECT number, counts_as FROM links INDEXED BY idx_links_cancelled
-         JOIN tasks ON number = links.task
-         WHERE kind = 'blocked_by' AND is_cancelled AND status = 'pending' AND NOT needs_me
-           AND (?1 IS NULL OR project = ?1)";
-    const BEREFT: &str = "SELECT parent.number, parent.counts_as
-         FROM tasks AS child INDEXED BY idx_tasks_cancelled
-         JOIN tasks AS parent
-           ON parent.project = child.parent_project AND parent.key_number = child.parent_key
-         WHERE child.parent_key IS NOT NULL AND child.status = 'cancelled'
-           AND parent.status NOT IN ('done', 'cancelled', 'finished') AND NOT parent.needs_me
-           AND (?1 IS NULL OR parent.project = ?1)";
     let mut found = HashSet::new();
     for sql in [WAITING, BEREFT] {
         let mut query = connection.prepare_cached(sql)?;
@@ -201,11 +207,7 @@ fn needed_for_others(
 
 fn attended(connection: &Connection, project: Option<&str>) -> rusqlite::Result<Vec<Attended>> {
     connection
-        .prepare_cached(
-            "SELECT number, folder, status FROM tasks INDEXED BY idx_tasks_with_agents
-             WHERE tmux_session IS NOT NULL AND status IN ('planning', 'working', 'agent-review')
-               AND NOT needs_me AND (?1 IS NULL OR project = ?1)",
-        )?
+        .prepare_cached(ATTENDED)?
         .query_map([project], |row| {
             Ok(Attended {
                 number: row.get(0)?,
@@ -214,4 +216,31 @@ fn attended(connection: &Connection, project: Option<&str>) -> rusqlite::Result<
             })
         })?
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    /// A prompt is drawn with these: whatever they begin with must be few, however many tasks there are.
+    #[test]
+    fn what_is_counted_anew_begins_with_an_index_of_few() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().to_owned());
+        store.ensure_home().unwrap();
+        let index = Index::open(&store).unwrap();
+        for (sql, few) in [
+            (WAITING, "idx_links_cancelled"),
+            (BEREFT, "idx_tasks_cancelled"),
+            (ATTENDED, "idx_tasks_with_agents"),
+        ] {
+            let plan = format!("EXPLAIN QUERY PLAN {sql}");
+            let connection = index.connection.borrow();
+            let first: String = connection
+                .query_row(&plan, [None::<&str>], |row| row.get("detail"))
+                .unwrap();
+            assert!(first.contains(few), "{first}: {sql}");
+        }
+    }
 }
