@@ -147,7 +147,15 @@ impl Merge<'_> {
     }
 
     fn join(&self, message: impl Fn(&[Author]) -> String) -> Result<Computed> {
-        let tree = match merged_tree(self.repository, self.onto, self.head)? {
+        // Asked while the files are joined: neither waits for the other.
+        let (joined, signs) = std::thread::scope(|scope| {
+            let signs = scope.spawn(|| signs(self.repository));
+            let joined = merged_tree(self.repository, self.onto, self.head);
+            let signs = signs.join();
+            let signs = signs.unwrap_or_else(|_| Err(Error::new(Code::Failed, "git config")));
+            (joined, signs)
+        });
+        let tree = match joined? {
             Joined::Tree(tree) if tree == self.work.onto_tree => return Ok(Computed::NothingNew),
             Joined::Tree(tree) => tree,
             Joined::Conflicts(conflicts) => return Ok(Computed::Conflicts(conflicts)),
@@ -175,8 +183,7 @@ impl Merge<'_> {
             date: None,
             message: &message(if squash { &others } else { &[] }),
         };
-        let signs = signs(self.repository)?;
-        new.write(self.repository, signs).map(Computed::Commit)
+        new.write(self.repository, signs?).map(Computed::Commit)
     }
 
     /// Each commit on top of the one before. Those that join lines are left out, as git does it.

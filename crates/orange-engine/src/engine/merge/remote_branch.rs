@@ -11,20 +11,21 @@ use orange_core::merge::RemoteBranches;
 impl Engine {
     /// Deletes it if the settings say so, and only if nothing is lost by it. Says what was done.
     pub(crate) fn delete_remote_branch(&mut self, locked: &LockedTask) -> Result<String> {
-        match self.config_for(&locked.task)?.merge.delete_remote_branch {
+        let task = &locked.task;
+        let Some(project) = self.project_of(&task.project) else {
+            return Ok("its project is not registered".into());
+        };
+        // Asked first: mostly there is none, and the settings need git.
+        let remote = format!("refs/remotes/origin/{}", task.branch);
+        let Some(at) = git::commit_of(&project.path, &remote)? else {
+            return Ok("origin has no such branch".into());
+        };
+        match self.config_for(task)?.merge.delete_remote_branch {
             RemoteBranches::Never => return Ok("the settings keep it".into()),
             // Branches of tasks are pushed for pull requests alone.
             RemoteBranches::Own => return Ok("orange has not pushed its branch".into()),
             RemoteBranches::Always => {}
         }
-        let task = &locked.task;
-        let Some(project) = self.project_of(&task.project) else {
-            return Ok("its project is not registered".into());
-        };
-        let remote = format!("refs/remotes/origin/{}", task.branch);
-        let Some(at) = git::commit_of(&project.path, &remote)? else {
-            return Ok("origin has no such branch".into());
-        };
         let merged = recorded(locked.history(), EventType::TaskMerged);
         let Some(head) = merged.as_ref().and_then(|event| detail(event, "head")) else {
             return Ok("kept: orange did not merge it itself".into());
