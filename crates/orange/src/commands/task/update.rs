@@ -287,9 +287,12 @@ pub(crate) fn failure(task: &Task, failed: &[(String, String)]) -> Result<()> {
         task.status,
         hooks::failed(hook)
     );
-    let first = match why.contains("no space left") {
-        true => "free some disk space",
-        false => "see to that",
+    let first = if why.contains("no space left") {
+        "free some disk space"
+    } else if why.contains(".lock': File exists") {
+        "if no git is at work there, one that was killed left that file: remove it"
+    } else {
+        "see to that"
     };
     let error = Error::new(Code::Failed, message);
     Err(CommandError(error.hint(format!(
