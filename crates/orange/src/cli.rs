@@ -23,7 +23,7 @@ Examples:
   orange workspace list                   who works where
 
 `orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files \
-and more. State lies in ~/orange (ORANGE_HOME overrides).";
+and more. `--config KEY=VALUE` says a setting for one command. State lies in ~/orange (ORANGE_HOME overrides).";
 
 /// Runs many coding agents on your own repositories and keeps you in charge.
 #[derive(Debug, Parser)]

@@ -67,8 +67,8 @@ fn commands_in_groups_and_topics() {
       cd "$(orange task path TASK-001)"       go where the work is
       orange workspace list                   who works where
 
-    `orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files and more. State
-    lies in ~/orange (ORANGE_HOME overrides).
+    `orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files and more.
+    `--config KEY=VALUE` says a setting for one command. State lies in ~/orange (ORANGE_HOME overrides).
 
     Topics (`orange help TOPIC`):
       workflow       from pending to done: statuses and who moves a task
