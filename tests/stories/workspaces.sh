@@ -191,7 +191,7 @@ expect "agreed to the commands of project shop"
 step "A setup that fails is shown with its output; put it right and try again"
 
 refused 1 "orange task update TASK-005 --status planning"
-expect "acquire_workspace failed"
+expect "could not take a slot"
 expect "  looking for the tools"
 run "orange task show TASK-005 | head -n 4"
 expect "attention"

@@ -3,6 +3,7 @@
 use crate::history::{Event, EventType, History, HookOutcome};
 use crate::naming::counted;
 use crate::task::Status;
+use crate::timeline::hooks;
 
 /// Does nothing move in this status until a person does something?
 pub fn waits_for_person(status: Status) -> bool {
@@ -22,7 +23,7 @@ pub fn attention(history: &History) -> Option<String> {
 fn failed_hook(history: &History) -> Option<String> {
     let hooks = history.last_transition()?.hooks;
     hooks.into_iter().find_map(|hook| match hook.outcome {
-        HookOutcome::Failed(reason) => Some(format!("{} failed: {reason}", hook.name)),
+        HookOutcome::Failed(reason) => Some(format!("{}: {reason}", hooks::failed(&hook.name))),
         HookOutcome::Open | HookOutcome::Completed | HookOutcome::Skipped(_) => None,
     })
 }
@@ -126,7 +127,7 @@ pub fn notification(event: &Event) -> Option<String> {
     if event.kind == EventType::HookFailed {
         let hook = event.hook.as_deref().unwrap_or("a hook");
         let reason = event.reason.as_deref().unwrap_or_default();
-        return Some(format!("{hook} failed: {reason}"));
+        return Some(format!("{}: {reason}", hooks::failed(hook)));
     }
     // A reviewer is started again without anybody's help.
     if event.kind == EventType::AgentCrashed && detail(event, "role") == Some("reviewer") {

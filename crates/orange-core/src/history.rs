@@ -86,6 +86,11 @@ const WORDS: &[(EventType, &str)] = &[
 ];
 
 impl EventType {
+    /// Every kind that has a word of its own.
+    pub fn known() -> impl Iterator<Item = &'static EventType> {
+        WORDS.iter().map(|(kind, _)| kind)
+    }
+
     pub fn as_str(&self) -> &str {
         if let EventType::Other(word) = self {
             return word;
@@ -96,7 +101,7 @@ impl EventType {
             .map_or("", |(_, word)| word)
     }
 
-    fn from_word(word: &str) -> EventType {
+    pub fn from_word(word: &str) -> EventType {
         WORDS.iter().find(|(_, known)| *known == word).map_or_else(
             || EventType::Other(word.to_owned()),
             |(kind, _)| kind.clone(),

@@ -225,7 +225,7 @@ pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), Strin
         Condition::SlotFree => demand(
             facts.slots.holders.len() < facts.slots.size as usize,
             match facts.slots.size {
-                0 => "the project has no slots (pool_size is 0)".into(),
+                0 => "the project has no slots (its pool size is 0)".into(),
                 size => format!(
                     "all {size} slots are taken, by {}",
                     facts.slots.holders.join(", ")

@@ -1,19 +1,32 @@
 //! What somebody may have meant by a word that names nothing.
 
+/// So many letters may be the beginning of a word, and so many more may be left out.
+const BEGINNING: usize = 3;
+const LEFT_OUT: usize = 3;
+
 /// The candidate that is most like a word that was typed; None if nothing is like it. Case does not count.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word = word.to_lowercase();
-    let mut best: Option<(&str, usize)> = None;
-    for candidate in candidates {
-        let lower = candidate.to_lowercase();
-        let longest = word.chars().count().max(lower.chars().count());
-        let distance = strsim::damerau_levenshtein(&word, &lower);
-        // A third of its letters wrong is still a slip of the fingers; more is another word.
-        if distance * 3 <= longest && best.is_none_or(|(_, least)| distance < least) {
-            best = Some((candidate, distance));
-        }
-    }
-    best.map(|(candidate, _)| candidate)
+    let alike = candidates
+        .into_iter()
+        .filter_map(|candidate| Some((slips(word, candidate)?, candidate)));
+    // Of equals the first.
+    let best = alike.reduce(|best, next| if next.0 < best.0 { next } else { best });
+    best.map(|(_, candidate)| candidate)
+}
+
+/// How many slips of the fingers make the one of the other, letters that changed places being one; None if these are
+/// two words.
+fn slips(word: &str, candidate: &str) -> Option<usize> {
+    let (word, candidate) = (word.to_lowercase(), candidate.to_lowercase());
+    let (typed, letters) = (word.chars().count(), candidate.chars().count());
+    let distance = strsim::damerau_levenshtein(&word, &candidate);
+    // A third of its letters wrong is still a slip of the fingers; more is another word.
+    let is_slip = |slips: usize, letters: usize| slips * 3 <= letters;
+    let beginning: String = candidate.chars().take(typed).collect();
+    let is_beginning = typed >= BEGINNING
+        && letters <= typed + LEFT_OUT
+        && is_slip(strsim::damerau_levenshtein(&word, &beginning), typed);
+    (is_slip(distance, typed.max(letters)) || is_beginning).then_some(distance)
 }
 
 /// The same as the beginning of a hint: `did you mean shop? `; empty if nothing is like it.
@@ -38,5 +51,18 @@ mod tests {
         assert_eq!(nearest("x", [""]), None);
         assert_eq!(meant("merge.pus", words), "did you mean merge.push? ");
         assert_eq!(meant("other", words), "");
+    }
+
+    #[test]
+    fn letters_that_changed_places_are_one_slip_and_a_word_may_be_cut_short() {
+        let words = ["create", "rescue", "merge", "message"];
+        assert_eq!(nearest("mrege", words), Some("merge"));
+        assert_eq!(nearest("mreg", words), Some("merge"));
+        assert_eq!(nearest("mess", words), Some("message"));
+        assert_eq!(nearest("me", words), None);
+        assert_eq!(
+            (slips("mrege", "merge"), slips("mrege", "create")),
+            (Some(1), None)
+        );
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Texts of agents and files are in it as they are, on one line; who shows them makes them safe.
 
+pub mod fields;
+pub mod hooks;
+mod title;
 mod words;
 
 use crate::Timestamp;
@@ -11,6 +14,7 @@ use crate::runs::runs;
 use serde_json::Value;
 use std::collections::HashMap;
 
+pub use title::title;
 pub use words::words;
 
 /// How much an event matters to somebody who reads a history.
@@ -78,6 +82,7 @@ pub fn who(event: &Event) -> &str {
     match event.by.as_deref() {
         Some("human") => "you",
         Some("agent") => "worker",
+        Some("file") => "TASK.md",
         Some(other) => other,
         None => "engine",
     }
@@ -132,6 +137,25 @@ fn has_passed(event: &Event) -> bool {
 
 fn text<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
     event.details.get(name).and_then(Value::as_str)
+}
+
+/// A name of the machine as a person would write it: `queue.wanted`, `queue_wanted` → `queue wanted`.
+fn plain(name: &str) -> String {
+    name.replace(['_', '.'], " ")
+}
+
+/// In one line, and no longer than so many letters.
+fn cut(text: &str, longest: usize) -> String {
+    // Far more than is shown, so that white space may fall away; a text may have megabytes.
+    let end = text.char_indices().nth(longest * 4).map(|(end, _)| end);
+    let beginning = end.map_or(text, |end| text.get(..end).unwrap_or_default());
+    let words: Vec<&str> = beginning.split_whitespace().collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None if end.is_some() => format!("{line}…"),
+        None => line,
+    }
 }
 
 #[cfg(test)]

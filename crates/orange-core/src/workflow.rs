@@ -137,7 +137,7 @@ pub enum Hook {
 }
 
 impl Hook {
-    /// The word in journals, `task show` and the docs.
+    /// The word in journals, tables and JSON; people read [`crate::timeline::hooks`].
     pub fn name(self) -> &'static str {
         match self {
             Hook::AcquireWorkspace => "acquire_workspace",
@@ -170,9 +170,12 @@ impl Hook {
 
     /// The hook of that word, should this program know it.
     pub fn from_name(name: &str) -> Option<Hook> {
+        Hook::all().find(|hook| hook.name() == name)
+    }
+
+    pub fn all() -> impl Iterator<Item = Hook> {
         let prompts = Prompt::ALL.iter().map(|prompt| Hook::SpawnAgent(*prompt));
-        let all = Hook::PLAIN.iter().copied().chain(prompts);
-        all.into_iter().find(|hook| hook.name() == name)
+        Hook::PLAIN.iter().copied().chain(prompts)
     }
 
     /// Every hook that takes nothing along.

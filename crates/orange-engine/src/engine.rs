@@ -368,7 +368,7 @@ impl Engine {
             });
             if !known {
                 self.notice(format!(
-                    "{key}: blocked_by names {reference}, which does not exist"
+                    "{key}: it waits for {reference}, which does not exist"
                 ));
             }
             let Some((project, blocker)) = stored else {

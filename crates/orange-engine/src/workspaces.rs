@@ -226,8 +226,10 @@ impl Engine {
         let lock = SlotLock::try_take(&self.store, slot)?;
         Ok(
             match lock.handed_on(|| self.tidy(owner, &folder, &park, "repaired"))? {
-                Some(reference) => format!("it is free; what was in it is saved as {reference}"),
-                None => "it is free".to_owned(),
+                Some(reference) => {
+                    format!("free and clean now; what was in it is saved as {reference}")
+                }
+                None => "free and clean now".to_owned(),
             },
         )
     }

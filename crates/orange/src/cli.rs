@@ -5,8 +5,9 @@ use crate::commands::{
     prompt, search, sim, status, task, watch, workflow, workspace,
 };
 use crate::help::groups;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
+use orange_core::suggest::nearest;
 use std::ffi::OsString;
 
 const AFTER: &str = "\
@@ -22,7 +23,7 @@ Examples:
   orange workspace list                   who works where
 
 `orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files \
-and more. State lies in ~/orange (ORANGE_HOME overrides).";
+and more. `--config KEY=VALUE` says a setting for one command. State lies in ~/orange (ORANGE_HOME overrides).";
 
 /// Runs many coding agents on your own repositories and keeps you in charge.
 #[derive(Debug, Parser)]
@@ -58,8 +59,25 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
             .try_get_matches_from(arguments)
             .err()
             .unwrap_or(error)),
+        Err(error) => Err(with_nearest(error)),
         parsed => parsed,
     }
+}
+
+/// Clap offers every command that is a little like what was typed, the nearest last; one that is a slip away is the
+/// one that was meant.
+fn with_nearest(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let Some(ContextValue::Strings(offered)) = error.get(ContextKind::SuggestedSubcommand) else {
+        return error;
+    };
+    if let Some(near) = nearest(typed, offered.iter().map(String::as_str)) {
+        let near = ContextValue::Strings(vec![near.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, near);
+    }
+    error
 }
 
 fn is_help(kind: ErrorKind) -> bool {

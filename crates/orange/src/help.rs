@@ -38,9 +38,15 @@ pub(crate) fn command_of<'c>(root: &'c mut Command, words: &[String]) -> Result<
 fn unknown(before: &[String], word: &str, known: &[String]) -> CommandError {
     let known = known.iter().map(String::as_str);
     if before.is_empty() {
+        if let Some(topic) = topics::Topic::named(word) {
+            return CommandError::usage(
+                format!("{word:?} is a topic, not a command"),
+                format!("`orange help {}` shows it", topic.name),
+            );
+        }
         let topics = topics::ALL.iter().map(|topic| topic.name);
         let meant = match nearest(word, topics.clone().chain(known)) {
-            Some(meant) => format!("`orange help {meant}`? "),
+            Some(meant) => format!("did you mean `orange help {meant}`? "),
             None => String::new(),
         };
         let topics: Vec<&str> = topics.collect();
@@ -51,8 +57,11 @@ fn unknown(before: &[String], word: &str, known: &[String]) -> CommandError {
     }
     let before = before.join(" ");
     let hint = match nearest(word, known) {
-        Some(meant) => format!("`{before} {meant}`?"),
+        Some(meant) => format!("did you mean `orange {before} {meant}`?"),
         None => format!("`orange {before} --help` lists those that there are"),
     };
-    CommandError::usage(format!("there is no command `{before} {word}`"), hint)
+    CommandError::usage(
+        format!("there is no command `orange {before} {word}`"),
+        hint,
+    )
 }

@@ -39,7 +39,9 @@ any other one in `.orange/config.yaml` does not count, and `orange doctor` and `
 A key that means nothing is named with its line and the nearest right one, a value that cannot be used with what it must be.
 `orange config edit` works whatever the file looks like, `orange config set` as long as it is YAML.
 
-Agents may read settings, not change them.
+Agents may read settings, not change them. An agent's own variables and `--config` do not count, and so neither do yours in
+what follows from its commands: a reviewer that starts, a check. A variable is for the commands that you type; what should
+hold for agents too belongs into config.yaml.
 
 ## In an editor
 

@@ -44,11 +44,11 @@ fn who_did_what() {
         ),
         (
             r#""type":"task.updated","by":"file","source":"file","fields":{"priority":"high","summary":"Two words"}"#,
-            r#"file TASK.md was edited: priority to high, summary to "Two words""#,
+            r#"TASK.md was edited: set priority to high, set summary to "Two words""#,
         ),
         (
             r#""type":"task.updated","by":"human","fields":{"weight":null}"#,
-            "you set weight to nothing",
+            "you cleared weight",
         ),
         (
             r#""type":"fields.restored","by":"engine","fields":{"status":"working"},"found":{"status":"done"}"#,
@@ -56,7 +56,7 @@ fn who_did_what() {
         ),
         (
             r#""type":"hook.failed","hook":"acquire_workspace","reason":"no slot is free""#,
-            "engine acquire_workspace failed: no slot is free",
+            "engine could not take a slot: no slot is free",
         ),
         (
             r#""type":"agent.state","by":"engine","role":"worker","state":"waiting","until":"2026-01-01T12:30:00Z""#,
@@ -72,7 +72,7 @@ fn who_did_what() {
         ),
         (
             r#""type":"moon.landed","by":"nasa","text":"one small step""#,
-            r#"nasa moon.landed: "one small step""#,
+            r#"nasa moon landed: "one small step""#,
         ),
     ] {
         assert_eq!(one(members), told);
@@ -141,4 +141,56 @@ fn what_went_wrong_weighs_more() {
     };
     assert_eq!(verified("passed"), Weight::Story);
     assert_eq!(verified("failed"), Weight::Trouble);
+}
+
+/// Every kind of event, every hook and every field: none is told in the machine's own names.
+#[test]
+fn nothing_is_told_in_names_of_the_machine() {
+    use crate::task::{Field, Task};
+    use crate::workflow::Hook;
+    let mut lines = Vec::new();
+    for kind in EventType::known() {
+        let kind = kind.as_str();
+        lines.push(format!(r#""type":"{kind}""#));
+        let hooks = Hook::all().map(|hook| hook.name());
+        for hook in hooks.chain(["moon_landing"]) {
+            lines.push(format!(r#""type":"{kind}","hook":"{hook}""#));
+        }
+        let names = Field::ALL.iter().map(|field| field.name());
+        for name in names.chain(["moon_phase"]) {
+            let field = Field::from_name(name);
+            let value = field.map(|field| Task::default().get(field).to_string());
+            let value = value.filter(|value| value != "null");
+            let set = value.as_deref().unwrap_or(r#""word""#);
+            for value in [set, "null", r#"{"one_part":true,"other_part":2}"#] {
+                lines.push(format!(
+                    r#""type":"{kind}","source":"file","fields":{{"{name}":{value}}},"found":{{"{name}":{value}}}"#
+                ));
+            }
+        }
+    }
+    lines.push(r#""type":"queue.not_wanted""#.into());
+    for line in &lines {
+        let told = one(line);
+        let is_name = |word: &str| {
+            let word = word.trim_end_matches('.');
+            word.contains('_') || (word.contains('.') && word != "TASK.md" && !is_time(word))
+        };
+        let found = told
+            .split([' ', ',', '(', ')', ':'])
+            .find(|word| is_name(word));
+        assert_eq!(found, None, "{told:?}, of {line}");
+    }
+    for kind in EventType::known() {
+        let title = title(kind.as_str());
+        assert!(!title.contains('_'), "{title}");
+        assert!(
+            title == "TASK.md rebuilt" || !title.contains('.'),
+            "{title}"
+        );
+    }
+}
+
+fn is_time(word: &str) -> bool {
+    word.starts_with(|letter: char| letter.is_ascii_digit())
 }

@@ -1,6 +1,6 @@
 //! One event in words, without who did it: `moved planning → working`, `started: claude`.
 
-use super::text;
+use super::{cut, fields, hooks, plain, text};
 use crate::Timestamp;
 use crate::history::{Event, EventType};
 use crate::naming::counted;
@@ -45,13 +45,12 @@ pub(super) fn with_time(
         EventType::StatusChanged => moved(event, reason.as_deref()),
         EventType::StatusDeferred => because("wants to move on"),
         EventType::HookCompleted => match (&reason, text(event, "slot")) {
-            (Some(reason), _) => format!("did {hook}: {reason}"),
-            (None, Some(slot)) => format!("did {hook}: {slot}"),
-            (None, None) => format!("did {hook}"),
+            (None, Some(slot)) => format!("{}: {slot}", hooks::done(hook)),
+            (_, _) => because(&hooks::done(hook)),
         },
-        EventType::HookFailed => because(&format!("{hook} failed")),
-        EventType::HookSkipped => because(&format!("{hook} was not carried out")),
-        EventType::TransitionFinished => "finished the hooks".into(),
+        EventType::HookFailed => because(&hooks::failed(hook)),
+        EventType::HookSkipped => because(&format!("did not {}", hooks::aim(hook))),
+        EventType::TransitionFinished => "finished what goes with the move".into(),
         EventType::FieldsRestored => because(&put_back(event)),
         EventType::JournalRecovered => because("took TASK.md for right, the journal lost events"),
         EventType::FrontmatterRebuilt => because("rebuilt the frontmatter of TASK.md"),
@@ -118,32 +117,37 @@ fn moved(event: &Event, reason: Option<&str>) -> String {
 
 fn updated(event: &Event) -> String {
     let by_hand = text(event, "source") == Some("file");
-    let changed = changed(&event.fields);
-    match (by_hand, changed.is_empty()) {
+    match (by_hand, event.fields.is_empty()) {
         (_, true) => "changed nothing".into(),
-        (true, false) => format!("TASK.md was edited: {changed}"),
-        (false, false) => format!("set {changed}"),
+        (true, false) => format!("was edited: {}", changed(&event.fields)),
+        (false, false) => changed(&event.fields),
     }
 }
 
-fn changed(fields: &FieldMap) -> String {
-    if fields.len() > FIELDS {
-        return counted(fields.len(), "field");
+fn changed(values: &FieldMap) -> String {
+    if values.len() > FIELDS {
+        return format!("changed {}", counted(values.len(), "field"));
     }
-    let told = |(name, value): (&String, &Value)| match said(value) {
-        value if value.is_empty() => format!("{name} to nothing"),
-        value => format!("{name} to {value}"),
-    };
-    fields.iter().map(told).collect::<Vec<_>>().join(", ")
+    let told = values
+        .iter()
+        .map(|(name, value)| fields::change(name, value));
+    told.collect::<Vec<_>>().join(", ")
 }
 
 fn put_back(event: &Event) -> String {
     let Some(Value::Object(found)) = event.details.get("found") else {
         return "put back what was edited by hand".into();
     };
-    let told = |(name, value): (&String, &Value)| match (said(value), event.fields.get(name)) {
-        (was, Some(right)) => format!("{name} ({was} → {})", said(right)),
-        (was, None) => format!("{name} ({was})"),
+    let told = |(name, was): (&String, &Value)| {
+        let shown = |value: &Value| match fields::said(value) {
+            nothing if nothing.is_empty() => "nothing".to_owned(),
+            said => said,
+        };
+        let (noun, was) = (fields::noun(name), shown(was));
+        match event.fields.get(name) {
+            Some(right) => format!("{noun} ({was} → {})", shown(right)),
+            None => format!("{noun} ({was})"),
+        }
     };
     let told: Vec<String> = found.iter().map(told).collect();
     format!("put back what was edited by hand: {}", told.join(", "))
@@ -160,7 +164,7 @@ fn state(event: &Event, reason: Option<&str>, local_time: fn(Timestamp) -> Strin
         ("failed", _, Some(again)) => format!("failed, goes on at {again}"),
         ("working", ..) => return "goes on".into(),
         ("finished" | "idle", ..) => "ended its turn".into(),
-        (state, ..) => state.to_owned(),
+        (state, ..) => plain(state),
     };
     match reason {
         Some(reason) => format!("{what}: {reason}"),
@@ -187,7 +191,7 @@ fn merged(event: &Event) -> String {
     words
 }
 
-/// What this version has no word for is told by its type, with what it says.
+/// What this version has no words for is told by its type, with what it says.
 fn other(word: &str, event: &Event, reason: Option<&str>) -> String {
     if word == "rescue.restored" {
         let place = text(event, "branch").or(text(event, "workspace"));
@@ -197,7 +201,7 @@ fn other(word: &str, event: &Event, reason: Option<&str>) -> String {
             None => format!("restored the rescue {rescue}"),
         };
     }
-    let mut words = cut(word, VALUE);
+    let mut words = cut(&plain(word), VALUE);
     if let (Some(from), Some(to)) = (&event.from, &event.to) {
         words.push_str(&format!(" {from} → {to}"));
     }
@@ -212,36 +216,10 @@ fn other(word: &str, event: &Event, reason: Option<&str>) -> String {
     words
 }
 
-fn said(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) if text.contains(char::is_whitespace) => {
-            format!("\"{}\"", cut(text, VALUE))
-        }
-        Value::String(text) => cut(text, VALUE),
-        Value::Array(list) => cut(&list.iter().map(said).collect::<Vec<_>>().join(" "), VALUE),
-        Value::Bool(_) | Value::Number(_) | Value::Object(_) => cut(&value.to_string(), VALUE),
-    }
-}
-
 fn quoted(text: &str) -> String {
     format!("\"{}\"", cut(text, MESSAGE))
 }
 
 fn short(commit: &str) -> &str {
     commit.get(..7).unwrap_or(commit)
-}
-
-/// In one line, and no longer than so many letters.
-fn cut(text: &str, longest: usize) -> String {
-    // Far more than is shown, so that white space may fall away; a text may have megabytes.
-    let end = text.char_indices().nth(longest * 4).map(|(end, _)| end);
-    let beginning = end.map_or(text, |end| text.get(..end).unwrap_or_default());
-    let words: Vec<&str> = beginning.split_whitespace().collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(longest) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None if end.is_some() => format!("{line}…"),
-        None => line,
-    }
 }

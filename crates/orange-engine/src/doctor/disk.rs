@@ -86,7 +86,7 @@ impl Engine {
         let entries = fs::read_dir(self.store.workspaces()).into_iter().flatten();
         let folders = entries.flatten().filter(|entry| {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            is_folder && !entry.file_name().as_encoded_bytes().starts_with(b".")
+            is_folder && is_slot_name(&entry.file_name().to_string_lossy())
         });
         let mut slots: Vec<SlotUse> = folders
             .map(|entry| SlotUse {
@@ -139,6 +139,11 @@ impl Kept {
             oldest: there.iter().filter_map(time).min(),
         }
     }
+}
+
+/// `shop--1`, `shop--verify`; whose project may be gone.
+pub(super) fn is_slot_name(name: &str) -> bool {
+    !name.starts_with('.') && name.contains("--")
 }
 
 fn files_in(folder: &Path) -> Vec<PathBuf> {

@@ -48,7 +48,7 @@ impl Engine {
             }
         }
         if report.is_clean() {
-            report.fine("nothing half made");
+            report.fine("nothing was left behind");
         }
         Ok(())
     }

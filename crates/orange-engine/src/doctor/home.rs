@@ -2,6 +2,7 @@
 //! is not Orange's.
 
 use super::Report;
+use super::disk::is_slot_name;
 use crate::engine::Engine;
 use crate::error::{Error, plain};
 use crate::store::replace;
@@ -54,9 +55,7 @@ impl Engine {
         let path = home.display().to_string();
         match fs::metadata(&home) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                report.note(format!(
-                    "{path} is not there yet; the first command makes it"
-                ));
+                report.fine(format!("{path} is not there yet; your first task makes it"));
                 return false;
             }
             Ok(about) if !about.is_dir() => {
@@ -166,7 +165,13 @@ impl Engine {
     fn tell_of_foreign_files(&self, home: &Path, report: &mut Report) {
         let names = entries(home).into_iter().filter(|path| !is_own(path));
         let names = names.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-        let foreign: Vec<String> = names.collect();
+        let mut foreign: Vec<String> = names.collect();
+        for path in entries(&self.store.workspaces()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if !name.starts_with('.') && !is_slot_name(&name) {
+                foreign.push(format!("workspaces/{name}"));
+            }
+        }
         if !foreign.is_empty() {
             let shown = super::some_of(&foreign);
             report.note(format!("not Orange's, and left alone: {shown}"));

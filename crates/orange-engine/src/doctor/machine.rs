@@ -27,7 +27,7 @@ impl Engine {
         let tmux = check_tmux(report);
         let inquiry = self.inquiry();
         let asked = [
-            ("gh", "--version", "only pull requests on GitHub need it"),
+            ("gh", "--version", "Orange works without it"),
             ("ssh", "-V", "only remotes that are reached by ssh need it"),
         ];
         let (gh, ssh) = std::thread::scope(|threads| {

@@ -27,7 +27,9 @@ impl Engine {
                 }
             }
         }
-        report.fine(counted(alive, "agent"));
+        if alive > 0 {
+            report.fine(format!("{} running", counted(alive, "agent")));
+        }
         Ok(())
     }
 
@@ -127,7 +129,7 @@ impl Engine {
         }
         self.check_checks(report, repair);
         if report.is_clean() {
-            report.fine("nothing was left running");
+            report.fine("nothing runs that belongs to no task");
         }
         Ok(())
     }

@@ -18,8 +18,10 @@ impl Engine {
                 of_tasks.insert((pane.pane.server_pid, pane.pane.session.clone()));
             }
         }
-        if report.is_clean() {
-            report.fine(counted(of_tasks.len(), "session"));
+        match of_tasks.len() {
+            _ if !report.is_clean() => {}
+            0 => report.fine("no sessions"),
+            count => report.fine(format!("{} in tmux", counted(count, "session"))),
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::{BY_HAND, Report, task_of};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::index::list::Filter;
+use crate::index::list::{Filter, Listed};
 use orange_core::id::read_stored;
 use orange_core::naming::counted;
 use orange_core::task::Task;
@@ -35,24 +35,33 @@ impl Engine {
                     finding.done(outcome);
                 }
             }
-            // A cancelled dependency is a state, not damage.
-            if let Some(attention) = task
-                .attention
-                .as_ref()
-                .filter(|text| text.contains(".jsonl"))
-            {
+            if let Some(attention) = lost_lines(task) {
                 report.add(&subject, attention).repair(format!(
                     "{BY_HAND}: the task works without it; correct or remove the line in {}",
                     self.store.place(&task.folder).journal().display()
                 ));
             }
         }
-        let of = counted(report.projects, "project");
-        report.fine(format!("{} of {of}", counted(tasks.len(), "task")));
         for (what, folders) in self.index()?.doubles()? {
             report
                 .add(what, format!("is claimed by {}", folders.join(" and ")))
                 .repair("by hand: move one of the folders out of tasks/");
+        }
+        let of = match report.projects {
+            // That projects.json cannot be read has been said.
+            0 => String::new(),
+            count => format!(" of {}", counted(count, "project")),
+        };
+        let is_found = |task: &&Listed| task.damaged.is_some() || lost_lines(task).is_some();
+        let damaged = tasks.iter().filter(is_found).count();
+        match (tasks.len(), damaged) {
+            (0, _) => report.fine("no tasks yet"),
+            (all, 0) => report.fine(format!("{}{of}", counted(all, "task"))),
+            (all, damaged) if damaged == all => {}
+            (all, damaged) => report.fine(match all - damaged {
+                1 => "the other task is sound".to_owned(),
+                sound => format!("the other {sound} tasks are sound"),
+            }),
         }
         Ok(())
     }
@@ -103,4 +112,10 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// What its journal lost, in words. A cancelled dependency, say, is a state and no damage.
+fn lost_lines(task: &Listed) -> Option<&String> {
+    let attention = task.attention.as_ref();
+    attention.filter(|text| text.contains(".jsonl"))
 }

@@ -27,7 +27,11 @@ impl Engine {
         let pool = self.pool()?;
         let in_use = pool.workspaces.values().filter(|slot| !slot.is_free());
         let (all, in_use) = (pool.workspaces.len(), in_use.count());
-        report.fine(format!("{}, {in_use} in use", counted(all, "slot")));
+        match all {
+            _ if !report.is_clean() => {}
+            0 => report.fine("no slots yet"),
+            all => report.fine(format!("{}, {in_use} in use", counted(all, "slot"))),
+        }
         Ok(())
     }
 
@@ -265,14 +269,15 @@ impl Engine {
             if is_clean && listed {
                 continue;
             }
-            let problem = match is_clean {
-                true => "is in no list",
-                false => "is free, but not clean",
+            let problem = match (is_clean, listed) {
+                (true, _) => "is a slot that the pool does not know",
+                (false, true) => "is free, but not clean",
+                (false, false) => "is a slot that the pool does not know, and not clean",
             };
             let finding = report.add(&name, problem);
             finding.repair(match is_clean {
-                true => "lists it as free",
-                false => "saves what is in it and parks it",
+                true => "takes it into the pool, as free",
+                false => "saves what is in it and makes it a clean, free slot",
             });
             if repair {
                 let owner = pool

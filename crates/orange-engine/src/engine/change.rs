@@ -12,6 +12,7 @@ use orange_core::history::{AppendSection, Event};
 use orange_core::id::{Reference, read_stored, stored_reference};
 use orange_core::machine::{self, Move, Refusal, Situation};
 use orange_core::task::{BadValue, Field, FieldMap, FieldValue, Status, Task};
+use orange_core::timeline::fields::noun;
 use orange_core::workflow::{Actor, Condition, Hook, Transition, Workflow};
 use serde_json::Value;
 
@@ -359,7 +360,7 @@ impl Engine {
             };
             return Err(Error::new(
                 Code::NotAllowed,
-                format!("{} agent may not change {}", with_article(role.as_str()), field.name()),
+                format!("{} agent may not change the {}", with_article(role.as_str()), noun(field.name())),
             )
             .hint("an agent may change its own task's status, summary and branch; ask a person for the rest"));
         }
@@ -451,7 +452,11 @@ impl Engine {
                 if !list.iter().any(same) {
                     return Err(Error::new(
                         Code::NotFound,
-                        format!("{text:?} is not in {} of {}", field.name(), task.label()),
+                        format!(
+                            "{text:?} is not among the {} of {}",
+                            noun(field.name()),
+                            task.label()
+                        ),
                     )
                     .hint(if list.is_empty() {
                         "the list is empty".to_owned()
@@ -496,7 +501,7 @@ impl Engine {
         if own == Some(key) && found.project == project {
             return Err(Error::new(
                 Code::Conflict,
-                format!("{key} cannot be in its own {}", field.name()),
+                format!("{key} cannot be among its own {}", noun(field.name())),
             )
             .hint("name another task"));
         }

@@ -35,7 +35,7 @@ pub(crate) struct HeadlessArgs {
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
     /// What it may do: full, edits or ask; what would be asked is refused, as nobody is there. Unless given: what the project
-    /// one is in says, then `agents.permissions`, else full
+    /// you are in says, then `agents.permissions`, else full
     #[arg(long, value_name = "MODE", value_parser = super::task::word::<Permissions>)]
     permissions: Option<Permissions>,
     /// How long it may take, such as 90s, 10m or 1h; 10m unless given

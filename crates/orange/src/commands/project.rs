@@ -43,7 +43,7 @@ pub(crate) struct AddArgs {
     /// A folder inside the repository
     #[arg(default_value = ".")]
     path: PathBuf,
-    /// How to call it; the folder's name unless given
+    /// What to call it; the folder's name unless given
     #[arg(long)]
     name: Option<String>,
     /// The branch that work starts from and goes to; found out unless given

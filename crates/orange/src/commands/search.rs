@@ -9,6 +9,7 @@ use orange_core::Timestamp;
 use orange_core::naming::counted;
 use orange_core::search::passage::Passage;
 use orange_core::task::Status;
+use orange_core::timeline::title;
 use orange_engine::index::search::{Finding, Match, Matches, Whereabouts};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -167,7 +168,7 @@ fn block(task: &Match, with_project: bool, now: Timestamp) -> String {
         let name = match place {
             Whereabouts::Event { kind, at } => {
                 let when = at.map(|at| format!(" ({})", ago(now, at)));
-                format!("{kind}{}", when.unwrap_or_default())
+                format!("{}{}", clean(&title(kind)), when.unwrap_or_default())
             }
             place => word(place).to_owned(),
         };

@@ -27,7 +27,7 @@ pub(crate) struct SimArgs {
     /// Which review round this is; the task's own unless given, and 1 before the first
     #[arg(long, value_name = "N")]
     round: Option<u32>,
-    /// The how manyth run of this role this is
+    /// Which run of this role it is, counted from 1
     #[arg(long, value_name = "N", default_value_t = 1)]
     attempt: u32,
     /// Write a JSON line per event to this file; $ORANGE_SIM_LOG unless given

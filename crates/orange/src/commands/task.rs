@@ -90,13 +90,13 @@ pub(crate) enum TaskCommand {
     Exec(place::ExecArgs),
     /// Give a task up; its branch and its text stay
     Cancel(ending::CancelArgs),
-    /// Move a task to the trash, where it stays for `trash.keep_days` (30)
+    /// Move a task to the trash, where it stays for `trash.keep_days` (30 unless set)
     Delete(ending::DeleteArgs),
     /// Bring a deleted task back; without a name, list them
     Restore(ending::RestoreArgs),
     /// Check a task's work with its repository's verify.command
     Verify(verify::VerifyArgs),
-    /// Work that was saved before something could destroy it: list it, look inside, bring it back
+    /// Look at work that was saved before something could destroy it, and bring it back
     #[command(
         subcommand,
         after_help = "Examples:\n  orange task rescue list TASK-001\n  orange task rescue show TASK-001\n  orange task rescue restore TASK-001 latest --to-branch rescued/login"

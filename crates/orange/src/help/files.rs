@@ -24,6 +24,10 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     ("~/orange/orange.log", "what happened, as JSON lines"),
     ("~/orange/orange.db", "counters of keys, your consents"),
     ("~/orange/index.db", "a cache; may be deleted"),
+    ("~/orange/in-flight/", "changes that are under way"),
+    ("~/orange/starting/", "tasks that are being started"),
+    ("~/orange/versions/", "versions of programs, remembered"),
+    ("~/orange/harness/", "files that agents are given"),
     (
         "REPOSITORY/.orange/config.yaml",
         "the repository's own settings",

@@ -12,7 +12,10 @@ pub(crate) const READ: &[(&str, &str)] = &[
     ("ORANGE_SIM_SCRIPT", "the script of the scripted agent"),
     ("ORANGE_SIM_LOG", "where it writes its events"),
     ("NO_COLOR", "no colours, whatever the terminal can"),
-    ("VISUAL, EDITOR", "what `orange task open` starts"),
+    (
+        "VISUAL, EDITOR",
+        "what `orange task open` and `orange config edit` start",
+    ),
     ("SHELL", "what `orange task shell` starts"),
     (
         "GIT_PAGER, PAGER",

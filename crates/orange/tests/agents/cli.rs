@@ -1,6 +1,7 @@
 //! The real agent CLIs: where they are, an environment that leads them to the scripted model and nowhere else, and runs
 //! of them.
 
+use crate::leaving::settle;
 use crate::model::Model;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -174,6 +175,13 @@ impl Place {
             lines: lines.collect(),
             errors: fs::read_to_string(&err).unwrap(),
         }
+    }
+}
+
+impl Drop for Place {
+    /// An agent that was told to end still writes down what it knows.
+    fn drop(&mut self) {
+        settle(self.root.path());
     }
 }
 

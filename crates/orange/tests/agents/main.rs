@@ -19,6 +19,8 @@ mod env;
 mod failures;
 mod flows;
 mod headless;
+#[path = "../e2e/leaving.rs"]
+mod leaving;
 mod model;
 mod model_tests;
 mod permissions;

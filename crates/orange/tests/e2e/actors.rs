@@ -137,7 +137,7 @@ fn of_its_own_task_an_agent_changes_summary_and_branch_only() {
     assert_eq!(own.last("task.updated")["by"], "agent");
     assert_snapshot!(worker(&["task", "update", "--priority", "critical"]), @"
     ------- stderr -------
-    error: a worker agent may not change priority
+    error: a worker agent may not change the priority
     hint: an agent may change its own task's status, summary and branch; ask a person for the rest
     [exit status: 3]
     ");

@@ -217,7 +217,10 @@ fn a_hook_that_fails_is_shown_and_tried_again() {
         "the status stands"
     );
     let attention = env.attention(&task);
-    assert!(attention.contains("spawn_reviewer failed"), "{attention}");
+    assert!(
+        attention.contains("could not start the reviewer"),
+        "{attention}"
+    );
     assert!(attention.contains("mine is not installed"), "{attention}");
     env.write("mine", "#!/bin/sh\nexec cat\n");
     let mut chmod = env.foreign("chmod");

@@ -127,7 +127,7 @@ fn a_person_is_told_of_a_failed_hook_once() {
     env.until_status(&task, "agent-review");
     until_told(
         &env,
-        &["spawn_reviewer failed: harness mine is not installed"],
+        &["could not start the reviewer: harness mine is not installed"],
     );
 }
 

@@ -247,7 +247,7 @@ fn conditions_that_are_not_met() {
         .ok();
     assert_snapshot!(env.update(&blocker, &["--status", "planning", "--force"]), @"
     ------- stderr -------
-    error: cannot move TASK-001 to planning: the project has no slots (pool_size is 0)
+    error: cannot move TASK-001 to planning: the project has no slots (its pool size is 0)
     hint: end one of them, or raise the limit: `orange project update shop --pool-size N`
     [exit status: 3]
     ");
@@ -325,7 +325,7 @@ fn settings_that_cannot_be_used() {
     ");
     assert_snapshot!(env.orange(["doctor"]), @"
     home       ✗ config.yaml: line 2: review.max_rounds must be a whole number above 0
-    checked 1 task and 1 project: 1 found, 1 left
+    checked 1 task and 1 project: 1 problem found
     ------- stderr -------
     error: 1 problem left
     hint: these are yours to mend
@@ -347,7 +347,7 @@ fn settings_that_cannot_be_used() {
     env.orange(["new", "Another task"]).ok();
     assert_snapshot!(env.orange(["doctor"]), @"
     home       ✗ config.yaml: line 3: review.colour means nothing here; `orange config show` lists the settings
-    checked 2 tasks and 1 project: 1 found, 1 left
+    checked 2 tasks and 1 project: 1 problem found
     ------- stderr -------
     note: config.yaml, line 3: review.colour means nothing here; `orange config show` lists the settings
     error: 1 problem left

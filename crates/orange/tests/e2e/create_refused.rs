@@ -97,7 +97,7 @@ fn dependencies_must_exist_and_must_not_go_round() {
     ");
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--add-blocker", "TASK-001"]), @"
     ------- stderr -------
-    error: TASK-001 cannot be in its own blocked_by
+    error: TASK-001 cannot be among its own blockers
     hint: name another task
     [exit status: 3]
     ");
@@ -109,13 +109,13 @@ fn dependencies_must_exist_and_must_not_go_round() {
     ");
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--add-related", "TASK-001"]), @"
     ------- stderr -------
-    error: TASK-001 cannot be in its own related_to
+    error: TASK-001 cannot be among its own related tasks
     hint: name another task
     [exit status: 3]
     ");
     assert_snapshot!(env.orange(["task", "update", "TASK-002", "--remove-blocker", "TASK-003"]), @r#"
     ------- stderr -------
-    error: "TASK-003" is not in blocked_by of TASK-002
+    error: "TASK-003" is not among the blockers of TASK-002
     hint: it has: TASK-001
     [exit status: 4]
     "#);

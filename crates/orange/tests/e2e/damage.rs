@@ -65,7 +65,7 @@ fn heals(damage: impl FnOnce(&TestTask), reason: &str, body_survives: bool) {
         .says("shop:TASK-001")
         .says("--repair: ");
     let doctor = doctor.says(reason);
-    assert!(doctor.stdout.contains("1 found, 1 left"), "{doctor}");
+    assert!(doctor.stdout.contains("1 problem found"), "{doctor}");
     assert_eq!(fs::read(task.file()).ok(), before, "doctor wrote something");
 
     // Repair mends it, keeps the original, and loses no text.
@@ -300,7 +300,7 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
     assert_snapshot!(env.orange(["doctor"]), @r#"
     tasks      ✗ shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low
                    --repair: keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read
-    checked 2 tasks and 1 project: 1 found, 1 left
+    checked 2 tasks and 1 project: 1 problem found
     ------- stderr -------
     error: 1 problem left
     hint: `orange doctor --repair` does what it can
@@ -308,7 +308,7 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
     "#);
     assert_snapshot!(env.orange(["doctor", "--repair"]), @r#"
     tasks      + shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low → rebuilt; TASK-001 is working
-    checked 2 tasks and 1 project: 1 found, 0 left
+    checked 2 tasks and 1 project: 1 problem found and repaired
     ------- stderr -------
     note: TASK-001: TASK.md was rebuilt from its journal; the damaged file is kept as TASK.md.damaged-[STAMP]
     "#);

@@ -144,7 +144,7 @@ fn garbage_instead_of_orange_db() {
     assert_snapshot!(env.orange(["doctor"]), @"
     databases  ✗ orange.db: [HOME]/orange.db is damaged: file is not a database
                    --repair: sets the file aside and restores the last backup; task keys are counted anew from the folders
-    checked 3 tasks and 1 project: 1 found, 1 left
+    checked 3 tasks and 1 project: 1 problem found
     ------- stderr -------
     error: 1 problem left
     hint: `orange doctor --repair` does what it can
@@ -157,7 +157,7 @@ fn garbage_instead_of_orange_db() {
     );
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
     databases  + orange.db: [HOME]/orange.db is damaged: file is not a database → set aside as orange.db.damaged-[STAMP]; restored from the last backup
-    checked 3 tasks and 1 project: 1 found, 0 left
+    checked 3 tasks and 1 project: 1 problem found and repaired
     ");
     let aside: Vec<String> = names_in(&env.home())
         .into_iter()
@@ -233,7 +233,7 @@ fn an_orange_db_of_a_newer_version_is_left_alone() {
     assert_eq!(env.keys([""; 0]).len(), 3);
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
     databases  ✗ orange.db: [HOME]/orange.db was written by a newer version of orange (schema 999, this one knows 3)
-    checked 3 tasks and 1 project: 1 found, 1 left
+    checked 3 tasks and 1 project: 1 problem found
     ------- stderr -------
     error: 1 problem left
     hint: the list says what to do by hand

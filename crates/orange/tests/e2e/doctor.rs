@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 #[test]
 fn nothing_to_do() {
     let env = TestEnvironment::empty();
-    assert_snapshot!(env.orange(["doctor"]), @"checked 0 tasks and 0 projects: all is well");
+    assert_snapshot!(env.orange(["doctor"]), @"nothing to check yet but this machine: all is well");
     // Not even a home is made.
     assert!(!env.home().join("orange.db").exists() && !env.tasks().exists());
     let env = TestEnvironment::new();
@@ -47,9 +47,9 @@ fn what_is_fine_has_a_line_too() {
         .says("✓ index.db is sound")
         .says("tasks      ✓ 1 task of 1 project")
         .says("pool       ✓ 1 slot, 1 in use")
-        .says("sessions   ✓ 0 sessions")
-        .says("✓ nothing was left running")
-        .says("leftovers  ✓ nothing half made")
+        .says("sessions   ✓ no sessions")
+        .says("✓ nothing runs that belongs to no task")
+        .says("leftovers  ✓ nothing was left behind")
         .says("disk       ✓ ")
         .says(" in all, shop--1 ");
 }
@@ -105,7 +105,7 @@ fn a_task_whose_making_was_interrupted() {
     assert_snapshot!(env.orange(["doctor"]), @"
     leftovers  ✗ [HOME]/tasks/shop/.new-half: a task whose making was interrupted
                    --repair: removes it; nothing was reported as created
-    checked 1 task and 1 project: 1 found, 1 left
+    checked 1 task and 1 project: 1 problem found
     ------- stderr -------
     error: 1 problem left
     hint: `orange doctor --repair` does what it can
@@ -170,7 +170,7 @@ fn a_repository_that_moved() {
     assert_snapshot!(env.call(["doctor"]).at(env.root()).run(), @"
     home       ✗ project shop: its repository [TMP]/shop is not there
                    by hand: `orange project update shop --path NEW`
-    checked 1 task and 1 project: 1 found, 1 left
+    checked 1 task and 1 project: 1 problem found
     ------- stderr -------
     error: 1 problem left
     hint: these are yours to mend
@@ -204,10 +204,13 @@ fn several_damaged_tasks_are_repaired_in_one_go() {
     fs::write(tasks[0].file(), "---\nbroken: [\n---\nFirst body\n").unwrap();
     fs::write(tasks[1].file(), [0xff, 0xfe, 0x00]).unwrap();
     fs::remove_file(tasks[2].file()).unwrap();
-    env.orange(["doctor"]).fails_with(1).says("3 found, 3 left");
+    env.orange(["doctor"])
+        .fails_with(1)
+        .says("3 problems found")
+        .says("✓ the other task is sound");
     env.orange(["doctor", "--repair"])
         .ok()
-        .says("3 found, 0 left");
+        .says("3 problems found and repaired");
     env.orange(["doctor"]).ok().says("all is well");
     for (number, task) in tasks.iter().enumerate() {
         assert_eq!(env.show(task)["summary"], format!("Task number {number}"));
@@ -230,7 +233,7 @@ fn two_folders_that_claim_one_task_are_named() {
                    by hand: move one of the folders out of tasks/
                ✗ key shop:TASK-001: is claimed by shop/[ID] and shop/zzzz-copy
                    by hand: move one of the folders out of tasks/
-    checked 2 tasks and 1 project: 2 found, 2 left
+    checked 2 tasks and 1 project: 2 problems found
     ------- stderr -------
     error: 2 problems left
     hint: these are yours to mend

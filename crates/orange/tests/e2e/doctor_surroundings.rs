@@ -31,7 +31,7 @@ fn without_git_and_tmux_the_rest_is_still_looked_at() {
         .says("✗ tmux: cannot start tmux")
         .says("! gh is not installed")
         .says("tasks      ✗ shop:TASK-001")
-        .says("3 found, 3 left");
+        .says("3 problems found");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_git_that_hangs_is_not_waited_for() {
         .fails_with(1)
         .says("✗ git: git version: it took too long")
         .says("1 task of 1 project")
-        .says("1 found, 1 left");
+        .says("1 problem found");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_home_that_is_no_folder_or_not_there() {
     let mut env = TestEnvironment::empty();
     env.orange(["doctor"])
         .ok()
-        .says("is not there yet; the first command makes it");
+        .says("is not there yet; your first task makes it");
     let file = env.write("file", "not a folder");
     env.set("ORANGE_HOME", file.as_os_str());
     env.orange(["doctor"]).fails_with(1).says("is a file");
@@ -152,7 +152,9 @@ fn files_of_killed_processes_are_removed() {
         env.write("home/orange/.probe-4194304-a", ""),
         env.write("home/orange/trash/.gone/1-2-3/history.jsonl", ""),
     ];
-    env.orange(["doctor"]).fails_with(1).says("3 found, 3 left");
+    env.orange(["doctor"])
+        .fails_with(1)
+        .says("3 problems found");
     env.orange(["doctor", "--repair"])
         .ok()
         .says("was left by a process that was killed → removed");

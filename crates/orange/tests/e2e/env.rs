@@ -1,5 +1,6 @@
 //! A throw-away machine: a home, repositories and a clean environment, with the real program in it.
 
+use crate::leaving::settle;
 use crate::run::{Call, Run};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -122,6 +123,13 @@ pub(crate) fn names_in(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+impl Drop for TestEnvironment {
+    /// An errand that is late would write into a folder that is being removed.
+    fn drop(&mut self) {
+        settle(self.root.path());
+    }
 }
 
 impl TestEnvironment {

@@ -177,7 +177,7 @@ fn a_blocker_that_does_not_exist_is_taken_over_and_named() {
                    by hand: `orange task update TASK-001 --remove-blocker TASK-404`
                ✗ shop:TASK-001: waits for nonsense, which does not exist
                    by hand: `orange task update TASK-001 --remove-blocker nonsense`
-    checked 1 task and 1 project: 2 found, 2 left
+    checked 1 task and 1 project: 2 problems found
     ------- stderr -------
     error: 2 problems left
     hint: these are yours to mend

@@ -67,8 +67,8 @@ fn commands_in_groups_and_topics() {
       cd "$(orange task path TASK-001)"       go where the work is
       orange workspace list                   who works where
 
-    `orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files and more. State
-    lies in ~/orange (ORANGE_HOME overrides).
+    `orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files and more.
+    `--config KEY=VALUE` says a setting for one command. State lies in ~/orange (ORANGE_HOME overrides).
 
     Topics (`orange help TOPIC`):
       workflow       from pending to done: statuses and who moves a task
@@ -201,15 +201,20 @@ fn what_is_neither() {
     assert_snapshot!(env.orange(["help", "exit-cods"]), @r#"
     ------- stderr -------
     error: "exit-cods" is neither a command nor a topic
-    hint: `orange help exit-codes`? topics: workflow, task-file, artifacts, references, harnesses, permissions, rescue, configuration, environment, files, json, exit-codes
+    hint: did you mean `orange help exit-codes`? topics: workflow, task-file, artifacts, references, harnesses, permissions, rescue, configuration, environment, files, json, exit-codes
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["help", "task", "mrge"]), @r"
     ------- stderr -------
-    error: there is no command `task mrge`
-    hint: `task merge`?
+    error: there is no command `orange task mrge`
+    hint: did you mean `orange task merge`?
     [exit status: 2]
     ");
+    // Letters that changed places, and an end that is missing.
+    for slip in ["mrege", "mreg"] {
+        let run = env.orange(["help", "task", slip]).fails_with(2);
+        run.says("did you mean `orange task merge`?");
+    }
     let run = env.orange(["help", "nothing-like-it", "--json"]);
     assert_eq!(
         (run.code, run.json()["error"]["code"].clone()),

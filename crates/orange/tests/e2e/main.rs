@@ -51,6 +51,7 @@ mod gates;
 mod gc;
 mod hand_edits;
 mod help;
+mod leaving;
 mod lifecycle;
 mod log;
 mod man;

@@ -138,7 +138,11 @@ fn what_is_no_command_has_no_page_and_a_folder_must_be_one() {
     let env = TestEnvironment::empty();
     let run = env.orange(["man", "task", "mrge"]);
     assert_eq!(run.code, 2, "{run}");
-    assert!(run.stderr.contains("`task merge`?"), "{run}");
+    assert!(run.stderr.contains("`orange task merge`?"), "{run}");
+    env.orange(["man", "references"])
+        .fails_with(2)
+        .says("\"references\" is a topic, not a command")
+        .says("`orange help references` shows it");
     assert_eq!(env.orange(["man", "errand"]).code, 2);
     let file = env.write("taken", "");
     let run = env.orange(["man", "--write", file.to_str().unwrap()]);

@@ -159,7 +159,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     assert_snapshot!(env.orange(["doctor"]), @"
     home       ✗ projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
                    --repair: sets the file aside; projects are registered again with `orange project add`
-    checked 1 task and 0 projects: 1 found, 1 left
+    checked 1 task: 1 problem found
     ------- stderr -------
     error: 1 problem left
     hint: `orange doctor --repair` does what it can
@@ -167,7 +167,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     ");
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
     home       + projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17 → set aside as projects.json.damaged-[STAMP]; register projects again with `orange project add`
-    checked 1 task and 0 projects: 1 found, 0 left
+    checked 1 task: 1 problem found and repaired
     ");
     let aside: Vec<String> = crate::env::names_in(&env.home())
         .into_iter()

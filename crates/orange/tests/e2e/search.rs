@@ -97,7 +97,7 @@ fn it_says_where() {
     · TASK-002  Fix the crash
         body: It happens in src/app.rs, after the LOGIN of a user with `login_form`.
     ! TASK-003  Write the manual
-        status.changed ([AGE]): nobody reads about the login
+        status change ([AGE]): nobody reads about the login
     ");
     assert_snapshot!(env.orange(["search", "login", "--limit", "1"]), @"
     · TASK-001  Add a login form

@@ -101,6 +101,17 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     For more information, try '--help'.
     [exit status: 2]
     ");
+    assert_snapshot!(env.orange(["task", "mrege"]), @"
+    ------- stderr -------
+    error: unrecognized subcommand 'mrege'
+
+      tip: a similar subcommand exists: 'merge'
+
+    Usage: orange task [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
     // Another number is another task, not a slip.
     env.orange(["task", "show", "TASK-002"])
         .fails_with(4)

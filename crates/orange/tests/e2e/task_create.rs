@@ -200,10 +200,10 @@ fn work_that_is_there_already_can_start_in_review() {
       handed off at [HASH]
 
     hooks of creation → agent-review
-      acquire_workspace          completed
-      spawn_agent(worker-wait)   not carried out
-      spawn_reviewer             not carried out
-      verify                     completed
+      take a slot            completed
+      start the worker       not carried out
+      start the reviewer     not carried out
+      have the work checked  completed
       (harness none: no agent is started, the work is yours)
 
     history

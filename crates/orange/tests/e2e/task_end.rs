@@ -116,7 +116,7 @@ fn delete_and_restore() {
     assert_snapshot!(env.orange(["doctor"]), @"
     tasks      ✗ shop:TASK-002: waits for TASK-001, which does not exist
                    by hand: `orange task update TASK-002 --remove-blocker TASK-001`
-    checked 1 task and 1 project: 1 found, 1 left
+    checked 1 task and 1 project: 1 problem found
     ------- stderr -------
     error: 1 problem left
     hint: these are yours to mend

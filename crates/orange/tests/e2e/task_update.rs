@@ -14,7 +14,7 @@ fn every_field() {
         "high", "--queue", "backlog", "--category", "bug", "--weight", "large", "--target-branch", "release",
         "--harness", "codex", "--review-harness", "claude", "--effort", "high", "--review-effort", "low",
         "--ui-testing", "false", "--add-blocker", "TASK-002", "--add-related", "TASK-002", "--add-tag", "a", "--add-tag", "b",
-    ]), @"TASK-001: summary Add a better form, priority high, queue backlog, category bug, weight large, target_branch release, harness codex, review_harness claude, effort high, review_effort low, branch better-login, requires_ui_testing false, blocked_by TASK-002, related_to TASK-002, tags a and b");
+    ]), @"TASK-001: summary Add a better form, priority high, queue backlog, category bug, weight large, target branch release, harness codex, reviewer's harness claude, effort high, reviewer's effort low, branch better-login, UI testing no, blockers TASK-002, related tasks TASK-002, tags a and b");
     let shown = env.show(&task);
     assert_eq!(shown["branch"], "better-login");
     assert_eq!(shown["tags"], json!(["a", "b"]));
@@ -24,7 +24,7 @@ fn every_field() {
     assert_snapshot!(env.orange([
         "task", "update", "TASK-001", "--target-branch", "", "--harness", "", "--weight", "",
         "--remove-blocker", "task-2", "--remove-related", "shop:TASK-002", "--remove-tag", "a",
-    ]), @"TASK-001: weight cleared, target_branch cleared, harness cleared, blocked_by cleared, related_to cleared, tags b");
+    ]), @"TASK-001: weight cleared, target branch cleared, harness cleared, blockers cleared, related tasks cleared, tags b");
     let shown = env.show(&task);
     assert_eq!(
         (&shown["weight"], &shown["blocked_by"], &shown["tags"]),

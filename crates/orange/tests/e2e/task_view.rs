@@ -149,7 +149,7 @@ fn a_long_history_is_cut_unless_asked_for() {
         .silent_about("created the task");
     assert_eq!(long.stdout.matches("you     set weight to ").count(), 20);
     long.says("created the task")
-        .says("did acquire_workspace: shop--1")
+        .says("took a slot: shop--1")
         .silent_about("shows all");
 }
 
@@ -269,5 +269,5 @@ fn why_of_a_task_without_a_slot() {
     env.create(["login", "Add a login form"]);
     env.orange(["project", "update", "shop", "--pool-size", "0"])
         .ok();
-    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is pending: no slot is free: the project has no slots (pool_size is 0); next: orange project update shop --pool-size N");
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is pending: no slot is free: the project has no slots (its pool size is 0); next: orange project update shop --pool-size N");
 }

@@ -194,7 +194,7 @@ fn with_a_filter_whose_program_is_missing() {
     let (task, head) = (env.create(["work", "Some work"]), "HEAD");
     env.move_to(&task, "planning")
         .fails_with(1)
-        .says("acquire_workspace failed")
+        .says("could not take a slot")
         .says("orange task retry-hooks");
     assert_eq!(env.pool_entry(1)["status"], "available");
     assert_eq!(env.git(&shop, &["branch", "--list", "work"]), "");

@@ -35,7 +35,7 @@ fn setup_fails() {
     let task = env.create(["login", "Some work"]);
     env.move_to(&task, "planning")
         .fails_with(1)
-        .says("acquire_workspace failed")
+        .says("could not take a slot")
         .says("exit code 3")
         .says("oh dear")
         .says("orange task retry-hooks TASK-001");

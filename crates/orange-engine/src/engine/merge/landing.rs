@@ -331,7 +331,7 @@ fn no_branch(of: &orange_core::task::Task, repository: &Path) -> Error {
 }
 
 pub(super) fn refused(why: &str) -> Error {
-    let hint = match why.contains(".lock': File exists") {
+    let hint = match why.contains(".lock': File exists") || why.ends_with(".lock behind") {
         true => {
             "another git is at work, or one that was killed left its lock behind: if none runs there, remove that file, then merge again"
         }

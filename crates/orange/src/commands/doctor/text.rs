@@ -1,8 +1,8 @@
 //! A report of `doctor` for people: a group after the other, what is wrong before what is fine.
 
 use crate::ui::{Palette, Style, ago, clean_block, size, terminal_size};
-use orange_core::Timestamp;
 use orange_core::naming::counted;
+use orange_core::{SignedDuration, Timestamp};
 use orange_engine::doctor::{BY_HAND, DiskUse, Finding, Group, HarnessFound, Kept, Report};
 use orange_engine::harness::inquiry::Login;
 use std::fmt::Write;
@@ -26,17 +26,34 @@ pub(super) fn as_text(report: &Report, repair: bool) -> String {
             let _ = writeln!(text, "{name:WIDTH$}{line}");
         }
     }
-    let verdict = match report.findings.len() {
-        0 => "all is well".to_owned(),
-        count => format!("{count} found, {} left", report.open()),
-    };
-    let _ = writeln!(
-        text,
-        "checked {} and {}: {verdict}",
-        counted(report.tasks, "task"),
-        counted(report.projects, "project")
-    );
+    let _ = writeln!(text, "{}", verdict(report));
     text
+}
+
+fn verdict(report: &Report) -> String {
+    let checked = match (report.tasks, report.projects) {
+        (0, 0) => "nothing to check yet but this machine".to_owned(),
+        (tasks, 0) => format!("checked {}", counted(tasks, "task")),
+        (tasks, projects) => format!(
+            "checked {} and {}",
+            counted(tasks, "task"),
+            counted(projects, "project")
+        ),
+    };
+    match (report.findings.len(), report.open()) {
+        (0, _) => format!("{checked}: all is well"),
+        (found, 0) => format!(
+            "{checked}: {} found and repaired",
+            counted(found, "problem")
+        ),
+        (found, left) if found == left => {
+            format!("{checked}: {} found", counted(found, "problem"))
+        }
+        (found, left) => format!(
+            "{checked}: {} found, {left} left",
+            counted(found, "problem")
+        ),
+    }
 }
 
 fn of_finding(finding: &Finding, repair: bool, palette: Palette) -> Vec<String> {
@@ -197,14 +214,29 @@ fn disk_use(disk: &DiskUse) -> String {
     }
 }
 
+/// What is younger than this is not old enough to be spoken of.
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
 fn kept_in_words(noun: &str, kept: &Kept) -> Option<String> {
     let noun = match (noun, kept.count) {
         ("file of checks", count) if count != 1 => format!("{count} files of checks"),
         (noun, count) => counted(count, noun),
     };
-    let bytes = size(kept.bytes);
-    let since = kept
-        .oldest
-        .map(|time| format!(", from {}", ago(Timestamp::now(), time)));
-    (kept.count > 0).then(|| format!("{noun} ({bytes}{})", since.unwrap_or_default()))
+    let now = Timestamp::now();
+    let old = kept.oldest.filter(|time| now.duration_since(*time) > DAY);
+    let since = old.map(|time| {
+        let since = ago(now, time);
+        match kept.count {
+            1 => format!("from {since}"),
+            _ => format!("the oldest from {since}"),
+        }
+    });
+    // What a rescue takes is in git, but for copies.
+    let bytes = (kept.bytes > 0).then(|| size(kept.bytes));
+    let about: Vec<String> = bytes.into_iter().chain(since).collect();
+    match (kept.count, about.is_empty()) {
+        (0, _) => None,
+        (_, true) => Some(noun),
+        (_, false) => Some(format!("{noun} ({})", about.join(", "))),
+    }
 }

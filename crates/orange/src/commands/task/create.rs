@@ -48,7 +48,7 @@ pub(crate) struct CreateArgs {
     #[arg(long, requires = "from", conflicts_with_all = ["base", "status"])]
     with_work: bool,
     /// The project; the one you are in unless given
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     project: Option<String>,
     /// Requirements and constraints for the agent: a file, or - for standard input
     #[arg(long, value_name = "FILE")]

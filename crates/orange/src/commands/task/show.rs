@@ -18,6 +18,7 @@ use orange_core::config::Permissions;
 use orange_core::history::{HookOutcome, HookState};
 use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
+use orange_core::timeline::hooks;
 use orange_core::usage::Usage;
 use orange_engine::engine::{AgentView, SaidBy, TaskView, WorkspaceState};
 use orange_engine::harness::NONE;
@@ -181,9 +182,15 @@ fn to_text(
                 .unwrap_or(task.status.as_str()),
         );
         let mut reasons: Vec<&str> = Vec::new();
-        for hook in &transition.hooks {
+        let aims: Vec<String> = transition
+            .hooks
+            .iter()
+            .map(|it| hooks::aim(&it.name))
+            .collect();
+        let longest = aims.iter().map(|aim| aim.chars().count()).max();
+        for (hook, aim) in transition.hooks.iter().zip(&aims) {
             let (word, reason) = outcome(hook);
-            let _ = writeln!(text, "  {:<26} {word}", hook.name);
+            let _ = writeln!(text, "  {:<1$}  {word}", clean(aim), longest.unwrap_or(0));
             reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
         }
         for reason in reasons {

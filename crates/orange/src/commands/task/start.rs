@@ -65,7 +65,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N")]
     max: Option<usize>,
     /// Only of this project
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     project: Option<String>,
 }
 

@@ -6,6 +6,8 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::task::{Field, Status, Task};
+use orange_core::timeline::fields::{noun, said};
+use orange_core::timeline::hooks;
 use orange_engine::engine::{Change, Changed, Edit};
 use orange_engine::workspaces::Acquired;
 use orange_engine::{Code, Error};
@@ -223,7 +225,10 @@ pub(crate) fn retry_hooks(session: &mut Session, args: &RetryHooksArgs) -> Resul
     let label = changed.task.label();
     let message = match tried.as_slice() {
         [] => format!("{label}: nothing failed, so there is nothing to retry"),
-        tried => format!("{label}: tried again: {}", tried.join(", ")),
+        tried => {
+            let tried: Vec<String> = tried.iter().map(|hook| hooks::aim(hook)).collect();
+            format!("{label}: tried again: {}", tried.join(", "))
+        }
     };
     finish(session, &changed, &message)
 }
@@ -277,10 +282,17 @@ pub(crate) fn failure(task: &Task, failed: &[(String, String)]) -> Result<()> {
         return Ok(());
     };
     let label = task.label();
-    let message = format!("{label} is {} now, but {hook} failed: {why}", task.status);
-    let first = match why.contains("no space left") {
-        true => "free some disk space",
-        false => "see to that",
+    let message = format!(
+        "{label} is {} now, but Orange {}: {why}",
+        task.status,
+        hooks::failed(hook)
+    );
+    let first = if why.contains("no space left") {
+        "free some disk space"
+    } else if why.contains(".lock': File exists") {
+        "if no git is at work there, one that was killed left that file: remove it"
+    } else {
+        "see to that"
     };
     let error = Error::new(Code::Failed, message);
     Err(CommandError(error.hint(format!(
@@ -329,7 +341,7 @@ fn described(changed: &Changed, change: &Change) -> String {
                     empty if empty.is_empty() => "cleared".into(),
                     value => value,
                 };
-                format!("{} {}", field.name(), clean(&shown))
+                format!("{} {}", noun(field.name()), clean(&shown))
             })
             .collect();
         let start = if text.is_empty() {
@@ -351,6 +363,6 @@ fn shown(value: &Value) -> String {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(" and "),
-        Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => said(value),
     }
 }

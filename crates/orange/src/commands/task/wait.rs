@@ -23,7 +23,7 @@ choice! {
 /// Wait until a task needs you, is reviewed or is done
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exits with 3 if the task can not get there any more, or when the time is over.
+Exits with 3 if the task cannot get there any more, or when the time is over.
 
 Examples:
   orange task wait TASK-001 --for needs-me && notify-send \"TASK-001 needs you\"
