@@ -5,11 +5,13 @@ use super::{Caller, Change, Changed, Engine};
 use crate::effects::spoken;
 use crate::errand;
 use crate::error::{Code, Error, Result};
-use crate::index::list::{Filter, Listed};
+use crate::index::list::Filter;
 use crate::runs;
 use crate::store::Place;
+use orange_core::Timestamp;
+use orange_core::id::Key;
 use orange_core::machine::{self, Situation};
-use orange_core::task::{Field, FieldMap, Queue, Status, Task};
+use orange_core::task::{Field, FieldMap, Priority, Queue, Status, Task};
 use orange_core::workflow::{Actor, Condition, Role};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -17,7 +19,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
 /// Says that somebody should look whether a task of the queue can start.
-const WANTED: &str = "queue.wanted";
+pub(super) const WANTED: &str = "queue.wanted";
 
 /// A file for each task that is being started, locked by the process that does.
 const STARTING: &str = "starting";
@@ -213,18 +215,9 @@ impl Engine {
         outcome.map(|()| count)
     }
 
-    /// Does a task wait in the queue?
+    /// Does a task wait in the queue? The index counts them.
     pub(crate) fn has_queued(&mut self) -> Result<bool> {
-        let filter = Filter {
-            statuses: vec![Status::Pending.as_str().to_owned()],
-            ..Filter::default()
-        };
-        let pending = self.list(&filter)?;
-        let is_queued = |row: &Listed| {
-            let task = self.store.survey(&row.folder).task;
-            task.queued_at.is_some()
-        };
-        Ok(pending.iter().any(is_queued))
+        Ok(self.index()?.queued()? > 0)
     }
 
     /// Asks for a look at the queue once this command is done.
@@ -243,35 +236,21 @@ impl Engine {
         }
     }
 
-    fn start_pending(
+    pub(super) fn start_pending(
         &mut self,
         projects: &[String],
         max: Option<usize>,
         wanted: impl Fn(&Task) -> bool,
     ) -> Result<Vec<StartOutcome>> {
-        let filter = Filter {
-            statuses: vec![Status::Pending.as_str().to_owned()],
-            projects: projects.to_vec(),
-            ..Filter::default()
-        };
-        let mut pending: Vec<(Listed, Task)> = Vec::new();
-        for row in self.list(&filter)? {
-            let task = self.store.survey(&row.folder).task;
-            if row.damaged.is_none() && wanted(&task) {
-                pending.push((row, task));
-            }
-        }
-        let age = |task: &Task| task.queued_at.unwrap_or(task.created_at);
-        pending.sort_by_key(|(_, task)| (task.priority, age(task), task.key));
+        let pending = self.pending(projects, wanted)?;
         let mut outcomes = Vec::new();
-        for (row, task) in pending {
+        for (place, task) in pending {
             if max.is_some_and(|max| outcomes.len() >= max) {
                 break;
             }
             if self.why_not_now(&task)?.is_some() {
                 continue;
             }
-            let place = self.store.place(&row.folder);
             match self.start(place, false) {
                 Ok(started @ StartOutcome::Started(_)) => outcomes.push(started),
                 Ok(StartOutcome::Queued(..)) => {}
@@ -280,4 +259,32 @@ impl Engine {
         }
         Ok(outcomes)
     }
+
+    /// Pending tasks in the order in which they start: by priority, then by age.
+    pub(super) fn pending(
+        &mut self,
+        projects: &[String],
+        wanted: impl Fn(&Task) -> bool,
+    ) -> Result<Vec<(Place, Task)>> {
+        let filter = Filter {
+            statuses: vec![Status::Pending.as_str().to_owned()],
+            projects: projects.to_vec(),
+            ..Filter::default()
+        };
+        let mut pending: Vec<(Place, Task)> = Vec::new();
+        for row in self.list(&filter)? {
+            let task = self.store.survey(&row.folder).task;
+            if row.damaged.is_none() && wanted(&task) {
+                pending.push((self.store.place(&row.folder), task));
+            }
+        }
+        pending.sort_by_key(|(_, task)| turn(task));
+        Ok(pending)
+    }
+}
+
+/// Who comes first: the more urgent, then who has waited longer.
+pub(super) fn turn(task: &Task) -> (Priority, Timestamp, Option<Key>) {
+    let since = task.queued_at.unwrap_or(task.created_at);
+    (task.priority, since, task.key)
 }

@@ -153,6 +153,12 @@ impl Index {
             Ok(counts)
         })
     }
+
+    /// How many tasks wait in the queue, in all projects.
+    pub fn queued(&self) -> Result<usize> {
+        let counts = self.ask(|connection| own_counts(connection, None))?;
+        Ok(counts.kinds.get(QUEUED).map_or(0, |count| count.tasks))
+    }
 }
 
 fn own_counts(connection: &Connection, project: Option<&str>) -> rusqlite::Result<Counts> {
