@@ -96,6 +96,7 @@ const FETCH_PATIENCE: Duration = Duration::from_secs(5);
 
 impl Engine {
     pub fn create(&mut self, new: &NewTask) -> Result<Created> {
+        git::must_be_there(self.search_path.as_deref())?;
         let project = self.registered(&new.project)?;
         let mut task = self.draft(new, &project)?;
         let workflow = Workflow::named(task.workflow);

@@ -16,21 +16,51 @@ impl Engine {
         let mut others = Vec::new();
         if self.has_queued()? {
             let own = self.store.survey(&place.folder()).task;
-            let comes_first = |task: &Task| {
-                task.queued_at.is_some() && task.id != own.id && turn(task) < turn(&own)
-            };
             // They were to start by themselves; nobody asks for them now.
             let caller = std::mem::replace(&mut self.caller, Caller::Engine);
-            let started = self.start_pending(&[], None, comes_first);
+            let started = self.start_before(&own);
             self.caller = caller;
-            others.extend(started?.into_iter().filter_map(|outcome| match outcome {
-                StartOutcome::Started(changed) => Some(changed.task),
-                StartOutcome::Queued(..) => None,
-            }));
+            others = started?;
             self.take_acquired();
             self.take_spawned();
         }
         Ok((self.start(place, false)?, others))
+    }
+
+    /// Starts those of the queue whose turn it is before this one, as long as there is room for it too: it would take
+    /// it away from them.
+    fn start_before(&mut self, own: &Task) -> Result<Vec<Task>> {
+        let mut started = Vec::new();
+        if self.why_not_now(own)?.is_some() {
+            return Ok(started);
+        }
+        for (place, task) in self.queued()? {
+            if turn(&task) >= turn(own) || self.why_not_now(own)?.is_some() {
+                break;
+            }
+            if self.why_not_now(&task)?.is_some() {
+                continue;
+            }
+            match self.start(place, false) {
+                Ok(StartOutcome::Started(changed)) => started.push(changed.task),
+                Ok(StartOutcome::Queued(..)) => {}
+                Err(error) => self.notice(format!("{} was not started: {error}", task.label())),
+            }
+        }
+        Ok(started)
+    }
+
+    /// Who waits, in the order in which they start.
+    fn queued(&mut self) -> Result<Vec<(Place, Task)>> {
+        let folders = self.index()?.queued()?.into_iter();
+        let mut queued: Vec<(Place, Task)> = folders
+            .map(|folder| (self.store.survey(&folder), self.store.place(&folder)))
+            .filter(|(found, _)| found.damaged.is_none())
+            .map(|(found, place)| (place, found.task))
+            .filter(|(_, task)| task.status == Status::Pending && task.queued_at.is_some())
+            .collect();
+        queued.sort_by_key(|(_, task)| turn(task));
+        Ok(queued)
     }
 
     /// What a person should hear of the queue when their command is done: who starts because of it, or who could.
@@ -60,14 +90,11 @@ impl Engine {
 
     /// Who of the queue starts when somebody looks at it.
     fn next_in_queue(&mut self) -> Result<Vec<Task>> {
-        if !self.has_queued()? {
-            return Ok(Vec::new());
-        }
         let limit = self.config()?.agents.limit as usize;
         let mut room = limit.saturating_sub(self.running_workers());
         let mut taken: HashMap<String, usize> = HashMap::new();
         let mut next = Vec::new();
-        for (_, task) in self.pending(&[], |task| task.queued_at.is_some())? {
+        for (_, task) in self.queued()? {
             if room == 0 {
                 break;
             }

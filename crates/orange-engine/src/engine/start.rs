@@ -5,7 +5,7 @@ use super::{Caller, Change, Changed, Engine};
 use crate::effects::spoken;
 use crate::errand;
 use crate::error::{Code, Error, Result};
-use crate::index::list::Filter;
+use crate::index::list::{Filter, Listed};
 use crate::runs;
 use crate::store::Place;
 use orange_core::Timestamp;
@@ -215,9 +215,9 @@ impl Engine {
         outcome.map(|()| count)
     }
 
-    /// Does a task wait in the queue? The index counts them.
+    /// Does a task wait in the queue?
     pub(crate) fn has_queued(&mut self) -> Result<bool> {
-        Ok(self.index()?.queued()? > 0)
+        Ok(!self.index()?.queued()?.is_empty())
     }
 
     /// Asks for a look at the queue once this command is done.
@@ -236,21 +236,34 @@ impl Engine {
         }
     }
 
-    pub(super) fn start_pending(
+    fn start_pending(
         &mut self,
         projects: &[String],
         max: Option<usize>,
         wanted: impl Fn(&Task) -> bool,
     ) -> Result<Vec<StartOutcome>> {
-        let pending = self.pending(projects, wanted)?;
+        let filter = Filter {
+            statuses: vec![Status::Pending.as_str().to_owned()],
+            projects: projects.to_vec(),
+            ..Filter::default()
+        };
+        let mut pending: Vec<(Listed, Task)> = Vec::new();
+        for row in self.list(&filter)? {
+            let task = self.store.survey(&row.folder).task;
+            if row.damaged.is_none() && wanted(&task) {
+                pending.push((row, task));
+            }
+        }
+        pending.sort_by_key(|(_, task)| turn(task));
         let mut outcomes = Vec::new();
-        for (place, task) in pending {
+        for (row, task) in pending {
             if max.is_some_and(|max| outcomes.len() >= max) {
                 break;
             }
             if self.why_not_now(&task)?.is_some() {
                 continue;
             }
+            let place = self.store.place(&row.folder);
             match self.start(place, false) {
                 Ok(started @ StartOutcome::Started(_)) => outcomes.push(started),
                 Ok(StartOutcome::Queued(..)) => {}
@@ -258,28 +271,6 @@ impl Engine {
             }
         }
         Ok(outcomes)
-    }
-
-    /// Pending tasks in the order in which they start: by priority, then by age.
-    pub(super) fn pending(
-        &mut self,
-        projects: &[String],
-        wanted: impl Fn(&Task) -> bool,
-    ) -> Result<Vec<(Place, Task)>> {
-        let filter = Filter {
-            statuses: vec![Status::Pending.as_str().to_owned()],
-            projects: projects.to_vec(),
-            ..Filter::default()
-        };
-        let mut pending: Vec<(Place, Task)> = Vec::new();
-        for row in self.list(&filter)? {
-            let task = self.store.survey(&row.folder).task;
-            if row.damaged.is_none() && wanted(&task) {
-                pending.push((self.store.place(&row.folder), task));
-            }
-        }
-        pending.sort_by_key(|(_, task)| turn(task));
-        Ok(pending)
     }
 }
 

@@ -154,10 +154,22 @@ impl Index {
         })
     }
 
-    /// How many tasks wait in the queue, in all projects.
-    pub fn queued(&self) -> Result<usize> {
-        let counts = self.ask(|connection| own_counts(connection, None))?;
-        Ok(counts.kinds.get(QUEUED).map_or(0, |count| count.tasks))
+    /// The folders of tasks that wait in the queue, in all projects. No other task is looked at, however many are pending.
+    pub fn queued(&self) -> Result<Vec<String>> {
+        self.ask(|connection| {
+            let counts = own_counts(connection, None)?;
+            if counts
+                .kinds
+                .get(QUEUED)
+                .is_none_or(|count| count.tasks == 0)
+            {
+                return Ok(Vec::new());
+            }
+            let sql = "SELECT folder FROM tasks WHERE status = 'pending' AND counts_as = ?1";
+            let mut query = connection.prepare_cached(sql)?;
+            let rows = query.query_map([QUEUED], |row| row.get(0))?;
+            rows.collect()
+        })
     }
 }
 

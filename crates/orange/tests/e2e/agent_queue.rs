@@ -237,6 +237,20 @@ fn an_agent_may_not_start_other_tasks() {
 }
 
 #[test]
+fn what_waited_for_a_persons_consent_starts_with_it() {
+    let env = Agents::new();
+    std::fs::create_dir(env.shop().join(".orange")).unwrap();
+    let rules = "workspace:\n  setup: 'true'\n";
+    env.commit(&env.shop(), ".orange/config.yaml", rules);
+    let waits = env.create(["Has to wait"]);
+    assert_eq!(env.status(&waits), "pending");
+    env.say(&["project", "trust", "shop", "--yes"])
+        .ok()
+        .says("TASK-001, which had been waiting, starts now");
+    env.until_status(&waits, "reviewing");
+}
+
+#[test]
 fn more_slots_start_what_waits() {
     let env = one_slot();
     let first = env.create(["The first one"]);

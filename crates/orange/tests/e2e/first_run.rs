@@ -106,6 +106,16 @@ fn without_git() {
     ");
     assert!(!env.home().join("projects.json").exists());
     assert!(!env.tasks().exists());
+    // Nor does it use up a key where the project is known.
+    let mut env = only_with(&["sh", "git"]);
+    assert_eq!(env.create(["The first", "--no-spawn"]).key, "TASK-001");
+    let path = env.variable("PATH");
+    env.set("PATH", env.root().join("nothing"));
+    env.orange(["new", "Without git"])
+        .fails_with(1)
+        .says("cannot start git");
+    env.set("PATH", path);
+    assert_eq!(env.create(["The second", "--no-spawn"]).key, "TASK-002");
 }
 
 #[test]
