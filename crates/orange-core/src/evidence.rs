@@ -20,11 +20,16 @@ pub struct Statement {
 pub struct Verdict {
     pub said: Statement,
     pub passed: bool,
+    /// Which review of the task it was, counted from 1.
+    pub round: u32,
 }
 
 /// All that speaks for a task's work.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
+    /// How often the work went to a reviewer. A person's request for changes starts a new count towards
+    /// `review.max_rounds`, but not here: so the sections of TASK.md are numbered.
+    pub rounds: u32,
     /// The last time the work was handed over.
     pub handoff: Option<Statement>,
     /// The last verdict of a reviewer.
@@ -58,7 +63,7 @@ impl Evidence {
                     if status == Some(Status::Reviewing.as_str()) {
                         evidence.enters_reviewing(event);
                     } else if status == Some(Status::AgentReview.as_str()) {
-                        evidence.handoff = Some(Statement::of(event));
+                        evidence.handed_over(event);
                     }
                 }
                 EventType::StatusChanged => evidence.moved(event),
@@ -73,7 +78,7 @@ impl Evidence {
         let status = |word: &Option<String>| word.as_deref().and_then(|word| word.parse().ok());
         let (from, to): (Option<Status>, Option<Status>) = (status(&event.from), status(&event.to));
         if to == Some(Status::AgentReview) {
-            self.handoff = Some(Statement::of(event));
+            self.handed_over(event);
         }
         // A reviewer that crashed too often leaves the task stuck as well, and has said nothing.
         let told = matches!(to, Some(Status::Reviewing | Status::Working))
@@ -82,6 +87,7 @@ impl Evidence {
             self.verdict = Some(Verdict {
                 said: Statement::of(event),
                 passed: to == Some(Status::Reviewing),
+                round: self.rounds,
             });
         }
         match to {
@@ -92,6 +98,11 @@ impl Evidence {
                 self.review = None;
             }
         }
+    }
+
+    fn handed_over(&mut self, event: &Event) {
+        self.handoff = Some(Statement::of(event));
+        self.rounds = self.rounds.saturating_add(1);
     }
 
     fn enters_reviewing(&mut self, event: &Event) {

@@ -465,6 +465,14 @@ impl Task {
     }
 }
 
+/// Where a task stands, as a sentence goes on after its name.
+pub fn stands(status: Status) -> String {
+    match status == Status::Clarification {
+        true => "needs clarification".to_owned(),
+        false => format!("is {status}"),
+    }
+}
+
 /// Neither over nor waiting to be started: an agent, a reviewer or a person has it.
 pub fn is_active(status: Status) -> bool {
     match status {

@@ -71,6 +71,8 @@ pub enum Agent {
 pub struct Surroundings<'a> {
     /// The branch the work goes to.
     pub target: &'a str,
+    /// How often the work has gone to a reviewer, over all counts of rounds.
+    pub rounds: u32,
     pub agent: Agent,
     /// What was said when the task came to its status.
     pub reason: Option<&'a str>,
@@ -118,7 +120,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             );
         }
         (Status::Planning | Status::Working | Status::AgentReview, Agent::Alive { doing }) => {
-            let owed = owed(situation);
+            let owed = owed(situation, around);
             return Why::waits(
                 format!("its {} {doing}; {owed}", role_of(task.status)),
                 format!("orange task attach {label}"),
@@ -158,11 +160,9 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
                 format!("orange task complete {label}"),
             ),
         },
-        Status::AgentReview => in_review(situation, &update),
+        Status::AgentReview => in_review(situation, around, &update),
         Status::Reviewing => reviewing(task, around),
-        Status::Stuck => {
-            Why::needs_you(stuck_because(task, around.reason), update(Status::Working))
-        }
+        Status::Stuck => Why::needs_you(stuck_because(task, around), update(Status::Working)),
         Status::Delegated => delegated(situation.facts, &update),
         // What was said then: a task that a person resolved may have got nothing into its target.
         Status::Done => Why::over(around.reason.unwrap_or("its work is merged")),
@@ -186,17 +186,29 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
 }
 
 /// What an agent has to write before its task moves on.
-fn owed(situation: Situation<'_>) -> String {
+fn owed(situation: Situation<'_>, around: &Surroundings<'_>) -> String {
     let task = situation.task;
     if task.status == Status::Planning {
         "waits for its plan".to_owned()
     } else if task.status == Status::AgentReview {
         format!(
-            "waits for the verdict of review round {} of {}",
-            task.review_round, situation.max_rounds
+            "waits for the verdict of review {}",
+            round(situation, around)
         )
     } else {
         "waits for its handoff".to_owned()
+    }
+}
+
+/// `round 1 of 2`; once a person asked for changes, both the round and how many count since then.
+fn round(situation: Situation<'_>, around: &Surroundings<'_>) -> String {
+    let (counted, max) = (situation.task.review_round, situation.max_rounds);
+    match around.rounds > counted {
+        true => format!(
+            "round {} ({counted} of {max} since changes were requested)",
+            around.rounds
+        ),
+        false => format!("round {counted} of {max}"),
     }
 }
 
@@ -259,22 +271,23 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     }
 }
 
-fn in_review(situation: Situation<'_>, update: &dyn Fn(Status) -> String) -> Why {
+fn in_review(
+    situation: Situation<'_>,
+    around: &Surroundings<'_>,
+    update: &dyn Fn(Status) -> String,
+) -> Why {
     let last_round = meets(Condition::RoundAtMax, situation).is_ok();
     match gate::verdict(situation.body) {
         Some(Verdict::Pass) => Why::waits("the review passed", update(Status::Reviewing)),
         Some(Verdict::Fail) if last_round => Why::waits(
-            format!(
-                "the review failed in round {} of {}",
-                situation.task.review_round, situation.max_rounds
-            ),
+            format!("the review failed in {}", round(situation, around)),
             update(Status::Stuck),
         ),
         Some(Verdict::Fail) => Why::waits("the review failed", update(Status::Working)),
         None => Why::missing(
             format!(
-                "waits for the verdict of review round {} of {}",
-                situation.task.review_round, situation.max_rounds
+                "waits for the verdict of review {}",
+                round(situation, around)
             ),
             update(Status::Reviewing),
         ),
@@ -318,13 +331,14 @@ fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
     }
 }
 
-fn stuck_because(task: &Task, reason: Option<&str>) -> String {
-    if let Some(reason) = reason {
+fn stuck_because(task: &Task, around: &Surroundings<'_>) -> String {
+    if let Some(reason) = around.reason {
         reason.to_owned()
     } else if task.crash_count > 0 {
         format!("its agent crashed {} times", task.crash_count)
     } else if task.review_round > 0 {
-        format!("it did not pass review after round {}", task.review_round)
+        let round = around.rounds.max(task.review_round);
+        format!("it did not pass review after round {round}")
     } else {
         "its agent gave up and asks for help".into()
     }

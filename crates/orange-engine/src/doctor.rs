@@ -9,6 +9,7 @@ mod home;
 mod leftovers;
 mod machine;
 mod processes;
+mod registry;
 mod repositories;
 mod sessions;
 mod tasks;
@@ -22,7 +23,6 @@ pub use machine::Program;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::git;
-use crate::projects;
 use orange_core::Timestamp;
 use orange_core::task::Task;
 use std::path::Path;
@@ -263,43 +263,6 @@ impl Engine {
     fn check_config(&self, report: &mut Report) {
         for problem in self.settings_problems() {
             report.add("config.yaml", problem);
-        }
-    }
-
-    fn check_projects(&mut self, report: &mut Report, repair: bool) {
-        match self.projects() {
-            Ok(known) => {
-                report.projects = known.len();
-                for project in known {
-                    if !project.path.is_dir() {
-                        report
-                            .add(
-                                format!("project {}", project.name),
-                                format!("its repository {} is not there", project.path.display()),
-                            )
-                            .repair(format!(
-                                "by hand: `orange project update {} --path NEW`",
-                                project.name
-                            ));
-                    }
-                }
-            }
-            Err(error) => {
-                let finding = report.add("projects.json", error.message);
-                finding.repair(
-                    "sets the file aside; projects are registered again with `orange project add`",
-                );
-                if repair {
-                    let stamp = self.file_stamp();
-                    let outcome = set_aside(&self.store.projects_file(), &stamp)
-                        .and_then(|aside| {
-                            projects::write(&self.store, &[]).map(|()| {
-                                format!("set aside as {aside}; register projects again with `orange project add`")
-                            })
-                        });
-                    finding.done(outcome);
-                }
-            }
         }
     }
 }

@@ -17,6 +17,7 @@ mod messages;
 mod permissions;
 mod project;
 mod questions;
+mod queue;
 mod refusal;
 pub(crate) mod rescue;
 mod resolve;
@@ -152,6 +153,8 @@ pub struct Engine {
     stamps: u32,
     acquired: Option<Acquired>,
     spawned: Vec<Event>,
+    /// A task gave up what others may be waiting for.
+    made_room: bool,
     pub(crate) orange: PathBuf,
     pub(crate) search_path: Option<OsString>,
     pub(crate) user_home: Option<PathBuf>,
@@ -177,6 +180,7 @@ impl Engine {
             stamps: 0,
             acquired: None,
             spawned: Vec::new(),
+            made_room: false,
             orange: settings.orange,
             search_path: settings.search_path,
             user_home: settings.user_home,

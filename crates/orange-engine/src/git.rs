@@ -19,6 +19,7 @@ mod tests;
 pub(crate) mod worktree;
 
 use crate::error::{Code, Error, Result, plain};
+use crate::harness::located;
 use crate::patience::Watch;
 use refs::Found;
 use state::Head;
@@ -325,6 +326,16 @@ fn cannot_start(error: &std::io::Error) -> Error {
     };
     Error::new(Code::Failed, format!("cannot start git: {why}"))
         .hint("install git 2.39 or newer and make sure it is on PATH")
+}
+
+/// Refuses early where there is no git at all; nothing is started to find out.
+pub(crate) fn must_be_there(search_path: Option<&OsStr>) -> Result<()> {
+    match search_path {
+        Some(path) if located("git", Some(path)).is_none() => {
+            Err(cannot_start(&std::io::ErrorKind::NotFound.into()))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn run(folder: Option<&Path>, arguments: &[&str]) -> Result<Said> {

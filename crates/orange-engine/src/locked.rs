@@ -288,6 +288,25 @@ impl LockedTask {
         Ok(())
     }
 
+    /// For `doctor --repair`: lines of the journal that are no events are kept in a file beside it, whose name is given.
+    pub(crate) fn take_out_bad_lines(&mut self, engine: &mut Engine) -> Result<Option<String>> {
+        let bad = &self.snapshot.history.bad_lines;
+        if bad.is_empty() {
+            return Ok(None);
+        }
+        let numbers: Vec<usize> = bad.iter().map(|bad| bad.line).collect();
+        let path = self.place.journal();
+        self.mark(engine)?;
+        let (name, length) = journal::take_out(&path, &numbers)
+            .map_err(|error| Error::io("write", &path, &error))?;
+        self.snapshot.history.bad_lines.clear();
+        self.snapshot.journal_bytes = length;
+        self.unindexed = true;
+        self.index(engine)?;
+        self.conclude(engine);
+        Ok(Some(name))
+    }
+
     /// Takes TASK.md as it is now, after something was written into it.
     pub(crate) fn reread(&mut self, engine: &mut Engine) -> Result<()> {
         self.mark(engine)?;

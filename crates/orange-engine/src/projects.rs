@@ -48,7 +48,7 @@ pub fn read(store: &Store) -> Result<Vec<Project>> {
             Code::Damaged,
             format!("{} cannot be read: {error}", path.display()),
         )
-        .hint("correct the file by hand, or run `orange doctor --repair`, which sets it aside; then register the projects again")
+        .hint("correct the file by hand, or run `orange doctor --repair`, which sets it aside and registers again what it finds")
     })
 }
 

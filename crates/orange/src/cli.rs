@@ -1,5 +1,7 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
+mod tips;
+
 use crate::commands::{
     agent, completions, config, demo, doctor, gc, harness, headless, help, log, man, project,
     prompt, search, sim, status, task, watch, workflow, workspace,
@@ -59,8 +61,7 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
             .try_get_matches_from(arguments)
             .err()
             .unwrap_or(error)),
-        Err(error) => Err(with_nearest(error)),
-        parsed => parsed,
+        parsed => parsed.map_err(|error| tips::with_tip(with_nearest(error), arguments)),
     }
 }
 

@@ -147,6 +147,9 @@ impl Drop for Session {
         for notice in self.engine.take_notices() {
             output::note(&notice);
         }
+        if let Some(news) = self.engine.queue_news() {
+            output::note(&news);
+        }
         if self.caller != Caller::Engine {
             self.engine.leave_queue_to_errand();
         }

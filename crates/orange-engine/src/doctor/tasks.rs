@@ -1,6 +1,6 @@
 //! Tasks: files that are damaged, folders that claim the same task, dependencies that lead nowhere or in a circle.
 
-use super::{BY_HAND, Report, task_of};
+use super::{Report, task_of};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::index::list::{Filter, Listed};
@@ -22,24 +22,37 @@ impl Engine {
             let subject = task.key.map_or(task.folder.clone(), |key| {
                 format!("{}:{key} ({})", task.project, task.folder)
             });
+            let place = self.store.place(&task.folder);
             if let Some(reason) = &task.damaged {
                 let finding = report.add(&subject, reason);
-                finding.repair(
-                    "keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read",
-                );
+                let is_there = place.task_file().symlink_metadata().is_ok();
+                finding.repair(match is_there {
+                    true => "keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read",
+                    false => "writes TASK.md again from history.jsonl, without the body, which went with it",
+                });
                 if repair {
-                    let place = self.store.place(&task.folder);
-                    let outcome = self.lock_for_repair(place).map(|locked| {
+                    let outcome = self.lock_for_repair(place.clone()).map(|locked| {
                         format!("rebuilt; {} is {}", locked.task.label(), locked.task.status)
                     });
                     finding.done(outcome);
                 }
             }
             if let Some(attention) = lost_lines(task) {
-                report.add(&subject, attention).repair(format!(
-                    "{BY_HAND}: the task works without it; correct or remove the line in {}",
-                    self.store.place(&task.folder).journal().display()
+                let finding = report.add(&subject, attention);
+                finding.repair(format!(
+                    "keeps it beside {}, and goes on without it, as the task does already",
+                    place.journal().display()
                 ));
+                if repair {
+                    let outcome = self.lock_for_repair(place).and_then(|mut locked| {
+                        let name = locked.take_out_bad_lines(self)?;
+                        Ok(name.map_or_else(
+                            || "it is in order".to_owned(),
+                            |name| format!("set aside as {name}"),
+                        ))
+                    });
+                    finding.done(outcome);
+                }
             }
         }
         for (what, folders) in self.index()?.doubles()? {

@@ -168,12 +168,19 @@ impl Engine {
     pub fn peek(&mut self, place: Place, role: Option<Role>, lines: Option<u32>) -> Result<Screen> {
         let view = self.view(place)?;
         let role = role.unwrap_or_else(|| role_to_look_at(&view.task, &view.history));
+        let label = view.task.label();
         let run = last_run(&view.history, role).ok_or_else(|| {
             Error::new(
                 Code::NotFound,
-                format!("{} has had no {role}", view.task.label()),
+                match view.task.status {
+                    Status::Pending => format!("{label} has not been started, so it has no {role}"),
+                    _ => format!("{label} has had no {role}"),
+                },
             )
-            .hint("`orange task show` tells which agents it had")
+            .hint(match view.task.status {
+                Status::Pending => format!("start it: `orange task spawn {label}`"),
+                _ => format!("`orange task show {label}` tells which agents it had"),
+            })
         })?;
         let alive = run.end.is_none() && self.run_folder(&run.id).is_alive();
         if let Some(pane) = self.pane_of(&run.id)?

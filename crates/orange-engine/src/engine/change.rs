@@ -141,6 +141,7 @@ impl Engine {
             })?;
         }
         self.commit(&mut locked, events)?;
+        self.note_room(from, locked.task.status);
         if renamed {
             locked.follow_session(self);
             locked.index(self)?;

@@ -1,6 +1,7 @@
 //! Making a task: everything is checked first, then its folder appears whole or not at all.
 
 use super::{Caller, Engine, Origin};
+use crate::effects::spoken;
 use crate::error::{Code, Error, Result};
 use crate::event_log;
 use crate::git;
@@ -51,6 +52,8 @@ pub struct NewTask {
     pub origin: Option<Origin>,
     /// None: detected from the words.
     pub ui_testing: Option<bool>,
+    /// It is to start as soon as it can.
+    pub starts: bool,
 }
 
 /// Where the branch will start.
@@ -93,6 +96,7 @@ const FETCH_PATIENCE: Duration = Duration::from_secs(5);
 
 impl Engine {
     pub fn create(&mut self, new: &NewTask) -> Result<Created> {
+        git::must_be_there(self.search_path.as_deref())?;
         let project = self.registered(&new.project)?;
         let mut task = self.draft(new, &project)?;
         let workflow = Workflow::named(task.workflow);
@@ -129,6 +133,7 @@ impl Engine {
             )
             .hint("name the branch before the summary"));
         }
+        self.could_begin(new, &task, row)?;
         let fetched = self.fetch_for(&project)?;
         if let Some(base) = &new.base {
             check_base(&project, base)?;
@@ -171,6 +176,40 @@ impl Engine {
             start,
             acquired: self.take_acquired(),
         })
+    }
+
+    /// Whether its agent could be started is found out before there is a task. One that has to wait anyway is made
+    /// all the same, and what is missing is told at once.
+    fn could_begin(&mut self, new: &NewTask, task: &Task, row: &Creation) -> Result<()> {
+        let spawns = |entry: &HookEntry| matches!(entry.hook, Hook::SpawnAgent(_));
+        let starts = new.starts && task.queue == Queue::Active && task.status == Status::Pending;
+        if !starts && !row.hooks.iter().any(spawns) {
+            return Ok(());
+        }
+        let Err(missing) = self.could_spawn(task) else {
+            return Ok(());
+        };
+        if starts && self.why_not_now(task)?.is_some() {
+            self.notice(format!(
+                "when its turn comes it cannot start: {}",
+                spoken(&missing)
+            ));
+            return Ok(());
+        }
+        let hint = missing
+            .hint
+            .clone()
+            .unwrap_or_else(|| "see to that".to_owned());
+        Err(missing.hint(match starts {
+            true => format!("{hint}; nothing was created, --no-spawn creates it for later"),
+            false => format!("{hint}; nothing was created"),
+        }))
+    }
+
+    /// Is there such a branch, here or on the remote?
+    pub fn has_branch(&self, project: &str, branch: &str) -> Result<bool> {
+        let project = self.registered(project)?;
+        Ok(existing_commit(&project.path, branch)?.is_some())
     }
 
     /// The fields that do not depend on the key.

@@ -11,7 +11,7 @@ use orange_core::suggest;
 use std::path::Path;
 
 /// So many digits may be the beginning of an id.
-const SHORTEST_NUMBER: usize = 6;
+pub(super) const SHORTEST_NUMBER: usize = 6;
 
 impl Engine {
     /// Finds one task. A miss is looked up once more after a look at the disk.
@@ -90,6 +90,15 @@ impl Engine {
     }
 
     fn not_found(&mut self, text: &str, current: Option<&str>) -> Error {
+        if let Ok((place, task)) = self.find_in_trash(text, current) {
+            let label = task.label();
+            let name = match current == Some(place.project.as_str()) {
+                true => label,
+                false => format!("{}:{label}", place.project),
+            };
+            return Error::new(Code::NotFound, format!("{name} is in the trash"))
+                .hint(format!("`orange task restore {name}` brings it back"));
+        }
         let meant = self.meant(text, current).unwrap_or_default();
         not_found(text, current, &meant)
     }

@@ -85,6 +85,7 @@ impl Engine {
     /// What a merge would be, without doing anything.
     pub fn merge_plan(&mut self, place: Place, wish: &MergeWish) -> Result<MergePlan> {
         self.people_only("merge a task")?;
+        self.is_whole(&place)?;
         let view = self.view(place)?;
         let project = self.registered(&view.task.project)?;
         let head = self.head_of(&view.task);
@@ -110,6 +111,7 @@ impl Engine {
     /// Merges a task and ends it.
     pub fn merge(&mut self, place: Place, wish: &MergeWish) -> Result<Merged> {
         self.people_only("merge a task")?;
+        self.is_whole(&place)?;
         // Wider than the task's own lock, and taken before it.
         let _turn = self.merge_turn(&place.project)?;
         let mut locked = self.lock_task(place)?;

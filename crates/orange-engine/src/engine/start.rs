@@ -8,8 +8,10 @@ use crate::error::{Code, Error, Result};
 use crate::index::list::{Filter, Listed};
 use crate::runs;
 use crate::store::Place;
+use orange_core::Timestamp;
+use orange_core::id::Key;
 use orange_core::machine::{self, Situation};
-use orange_core::task::{Field, FieldMap, Queue, Status, Task};
+use orange_core::task::{Field, FieldMap, Priority, Queue, Status, Task};
 use orange_core::workflow::{Actor, Condition, Role};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -17,7 +19,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
 /// Says that somebody should look whether a task of the queue can start.
-const WANTED: &str = "queue.wanted";
+pub(super) const WANTED: &str = "queue.wanted";
 
 /// A file for each task that is being started, locked by the process that does.
 const STARTING: &str = "starting";
@@ -215,16 +217,7 @@ impl Engine {
 
     /// Does a task wait in the queue?
     pub(crate) fn has_queued(&mut self) -> Result<bool> {
-        let filter = Filter {
-            statuses: vec![Status::Pending.as_str().to_owned()],
-            ..Filter::default()
-        };
-        let pending = self.list(&filter)?;
-        let is_queued = |row: &Listed| {
-            let task = self.store.survey(&row.folder).task;
-            task.queued_at.is_some()
-        };
-        Ok(pending.iter().any(is_queued))
+        Ok(!self.index()?.queued()?.is_empty())
     }
 
     /// Asks for a look at the queue once this command is done.
@@ -261,8 +254,7 @@ impl Engine {
                 pending.push((row, task));
             }
         }
-        let age = |task: &Task| task.queued_at.unwrap_or(task.created_at);
-        pending.sort_by_key(|(_, task)| (task.priority, age(task), task.key));
+        pending.sort_by_key(|(_, task)| turn(task));
         let mut outcomes = Vec::new();
         for (row, task) in pending {
             if max.is_some_and(|max| outcomes.len() >= max) {
@@ -280,4 +272,10 @@ impl Engine {
         }
         Ok(outcomes)
     }
+}
+
+/// Who comes first: the more urgent, then who has waited longer.
+pub(super) fn turn(task: &Task) -> (Priority, Timestamp, Option<Key>) {
+    let since = task.queued_at.unwrap_or(task.created_at);
+    (task.priority, since, task.key)
 }

@@ -3,6 +3,7 @@
 use super::Engine;
 use super::change::{Change, Changed};
 use super::create::hidden_folder;
+use super::find::SHORTEST_NUMBER;
 use crate::error::{Code, Error, Result};
 use crate::event_log;
 use crate::store::faults::crash_point;
@@ -265,22 +266,28 @@ impl Engine {
 
     pub(super) fn find_in_trash(&self, text: &str, current: Option<&str>) -> Result<(Place, Task)> {
         let wanted = Reference::parse(text);
+        let here = |place: &Place| current.is_none_or(|project| project == place.project);
         let mut found: Vec<(Place, Task)> = self
             .trashed()
             .into_iter()
             .filter(|(place, task)| match &wanted {
-                Reference::Key(key) => {
-                    task.key == Some(*key) && current.is_none_or(|project| project == place.project)
-                }
+                Reference::Key(key) => task.key == Some(*key) && here(place),
                 Reference::ProjectKey(project, key) => {
                     task.key == Some(*key) && *project == place.project
                 }
                 Reference::Branch(project, branch) => {
                     (*project == place.project && task.branch == *branch) || task.branch == text
                 }
-                Reference::IdPrefix(prefix) => {
-                    !prefix.is_empty() && task.id.starts_with(prefix.as_str())
-                }
+                Reference::IdPrefix(prefix) => match prefix.parse().map(Key) {
+                    // As among the living: a few digits are a key.
+                    Ok(key) if prefix.len() < SHORTEST_NUMBER => {
+                        task.key == Some(key) && here(place)
+                    }
+                    _ => {
+                        let is_id = !prefix.is_empty() && task.id.starts_with(prefix.as_str());
+                        is_id || (task.branch == *prefix && here(place))
+                    }
+                },
             })
             .collect();
         match (found.pop(), found.len()) {
@@ -318,7 +325,7 @@ impl Engine {
                 found.push((self.store.place(name), task));
             }
         }
-        found.sort_by_key(|(place, _)| place.folder());
+        found.sort_by_key(|(place, task)| (place.project.clone(), task.key, place.folder()));
         found
     }
 

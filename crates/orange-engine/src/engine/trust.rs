@@ -109,14 +109,19 @@ impl Engine {
         // Under the registry's lock: a project removed meanwhile must not leave a consent behind.
         let store = self.store.clone();
         let database = self.database()?;
-        projects::change(&store, |all| {
+        let news = projects::change(&store, |all| {
             projects::named(all, name)?;
             let mut news = false;
             for part in offer.commands.parts() {
                 news |= database.give_consent(name, &part.hash(), now)?;
             }
             Ok(news)
-        })
+        })?;
+        // Somebody may have waited for just this.
+        if news && self.has_queued()? {
+            self.want_queue()?;
+        }
+        Ok(news)
     }
 
     /// Takes back whatever was agreed to.

@@ -9,6 +9,7 @@ use crate::index::query::Found;
 use crate::runs::{Doing, State};
 use crate::store::{Place, journal, lock};
 use orange_core::attention::attention;
+use orange_core::evidence::Evidence;
 use orange_core::exit::role_of;
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, read_stored, stored_reference};
@@ -235,6 +236,7 @@ impl Engine {
         let here = last.filter(|event| event.to.as_deref() == Some(view.task.status.as_str()));
         let around = Surroundings {
             target: view.task.target(&default_branch),
+            rounds: Evidence::of(&view.history).rounds,
             agent: self.agent_of(view),
             reason: here.and_then(|event| event.reason.as_deref()),
             limit,

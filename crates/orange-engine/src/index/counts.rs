@@ -153,6 +153,24 @@ impl Index {
             Ok(counts)
         })
     }
+
+    /// The folders of tasks that wait in the queue, in all projects. No other task is looked at, however many are pending.
+    pub fn queued(&self) -> Result<Vec<String>> {
+        self.ask(|connection| {
+            let counts = own_counts(connection, None)?;
+            if counts
+                .kinds
+                .get(QUEUED)
+                .is_none_or(|count| count.tasks == 0)
+            {
+                return Ok(Vec::new());
+            }
+            let sql = "SELECT folder FROM tasks WHERE status = 'pending' AND counts_as = ?1";
+            let mut query = connection.prepare_cached(sql)?;
+            let rows = query.query_map([QUEUED], |row| row.get(0))?;
+            rows.collect()
+        })
+    }
 }
 
 fn own_counts(connection: &Connection, project: Option<&str>) -> rusqlite::Result<Counts> {

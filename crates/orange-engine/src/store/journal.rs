@@ -6,9 +6,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use super::faults::crash_point;
+use super::replace;
 
 /// Start of the names under which torn tails are kept, next to the journal.
 const TORN_PREFIX: &str = "history.torn-";
+
+/// The same for lines that are no events.
+const UNREADABLE_PREFIX: &str = "history.unreadable-";
 
 /// A journal as it lies on disk.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -42,7 +46,7 @@ pub fn append(path: &Path, lines: &[String]) -> io::Result<u64> {
     }
     let old_len = old.text.len() as u64;
     if let Some(torn) = &old.torn {
-        set_aside(path, torn)?;
+        set_aside(path, TORN_PREFIX, torn)?;
         file.set_len(old_len)?;
         file.sync_data()?;
     }
@@ -52,6 +56,24 @@ pub fn append(path: &Path, lines: &[String]) -> io::Result<u64> {
     }
     crash_point("journal.synced");
     Ok(old_len + block.len() as u64)
+}
+
+/// Takes lines, counted from 1, out of the journal, durably, and keeps them in a file beside it. Gives that file's name and
+/// the journal's new length; the caller holds the task's lock.
+pub fn take_out(path: &Path, numbers: &[usize]) -> io::Result<(String, u64)> {
+    let old = read(path)?;
+    let (mut kept, mut taken) = (Vec::new(), Vec::new());
+    for (index, line) in old.text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        match numbers.contains(&(index + 1)) {
+            true => taken.extend_from_slice(line),
+            false => kept.extend_from_slice(line),
+        }
+    }
+    let new_len = kept.len() as u64;
+    kept.extend(old.torn.unwrap_or_default());
+    let aside = set_aside(path, UNREADABLE_PREFIX, &taken)?;
+    replace::write_atomic(path, &kept)?;
+    Ok((aside, new_len))
 }
 
 fn block_of(lines: &[String]) -> io::Result<Vec<u8>> {
@@ -117,21 +139,23 @@ fn after_last_newline(bytes: &[u8]) -> usize {
         .map_or(0, |at| at + 1)
 }
 
-/// Keeps a torn tail in a file of its own, durably, before it is cut off the journal.
-fn set_aside(path: &Path, torn: &[u8]) -> io::Result<()> {
+/// Keeps a part of the journal in a file of its own, durably, before it is cut off. Gives the file's name.
+fn set_aside(path: &Path, prefix: &str, part: &[u8]) -> io::Result<String> {
     for number in 1_u32.. {
-        let aside = path.with_file_name(format!("{TORN_PREFIX}{number}"));
+        let name = format!("{prefix}{number}");
+        let aside = path.with_file_name(&name);
         let mut file = match OpenOptions::new().write(true).create_new(true).open(&aside) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),
         };
-        if let Err(error) = file.write_all(torn).and_then(|()| file.sync_all()) {
+        if let Err(error) = file.write_all(part).and_then(|()| file.sync_all()) {
             let _ = std::fs::remove_file(&aside);
             return Err(error);
         }
-        tracing::warn!(aside = %aside.display(), bytes = torn.len(), "set a torn journal tail aside");
-        return sync_folder(path);
+        tracing::warn!(aside = %aside.display(), bytes = part.len(), "set a part of a journal aside");
+        sync_folder(path)?;
+        return Ok(name);
     }
     Err(io::ErrorKind::AlreadyExists.into())
 }
@@ -235,6 +259,19 @@ mod tests {
             assert_eq!(fs::read(aside).unwrap(), tail.as_bytes());
         }
         assert_eq!(fs::read(&path).unwrap(), b"{}\n{}\n");
+    }
+
+    #[test]
+    fn lines_are_taken_out_and_kept() {
+        let (dir, path) = journal();
+        fs::write(&path, "{\"a\":1}\nno\n{\"b\":2}\n\u{ff}? \n{\"half").unwrap();
+        let (name, len) = take_out(&path, &[2, 4]).unwrap();
+        assert_eq!((name.as_str(), len), ("history.unreadable-1", 16));
+        assert_eq!(fs::read(&path).unwrap(), b"{\"a\":1}\n{\"b\":2}\n{\"half");
+        let kept = fs::read(dir.path().join(&name)).unwrap();
+        assert_eq!(kept, "no\n\u{ff}? \n".as_bytes());
+        let (name, _) = take_out(&path, &[1]).unwrap();
+        assert_eq!(name, "history.unreadable-2");
     }
 
     #[test]

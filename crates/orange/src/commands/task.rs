@@ -23,6 +23,7 @@ pub(crate) mod why;
 
 use crate::error::Result;
 use crate::session::Session;
+use crate::ui::clean;
 use clap::Subcommand;
 use orange_core::suggest::meant;
 use orange_core::task::{Status, Task, WorkflowName};
@@ -135,6 +136,14 @@ pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Restore(args) => ending::restore(session, &args),
         TaskCommand::Verify(args) => verify::run(session, &args),
         TaskCommand::Rescue(command) => rescue::run(session, &command),
+    }
+}
+
+/// A task by its key and its summary, if it has one.
+pub(crate) fn titled(task: &Task) -> String {
+    match task.summary.as_str() {
+        "" => task.label(),
+        summary => format!("{} \"{}\"", task.label(), clean(summary)),
     }
 }
 

@@ -174,17 +174,31 @@ fn an_unknown_harness_is_refused_before_anything_happens() {
 }
 
 #[test]
-fn a_missing_program_is_named_and_the_task_waits() {
+fn a_missing_program_is_named_before_there_is_a_task() {
     let env = Agents::configured("harness:\n  mine: no-such-program\n");
     let run = env.say(&["task", "create", "Who does it", "--harness", "mine"]);
     run.fails_with(1)
-        .says("created but not started")
-        .says("no-such-program");
-    let task = env.task_of(&env.list(["--all"])[0]);
-    assert_eq!(env.status(&task), "pending");
-    assert!(env.windows().is_empty());
+        .says("no-such-program")
+        .says("nothing was created")
+        .says("--no-spawn");
     let json = env.say(&["new", "One value", "--harness", "mine", "--json"]);
     assert_eq!(json.fails_with(1).stdout.lines().count(), 1);
+    assert!(env.list(["--all"]).is_empty());
+    // One that has to wait is made, and what it will meet is told at once.
+    let first = env.create(["The first", "--no-spawn"]);
+    assert_eq!(first.key, "TASK-001");
+    let waits = ["new", "Later", "--harness", "mine", "--blocked-by", "1"];
+    env.say(&waits)
+        .ok()
+        .says("queued")
+        .says("when its turn comes it cannot start")
+        .says("no-such-program");
+    let task = env.create(["Who does it", "--harness", "mine", "--no-spawn"]);
+    env.say(&["task", "spawn", &task.id])
+        .fails_with(1)
+        .says("no-such-program");
+    assert_eq!(env.status(&task), "pending");
+    assert!(env.windows().is_empty());
     env.update(&task, &["--harness", "sim"]).ok();
     env.say(&["task", "spawn", &task.id]).ok();
     env.until_status(&task, "reviewing");

@@ -51,10 +51,56 @@ fn cancelling_does_not_start_the_next_one_but_a_person_does() {
     let env = one_slot();
     let first = env.create(["The first one"]);
     let second = env.create(["The second one"]);
-    env.say(&["task", "cancel", &first.id, "--yes"]).ok();
+    env.say(&["task", "cancel", &first.id, "--yes"])
+        .ok()
+        .says("TASK-002 is waiting and could start now: `orange task spawn TASK-002`");
     assert_eq!(env.status(&second), "pending");
     assert!(env.windows().is_empty());
     env.say(&["run", "--ready"]).ok().says(&second.key);
+    env.until_status(&second, "reviewing");
+}
+
+#[test]
+fn who_waits_goes_before_a_new_one() {
+    let env = one_slot();
+    let first = env.create(["The first one"]);
+    let second = env.create(["The second one"]);
+    let third = env.create(["The third one"]);
+    env.say(&["task", "cancel", &first.id, "--yes"])
+        .ok()
+        .says("TASK-002 is waiting and could start now");
+    env.say(&["new", "The fourth one"])
+        .ok()
+        .says("created TASK-004")
+        .says("queued")
+        .says("started TASK-002, which had been waiting")
+        .says("next: orange task why TASK-004");
+    env.until_status(&second, "reviewing");
+    // What is more urgent does not wait for those.
+    env.say(&["task", "cancel", &second.id, "--yes"]).ok();
+    let urgent = env
+        .say(&["new", "An urgent one", "--priority", "high", "--json"])
+        .ok();
+    assert_eq!(urgent.json()["task"]["status"], "planning");
+    assert!(urgent.json().get("started").is_none());
+    let urgent = env.task_of(&urgent.json()["task"]);
+    env.until_status(&urgent, "reviewing");
+    env.say(&["task", "cancel", &urgent.id, "--yes"]).ok();
+    let last = env.say(&["new", "The last one", "--json"]).ok().json();
+    assert_eq!(last["started"][0]["key"], third.key.as_str());
+    assert_ne!(last["queued"], serde_json::Value::Null);
+}
+
+#[test]
+fn who_starts_because_another_one_ended_is_told() {
+    let env = one_slot();
+    let first = env.create(["The first one"]);
+    let second = env.create(["The second one"]);
+    env.create(["The third one"]);
+    env.until_status(&first, "reviewing");
+    env.resolve(&first)
+        .says("TASK-002, which had been waiting, starts now")
+        .silent_about("TASK-003");
     env.until_status(&second, "reviewing");
 }
 
@@ -188,6 +234,20 @@ fn an_agent_may_not_start_other_tasks() {
     });
     assert_ne!(std::fs::read_to_string(code).unwrap().trim(), "0");
     assert_eq!(env.status(&other), "pending");
+}
+
+#[test]
+fn what_waited_for_a_persons_consent_starts_with_it() {
+    let env = Agents::new();
+    std::fs::create_dir(env.shop().join(".orange")).unwrap();
+    let rules = "workspace:\n  setup: 'true'\n";
+    env.commit(&env.shop(), ".orange/config.yaml", rules);
+    let waits = env.create(["Has to wait"]);
+    assert_eq!(env.status(&waits), "pending");
+    env.say(&["project", "trust", "shop", "--yes"])
+        .ok()
+        .says("TASK-001, which had been waiting, starts now");
+    env.until_status(&waits, "reviewing");
 }
 
 #[test]

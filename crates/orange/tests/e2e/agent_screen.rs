@@ -84,7 +84,17 @@ fn waiting_ends_where_the_task_is_or_with_code_3_where_it_cannot_get_any_more() 
     wait("done", &["--timeout", "1", "--json"]).refuses(3, "condition_unmet");
     env.resolve(&task);
     wait("done", &[]).ok().says("is done");
+    let late = wait("reviewing", &["--json"]).refuses(3, "condition_unmet");
+    let late = late["message"].as_str().unwrap();
+    assert!(
+        late.contains("is done and will not get to reviewing"),
+        "{late}"
+    );
     let given_up = env.create(["Give up", "--no-spawn"]);
+    env.say(&["task", "peek", &given_up.id])
+        .fails_with(4)
+        .says("TASK-002 has not been started")
+        .says("`orange task spawn TASK-002`");
     env.say(&["task", "cancel", &given_up.id, "--yes"]).ok();
     for goal in ["reviewing", "done"] {
         let error = env

@@ -297,6 +297,10 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
     ✗  TASK-001  damaged  line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low · Gets hurt  hurt    [AGE]
     ·  TASK-002  pending  Stays well                                                                                       well    [AGE]
     "#);
+    env.orange(["task", "merge", "TASK-001", "--force"])
+        .fails_with(3)
+        .says("TASK-001 is damaged, so it is not merged")
+        .says("orange doctor --repair");
     assert_snapshot!(env.orange(["doctor"]), @r#"
     tasks      ✗ shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low
                    --repair: keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read

@@ -106,6 +106,16 @@ fn without_git() {
     ");
     assert!(!env.home().join("projects.json").exists());
     assert!(!env.tasks().exists());
+    // Nor does it use up a key where the project is known.
+    let mut env = only_with(&["sh", "git"]);
+    assert_eq!(env.create(["The first", "--no-spawn"]).key, "TASK-001");
+    let path = env.variable("PATH");
+    env.set("PATH", env.root().join("nothing"));
+    env.orange(["new", "Without git"])
+        .fails_with(1)
+        .says("cannot start git");
+    env.set("PATH", path);
+    assert_eq!(env.create(["The second", "--no-spawn"]).key, "TASK-002");
 }
 
 #[test]
@@ -113,23 +123,16 @@ fn without_tmux() {
     let env = only_with(&["sh", "git"]);
     assert_snapshot!(tried(&env, &env.shop()), @r#"
     $ orange new Add a login form
-    created TASK-001 Add a login form
-      branch   orange/TASK-001-add-a-login-form (not made yet) from main@[HASH]
-      testing  UI tests, from its words (--ui-testing false to change)
-      file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-001
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
-    error: TASK-001 was created but not started: cannot start tmux: it is not installed, or not on PATH
-    hint: install tmux (apt install tmux, brew install tmux); then `orange task spawn TASK-001`
+    error: cannot start tmux: it is not installed, or not on PATH
+    hint: install tmux (apt install tmux, brew install tmux); nothing was created, --no-spawn creates it for later
     [exit status: 1]
     $ orange ls
-       KEY       STATUS   SUMMARY           BRANCH                            AGE
-    ·  TASK-001  pending  Add a login form  orange/TASK-001-add-a-login-form  [AGE]
+    no open tasks in shop; `orange new "…"` creates one
     $ orange log
     [TIME] info  project  project registered project=shop
-    [TIME] info  task     you created the task key=TASK-001 project=shop
-    [TIME] error command  TASK-001 was created but not started: cannot start tmux: it is not installed, or not on PATH code=failed by=you command="new Add a login form"
+    [TIME] error command  cannot start tmux: it is not installed, or not on PATH code=failed by=you command="new Add a login form"
     $ orange watch --once
     $ orange project add .
     already registered: project shop at [TMP]/shop (default branch main, 2 workspaces)
@@ -140,8 +143,8 @@ fn without_tmux() {
     hint: install tmux (apt install tmux, brew install tmux)
     [exit status: 3]
     ");
-    // The task is there, whole, and waits.
-    assert_eq!(env.list([""; 0])[0]["status"], "pending");
+    // Without an agent there is no need of it, and no key was used up.
+    assert_eq!(env.create(["Later", "--no-spawn"]).key, "TASK-001");
 }
 
 #[test]

@@ -301,6 +301,32 @@ fn a_line_of_the_journal_that_is_no_event_is_stepped_over_and_shown() {
     );
     env.orange(["doctor"]).fails_with(1).says("unreadable line");
     env.orange(["task", "stuck", "TASK-001"]).ok();
+    // It is set aside, and nobody hears of it again.
+    env.orange(["doctor", "--repair"])
+        .ok()
+        .says("set aside as history.unreadable-1");
+    let aside = task.folder.join("history.unreadable-1");
+    assert_eq!(fs::read_to_string(aside).unwrap(), "not json\n");
+    let text = fs::read_to_string(task.journal()).unwrap();
+    assert!(!text.contains("not json"), "{text}");
+    env.orange(["doctor"]).ok();
+    assert!(env.show(&task)["attention"].is_null());
+    env.move_to(&task, "working").ok();
+    assert!(env.list([""; 0])[0]["attention"].is_null());
+}
+
+#[test]
+fn a_task_file_that_is_gone_is_written_again() {
+    let (env, task) = working();
+    fs::remove_file(task.file()).unwrap();
+    env.orange(["doctor"])
+        .fails_with(1)
+        .says("writes TASK.md again from history.jsonl")
+        .silent_about("keeps the damaged file");
+    env.orange(["doctor", "--repair"])
+        .ok()
+        .silent_about("damaged file");
+    assert_eq!(env.show(&task)["status"], "working");
 }
 
 #[test]

@@ -133,6 +133,15 @@ fn from_pending_to_done_by_hand() {
     task.append("## Handoff\n\nDECISIONS: as you wished\n");
     env.orange(["task", "complete", &task.id]).ok();
     assert_eq!(env.show(&task)["review_round"], 1);
+    // The same number everywhere: two sections bear the numbers before it.
+    env.orange(["task", "show", &task.id])
+        .ok()
+        .says("agent-review, review round 3");
+    env.orange(["task", "why", &task.id])
+        .ok()
+        .says("review round 3 (1 of 2 since changes were requested)");
+    assert_eq!(env.show(&task)["evidence"]["rounds"], 3);
+    assert_eq!(env.show(&task)["evidence"]["verdict"]["round"], 2);
     assert!(
         task.text()
             .contains("\n## Review (round 2)\n\nVerdict: PASS\n"),
@@ -157,7 +166,7 @@ fn from_pending_to_done_by_hand() {
     check();
     assert_snapshot!(env.orange(["task", "show", &task.id]), @"
     TASK-001 Add a login form
-    status    ✓ done, review round 1
+    status    ✓ done, review round 3
     project   shop
     branch    login from main
     category  feature
@@ -169,7 +178,7 @@ fn from_pending_to_done_by_hand() {
 
     evidence
       handed off at [HASH]
-      review passed at [HASH] (round 1)
+      review passed at [HASH] (round 3)
       moved since review, to [HASH]
 
     hooks of reviewing → done

@@ -79,6 +79,29 @@ fn the_same_lines() {
 }
 
 #[test]
+fn the_way_out_fits_where_the_task_is() {
+    let env = Merges::with_remote();
+    let shop = env.shop();
+    let task = env.create(["work", "Not reviewed yet"]);
+    env.bring_to(&task, "planning");
+    let slot = env.slot_of(&task);
+    write(&slot, "lines", LINES.replace("two", "mine"));
+    env.commit_all(&slot, "theirs");
+    write(&shop, "lines", LINES.replace("two", "yours"));
+    env.commit_all(&shop, "ours");
+    // Nobody can ask for changes of what was not handed over.
+    env.merge(&task, &["--force"])
+        .fails_with(3)
+        .says("conflicts in 1 file")
+        .says("`orange task respawn TASK-001 --role worker --message ")
+        .silent_about("request-changes");
+    env.bring_on(&task, "reviewing");
+    env.merge(&task, &["--force"])
+        .fails_with(3)
+        .says("`orange task request-changes TASK-001 ");
+}
+
+#[test]
 fn a_binary_file() {
     conflict(
         |folder| write(folder, "image", [0, 1, 2, 3, 255]),

@@ -103,9 +103,9 @@ fn orange_alone_and_commands_that_do_not_exist() {
     assert_snapshot!(env.orange(["task", "delete"]), @"
     ------- stderr -------
     error: the following required arguments were not provided:
-      <ID>
+      <ID>...
 
-    Usage: orange task delete <ID>
+    Usage: orange task delete <ID>...
 
     For more information, try '--help'.
     [exit status: 2]

@@ -143,7 +143,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     assert_snapshot!(env.orange(["project", "list"]), @"
     ------- stderr -------
     error: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
-    hint: correct the file by hand, or run `orange doctor --repair`, which sets it aside; then register the projects again
+    hint: correct the file by hand, or run `orange doctor --repair`, which sets it aside and registers again what it finds
     [exit status: 1]
     ");
     // A list goes on without it, and says so.
@@ -158,7 +158,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     );
     assert_snapshot!(env.orange(["doctor"]), @"
     home       ✗ projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
-                   --repair: sets the file aside; projects are registered again with `orange project add`
+                   --repair: sets the file aside and registers again what is known from it and from the slots
     checked 1 task: 1 problem found
     ------- stderr -------
     error: 1 problem left
@@ -166,7 +166,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     [exit status: 1]
     ");
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
-    home       + projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17 → set aside as projects.json.damaged-[STAMP]; register projects again with `orange project add`
+    home       + projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17 → set aside as projects.json.damaged-[STAMP]; where the repository of shop is cannot be told: `orange project add PATH --name shop`
     checked 1 task: 1 problem found and repaired
     ");
     let aside: Vec<String> = crate::env::names_in(&env.home())
@@ -181,4 +181,47 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     env.orange(["doctor"]).ok();
     env.orange(["project", "add", "."]).ok();
     assert_eq!(env.keys([""; 0]), [task.key]);
+}
+
+#[test]
+fn projects_are_found_again_in_what_is_left() {
+    let env = TestEnvironment::new();
+    let books = env.init_repository("books");
+    let papers = env.init_repository("papers");
+    for folder in [&books, &papers] {
+        env.orange([
+            "project",
+            "add",
+            folder.to_str().unwrap(),
+            "--pool-size",
+            "3",
+        ])
+        .ok();
+    }
+    env.bring_to(&env.create(["Has a slot"]), "planning");
+    env.orange(["new", "Has none", "--project", "papers"]).ok();
+    let path = env.home().join("projects.json");
+    // Whole is only the entry of books; shop has a slot, papers has neither.
+    let broken = format!(
+        "[{{\"name\": \"shop\", \"path\": \"/x\",\n {{\"name\": \"books\", \"path\": {:?}, \"default_branch\": \"main\", \"pool_size\": 3, \"colour\": \"red\"}},\n {{\"name\": \"pap",
+        books
+    );
+    std::fs::write(&path, &broken).unwrap();
+    env.orange(["doctor", "--repair"])
+        .ok()
+        .says(&format!("books at {}", books.display()))
+        .says(&format!("shop at {}", env.shop().display()))
+        .says("where the repository of papers is cannot be told: `orange project add PATH --name papers`");
+    let listed = env.orange(["project", "list", "--json"]).ok().json();
+    let project = |name: &str| {
+        let all = listed["projects"].as_array().unwrap();
+        let found = all.iter().find(|project| project["name"] == name);
+        found.cloned().unwrap_or_default()
+    };
+    assert_eq!(project("books")["pool_size"], 3);
+    assert_eq!(project("shop")["default_branch"], "main");
+    assert!(project("papers").is_null());
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("\"colour\": \"red\""), "{text}");
+    assert_eq!(env.create(["Goes on"]).key, "TASK-002");
 }

@@ -112,6 +112,36 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     For more information, try '--help'.
     [exit status: 2]
     ");
+    assert_snapshot!(env.orange(["ls", "--done"]), @"
+    ------- stderr -------
+    error: unexpected argument '--done' found
+
+      tip: --status done, with --all however long ago
+
+    Usage: orange ls [OPTIONS]
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    env.orange(["task", "list", "--sort", "age"])
+        .fails_with(2)
+        .says("tip: what needs you comes first");
+    env.orange(["ls", "--trash"])
+        .fails_with(2)
+        .says("tip: `orange task restore` lists deleted tasks")
+        .silent_about("a similar argument");
+    env.orange(["ls", "--stauts", "done"])
+        .fails_with(2)
+        .says("'--status'");
+    env.orange(["run", "TASK-001"])
+        .fails_with(2)
+        .says("tip: `orange task spawn TASK-001` starts one task");
+    assert_snapshot!(env.orange(["run"]), @"
+    ------- stderr -------
+    error: it is not said what is to be run
+    hint: `orange run --ready` starts what nothing holds back (TASK-001); `orange task spawn ID` starts one
+    [exit status: 2]
+    ");
     // Another number is another task, not a slip.
     env.orange(["task", "show", "TASK-002"])
         .fails_with(4)

@@ -93,14 +93,63 @@ fn a_sentence_alone_is_the_summary_and_a_word_alone_the_branch() {
     let both = env.create(["feature/menu", "A menu for all"]);
     assert_eq!(both.branch, "feature/menu");
     assert_eq!(env.show(&both)["summary"], "A menu for all");
-    let neither = env.create([""; 0]);
+    let said = env.create(["--summary", "tidy"]);
+    assert_eq!(env.show(&said)["summary"], "tidy");
+    let with_branch = env.create(["spring", "--summary", "tidy"]);
+    assert_eq!(with_branch.branch, "spring");
+    assert_eq!(env.show(&with_branch)["summary"], "tidy");
+    env.write("shop/notes.md", "Whatever is in the way.");
+    let neither = env.create(["--context", "notes.md"]);
     assert_eq!(neither.branch, format!("orange-tasks/{}", neither.id));
-    assert_snapshot!(env.orange(["task", "create"]), @"
-    created TASK-005 (no summary yet)
-      branch   orange-tasks/[ID] (not made yet) from main@[HASH]
+}
+
+#[test]
+fn what_a_word_alone_was_taken_for_is_told() {
+    let env = TestEnvironment::new();
+    assert_snapshot!(env.orange(["new", "Tidy"]), @r#"
+    created TASK-001 Tidy
+      branch   orange/TASK-001-tidy (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-005
-    ");
+    next: orange task spawn TASK-001
+    ------- stderr -------
+    note: "Tidy" is taken as the summary; --branch Tidy makes it the branch
+    "#);
+    assert_snapshot!(env.orange(["new", "tidy"]), @r#"
+    created TASK-002 (no summary yet)
+      branch   tidy (not made yet) from main@[HASH]
+      file     [HOME]/tasks/shop/[ID]/TASK.md
+    next: orange task spawn TASK-002
+    ------- stderr -------
+    note: "tidy" is taken as the branch, and what is to be done is not said; if it is the summary: `orange task cancel TASK-002`, then `orange new --summary tidy`
+    "#);
+    // What is there already is meant.
+    env.git(&env.shop(), &["branch", "Release"]);
+    let release = env.orange(["new", "Release", "--json"]).ok();
+    assert_eq!(release.json()["task"]["branch"], "Release");
+    release.silent_about("is taken as");
+    env.orange(["new", "Tidy", "--branch", "Tidy"])
+        .ok()
+        .silent_about("is taken as");
+}
+
+#[test]
+fn nothing_said_makes_no_task() {
+    let env = TestEnvironment::unregistered();
+    assert_snapshot!(env.orange(["new"]), @r#"
+    ------- stderr -------
+    error: it is not said what is to be done
+    hint: say it in a line: `orange new "Add a login form"`
+    [exit status: 2]
+    "#);
+    for words in [&[""][..], &["   "], &["", "\t"], &["--summary", " "]] {
+        env.orange([&["new", "--json"], words].concat())
+            .refuses(2, "usage");
+    }
+    // Nor a project.
+    assert!(!env.home().join("projects.json").exists());
+    env.orange(["new", "Two words", "--summary", "Three of them", "--json"])
+        .refuses(2, "usage");
+    assert_eq!(env.create(["The first"]).key, "TASK-001");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn a_parent_with_open_children_is_not_cancelled_by_accident() {
     ------- stderr -------
     error: the argument '--with-children' cannot be used with '--keep-children'
 
-    Usage: orange task cancel --with-children <ID>
+    Usage: orange task cancel --with-children <ID>...
 
     For more information, try '--help'.
     [exit status: 2]
@@ -105,9 +105,12 @@ fn delete_and_restore() {
     ");
     assert!(!task.folder.exists());
     assert_eq!(env.keys(["--all"]), ["TASK-002"]);
-    env.orange(["task", "show", "TASK-001"])
-        .fails_with(4)
-        .says("orange task restore");
+    for name in ["TASK-001", "1", &task.id, "login", "shop/login"] {
+        env.orange(["task", "show", name])
+            .fails_with(4)
+            .says("error: TASK-001 is in the trash")
+            .says("hint: `orange task restore TASK-001` brings it back");
+    }
     assert_snapshot!(env.orange(["task", "restore"]), @"shop:TASK-001  pending  Add a login form");
     assert_eq!(
         env.orange(["task", "restore", "--json"]).ok().json()["tasks"][0]["id"],
@@ -137,6 +140,66 @@ fn delete_and_restore() {
     // A key is not used twice.
     env.orange(["task", "delete", "TASK-002"]).ok();
     assert_eq!(env.create(["The next one"]).key, "TASK-003");
+}
+
+#[test]
+fn a_deleted_task_has_all_its_names() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login"]);
+    for name in ["1", "TASK-001", "task-1", "login", "shop/login", &task.id] {
+        env.orange(["task", "delete", "1"]).ok();
+        env.orange(["task", "restore", name])
+            .ok()
+            .says("TASK-001: restored");
+    }
+    env.create(["The second"]);
+    env.orange(["task", "delete", "1", "2"]).ok();
+    assert_snapshot!(env.orange(["task", "restore"]), @"
+    shop:TASK-001  pending  (no summary yet)
+    shop:TASK-002  pending  The second
+    ");
+    assert_snapshot!(env.orange(["task", "restore", "2", "1"]), @"
+    TASK-002: restored, it is pending
+    TASK-001: restored, it is pending
+    ");
+}
+
+#[test]
+fn several_at_once_each_with_a_line_and_the_code_of_the_worst() {
+    let env = TestEnvironment::new();
+    for summary in ["The first", "The second", "The third", "The fourth"] {
+        env.create([summary]);
+    }
+    // A name that is none stops everything.
+    env.orange(["task", "cancel", "1", "9"]).fails_with(4);
+    assert_eq!(env.keys(["--status", "pending"]).len(), 4);
+    assert_snapshot!(env.orange(["task", "cancel", "1", "TASK-001", "3"]), @"
+    TASK-001: pending → cancelled
+    TASK-003: pending → cancelled
+    ");
+    assert_snapshot!(env.orange(["task", "cancel", "1", "2"]), @"
+    TASK-002: pending → cancelled
+    ------- stderr -------
+    error: TASK-001 is cancelled already
+    hint: it stays so; a new task starts again from it: `orange task create --from TASK-001`
+    [exit status: 3]
+    ");
+    let run = env
+        .orange(["task", "cancel", "4", "2", "--json"])
+        .fails_with(3);
+    let said = run.json();
+    assert_eq!(said["tasks"][0]["task"]["key"], "TASK-004");
+    assert_eq!(said["errors"][0]["code"], "illegal_transition");
+    env.create(["The whole"]);
+    env.create(["A part", "--parent", "5"]);
+    assert_snapshot!(env.orange(["task", "cancel", "5", "6", "--with-children"]), @"TASK-005: pending → cancelled, TASK-006 too");
+    let said = env
+        .orange(["task", "delete", "1", "2", "--json"])
+        .ok()
+        .json();
+    assert_eq!(said["tasks"].as_array().unwrap().len(), 2);
+    let said = env.orange(["task", "delete", "3", "--json"]).ok().json();
+    assert_eq!(said["task"]["key"], "TASK-003");
 }
 
 #[test]
@@ -216,10 +279,14 @@ fn a_person_at_a_terminal_is_asked_once() {
     assert!(said.contains("nothing was changed"), "{said}");
     assert_eq!(env.show(&parent)["status"], "pending");
     let said = with_answers(&env, 80, &line, "y\nn\n");
-    assert!(
-        said.contains("cancel its 1 open children too? [y/N]"),
-        "{said}"
-    );
+    assert!(said.contains("cancel its open child too? [y/N]"), "{said}");
     assert_eq!(env.show(&parent)["status"], "cancelled");
     assert_eq!(env.show(&child)["status"], "pending");
+    env.create(["alone"]);
+    let line = format!("{} task delete 2 3", program().display());
+    let said = with_answers(&env, 80, &line, "y\n");
+    let asked =
+        "move these 2 tasks:\n  TASK-002 \"A part\"\n  TASK-003\nall of them to the trash? [y/N]";
+    assert!(said.replace("\r\n", "\n").contains(asked), "{said}");
+    assert_eq!(env.keys(["--all"]), ["TASK-001"]);
 }

@@ -241,7 +241,7 @@ fn why_in_every_status() {
     env.bring_to(&task, "planning");
     assert_snapshot!(why(), @r###"TASK-001 is planning: waits for the plan: no "## Plan" section in TASK.md; then: orange task update TASK-001 --status working"###);
     env.move_to(&task, "clarification").ok();
-    assert_snapshot!(why(), @"TASK-001 is clarification: the agent waits for your answer to its questions in TASK.md; next: orange task update TASK-001 --status planning");
+    assert_snapshot!(why(), @"TASK-001 needs clarification: the agent waits for your answer to its questions in TASK.md; next: orange task update TASK-001 --status planning");
     env.move_to(&task, "planning").ok();
     task.append("## Plan\n\nAPPROACH: x\n");
     assert_snapshot!(why(), @"TASK-001 is planning: the plan is written; next: orange task update TASK-001 --status working");

@@ -1,12 +1,32 @@
 //! What is not merged, whatever git says: tasks without work, without a target, and wishes without an effect.
 
 use super::MergeWish;
+use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::projects::Project;
+use crate::store::Place;
 use orange_core::history::History;
 use orange_core::merge::Strategy;
 use orange_core::task::{Status, Task};
+
+impl Engine {
+    /// What a merge would say of a damaged task may not be what people wrote: its repair comes first.
+    pub(super) fn is_whole(&self, place: &Place) -> Result<()> {
+        let found = self.store.survey_thoroughly(&place.folder());
+        let Some(damage) = found.damaged else {
+            return Ok(());
+        };
+        Err(Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "{} is damaged, so it is not merged: {damage}",
+                found.task.label()
+            ),
+        )
+        .hint("`orange doctor --repair` mends it; look at it, then merge it"))
+    }
+}
 
 /// A message that would stand nowhere is not passed over in silence.
 pub(super) fn has_use_for_message(wish: &MergeWish, default: Strategy) -> Result<()> {

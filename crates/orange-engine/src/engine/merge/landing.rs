@@ -14,6 +14,7 @@ use crate::store::faults::crash_point;
 use orange_core::history::{Event, EventType};
 use orange_core::merge::{Strategy, message};
 use orange_core::naming::counted;
+use orange_core::workflow::Role;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -161,7 +162,15 @@ impl Engine {
                         true => task.target.clone(),
                         false => format!("origin/{}", task.target),
                     };
-                    return Err(words::conflict(&of, &task.target, &bring, &conflicts));
+                    let worker = self.live_run(locked.history(), Role::Worker);
+                    let worker = worker.filter(|run| !self.is_one_shot(run)).is_some();
+                    return Err(words::conflict(
+                        &of,
+                        &task.target,
+                        &bring,
+                        &conflicts,
+                        worker,
+                    ));
                 }
                 Computed::Impossible(why) => return Err(impossible(task.strategy, &why)),
             };

@@ -3,7 +3,7 @@
 use crate::error::{Code, Error};
 use crate::git::merge::{Conflict, Hunk};
 use orange_core::naming::counted;
-use orange_core::task::Task;
+use orange_core::task::{Status, Task};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -36,8 +36,14 @@ fn meaning(conflict: &Conflict, target: &str, label: &str) -> String {
 }
 
 /// The refusal, with the files and the lines.
-/// `bring` is where the target's version is: here, or on the remote.
-pub(super) fn conflict(task: &Task, target: &str, bring: &str, conflicts: &[Conflict]) -> Error {
+/// `bring` is where the target's version is: here, or on the remote. `worker`: one is there that can be told.
+pub(super) fn conflict(
+    task: &Task,
+    target: &str,
+    bring: &str,
+    conflicts: &[Conflict],
+    worker: bool,
+) -> Error {
     let label = task.label();
     let mut text = format!(
         "merging {label} into {target} conflicts in {}; nothing was changed",
@@ -67,8 +73,16 @@ pub(super) fn conflict(task: &Task, target: &str, bring: &str, conflicts: &[Conf
             counted(conflicts.len() - FILES, "file")
         );
     }
+    let ask = format!("\"bring {bring} in and resolve the conflicts\"");
+    let tell = match (task.status, worker) {
+        (Status::Reviewing | Status::Stuck, _) => {
+            format!("orange task request-changes {label} {ask}")
+        }
+        (_, true) => format!("orange task send {label} {ask}"),
+        (_, false) => format!("orange task respawn {label} --role worker --message {ask}"),
+    };
     Error::new(Code::Conflict, text).hint(format!(
-        "let its agent sort it out: `orange task request-changes {label} \"bring {bring} in and resolve the conflicts\"`; or do it yourself in `orange task shell {label}`: `git merge {bring}`, resolve, commit, then merge again"
+        "let its agent sort it out: `{tell}`; or do it yourself in `orange task shell {label}`: `git merge {bring}`, resolve, commit, then merge again"
     ))
 }
 

@@ -1,5 +1,7 @@
 //! `orange task create`.
 
+mod naming;
+
 use super::permissions::choose_once;
 use super::{again, as_json, status, word};
 use crate::commands::project::described;
@@ -8,9 +10,10 @@ use crate::output;
 use crate::session::Session;
 use crate::ui::{Palette, clean};
 use clap::Args;
+use naming::Words;
 use orange_core::config::Permissions;
 use orange_core::history::Event;
-use orange_core::naming::{counted, is_sentence};
+use orange_core::naming::counted;
 use orange_core::task::{Category, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_engine::engine::{AddProject, Created, NewTask, Origin, Start, StartOutcome};
 use orange_engine::error::plain;
@@ -32,7 +35,7 @@ Examples:
   orange task create --from TASK-001               once more, if it is over
   orange task create --from TASK-001 --with-work \"Finish the login form\"")]
 pub(crate) struct CreateArgs {
-    /// The branch; a single quoted sentence is the summary instead
+    /// The branch; a sentence alone, or a word with a capital that is no branch yet, is the summary instead
     #[arg(value_name = "BRANCH")]
     branch: Option<String>,
     /// What is to be done, in one line
@@ -41,6 +44,9 @@ pub(crate) struct CreateArgs {
     /// The branch, whatever it looks like; then all words are the summary
     #[arg(long = "branch", value_name = "NAME")]
     named_branch: Option<String>,
+    /// What is to be done, if it is a single word like a branch
+    #[arg(long = "summary", value_name = "TEXT")]
+    named_summary: Option<String>,
     /// Start again from a task that is done or cancelled: its summary, context and settings, unless given here
     #[arg(long, value_name = "TASK")]
     from: Option<String>,
@@ -113,6 +119,18 @@ pub(crate) struct CreateArgs {
 }
 
 pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
+    let words = Words {
+        first: args.branch,
+        rest: args.summary,
+        branch: args.named_branch,
+        summary: args.named_summary,
+    };
+    if words.say_nothing() && args.context.is_none() && args.from.is_none() {
+        return Err(CommandError::usage(
+            "it is not said what is to be done",
+            "say it in a line: `orange new \"Add a login form\"`",
+        ));
+    }
     let context = args
         .context
         .as_deref()
@@ -127,7 +145,7 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         None => chosen_project(session, args.project.as_deref())?,
     };
     // A sentence without its quotes begins with a capital; hardly any branch does.
-    if let (Some(first), true, None) = (&args.branch, args.summary.len() > 1, &args.named_branch)
+    if let (Some(first), true, None) = (&words.first, words.rest.len() > 1, &words.branch)
         && first.chars().next().is_some_and(char::is_uppercase)
         && first.chars().all(char::is_alphabetic)
     {
@@ -135,17 +153,11 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
             "{first:?} is taken as the branch; quote the whole sentence to make it the summary"
         ));
     }
-    let (branch, summary) = match args.named_branch {
-        Some(branch) => {
-            let words: Vec<String> = args.branch.into_iter().chain(args.summary).collect();
-            (Some(branch), words.join(" "))
-        }
-        None => branch_and_summary(args.branch, args.summary),
-    };
+    let naming = words.meaning(|word| Ok(session.engine.has_branch(&project, word)?))?;
     let mut new = NewTask {
         project,
-        branch,
-        summary,
+        branch: naming.branch.clone(),
+        summary: naming.summary.clone(),
         context,
         status: args.status,
         workflow: args.workflow,
@@ -170,17 +182,18 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
     if let Some(earlier) = &earlier {
         new = session.engine.begin_again(new, earlier, args.with_work)?;
     }
-    if !args.no_spawn && session.engine.config()?.agents.spawn_on_create {
+    new.starts = !args.no_spawn && session.engine.config()?.agents.spawn_on_create;
+    if new.starts {
         let harness = new.harness.as_deref();
         choose_once(session, &new.project, harness, new.permissions)?;
     }
     let created = session.engine.create(&new)?;
     let origin = new.origin.as_ref();
-    let beginning = match args.no_spawn {
-        true => Ok(None),
-        false => begin(session, &created),
+    let beginning = match new.starts {
+        true => begin(session, &created),
+        false => Ok(None),
     };
-    let (created, waits) = with_start(created, beginning.as_ref().ok().and_then(Option::as_ref));
+    let (created, waits, others) = with_start(created, beginning.as_ref().ok());
     let spawned = session.engine.take_spawned();
     let verb = match created.acquired {
         Some(_) => "starts",
@@ -188,7 +201,8 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
     };
     let start = started(&created.start, verb);
     // One JSON value: what went wrong is it then, and it names the task.
-    if !session.json || (beginning.is_ok() && created.failed.is_empty()) {
+    let is_fine = beginning.is_ok() && created.failed.is_empty();
+    if !session.json || is_fine {
         session.finish(
             || {
                 let mut value = json!({
@@ -198,42 +212,65 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
                     "queued": waits,
                     "agents": super::start::as_values(&spawned),
                 });
+                if !others.is_empty() {
+                    value["started"] = others.iter().map(as_json).collect();
+                }
                 if let Some(origin) = origin {
                     value["from"] = again::as_json(origin);
                 }
                 value
             },
-            || described_task(&created, origin, &start, waits.as_deref(), &spawned),
+            || {
+                let mut text = described_task(&created, origin, &start, waits.as_deref(), &spawned);
+                for other in &others {
+                    let _ = writeln!(text, "{}", super::start::after_waiting(other));
+                }
+                if is_fine {
+                    text.push_str(&next(&created.task, &spawned));
+                }
+                text
+            },
         );
+        let is_new = !created.start.existing && earlier.is_none();
+        if let Some(note) = naming.taken_for(&created.task, is_new) {
+            output::note(&note);
+        }
     }
     beginning.map_err(|error| not_started(&created.task, error))?;
     super::update::failure(&created.task, &created.failed)
 }
 
-/// A new task starts at once, unless it is for later or the user said otherwise.
-fn begin(session: &mut Session, created: &Created) -> Result<Option<StartOutcome>> {
+/// What became of its start, and of those that had been waiting.
+type Beginning = Option<(StartOutcome, Vec<Task>)>;
+
+/// A new task starts at once, unless it is for later.
+fn begin(session: &mut Session, created: &Created) -> Result<Beginning> {
     let task = &created.task;
-    let at_once = session.engine.config()?.agents.spawn_on_create;
-    if !at_once || task.status != Status::Pending || task.queue == Queue::Backlog {
+    if task.status != Status::Pending || task.queue == Queue::Backlog {
         return Ok(None);
     }
-    Ok(Some(session.engine.start(created.place.clone(), false)?))
+    Ok(Some(session.engine.start_in_turn(created.place.clone())?))
 }
 
-/// The task as it is after its start; the second value is what it waits for.
-fn with_start(mut created: Created, outcome: Option<&StartOutcome>) -> (Created, Option<String>) {
+/// The task as it is after its start; then what it waits for, and who started before it.
+fn with_start(
+    mut created: Created,
+    beginning: Option<&Beginning>,
+) -> (Created, Option<String>, Vec<Task>) {
+    let Some((outcome, others)) = beginning.and_then(Option::as_ref) else {
+        return (created, None, Vec::new());
+    };
     match outcome {
-        Some(StartOutcome::Started(changed)) => {
+        StartOutcome::Started(changed) => {
             created.task = changed.task.clone();
             created.acquired.clone_from(&changed.acquired);
             created.failed.clone_from(&changed.failed);
-            (created, None)
+            (created, None, others.clone())
         }
-        Some(StartOutcome::Queued(task, why)) => {
+        StartOutcome::Queued(task, why) => {
             created.task = (**task).clone();
-            (created, Some(why.clone()))
+            (created, Some(why.clone()), others.clone())
         }
-        None => (created, None),
     }
 }
 
@@ -245,18 +282,6 @@ fn not_started(task: &Task, error: CommandError) -> CommandError {
     let hint = error.hint.unwrap_or_else(|| "see to that".to_owned());
     error.hint = Some(format!("{hint}; then `orange task spawn {label}`"));
     CommandError(error)
-}
-
-/// A sentence alone is a summary; a word alone is a branch.
-fn branch_and_summary(first: Option<String>, rest: Vec<String>) -> (Option<String>, String) {
-    match first {
-        Some(first) if is_sentence(&first) || first.is_empty() => {
-            let mut words = vec![first];
-            words.extend(rest);
-            (None, words.join(" "))
-        }
-        first => (first, rest.join(" ")),
-    }
 }
 
 fn read(session: &Session, source: &str) -> Result<String> {
@@ -363,16 +388,19 @@ fn described_task(
     if let Some(why) = waits {
         let _ = writeln!(text, "  queued   {}", clean(why));
     }
-    if !spawned.is_empty() {
-        text.push_str(&super::start::lines(task, spawned));
-    } else if !task.blocked_by.is_empty() || waits.is_some() {
-        let _ = writeln!(text, "next: orange task why {}", task.label());
-    } else if task.status == Status::Pending {
-        let _ = writeln!(text, "next: orange task spawn {}", task.label());
-    } else {
-        let _ = writeln!(text, "next: orange task why {}", task.label());
-    }
+    text.push_str(&super::start::agents(spawned));
     text
+}
+
+/// What a person may want to do now.
+fn next(task: &Task, spawned: &[Event]) -> String {
+    let waits = !task.blocked_by.is_empty() || task.queued_at.is_some();
+    let verb = match task.status {
+        _ if !spawned.is_empty() => "attach",
+        Status::Pending if !waits => "spawn",
+        _ => "why",
+    };
+    format!("next: orange task {verb} {}\n", task.label())
 }
 
 fn extras(task: &Task) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! `orange task merge`: a task's work brought into its target, after a look at what speaks against it.
 
-use super::as_json;
+use super::{as_json, titled};
 use crate::error::Result;
 use crate::question::{asks, yes};
 use crate::session::Session;
@@ -81,7 +81,7 @@ pub(crate) fn run(session: &mut Session, args: &MergeArgs) -> Result<()> {
 
 fn question(plan: &MergePlan) -> String {
     let task = &plan.task;
-    let mut text = format!("{} \"{}\"\n", task.label(), clean(&task.summary));
+    let mut text = format!("{}\n", titled(task));
     for concern in &plan.concerns {
         let _ = writeln!(text, "  {}", clean_block(&concern.what));
         for detail in &concern.details {

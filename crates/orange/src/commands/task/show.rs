@@ -72,7 +72,8 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
         },
         || {
             let about = About {
-                evidence: evidence.to_text(&view.task),
+                evidence: evidence.to_text(),
+                round: evidence.round(&view.task),
                 mode: match mute.as_deref() {
                     None => Some(permissions(mode, said_by)),
                     Some(NONE) => None,
@@ -212,6 +213,8 @@ struct About {
     usage: Option<Usage>,
     /// How much its branch changes, if it does.
     diff: Option<String>,
+    /// Which review of it is the last, from 1.
+    round: u32,
     /// What speaks for the work, as it is shown.
     evidence: String,
 }
@@ -231,8 +234,8 @@ fn fields(view: &TaskView, about: &About) -> KeyValues {
     let now = Timestamp::now();
     let mut lines = KeyValues::new();
     let mut status = format!("{} {}", icon(task.status), task.status);
-    if task.review_round > 0 {
-        let _ = write!(status, ", review round {}", task.review_round);
+    if about.round > 0 {
+        let _ = write!(status, ", review round {}", about.round);
     }
     if task.crash_count > 0 {
         let _ = write!(

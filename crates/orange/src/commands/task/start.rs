@@ -7,9 +7,10 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::history::Event;
-use orange_core::task::Task;
+use orange_core::task::{Queue, Task};
 use orange_core::workflow::Role;
 use orange_engine::engine::StartOutcome;
+use orange_engine::index::list::Filter;
 use orange_engine::store::Place;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -51,15 +52,18 @@ pub(crate) struct RespawnArgs {
 
 /// Start tasks that nothing holds back
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "orange run --ready [OPTIONS]",
+    after_help = "\
 By priority, then by age; as many as slots and `agents.limit` allow.
 
 Examples:
   orange run --ready
-  orange run --ready --max 3")]
+  orange run --ready --max 3"
+)]
 pub(crate) struct RunArgs {
     /// Every pending task of the active queue whose dependencies are over
-    #[arg(long, required = true)]
+    #[arg(long)]
     ready: bool,
     /// At most so many
     #[arg(long, value_name = "N")]
@@ -121,6 +125,9 @@ pub(crate) fn respawn(session: &mut Session, args: &RespawnArgs) -> Result<()> {
 
 pub(crate) fn run_ready(session: &mut Session, args: &RunArgs) -> Result<()> {
     let projects: Vec<String> = args.project.iter().cloned().collect();
+    if !args.ready {
+        return Err(not_said(session, projects)?);
+    }
     let outcomes = session.engine.run_ready(&projects, args.max)?;
     session.engine.take_spawned();
     let started: Vec<&Task> = outcomes
@@ -151,8 +158,49 @@ pub(crate) fn run_ready(session: &mut Session, args: &RunArgs) -> Result<()> {
     Ok(())
 }
 
+/// `orange run` alone starts nothing: what it could start is told.
+fn not_said(session: &mut Session, projects: Vec<String>) -> Result<CommandError> {
+    const NAMED: usize = 5;
+    let ready = session.engine.list(&Filter {
+        projects,
+        ready: true,
+        queues: vec![Queue::Active.as_str().to_owned()],
+        ..Filter::default()
+    })?;
+    let keys: Vec<String> = ready
+        .iter()
+        .take(NAMED)
+        .map(|task| task.key.map_or(task.id.clone(), |key| key.to_string()))
+        .collect();
+    let which = match ready.len() {
+        0 => "no task is ready now".to_owned(),
+        count if count > NAMED => format!("{} and {} more", keys.join(", "), count - NAMED),
+        _ => keys.join(", "),
+    };
+    Ok(CommandError::usage(
+        "it is not said what is to be run",
+        format!(
+            "`orange run --ready` starts what nothing holds back ({which}); `orange task spawn ID` starts one"
+        ),
+    ))
+}
+
 /// The agents that a command started, and how to get to them.
 pub(crate) fn lines(task: &Task, spawned: &[Event]) -> String {
+    let mut text = agents(spawned);
+    if !spawned.is_empty() {
+        let _ = writeln!(text, "next: orange task attach {}", task.label());
+    }
+    text
+}
+
+/// A task of the queue that a command started beside what it was asked for.
+pub(crate) fn after_waiting(task: &Task) -> String {
+    format!("started {}, which had been waiting", task.label())
+}
+
+/// A line for each agent.
+pub(crate) fn agents(spawned: &[Event]) -> String {
     let mut text = String::new();
     for event in spawned {
         let detail = |name: &str| {
@@ -169,9 +217,6 @@ pub(crate) fn lines(task: &Task, spawned: &[Event]) -> String {
             clean(detail("harness")),
             clean(detail("session")),
         );
-    }
-    if !spawned.is_empty() {
-        let _ = writeln!(text, "next: orange task attach {}", task.label());
     }
     text
 }

@@ -5,7 +5,7 @@ use crate::error::{CommandError, Result};
 use crate::session::Session;
 use clap::Args;
 use orange_core::choice;
-use orange_core::task::{Status, Task};
+use orange_core::task::{Status, Task, stands};
 use orange_engine::engine::TaskView;
 use orange_engine::store::Place;
 use orange_engine::{Code, Error};
@@ -48,9 +48,9 @@ pub(crate) fn run(session: &mut Session, args: &WaitArgs) -> Result<()> {
     loop {
         let now = looks_like(&place);
         if stamp != Some(now) {
-            stamp = Some(now);
+            let is_first = stamp.replace(now).is_none();
             let view = session.engine.view(place.clone())?;
-            if let Some(message) = reached(session, &view, args.goal)? {
+            if let Some(message) = reached(session, &view, args.goal, is_first)? {
                 session.finish(
                     || json!({"task": as_json(&view.task), "message": message}),
                     || format!("{message}\n"),
@@ -80,11 +80,17 @@ fn looks_like(place: &Place) -> [Option<(u64, std::time::SystemTime)>; 2] {
 }
 
 /// None: not yet.
-fn reached(session: &mut Session, view: &TaskView, goal: Goal) -> Result<Option<String>> {
+fn reached(
+    session: &mut Session,
+    view: &TaskView,
+    goal: Goal,
+    is_first: bool,
+) -> Result<Option<String>> {
     let task = &view.task;
     let there = match goal {
         Goal::Done => task.status.is_over(),
-        Goal::Reviewing => task.status == Status::Reviewing || task.status.is_over(),
+        // It may have been there between two looks; one that was over from the start will not be there again.
+        Goal::Reviewing => task.status == Status::Reviewing || (!is_first && task.status.is_over()),
         Goal::NeedsMe => {
             task.status.is_terminal()
                 || view.attention.is_some()
@@ -95,28 +101,22 @@ fn reached(session: &mut Session, view: &TaskView, goal: Goal) -> Result<Option<
         return Ok(Some(said(task, view.attention.as_deref())));
     }
     if task.status.is_terminal() {
+        let label = task.label();
         return Err(CommandError(
             Error::new(
                 Code::ConditionUnmet,
-                format!(
-                    "{} is {} and will not get to {goal}",
-                    task.label(),
-                    task.status
-                ),
+                format!("{label} is {} and will not get to {goal}", task.status),
             )
-            .hint("`orange task show` tells what happened"),
+            .hint(format!("`orange task show {label}` tells what happened")),
         ));
     }
     Ok(None)
 }
 
 fn said(task: &Task, attention: Option<&str>) -> String {
+    let (label, stands) = (task.label(), stands(task.status));
     match attention {
-        Some(attention) => format!(
-            "{} is {}; needs attention: {attention}",
-            task.label(),
-            task.status
-        ),
-        None => format!("{} is {}", task.label(), task.status),
+        Some(attention) => format!("{label} {stands}; needs attention: {attention}"),
+        None => format!("{label} {stands}"),
     }
 }

@@ -6,6 +6,7 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::history::HookOutcome;
+use orange_core::task::stands;
 use orange_engine::engine::TaskView;
 use serde_json::json;
 
@@ -84,11 +85,8 @@ pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
                 Some(command) => format!("; next: {command}"),
                 None => String::new(),
             };
-            format!(
-                "{label} is {}: {}{next}\n",
-                view.task.status,
-                clean(&because)
-            )
+            let stands = stands(view.task.status);
+            format!("{label} {stands}: {}{next}\n", clean(&because))
         },
     );
     Ok(())

@@ -92,7 +92,8 @@ until orange task peek TASK-001 --role reviewer; do sleep 0.05; done",
         before: "\
 orange new 'Add a login form' --harness none
 echo work >\"$(orange task path TASK-001)/login.txt\"
-orange task cancel TASK-001",
+orange new 'Add a menu' --harness none
+orange task cancel TASK-001 TASK-002",
         stand_ins: &[],
     },
     Situation {

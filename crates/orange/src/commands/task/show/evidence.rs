@@ -3,7 +3,7 @@
 use super::super::verify;
 use crate::ui::clean;
 use orange_core::evidence::{Evidence, Statement};
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
 use orange_engine::engine::{Engine, TaskView};
 use orange_engine::git;
 use serde_json::{Value, json};
@@ -39,9 +39,11 @@ impl Shown {
         let verdict = evidence.verdict.as_ref().map(|verdict| {
             let mut value = said(&verdict.said);
             value["passed"] = json!(verdict.passed);
+            value["round"] = json!(verdict.round);
             value
         });
         json!({
+            "rounds": evidence.rounds,
             "handoff": evidence.handoff.as_ref().map(said),
             "verdict": verdict,
             "review": evidence.review.as_ref().map(said),
@@ -52,11 +54,17 @@ impl Shown {
         })
     }
 
+    /// Which review of the task is the last, for whoever reads the sections of TASK.md.
+    pub(super) fn round(&self, task: &Task) -> u32 {
+        match task.review_round {
+            // Nobody has looked at it since a person asked for changes.
+            0 => 0,
+            counted => self.evidence.rounds.max(counted),
+        }
+    }
+
     /// Nothing where nothing was said yet.
-    pub(super) fn to_text(&self, task: &Task) -> String {
-        // In a review the last verdict is that of the round before.
-        let under_way = u32::from(task.status == Status::AgentReview);
-        let round = task.review_round.saturating_sub(under_way);
+    pub(super) fn to_text(&self) -> String {
         let evidence = &self.evidence;
         let mut lines = Vec::new();
         if let Some(handoff) = &evidence.handoff {
@@ -64,7 +72,7 @@ impl Shown {
         }
         if let Some(verdict) = &evidence.verdict {
             let word = if verdict.passed { "passed" } else { "failed" };
-            let round = match round {
+            let round = match verdict.round {
                 0 => String::new(),
                 round => format!(" (round {round})"),
             };

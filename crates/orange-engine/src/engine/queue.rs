@@ -1,0 +1,138 @@
+//! Whose turn it is: a new task goes behind those that wait, and a person hears who of them starts or could start.
+
+use super::{Caller, Engine, StartOutcome};
+use crate::engine::start::{WANTED, turn};
+use crate::error::Result;
+use crate::store::Place;
+use orange_core::machine::{self, Situation};
+use orange_core::naming::counted;
+use orange_core::task::{Status, Task, is_active};
+use orange_core::workflow::Condition;
+use std::collections::HashMap;
+
+impl Engine {
+    /// Starts a new task in its turn: who waits in the queue and can start now goes first. Also gives who did.
+    pub fn start_in_turn(&mut self, place: Place) -> Result<(StartOutcome, Vec<Task>)> {
+        let mut others = Vec::new();
+        if self.has_queued()? {
+            let own = self.store.survey(&place.folder()).task;
+            // They were to start by themselves; nobody asks for them now.
+            let caller = std::mem::replace(&mut self.caller, Caller::Engine);
+            let started = self.start_before(&own);
+            self.caller = caller;
+            others = started?;
+            self.take_acquired();
+            self.take_spawned();
+        }
+        Ok((self.start(place, false)?, others))
+    }
+
+    /// Starts those of the queue whose turn it is before this one, as long as there is room for it too: it would take
+    /// it away from them.
+    fn start_before(&mut self, own: &Task) -> Result<Vec<Task>> {
+        let mut started = Vec::new();
+        if self.why_not_now(own)?.is_some() {
+            return Ok(started);
+        }
+        for (place, task) in self.queued()? {
+            if turn(&task) >= turn(own) || self.why_not_now(own)?.is_some() {
+                break;
+            }
+            if self.why_not_now(&task)?.is_some() {
+                continue;
+            }
+            match self.start(place, false) {
+                Ok(StartOutcome::Started(changed)) => started.push(changed.task),
+                Ok(StartOutcome::Queued(..)) => {}
+                Err(error) => self.notice(format!("{} was not started: {error}", task.label())),
+            }
+        }
+        Ok(started)
+    }
+
+    /// Who waits, in the order in which they start.
+    fn queued(&mut self) -> Result<Vec<(Place, Task)>> {
+        let folders = self.index()?.queued()?.into_iter();
+        let mut queued: Vec<(Place, Task)> = folders
+            .map(|folder| (self.store.survey(&folder), self.store.place(&folder)))
+            .filter(|(found, _)| found.damaged.is_none())
+            .map(|(found, place)| (place, found.task))
+            .filter(|(_, task)| task.status == Status::Pending && task.queued_at.is_some())
+            .collect();
+        queued.sort_by_key(|(_, task)| turn(task));
+        Ok(queued)
+    }
+
+    /// What a person should hear of the queue when their command is done: who starts because of it, or who could.
+    pub fn queue_news(&mut self) -> Option<String> {
+        if self.caller != Caller::Human {
+            return None;
+        }
+        let starts = self.store.home().join(WANTED).exists();
+        if !starts && !self.made_room {
+            return None;
+        }
+        let next = self.next_in_queue().ok()?;
+        let names: Vec<String> = next.iter().map(Task::label).collect();
+        let first = names.first()?;
+        Some(match (starts, names.as_slice()) {
+            (true, [_]) => format!("{first}, which had been waiting, starts now"),
+            (true, _) => format!("{}, which had been waiting, start now", names.join(", ")),
+            (false, [_]) => {
+                format!("{first} is waiting and could start now: `orange task spawn {first}`")
+            }
+            (false, _) => format!(
+                "{} are waiting and could start now: `orange run --ready`",
+                counted(names.len(), "task")
+            ),
+        })
+    }
+
+    /// Who of the queue starts when somebody looks at it.
+    fn next_in_queue(&mut self) -> Result<Vec<Task>> {
+        let limit = self.config()?.agents.limit as usize;
+        let mut room = limit.saturating_sub(self.running_workers());
+        let mut taken: HashMap<String, usize> = HashMap::new();
+        let mut next = Vec::new();
+        for (_, task) in self.queued()? {
+            if room == 0 {
+                break;
+            }
+            let before = taken.entry(task.project.clone()).or_default();
+            if self.has_room_for(&task, *before)? {
+                *before += 1;
+                room -= 1;
+                next.push(task);
+            }
+        }
+        Ok(next)
+    }
+
+    /// Could it start after so many others of its project have? Everything is asked that its start would ask.
+    fn has_room_for(&mut self, task: &Task, others: usize) -> Result<bool> {
+        let Some(project) = self.project_of(&task.project) else {
+            return Ok(false);
+        };
+        let conditions = [Condition::DependenciesOver, Condition::SlotFree];
+        let facts = self.facts(task, &conditions)?;
+        let situation = Situation {
+            task,
+            body: "",
+            facts: &facts,
+            max_rounds: 0,
+            now: self.now(),
+        };
+        let met = |condition| machine::meets(condition, situation).is_ok();
+        let slots = facts.slots.size as usize;
+        Ok(conditions.into_iter().all(met)
+            && facts.slots.holders.len() + others < slots
+            && self.could_acquire(&project, task).is_ok()
+            && self.parking_place(&project).is_ok()
+            && self.could_spawn(task).is_ok())
+    }
+
+    /// A task that had a slot or an agent gave it up, and by the table nobody follows by itself.
+    pub(super) fn note_room(&mut self, before: Status, after: Status) {
+        self.made_room |= is_active(before) && after == Status::Cancelled;
+    }
+}

@@ -1,0 +1,136 @@
+//! Which of the words given to `task create` name the branch, and which say what is to be done.
+
+use crate::error::{CommandError, Result};
+use crate::ui::clean;
+use orange_core::naming::is_sentence;
+use orange_core::task::Task;
+
+/// The words as they were typed.
+pub(super) struct Words {
+    pub(super) first: Option<String>,
+    pub(super) rest: Vec<String>,
+    /// `--branch`
+    pub(super) branch: Option<String>,
+    /// `--summary`
+    pub(super) summary: Option<String>,
+}
+
+/// What they mean.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Naming {
+    pub(super) branch: Option<String>,
+    pub(super) summary: String,
+    /// A word that stood alone and could have meant either.
+    alone: Option<String>,
+}
+
+impl Words {
+    /// Nothing says what is to be done, and nothing where.
+    pub(super) fn say_nothing(&self) -> bool {
+        let words = self.first.iter().chain(&self.rest);
+        let mut said = words.chain(&self.branch).chain(&self.summary);
+        said.all(|word| word.trim().is_empty())
+    }
+
+    /// A sentence is a summary, and so is a word that begins like one unless there is such a branch; any other word
+    /// is a branch.
+    pub(super) fn meaning(self, is_branch: impl FnOnce(&str) -> Result<bool>) -> Result<Naming> {
+        let words = || self.first.iter().chain(&self.rest).cloned();
+        if let Some(branch) = self.branch {
+            let said: Vec<String> = words().chain(self.summary).collect();
+            return Ok(Naming::new(Some(branch), &said));
+        }
+        let is_text = self
+            .first
+            .as_deref()
+            .is_none_or(|first| is_sentence(first) || first.is_empty());
+        if let Some(summary) = self.summary {
+            if is_text && words().any(|word| !word.trim().is_empty()) || !self.rest.is_empty() {
+                return Err(CommandError::usage(
+                    "the summary is given twice",
+                    "leave --summary out, or the words",
+                ));
+            }
+            return Ok(Naming::new(self.first.filter(|_| !is_text), &[summary]));
+        }
+        if is_text {
+            return Ok(Naming::new(None, &words().collect::<Vec<_>>()));
+        }
+        let alone = self.first.clone().filter(|_| self.rest.is_empty());
+        match &alone {
+            Some(word) if begins_like_a_sentence(word) && !is_branch(word)? => Ok(Naming {
+                alone: alone.clone(),
+                ..Naming::new(None, std::slice::from_ref(word))
+            }),
+            _ => Ok(Naming {
+                alone,
+                ..Naming::new(self.first, &self.rest)
+            }),
+        }
+    }
+}
+
+impl Naming {
+    fn new(branch: Option<String>, words: &[String]) -> Naming {
+        Naming {
+            branch,
+            summary: words.join(" "),
+            alone: None,
+        }
+    }
+
+    /// What a word that stood alone was taken for, and how to say the other thing. `is_new`: no such branch was there.
+    pub(super) fn taken_for(&self, task: &Task, is_new: bool) -> Option<String> {
+        let word = clean(self.alone.as_deref()?).into_owned();
+        if self.branch.is_none() {
+            return Some(format!(
+                "\"{word}\" is taken as the summary; --branch {word} makes it the branch"
+            ));
+        }
+        let label = task.label();
+        (is_new && task.summary.is_empty()).then(|| {
+            format!(
+                "\"{word}\" is taken as the branch, and what is to be done is not said; if it is the summary: `orange task cancel {label}`, then `orange new --summary {word}`"
+            )
+        })
+    }
+}
+
+/// `Tidy` or `Refactor.`: a capital, then letters alone. Branches are hardly ever called so.
+fn begins_like_a_sentence(word: &str) -> bool {
+    let letters = word.trim_end_matches(['.', '!', '?', '…']);
+    let begins = letters.chars().next();
+    begins.is_some_and(|first| !first.is_lowercase()) && letters.chars().all(char::is_alphabetic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meaning(first: &str, rest: &[&str], branches: &[&str]) -> (Option<String>, String) {
+        let words = Words {
+            first: Some(first.to_owned()),
+            rest: rest.iter().map(|word| (*word).to_owned()).collect(),
+            branch: None,
+            summary: None,
+        };
+        let found = words.meaning(|word| Ok(branches.contains(&word))).unwrap();
+        (found.branch, found.summary)
+    }
+
+    #[test]
+    fn a_word_alone_is_a_branch_unless_it_begins_like_a_sentence() {
+        let branch = |word: &str| (Some(word.to_owned()), String::new());
+        let summary = |text: &str| (None, text.to_owned());
+        for word in ["tidy", "add-login", "feature/menu", "ABC-123", "v2", "@"] {
+            assert_eq!(meaning(word, &[], &[]), branch(word));
+        }
+        for word in ["Tidy", "Refactor.", "README", "整理"] {
+            assert_eq!(meaning(word, &[], &[]), summary(word));
+            assert_eq!(meaning(word, &[], &[word]), branch(word));
+        }
+        assert_eq!(meaning("Two words", &[], &[]), summary("Two words"));
+        let both = (Some("Add".to_owned()), "a menu".to_owned());
+        assert_eq!(meaning("Add", &["a", "menu"], &[]), both);
+    }
+}

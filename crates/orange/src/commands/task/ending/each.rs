@@ -1,0 +1,113 @@
+//! One command for several tasks: a line for each, and the exit code of the worst.
+
+use crate::commands::task::as_json;
+use crate::error::{CommandError, Result, exit_code};
+use crate::session::Session;
+use orange_core::task::Task;
+use serde_json::{Value, json};
+
+/// What became of one task.
+pub(super) struct Done {
+    pub(super) task: Task,
+    pub(super) message: String,
+    /// What else there is to say as JSON: an object.
+    pub(super) more: Value,
+    /// It is done, but not whole.
+    pub(super) failure: Option<CommandError>,
+}
+
+impl Done {
+    pub(super) fn new(message: String, task: Task) -> Done {
+        Done {
+            task,
+            message,
+            more: json!({}),
+            failure: None,
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let mut value = json!({"task": as_json(&self.task), "message": self.message});
+        for (name, more) in self.more.as_object().into_iter().flatten() {
+            value[name] = more.clone();
+        }
+        value
+    }
+}
+
+/// The outcomes, told as they come.
+pub(super) struct Each {
+    wanted: usize,
+    done: Vec<Done>,
+    failed: Vec<CommandError>,
+}
+
+impl Each {
+    pub(super) fn of(wanted: usize) -> Each {
+        Each {
+            wanted,
+            done: Vec::new(),
+            failed: Vec::new(),
+        }
+    }
+
+    pub(super) fn note(&mut self, outcome: Result<Done>) {
+        match outcome {
+            Ok(mut done) => {
+                self.failed.extend(done.failure.take());
+                self.done.push(done);
+            }
+            Err(error) => self.failed.push(error),
+        }
+    }
+
+    /// One task is told of as ever; several as a list, with what went wrong beside it.
+    pub(super) fn finish(mut self, session: &mut Session) -> Result<()> {
+        let worst = self
+            .failed
+            .iter()
+            .map(|error| exit_code(error.0.code))
+            .max();
+        if self.wanted > 1 && session.json {
+            let error = |error: &CommandError| {
+                let error = &error.0;
+                json!({"code": error.code.as_str(), "message": error.message, "hint": error.hint})
+            };
+            let value = json!({
+                "tasks": self.done.iter().map(Done::to_json).collect::<Vec<_>>(),
+                "errors": self.failed.iter().map(error).collect::<Vec<_>>(),
+            });
+            session.finish(|| value, String::new);
+            return match worst {
+                None => Ok(()),
+                // The value says what; the exit code is for scripts.
+                Some(code) => {
+                    session.engine.leave_queue_to_errand();
+                    std::process::exit(code.into())
+                }
+            };
+        }
+        if !self.done.is_empty() && (!session.json || self.failed.is_empty()) {
+            let line = |done: &Done| format!("{}\n", done.message);
+            session.finish(
+                || self.done.first().map(Done::to_json).unwrap_or_default(),
+                || self.done.iter().map(line).collect(),
+            );
+        }
+        let last = match worst {
+            None => return Ok(()),
+            Some(code) => {
+                let at = self
+                    .failed
+                    .iter()
+                    .rposition(|error| exit_code(error.0.code) == code);
+                self.failed.remove(at.unwrap_or_default())
+            }
+        };
+        // The worst is what the command ends with.
+        for error in &self.failed {
+            error.report(false);
+        }
+        Err(last)
+    }
+}
