@@ -124,7 +124,7 @@ fn without_tmux() {
     hint: install tmux (apt install tmux, brew install tmux); then `orange task spawn TASK-001`
     [exit status: 1]
     $ orange ls
-       KEY       STATUS   SUMMARY           BRANCH                            AGE
+       KEY       STATUS   SUMMARY           BRANCH                            UPDATED
     ·  TASK-001  pending  Add a login form  orange/TASK-001-add-a-login-form  [AGE]
     $ orange log
     [TIME] info  project  project registered project=shop
