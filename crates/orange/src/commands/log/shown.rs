@@ -96,7 +96,11 @@ impl Layout {
             clean(&record.message),
             palette.paint(Style::Dim, &component)
         );
-        text.push_str(&fields(record, palette, &["task", "key"]));
+        let left_out: &[&str] = match self::text(record, "by") {
+            Some("you") => &["task", "key", "by"],
+            _ => &["task", "key"],
+        };
+        text.push_str(&fields(record, palette, left_out));
         text.push('\n');
         let hang = when_width + 2 + key_width + 2;
         wrapped_under(&text, hang, self.extent).into_owned()

@@ -37,8 +37,8 @@ Signs: · pending  ✎ planning  ? clarification  ▶ working  ◎ agent-review
 
 Agents (second column): ● alive  ✗ one should be and is not  ○ none expected
 
-DIFF: lines added and deleted against the target, and (how many commits). UPDATED: how long ago anything about the \
-task changed.")]
+DIFF: lines added and deleted against the target, and (how many commits). UPDATED: how long ago the task \
+changed: its status, or another field.")]
 pub(crate) struct ListArgs {
     /// Tasks of this project; may be given more than once
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

@@ -11,7 +11,9 @@ use super::why::Answer;
 use super::{as_json, icon, style};
 use crate::error::Result;
 use crate::session::Session;
-use crate::ui::{Extent, KeyValues, Palette, Style, ago, clean, clean_block, wrapped_prose};
+use crate::ui::{
+    Extent, KeyValues, Palette, Style, ago, clean, clean_block, terminal_size, wrapped_prose,
+};
 use clap::Args;
 use evidence::Shown;
 use orange_core::Timestamp;
@@ -211,21 +213,23 @@ fn to_text(
 
 /// What people and agents wrote; on a terminal its beginning, unless all of it is asked for.
 fn body(view: &TaskView, full: bool) -> String {
-    const MOST: usize = 20;
     let extent = Extent::stdout();
+    // About half of the screen: the rest is for how things stand.
+    let rows = terminal_size().map_or(24, |(_, rows)| usize::from(rows));
+    let most = (rows / 2).clamp(10, 40);
     let body = clean_block(view.body.trim());
     if body.is_empty() {
         return String::new();
     }
     let text = wrapped_prose(&body, extent);
     let lines = text.lines().count();
-    if full || extent == Extent::Unlimited || lines <= MOST + 1 {
+    if full || extent == Extent::Unlimited || lines <= most + 1 {
         return format!("\n{text}\n");
     }
-    let shown: Vec<&str> = text.lines().take(MOST).collect();
+    let shown: Vec<&str> = text.lines().take(most).collect();
     let more = format!(
         "… {} more lines: `orange task show {} --full`",
-        lines - MOST,
+        lines - most,
         view.task.label()
     );
     format!(

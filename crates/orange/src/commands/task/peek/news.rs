@@ -5,6 +5,7 @@ use crate::ui::clean;
 use orange_core::workflow::Role;
 use orange_engine::engine::Screen;
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 /// What was there at the last look, at whose window.
 #[derive(Default)]
@@ -13,6 +14,8 @@ pub(super) struct News {
     lines: HashMap<Role, Vec<String>>,
     /// How many lines were new at the last look.
     came: usize,
+    /// The last line, and since when it has been that: it may not be whole yet.
+    last: Option<(String, Instant)>,
 }
 
 impl News {
@@ -34,7 +37,10 @@ impl News {
             ));
         }
         self.whose = Some(screen.role);
-        let now = lines_of(screen);
+        let mut now = lines_of(screen);
+        if screen.alive && !self.is_whole(now.last()) {
+            now.pop();
+        }
         let before = self.lines.entry(screen.role).or_default();
         let mut text = String::new();
         if lost {
@@ -49,6 +55,21 @@ impl News {
         }
         *before = now;
         text.is_empty() || output::print_piece(text.as_bytes())
+    }
+
+    /// Has the last line been the same for a while?
+    fn is_whole(&mut self, line: Option<&String>) -> bool {
+        const WHILE: Duration = Duration::from_millis(150);
+        let Some(line) = line else {
+            return true;
+        };
+        match &self.last {
+            Some((last, since)) if last == line => since.elapsed() >= WHILE,
+            _ => {
+                self.last = Some((line.clone(), Instant::now()));
+                false
+            }
+        }
     }
 
     /// Lines come so fast that the next look should not wait.
