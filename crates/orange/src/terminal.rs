@@ -184,3 +184,22 @@ fn watch_stops() -> std::io::Result<()> {
 fn can_be_continued() -> bool {
     getsid(None).is_ok_and(|session| session != getpgrp())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_gives_it_back_before_anything_is_said() {
+        give_back_at_panics();
+        *held() = Some(Taken {
+            enter: "",
+            leave: "",
+            before: None,
+            times: 1,
+        });
+        let outcome = std::panic::catch_unwind(|| std::panic::panic_any("on purpose"));
+        assert!(outcome.is_err());
+        assert!(held().is_none());
+    }
+}
