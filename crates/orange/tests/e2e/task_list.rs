@@ -228,15 +228,15 @@ fn at_eighty_columns_every_line_fits() {
 #[test]
 fn a_damaged_task_takes_no_columns_from_the_others() {
     let env = TestEnvironment::new();
-    let task = env.create(["one", "Short"]);
-    env.create(["two", "Another"]);
+    let task = env.create(["feature/one-and-more-words", "Short"]);
+    env.create(["feature/two", "Another"]);
     let list = format!("NO_COLOR=1 {} ls", program().display());
     assert!(in_terminal(&env, 80, &list).contains("BRANCH"));
     fs::write(task.file(), "no frontmatter at all").unwrap();
     assert_snapshot!(in_terminal(&env, 80, &list), @"
-       KEY       STATUS   SUMMARY                                    BRANCH  UPDATED
-    ✗  TASK-001  damaged  Short · the file does not start with a `…  one     [AGE]
-    ·  TASK-002  pending  Another                                    two     [AGE]
+       KEY       STATUS   SUMMARY                BRANCH                      UPDATED
+    ✗  TASK-001  damaged  Short · the file doe…  feature/one-and-more-words  [AGE]
+    ·  TASK-002  pending  Another                feature/two                 [AGE]
     ");
     env.orange(["ls", "--search", "short"]).ok().says("damaged");
     env.orange(["search", "short"]).ok().says("TASK-001");
