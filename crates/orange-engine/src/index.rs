@@ -129,6 +129,10 @@ impl Index {
 
     /// Are the tables sound? For `doctor`.
     pub fn check(&self) -> std::result::Result<(), String> {
+        let path = path_in(&self.store);
+        if is_no_file(&path) {
+            return Err("is a folder, so that every command reads all tasks anew".to_owned());
+        }
         let verdict: rusqlite::Result<String> =
             self.connection
                 .borrow()
@@ -143,8 +147,12 @@ impl Index {
 
 /// Only to read, and at once: None where that is not possible, or where another version wrote it.
 fn open_as_it_is(store: &Store) -> Option<Connection> {
+    let path = path_in(store);
+    if is_no_file(&path) {
+        return None;
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path_in(store), flags).ok()?;
+    let connection = Connection::open_with_flags(path, flags).ok()?;
     let version = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
     (version.ok()? == VERSION).then_some(connection)
 }
@@ -153,7 +161,17 @@ fn path_in(store: &Store) -> PathBuf {
     store.home().join("index.db")
 }
 
+/// Something else is in its place: SQLite would wait for whoever writes into a pipe.
+fn is_no_file(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file())
+}
+
 fn open_anyhow(path: &Path) -> Result<Opened> {
+    if is_no_file(path) {
+        tracing::warn!("index.db is no file and is rebuilt");
+        // A folder stays; the command works without the cache.
+        remove_database(path);
+    }
     match open_file(path) {
         Ok(opened) => Ok(opened),
         Err(error) if is_damage(&error) => {

@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 
 /// The log in the home; those before it are numbered, `orange.log.1` being the newest.
 pub const LOG: &str = "orange.log";
+/// How many of those before it are kept.
+pub const LOGS_KEPT: u32 = 3;
 /// Held by whoever renames or removes logs.
 pub const LOG_LOCK: &str = ".log.lock";
 

@@ -9,6 +9,7 @@ mod session;
 
 pub use self::attach::{Attach, Inside};
 pub use self::name::session_name;
+pub use self::pane::Scrollback;
 
 use self::call::Call;
 use crate::error::{Code, Error, Result};

@@ -88,3 +88,12 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Ls(args) => task::list::run(&mut session, &args),
     }
 }
+
+/// A number of things to show: none would look as if there were none.
+pub(crate) fn at_least_one(text: &str) -> std::result::Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("0 would show nothing".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("not a number".to_owned()),
+    }
+}

@@ -1,10 +1,9 @@
 //! Errors on their way out: an exit code, a message and a hint on stderr, or one JSON value on stdout.
 
 use crate::output;
-use crate::ui::{Palette, clean_block};
+use crate::ui::{Extent, Palette, clean_block, wrapped, wrapped_under};
 use clap::error::ErrorKind;
 use orange_engine::{Code, Error};
-use std::io::Write;
 use std::process::ExitCode;
 
 /// What a command gives up with.
@@ -36,36 +35,41 @@ impl CommandError {
             output::print(&format!("{value}\n"));
         } else {
             let palette = Palette::stderr();
-            let mut text = format!(
-                "{} {}\n",
-                palette.red("error:"),
-                clean_block(&error.message)
-            );
+            labelled(palette.red("error:"), "error: ", &error.message);
             if let Some(hint) = &error.hint {
-                text.push_str(&format!(
-                    "{} {}\n",
-                    palette.cyan("hint:"),
-                    clean_block(hint)
-                ));
+                labelled(palette.cyan("hint:"), "hint: ", hint);
             }
-            let _ = std::io::stderr().write_all(text.as_bytes());
         }
         ExitCode::from(exit_code(error.code))
     }
 }
 
+/// A line of a message, which goes on under its first word.
+fn labelled(label: impl std::fmt::Display, plain: &str, words: &str) {
+    let line = format!("{label} {}\n", clean_block(words));
+    output::say(&wrapped_under(&line, plain.len(), Extent::stderr()));
+}
+
 /// What failed, and who wanted it: in orange.log only.
 fn log(error: &Error) {
     let agent = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    tracing::error!(
-        target: "command",
-        code = error.code.as_str(),
-        by = agent("ORANGE_ROLE").as_deref().unwrap_or("you"),
-        task = agent("ORANGE_TASK_ID"),
-        command = typed(),
-        "{}",
-        error.message
-    );
+    let (role, task) = (agent("ORANGE_ROLE"), agent("ORANGE_TASK_ID"));
+    let by = role.as_deref().unwrap_or("you");
+    let code = error.code.as_str();
+    let command = typed();
+    // A level is part of the call.
+    macro_rules! log {
+        ($level:ident) => {
+            tracing::$level!(target: "command", code, by, task, command, "{}", error.message)
+        };
+    }
+    match (exit_code(error.code), error.code, role.is_some()) {
+        // An agent that tried what it may not do is something to know of.
+        (_, Code::NotAllowed, true) => log!(warn),
+        // A slip of the fingers, or a gate that did its work, is nothing that went wrong.
+        (2..=4, _, _) => log!(info),
+        _ => log!(error),
+    }
 }
 
 /// The command line, or its beginning, for the log.
@@ -112,8 +116,15 @@ pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
-    if asked_for || !json {
+    if asked_for {
         let _ = error.print();
+    } else if !json {
+        let text = error.render();
+        let text = match Palette::stderr().enabled {
+            true => text.ansi().to_string(),
+            false => text.to_string(),
+        };
+        output::say(&wrapped(&text, Extent::stderr()));
     } else {
         let text = error.render().to_string();
         // What was wrong ends at the first empty line; tips and usage follow.

@@ -15,6 +15,7 @@ mod question;
 mod session;
 mod signals;
 mod sim;
+mod terminal;
 mod ui;
 
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! Writing to stdout: whole texts, and a reader that has gone away is no error.
 
+use crate::ui::{Extent, clean_block, wrapped_under};
 use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
@@ -45,6 +46,11 @@ pub(crate) fn is_closed(wait: Duration) -> bool {
 
 /// Something besides the result, for the person.
 pub(crate) fn note(text: &str) {
-    let line = format!("note: {}\n", crate::ui::clean_block(text));
-    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    let line = format!("note: {}\n", clean_block(text));
+    say(&wrapped_under(&line, "note: ".len(), Extent::stderr()));
+}
+
+/// Writes to standard error, in one go; who does not listen is no concern.
+pub(crate) fn say(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

@@ -1,9 +1,11 @@
 //! Questions to a person at a terminal.
 
 use crate::error::{CommandError, Result};
+use crate::output;
 use crate::session::Session;
+use crate::ui::{Extent, wrapped};
 use orange_engine::{Code, Error};
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 
 /// Only a person at a terminal is asked; a script said what it wants by calling.
 pub(crate) fn asks(session: &Session, yes: bool) -> bool {
@@ -22,9 +24,8 @@ pub(crate) fn nothing_changed() -> CommandError {
 }
 
 pub(crate) fn yes(question: &str) -> Result<bool> {
-    let mut stderr = std::io::stderr();
-    let _ = write!(stderr, "{question} [y/N] ");
-    let _ = stderr.flush();
+    let question = format!("{question} [y/N] ");
+    output::say(&wrapped(&question, Extent::stderr()));
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
     read.map_err(|error| CommandError::usage(format!("no answer: {error}"), "add --yes"))?;

@@ -2,6 +2,7 @@
 
 use crate::error::{CommandError, Result};
 use crate::output;
+use crate::ui::{Extent, wrapped};
 use crate::{caller, log};
 use orange_core::Timestamp;
 use orange_core::config::{Config, Setting};
@@ -130,6 +131,15 @@ impl Session {
 
     /// Prints the result: text for a person, one JSON value for a program.
     pub(crate) fn finish(&mut self, json: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
+        self.finish_as_it_is(json, || wrapped(&text(), Extent::stdout()).into_owned());
+    }
+
+    /// The same for a text that is somebody else's, whose lines are left as they are.
+    pub(crate) fn finish_as_it_is(
+        &mut self,
+        json: impl FnOnce() -> Value,
+        text: impl FnOnce() -> String,
+    ) {
         let notices = self.engine.take_notices();
         if self.json {
             output::print(&format!("{}\n", json()));

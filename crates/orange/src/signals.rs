@@ -1,6 +1,6 @@
 //! Signals that want a command to end: noted, so that it leaves everything in order first.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,7 +10,7 @@ pub(crate) struct Signals(Arc<AtomicUsize>);
 impl Signals {
     pub(crate) fn watch() -> Signals {
         let seen = Arc::new(AtomicUsize::new(0));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             let number = usize::try_from(signal).unwrap_or_default();
             let _ = signal_hook::flag::register_usize(signal, seen.clone(), number);
         }

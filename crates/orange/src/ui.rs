@@ -9,6 +9,7 @@ mod size;
 mod table;
 mod text;
 mod time;
+mod wrap;
 
 pub(crate) use key_values::KeyValues;
 pub(crate) use palette::{Palette, Style};
@@ -16,8 +17,10 @@ pub(crate) use size::size;
 pub(crate) use table::{Cell, Column, Table};
 pub(crate) use text::{clean, clean_block, fitted};
 pub(crate) use time::{ago, clock, lasting, relative, time_of_day};
+pub(crate) use wrap::{wrapped, wrapped_prose, wrapped_under};
 
-use std::io::{IsTerminal, stdout};
+use std::io::{IsTerminal, stderr, stdout};
+use std::os::fd::AsFd;
 
 /// The width assumed where neither the terminal nor `COLUMNS` says anything.
 const FALLBACK_WIDTH: usize = 80;
@@ -40,6 +43,15 @@ impl Extent {
             Extent::Unlimited
         }
     }
+
+    /// The room for messages.
+    pub(crate) fn stderr() -> Extent {
+        if stderr().is_terminal() {
+            Extent::Columns(width_of(stderr()))
+        } else {
+            Extent::Unlimited
+        }
+    }
 }
 
 /// Columns and rows of the terminal on standard output; None where that is none.
@@ -50,7 +62,11 @@ pub(crate) fn terminal_size() -> Option<(u16, u16)> {
 
 /// The number of columns of the terminal on standard output, else `COLUMNS`, else 80.
 pub(crate) fn terminal_width() -> usize {
-    let reported = rustix::termios::tcgetwinsize(stdout())
+    width_of(stdout())
+}
+
+fn width_of(terminal: impl AsFd) -> usize {
+    let reported = rustix::termios::tcgetwinsize(terminal)
         .ok()
         .map(|size| size.ws_col);
     let columns = std::env::var("COLUMNS").ok();

@@ -11,7 +11,11 @@ pub fn spoken(event: &Event) -> String {
     let mut parts: Vec<&str> = Vec::new();
     parts.extend(event.reason.as_deref());
     let foreign = matches!(event.kind, EventType::Other(_));
-    for (name, value) in &event.details {
+    // What the engine tells agents is a prompt; what people said in it stands where they said it.
+    let is_prompt =
+        event.kind == EventType::MessageSent && event.by.as_deref().is_none_or(|by| by == "engine");
+    let details = event.details.iter().filter(|_| !is_prompt);
+    for (name, value) in details {
         if foreign || TEXTS.contains(&name.as_str()) {
             collect(value, &mut parts);
         }
@@ -45,9 +49,15 @@ mod tests {
         let at = r#""timestamp":"2026-01-01T00:00:00Z""#;
         assert_eq!(
             said(&format!(
-                r#"{{"type":"message.sent",{at},"message":"m1","text":"use the old form"}}"#
+                r#"{{"type":"message.sent",{at},"by":"human","message":"m1","text":"use the old form"}}"#
             )),
             "use the old form"
+        );
+        assert_eq!(
+            said(&format!(
+                r#"{{"type":"message.sent",{at},"by":"engine","text":"You are to use the old form"}}"#
+            )),
+            ""
         );
         assert_eq!(
             said(&format!(

@@ -51,6 +51,11 @@ impl Engine {
             return Ok(());
         };
         let finding = report.add("index.db", problem);
+        let path = self.store.home().join("index.db");
+        if path.is_dir() {
+            finding.by_hand(format!("move {} away", path.display()));
+            return Ok(());
+        }
         finding.repair("rebuilds it from the task folders");
         if repair {
             let rebuilt = index.rebuild();

@@ -7,7 +7,7 @@ use crate::locked::LockedTask;
 use crate::runs::Doing;
 use crate::sessions::{Begin, Begun};
 use crate::store::Place;
-use crate::tmux::{Attach, Pane, Tmux};
+use crate::tmux::{Attach, Pane, Scrollback, Tmux};
 use orange_core::exit::{is_expected, role_of};
 use orange_core::history::{EventType, History};
 use orange_core::prompt::PromptName;
@@ -35,6 +35,8 @@ pub struct AgentView {
 #[derive(Debug, Clone)]
 pub struct Screen {
     pub task: Task,
+    /// The id of the agent's run.
+    pub run: String,
     pub role: Role,
     pub text: String,
     /// The agent is; a window without it shows a shell.
@@ -187,6 +189,7 @@ impl Engine {
             && let Ok(text) = Tmux::at(&pane.socket).capture(&pane, lines)
         {
             return Ok(Screen {
+                run: run.id.clone(),
                 task: view.task,
                 role,
                 text,
@@ -212,12 +215,21 @@ impl Engine {
             ))
         })?;
         Ok(Screen {
+            run: run.id.clone(),
             task: view.task,
             role,
             text: last_lines(&text, lines),
             alive,
             kept: Some(path),
         })
+    }
+
+    /// What the window of a run keeps of lines that have left its screen; None without a window.
+    pub fn scrollback(&mut self, run: &str) -> Result<Option<Scrollback>> {
+        match self.pane_of(run)? {
+            Some(pane) => Tmux::at(&pane.socket).scrollback(&pane).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// How to get to an agent's window.

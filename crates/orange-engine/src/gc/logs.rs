@@ -4,7 +4,7 @@ use super::{Item, Kind, Swept, if_there, written};
 use crate::disk;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::store::{LOG, LOG_LOCK};
+use crate::store::{LOG, LOG_LOCK, LOGS_KEPT};
 use orange_core::Timestamp;
 use std::fs;
 use std::path::PathBuf;
@@ -43,20 +43,10 @@ impl Engine {
         self.rotated_logs().into_iter().filter_map(item).collect()
     }
 
-    /// `orange.log.1` and so on.
+    /// `orange.log.1` and so on, under exactly the names that rotating gives.
     pub(crate) fn rotated_logs(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.store.home()).into_iter().flatten();
-        let is_rotated = |path: &PathBuf| {
-            let name = path.file_name().and_then(|name| name.to_str());
-            let number = name.and_then(|name| name.strip_prefix(LOG)?.strip_prefix('.'));
-            number.is_some_and(|number| number.parse::<u32>().is_ok())
-        };
-        let mut found: Vec<PathBuf> = entries
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(is_rotated)
-            .collect();
-        found.sort();
-        found
+        let named = |number| self.store.home().join(format!("{LOG}.{number}"));
+        let is_file = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|data| data.is_file());
+        (1..=LOGS_KEPT).map(named).filter(is_file).collect()
     }
 }

@@ -26,6 +26,8 @@ pub struct Matches {
     pub matches: Vec<Match>,
     /// Also those beyond the limit.
     pub total: usize,
+    /// There was no task at all to look at.
+    pub no_tasks: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -75,6 +77,7 @@ impl Index {
             hits.retain(|hit| projects.is_empty() || projects.contains(&hit.project));
             arrange(&mut hits);
             let total = hits.len();
+            let no_tasks = total == 0 && !has_tasks(connection, projects)?;
             hits.truncate(limit);
             let mut marked = marked(connection, query, &hits)?;
             let shown = hits.iter();
@@ -85,6 +88,7 @@ impl Index {
             Ok(Matches {
                 matches: matches.collect::<rusqlite::Result<_>>()?,
                 total,
+                no_tasks,
             })
         })
     }
@@ -121,6 +125,13 @@ impl Index {
         }
         attempt().map_err(|error| failed(&error))
     }
+}
+
+fn has_tasks(connection: &Connection, projects: &[String]) -> rusqlite::Result<bool> {
+    let mut query = connection.prepare("SELECT DISTINCT project FROM tasks")?;
+    let found = query.query_map([], |row| row.get::<_, String>(0))?;
+    let mut wanted = found.flatten();
+    Ok(wanted.any(|project| projects.is_empty() || projects.contains(&project)))
 }
 
 fn hits(connection: &Connection, query: &Query) -> rusqlite::Result<Vec<Hit>> {

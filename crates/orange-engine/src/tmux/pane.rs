@@ -7,6 +7,20 @@ use super::{Pane, Tmux};
 use crate::error::{Code, Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Lines that have left a pane's screen above and are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Scrollback {
+    pub lines: u32,
+    pub limit: u32,
+}
+
+impl Scrollback {
+    /// Some may have been thrown away: tmux does so with a tenth of them at once.
+    pub fn is_full(self) -> bool {
+        self.limit > 0 && self.lines >= self.limit - self.limit / 10
+    }
+}
+
 impl Tmux {
     /// Whether the pane is still there, be its program alive or not.
     pub fn is_there(&self, pane: &Pane) -> Result<bool> {
@@ -33,6 +47,22 @@ impl Tmux {
         let text = said.of_pane(pane, "read the screen")?;
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         Ok(lines.join("\n").trim_end().to_owned())
+    }
+
+    pub fn scrollback(&self, pane: &Pane) -> Result<Scrollback> {
+        let ask = format!(
+            "display-message -p -t {} '#{{history_size}} #{{history_limit}}'",
+            pane.pane
+        );
+        let said = Call::to(&self.of_pane(pane)?)
+            .only_if(&Guard::there(pane), &ask)
+            .run()?;
+        let numbers = said.of_pane(pane, "ask for its history")?;
+        let mut numbers = numbers.split_whitespace().map(str::parse);
+        match (numbers.next(), numbers.next()) {
+            (Some(Ok(lines)), Some(Ok(limit))) => Ok(Scrollback { lines, limit }),
+            _ => Ok(Scrollback::default()),
+        }
     }
 
     /// What the pane shows and where its cursor is: another text whenever something was printed.

@@ -17,7 +17,7 @@ use show::{as_json, spoken};
 pub(crate) enum ConfigCommand {
     /// List every setting, its value, and where that comes from
     #[command(
-        after_help = "A dash stands for no value. Later sources win: the default, ~/orange/config.yaml, the repository's\n.orange/config.yaml as committed where work starts from, variables such as ORANGE_AGENTS_HARNESS, --config.\n\nExamples:\n  orange config show\n  orange config show --project shop\n  orange config show --json"
+        after_help = "A dash stands for no value. Later sources win: the default, ~/orange/config.yaml, the repository's .orange/config.yaml as committed where work starts from, variables such as ORANGE_AGENTS_HARNESS, --config.\n\nExamples:\n  orange config show\n  orange config show --project shop\n  orange config show --json"
     )]
     Show(ShowArgs),
     /// Print the value of one setting, and nothing else
@@ -27,12 +27,12 @@ pub(crate) enum ConfigCommand {
     Get(GetArgs),
     /// Change one setting in ~/orange/config.yaml
     #[command(
-        after_help = "Comments, order and layout of the file stay as they are. Several values make a list.\nFor a whole team: write it into .orange/config.yaml of the repository and commit that.\n\nExamples:\n  orange config set merge.strategy rebase\n  orange config set workspace.copy .env 'certs/*.pem'\n  orange config set workspace.setup '[npm ci, make]'\n  orange config set merge.strategy --unset"
+        after_help = "Comments, order and layout of the file stay as they are. Several values make a list. For a whole team: write it into .orange/config.yaml of the repository and commit that.\n\nExamples:\n  orange config set merge.strategy rebase\n  orange config set workspace.copy .env 'certs/*.pem'\n  orange config set workspace.setup '[npm ci, make]'\n  orange config set merge.strategy --unset"
     )]
     Set(SetArgs),
     /// Open ~/orange/config.yaml in your editor
     #[command(
-        after_help = "The editor is VISUAL, or else EDITOR. It gets a copy, which takes the place of the file once it can be read;\nuntil then the file stays as it was.\n\nExample:\n  orange config edit"
+        after_help = "The editor is VISUAL, or else EDITOR. It gets a copy, which takes the place of the file once it can be read; until then the file stays as it was.\n\nExample:\n  orange config edit"
     )]
     Edit,
     /// Print a JSON Schema of config.yaml, for editors
@@ -108,7 +108,7 @@ fn get(session: &mut Session, args: &GetArgs) -> Result<()> {
         ));
     };
     let path = session.engine.settings_file();
-    session.finish(
+    session.finish_as_it_is(
         || json!({"setting": as_json(&found, &path)}),
         || show::bare(&found.value),
     );

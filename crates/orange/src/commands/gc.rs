@@ -17,7 +17,7 @@ const NAMED: usize = 10;
 /// Remove what is past its time: old rescues, deleted tasks, screens and rotated logs
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Each kind has a setting that says how many days it is kept: rescue.keep_days, trash.keep_days,\nscreens.keep_days, log.keep_days. Nothing else is removed. Slots that nobody needs: `orange workspace gc`.\n\nExamples:\n  orange gc --dry-run     say what would be removed\n  orange gc"
+    after_help = "Each kind has a setting that says how many days it is kept: rescue.keep_days, trash.keep_days, screens.keep_days, log.keep_days. Nothing else is removed. Slots that nobody needs: `orange workspace gc`.\n\nExamples:\n  orange gc --dry-run     say what would be removed\n  orange gc"
 )]
 pub(crate) struct GcArgs {
     /// Remove nothing; say what would be removed

@@ -12,7 +12,7 @@ use std::fmt::Write;
 pub(crate) enum HarnessCommand {
     /// List the agent CLIs: which are installed, and what Orange can do with each
     #[command(
-        after_help = "A dash stands for what Orange cannot do with it. `orange doctor` also says who is logged in.\n\nExamples:\n  orange harness list\n  orange harness list --json"
+        after_help = "A dash stands for what Orange cannot do with it. `orange doctor` also says who is logged in. A terminal that is too narrow shows fewer columns; --json has all.\n\nExamples:\n  orange harness list\n  orange harness list --json"
     )]
     List,
 }
@@ -39,9 +39,9 @@ const COLUMNS: &[Column] = &[
     Column::new("PERMISSIONS"),
     Column::new("RESUME"),
     Column::new("HEADLESS"),
-    Column::new("SIGNALS").min(9).priority(40),
-    Column::new("DELIVERY").min(12).priority(30),
-    Column::new("USAGE").min(6).priority(20),
+    Column::new("SIGNALS").priority(40),
+    Column::new("DELIVERY").priority(30),
+    Column::new("USAGE").priority(20),
     Column::new("USAGE LIMITS").priority(10),
 ];
 

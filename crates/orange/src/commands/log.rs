@@ -1,5 +1,7 @@
 //! `orange log`: what happened, from orange.log and the files it was before.
 
+mod shown;
+
 use crate::error::{CommandError, Result};
 use crate::log::follow::Follower;
 use crate::log::read::{LogPart, parts};
@@ -7,26 +9,27 @@ use crate::log::record::{LEVELS, Line, Wanted};
 use crate::output;
 use crate::session::Session;
 use crate::signals::Signals;
-use crate::ui::{Palette, Style, clean};
 use clap::Args;
 use jiff::Timestamp;
 use orange_core::config::time_span;
 use orange_core::suggest::meant;
 use orange_engine::Error;
 use orange_engine::event_log::COMPONENTS;
-use serde_json::{Value, json};
+use serde_json::json;
+use shown::{Layout, to_json};
 use std::collections::{BTreeSet, VecDeque};
-use std::fmt::Write;
 use std::time::Duration;
 
+/// How many lines are shown unless somebody says.
+const LINES: usize = 50;
 /// How often the file is looked at for more.
 const NAP: Duration = Duration::from_millis(100);
 
 /// Show what happened: everything that was journalled, and what went wrong
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Lines stand in ~/orange/orange.log, which is renamed at 10 MB; three earlier files are kept and read too.
-ORANGE_LOG_LEVEL=debug logs more.
+Lines stand in ~/orange/orange.log, which is renamed at 10 MB; three earlier files are kept and read too. \
+ORANGE_LOG_LEVEL=debug logs more. On a terminal the level is named unless it is info; elsewhere always.
 
 Examples:
   orange log                            the last 50 lines
@@ -36,9 +39,9 @@ Examples:
   orange log --follow                   and what comes; Ctrl-C ends it
   orange log --json --lines 1000 | jq '.log[].message'")]
 pub(crate) struct LogArgs {
-    /// So many lines, the newest
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
-    lines: usize,
+    /// So many lines, the newest; 50 unless given
+    #[arg(long, short = 'n', value_name = "N")]
+    lines: Option<usize>,
     /// Only this level and worse
     #[arg(long, value_parser = LEVELS)]
     level: Option<String>,
@@ -82,6 +85,12 @@ fn since(text: &str) -> std::result::Result<Timestamp, String> {
 }
 
 pub(crate) fn run(session: &mut Session, args: &LogArgs) -> Result<()> {
+    if args.lines == Some(0) && !args.follow {
+        return Err(CommandError::usage(
+            "--lines 0 shows nothing",
+            "name a larger number; with --follow, 0 shows only what comes",
+        ));
+    }
     let wanted = Wanted {
         level: args.level.as_ref().and_then(|level| rank(level)),
         component: args.component.clone(),
@@ -103,21 +112,21 @@ pub(crate) fn run(session: &mut Session, args: &LogArgs) -> Result<()> {
             file.leave_open_line().map_err(|error| trouble(&error))?;
         }
     }
-    let found = last_lines(&files, &wanted, args.lines).map_err(|error| trouble(&error))?;
+    let most = args.lines.unwrap_or(LINES);
+    let found = last_lines(&files, &wanted, most).map_err(|error| trouble(&error))?;
     if let Some(component) = &args.component {
         known_component(component, &found.components)?;
     }
-    let palette = Palette::stdout();
+    let layout = Layout::of(found.lines.iter());
+    // Who named a number knows that there may be more.
+    let more = found.more && args.lines.is_none();
     if !args.follow {
         let nothing = found.lines.is_empty();
-        session.finish(
+        session.finish_as_it_is(
             || json!({"log": found.lines.iter().map(to_json).collect::<Vec<_>>()}),
             || {
-                found
-                    .lines
-                    .iter()
-                    .map(|line| to_text(line, palette))
-                    .collect()
+                let lines = found.lines.iter().map(|line| layout.line(line));
+                layout.earlier(more) + &lines.collect::<String>()
             },
         );
         match (nothing && !session.json, found.looked_at) {
@@ -131,7 +140,7 @@ pub(crate) fn run(session: &mut Session, args: &LogArgs) -> Result<()> {
     }
     let show = |line: &Line| match session.json {
         true => output::print_piece(format!("{}\n", to_json(line)).as_bytes()),
-        false => output::print_piece(to_text(line, palette).as_bytes()),
+        false => output::print_piece(layout.line(line).as_bytes()),
     };
     let mut read_on = found.lines.iter().all(&show);
     let mut follower = Follower::after(&home, files);
@@ -169,6 +178,8 @@ fn task_id(session: &mut Session, name: &str) -> Result<String> {
 #[derive(Default)]
 struct Found {
     lines: VecDeque<Line>,
+    /// There are earlier ones that are wanted, too.
+    more: bool,
     looked_at: usize,
     components: BTreeSet<String>,
 }
@@ -177,23 +188,24 @@ fn last_lines(files: &[LogPart], wanted: &Wanted, most: usize) -> std::io::Resul
     let mut found = Found::default();
     for file in files {
         let go_on = file.backwards(|bytes| {
-            if found.lines.len() >= most {
-                return false;
+            found.looked_at += 1;
+            // Not the end: a clock that was wrong for a while does not hide what was logged before.
+            if wanted.is_too_old(bytes) {
+                return true;
             }
             let line = Line::read(bytes);
-            found.looked_at += 1;
             if let Some(record) = &line.record
                 && !found.components.contains(&record.component)
             {
                 found.components.insert(record.component.clone());
             }
-            if wanted.is_past(&line) {
-                return false;
-            }
             if wanted.wants(&line) {
-                found.lines.push_front(line);
+                found.more = found.lines.len() >= most;
+                if !found.more {
+                    found.lines.push_front(line);
+                }
             }
-            true
+            !found.more
         })?;
         if !go_on {
             break;
@@ -219,48 +231,4 @@ fn known_component(name: &str, seen: &BTreeSet<String>) -> Result<()> {
         format!("no line of the log is of a component {name:?}"),
         format!("{}there are {all}", meant(name, known())),
     ))
-}
-
-fn to_json(line: &Line) -> Value {
-    let whole = line
-        .record
-        .as_ref()
-        .and_then(|_| serde_json::from_str(&line.raw).ok());
-    whole.unwrap_or_else(|| json!({"line": line.raw}))
-}
-
-fn to_text(line: &Line, palette: Palette) -> String {
-    let Some(record) = &line.record else {
-        return format!("{}\n", palette.paint(Style::Dim, &line.raw));
-    };
-    let style = match record.level.as_str() {
-        "error" => Style::Red,
-        "warn" => Style::Yellow,
-        "info" => Style::Green,
-        _ => Style::Dim,
-    };
-    let here = record.time.to_zoned(jiff::tz::TimeZone::system());
-    let mut text = format!(
-        "{} {:5} {:8} {}",
-        palette.paint(Style::Dim, &here.strftime("%Y-%m-%d %H:%M:%S").to_string()),
-        palette.paint(style, &record.level),
-        palette.paint(Style::Cyan, &record.component),
-        clean(&record.message),
-    );
-    for (name, value) in &record.fields {
-        // The key says it in fewer letters.
-        if name == "task" && record.fields.contains_key("key") {
-            continue;
-        }
-        let value = match value {
-            Value::String(text) if !text.is_empty() && !text.contains([' ', '"', '\n']) => {
-                text.clone()
-            }
-            other => other.to_string(),
-        };
-        let field = format!("{name}={value}");
-        let _ = write!(text, " {}", palette.paint(Style::Dim, &field));
-    }
-    text.push('\n');
-    text
 }

@@ -122,7 +122,7 @@ fn refused(unusable: &Unusable) -> CommandError {
 }
 
 fn print(session: &mut Session, source: &PromptSource, task: Option<&str>, text: &str) {
-    session.finish(
+    session.finish_as_it_is(
         || {
             let mut prompt = as_json(source);
             prompt["task"] = json!(task);

@@ -1,5 +1,6 @@
 //! `orange search`: tasks by what is said in them.
 
+use crate::commands::at_least_one;
 use crate::commands::task::{icon, style};
 use crate::error::Result;
 use crate::session::Session;
@@ -9,7 +10,6 @@ use orange_core::Timestamp;
 use orange_core::naming::counted;
 use orange_core::search::passage::Passage;
 use orange_core::task::Status;
-use orange_core::timeline::title;
 use orange_engine::index::search::{Finding, Match, Matches, Whereabouts};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -18,10 +18,10 @@ use std::fmt::Write;
 /// Find tasks by what is said in them: summaries, bodies, histories
 #[derive(Debug, Args)]
 #[command(after_help = "\
-All words must occur; the last one may be the beginning of a word. \"Quotes\" hold words together (quote them for
-the shell as well), and -word leaves out tasks that have it. Case and accents do not count.
+All words must occur; the last one may be the beginning of a word. \"Quotes\" hold words together (quote them \
+for the shell as well), and -word leaves out tasks that have it. Case and accents do not count.
 
-Looked at are summary, branch, key, id, tags, the body of TASK.md, and what the history has in words: messages,
+Looked at are summary, branch, key, id, tags, the body of TASK.md, and what the history has in words: messages, \
 reasons, questions, answers. Deleted tasks are not.
 
 Examples:
@@ -41,7 +41,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, conflicts_with = "project")]
     all_projects: bool,
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one)]
     limit: usize,
 }
 
@@ -109,13 +109,14 @@ fn word(place: &Whereabouts) -> &'static str {
         Whereabouts::Id => "id",
         Whereabouts::Tag => "tags",
         Whereabouts::Body => "body",
+        Whereabouts::Event { kind, .. } if kind == "message.sent" => "message",
         Whereabouts::Event { .. } => "history",
     }
 }
 
 fn as_text(found: &Matches, projects: &[String]) -> String {
     if found.matches.is_empty() && found.total == 0 {
-        return nothing(projects);
+        return nothing(projects, found.no_tasks);
     }
     let mut text = String::new();
     let several = (found.matches.windows(2)).any(|pair| pair[0].project != pair[1].project);
@@ -135,8 +136,17 @@ fn as_text(found: &Matches, projects: &[String]) -> String {
     text
 }
 
-fn nothing(projects: &[String]) -> String {
+fn nothing(projects: &[String], no_tasks: bool) -> String {
     match projects {
+        _ if no_tasks => {
+            let place = match projects {
+                [] => String::new(),
+                projects => format!(" in {}", clean(&projects.join(", "))),
+            };
+            format!(
+                "there are no tasks{place} to search; `orange new \"what is to be done\"` creates one\n"
+            )
+        }
         [] => "no task has all of these words; deleted ones are not searched\n".to_owned(),
         projects => format!(
             "no task in {} has all of these words; --all-projects looks everywhere, deleted tasks are not searched\n",
@@ -166,9 +176,9 @@ fn block(task: &Match, with_project: bool, now: Timestamp) -> String {
     let mut text = format!("{head}{summary}\n");
     for Finding { place, passage } in &task.found {
         let name = match place {
-            Whereabouts::Event { kind, at } => {
+            Whereabouts::Event { at, .. } => {
                 let when = at.map(|at| format!(" ({})", ago(now, at)));
-                format!("{}{}", clean(&title(kind)), when.unwrap_or_default())
+                format!("{}{}", word(place), when.unwrap_or_default())
             }
             place => word(place).to_owned(),
         };

@@ -16,15 +16,19 @@ use serde_json::{Map, Value, json};
 /// Tell in one line how things stand, for a shell prompt or tmux
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Of all projects unless one is named. Prints nothing where there is nothing to tell: no open task, no home.
+Of all projects unless one is named. Prints nothing where there is nothing to tell: no open task, no home. It looks \
+at no TASK.md, so that it is fast: one that was added or edited by hand counts once another command, such as \
+`orange ls`, has seen it.
 
 Placeholders of --format, each a number:
-  {needs_me}   tasks that wait for you: stuck, clarification, reviewing, damaged, or with something to look at
+  {needs_me}   tasks that wait for you: stuck, clarification, reviewing,
+               damaged, or with something to look at
   {open}       all that are not over
   {agents}     agents that are running
   {queued}     pending tasks that start as soon as they can
-  {pending} {planning} {clarification} {working} {agent_review} {reviewing} {stuck} {delegated}
-  {done} {cancelled} {damaged}
+  {pending} {planning} {clarification} {working} {agent_review} {reviewing}
+  {stuck} {delegated} {done} {cancelled} {damaged}
+
 {line} is the line that is printed without --format; {{ and }} are braces. If all numbers are 0, nothing is printed.
 
 Examples:

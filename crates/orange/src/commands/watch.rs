@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::output;
 use crate::session::Session;
-use crate::ui::{clean, clock, time_of_day};
+use crate::ui::{Extent, clean, clock, time_of_day, wrapped_under};
 use clap::Args;
 use orange_core::history::Event;
 use orange_core::timeline::{self, Weight};
@@ -96,7 +96,8 @@ impl News {
                 ));
             } else if let Some(text) = told(&event) {
                 let at = clock(event.timestamp);
-                output::print(&format!("{at} {project} {label} {}\n", clean(&text)));
+                let line = format!("{at} {project} {label} {}\n", clean(&text));
+                output::print(&wrapped_under(&line, at.len() + 1, Extent::stdout()));
             }
         }
         Ok(())

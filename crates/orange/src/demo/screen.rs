@@ -3,6 +3,7 @@
 
 use super::actor::Actor;
 use crate::commands::task::{icon, style};
+use crate::terminal::Terminal;
 use crate::ui::{Palette, Style, fitted, terminal_width};
 use orange_core::task::Status;
 use std::fmt::Write as _;
@@ -27,6 +28,9 @@ enum Kind {
 
 pub(super) struct Screen {
     kind: Kind,
+    /// As long as the table is drawn in place, and how often it had been taken at the last picture.
+    terminal: Option<Terminal>,
+    times: usize,
     palette: Palette,
     began: Instant,
     /// Lines of the table that are on the terminal now, and how wide it was.
@@ -49,8 +53,10 @@ impl Screen {
             (false, true) => Kind::Live,
             (false, false) => Kind::Plain,
         };
-        let mut screen = Screen {
+        Screen {
             kind,
+            terminal: (kind == Kind::Live).then(|| Terminal::take(HIDE_CURSOR, SHOW_CURSOR)),
+            times: 1,
             palette: Palette::stdout(),
             began,
             lines: 0,
@@ -59,11 +65,7 @@ impl Screen {
             told: 0,
             drawn: None,
             failure: None,
-        };
-        if kind == Kind::Live {
-            screen.write(HIDE_CURSOR);
         }
-        screen
     }
 
     /// An error if what the demo says can no longer be written down.
@@ -109,7 +111,7 @@ impl Screen {
         if self.kind == Kind::Live {
             self.redraw(cast);
             self.lines = 0;
-            self.write(SHOW_CURSOR);
+            self.terminal = None;
         }
     }
 
@@ -124,9 +126,11 @@ impl Screen {
         let width = terminal_width();
         let table = self.table(cast, width);
         let mut text = String::new();
-        let resized = width != self.width;
+        let times = (self.terminal.as_ref()).map_or(self.times, Terminal::times);
+        let resized = width != self.width || times != self.times;
         if resized {
-            // Nobody knows how the terminal broke the lines that are there; the log is told again.
+            // Nobody knows how the terminal broke the lines that are there, or what a shell wrote below them; the
+            // log is told again.
             text.push_str(CLEAR_ALL);
         } else if self.lines > 0 {
             let _ = write!(text, "\x1b[{}A{CLEAR_BELOW}", self.lines);
@@ -138,6 +142,7 @@ impl Screen {
         text.push_str(&table);
         self.lines = table.matches('\n').count();
         self.width = width;
+        self.times = times;
         self.drawn = Some(Instant::now());
         self.told = self.log.len();
         self.write(&text);
@@ -171,20 +176,13 @@ impl Screen {
     }
 
     fn write(&mut self, text: &str) {
+        let _hold = self.terminal.as_ref().map(Terminal::hold);
         let mut out = stdout().lock();
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         if let Err(error) = written
             && error.kind() != ErrorKind::BrokenPipe
         {
             self.failure.get_or_insert(error);
-        }
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        if self.kind == Kind::Live {
-            self.write(SHOW_CURSOR);
         }
     }
 }

@@ -135,6 +135,28 @@ fn every_command_and_every_argument_says_what_it_is_for() {
 }
 
 #[test]
+fn only_the_terminal_breaks_paragraphs() {
+    let mut wrong = Vec::new();
+    each(&mut |command| {
+        let name = command.get_bin_name().unwrap_or("orange");
+        for paragraph in After::of(command).prose {
+            let mut before: Option<&str> = None;
+            for line in paragraph.lines() {
+                let is_prose = !line.starts_with(' ');
+                if is_prose && before.is_some_and(|before| !before.starts_with(' ')) {
+                    wrong.push(format!("{name}: broken before: {line}"));
+                }
+                if !is_prose && line.chars().count() >= COLUMNS {
+                    wrong.push(format!("{name}: would be broken: {line}"));
+                }
+                before = Some(line);
+            }
+        }
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn help_fits_into_80_columns() {
     let mut wrong = Vec::new();
     each(&mut |command| {

@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-pub(super) use orange_engine::store::{LOG as FILE_NAME, LOG_LOCK as LOCK_NAME};
+pub(super) use orange_engine::store::{LOG as FILE_NAME, LOG_LOCK as LOCK_NAME, LOGS_KEPT as KEEP};
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
-/// How many rotated files are kept: `orange.log.1` (the newest) and so on.
-pub(super) const KEEP: u32 = 3;
 /// Far longer than the system takes to append a record.
 const SETTLED: Duration = Duration::from_secs(1);
 

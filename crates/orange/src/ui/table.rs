@@ -72,6 +72,8 @@ impl Column {
 pub(crate) struct Cell<'a> {
     text: Cow<'a, str>,
     width: u32,
+    /// How wide its column should be for it.
+    counts: u32,
     style: Style,
 }
 
@@ -80,11 +82,27 @@ impl<'a> Cell<'a> {
         let text = text.into();
         if is_printable_ascii(&text) && !text.ends_with(' ') {
             let width = u32::try_from(text.len()).unwrap_or(u32::MAX);
-            return Cell { text, width, style };
+            return Cell {
+                text,
+                width,
+                counts: width,
+                style,
+            };
         }
         let text = clean_cell(text);
         let width = u32::try_from(clean_width(&text)).unwrap_or(u32::MAX);
-        Cell { text, width, style }
+        Cell {
+            text,
+            width,
+            counts: width,
+            style,
+        }
+    }
+
+    /// The rest of it is shown only as far as its column is wide because of others.
+    pub(crate) fn counting(self, columns: usize) -> Cell<'a> {
+        let counts = u32::try_from(columns).unwrap_or(u32::MAX).min(self.width);
+        Cell { counts, ..self }
     }
 
     fn columns(&self) -> usize {
@@ -127,14 +145,18 @@ pub(crate) struct Table<'a> {
     cells: Vec<Cell<'a>>,
     /// The widest cell of each column, its header included.
     natural: Vec<usize>,
+    /// The same as far as it counts.
+    needed: Vec<usize>,
 }
 
 impl<'a> Table<'a> {
     pub(crate) fn new(columns: &[Column]) -> Table<'a> {
+        let headers: Vec<usize> = columns.iter().map(|c| clean_width(c.header)).collect();
         Table {
             columns: columns.to_vec(),
             cells: Vec::new(),
-            natural: columns.iter().map(|c| clean_width(c.header)).collect(),
+            needed: headers.clone(),
+            natural: headers,
         }
     }
 
@@ -146,9 +168,10 @@ impl<'a> Table<'a> {
     /// Adds a row. Missing cells stay empty, surplus ones are left out.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) {
         let mut cells = cells.into_iter();
-        for widest in &mut self.natural {
+        for (widest, needed) in self.natural.iter_mut().zip(&mut self.needed) {
             let cell = cells.next().unwrap_or_else(|| Cell::from(""));
             *widest = (*widest).max(cell.columns());
+            *needed = (*needed).max(cell.counts as usize);
             self.cells.push(cell);
         }
     }
@@ -158,7 +181,11 @@ impl<'a> Table<'a> {
         if self.columns.is_empty() {
             return;
         }
-        let shown = layout(&self.columns, &self.natural, extent);
+        let mut shown = match extent {
+            Extent::Columns(_) => layout(&self.columns, &self.needed, extent),
+            Extent::Unlimited => layout(&self.columns, &self.natural, extent),
+        };
+        grow(&self.columns, &self.natural, &mut shown, extent);
         let line = shown.iter().map(|slot| slot.width + GAP).sum::<usize>();
         let rows = self.cells.len() / self.columns.len();
         // Most lines are shorter than the widest one; a guess that is somewhat low is cheaper
@@ -285,6 +312,20 @@ fn shrink(columns: &[Column], shown: &mut Vec<Slot>, available: usize) {
         }
     }
     shown.retain(|slot| slot.width > 0);
+}
+
+/// Gives the flexible column what is left, as far as it has a use for it.
+fn grow(columns: &[Column], natural: &[usize], shown: &mut [Slot], extent: Extent) {
+    let Extent::Columns(available) = extent else {
+        return;
+    };
+    let taken = total(shown.iter().map(|slot| slot.width));
+    let flexible = shown.iter_mut().find(|slot| columns[slot.column].flexible);
+    if let Some(slot) = flexible {
+        let most = natural[slot.column].min(columns[slot.column].max);
+        let left = available.saturating_sub(taken);
+        slot.width += left.min(most.saturating_sub(slot.width));
+    }
 }
 
 fn shrink_one(shown: &mut [Slot], at: usize, floor: usize, available: usize) {

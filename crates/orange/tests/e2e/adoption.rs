@@ -62,7 +62,7 @@ fn a_home_of_seed_000_is_shown_without_writing_a_byte() {
     let env = older_home("home-000");
     let before = fingerprint(&env.tasks());
     assert_snapshot!(env.orange(["ls", "--all"]), @"
-          KEY       STATUS     SUMMARY                   BRANCH                              AGE
+          KEY       STATUS     SUMMARY                   BRANCH                              UPDATED
     ★  ○  A1b2C3d4  reviewing  Export: orders as CSV     csv-export                          [AGE]
     ▶  ✗  Zb3kQ9xT  working    Let people read at night  dark-mode                           [AGE]
     ·  ○  M4n5B6v7  pending    (no summary yet)          orange-tasks/[ID]  [AGE]
@@ -149,7 +149,7 @@ fn a_home_of_seed_001_is_shown_without_writing_a_byte() {
     let env = older_home("home-001");
     let before = fingerprint(&env.tasks());
     assert_snapshot!(env.orange(["ls", "--all"]), @"
-          KEY     STATUS     SUMMARY                    BRANCH              AGE
+          KEY     STATUS     SUMMARY                    BRANCH              UPDATED
     !  ○  def456  stuck      Count in the cart badge    feature/cart/badge  [AGE]
     ★  ✗  abc123  reviewing  Let people read at night.  dark-mode           [AGE]
     ·  ○  ghi789  pending    Find products by name      feature/search      [AGE]

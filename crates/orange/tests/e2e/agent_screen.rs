@@ -241,7 +241,7 @@ fn on_a_terminal_a_followed_screen_is_drawn_in_place_and_the_terminal_given_back
         .unwrap();
     let shown = || String::from_utf8_lossy(&fs::read(&seen).unwrap_or_default()).into_owned();
     env.until("it is drawn", || {
-        shown().contains("Here I am.") && shown().contains("Ctrl-C ends this view")
+        shown().contains("Here I am.") && shown().contains("q ends this view")
     });
     let number = fs::read_to_string(number).unwrap();
     env.kill(number.trim().parse().unwrap(), "-INT");

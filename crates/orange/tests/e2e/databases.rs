@@ -47,6 +47,44 @@ fn an_index_that_is_gone() {
 }
 
 #[test]
+fn a_pipe_where_the_index_belongs() {
+    unnoticed(|path| {
+        fs::remove_file(path).unwrap();
+        let path = path.to_str().unwrap();
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    });
+}
+
+#[test]
+fn nobody_waits_for_a_pipe_or_minds_a_folder() {
+    let (env, _) = three();
+    let path = env.home().join("index.db");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_eq!(env.keys([""; 0]).len(), 3);
+    assert_eq!(
+        env.orange(["status", "--json"]).ok().json()["status"]["open"],
+        3
+    );
+    env.orange(["doctor"])
+        .fails_with(1)
+        .says("index.db: is a folder")
+        .says("by hand: move");
+    env.orange(["doctor", "--repair"]).fails_with(1);
+    fs::remove_dir(&path).unwrap();
+    let made = env.foreign("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    // A completion opens it as it is, and repairs nothing.
+    let complete = env.call(["--", "orange", "task", "show", ""]);
+    complete.var("ORANGE_COMPLETE", "fish").run().ok();
+    assert_eq!(
+        env.orange(["status", "--json"]).ok().json()["status"]["open"],
+        3
+    );
+}
+
+#[test]
 fn an_index_cut_short() {
     unnoticed(|path| {
         let file = fs::File::options().write(true).open(path).unwrap();

@@ -272,6 +272,10 @@ fn rotated_logs_go_and_the_log_stays() {
         ("orange.log.1", 29),
         ("orange.log.2", 31),
         ("orange.log.mine", 90),
+        // Only names that rotating gives.
+        ("orange.log.02", 90),
+        ("orange.log.+2", 90),
+        ("orange.log.2026", 90),
     ] {
         let path = env.home().join(name);
         fs::write(&path, "{}\n").unwrap();
@@ -284,7 +288,8 @@ fn rotated_logs_go_and_the_log_stays() {
         .iter()
         .filter(|name| name.starts_with("orange.log."))
         .collect();
-    assert_eq!(logs, ["orange.log.1", "orange.log.mine"]);
+    let mine = ["+2", "02", "1", "2026", "mine"].map(|end| format!("orange.log.{end}"));
+    assert_eq!(logs, mine.iter().collect::<Vec<_>>());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `orange log`: what happened, read from orange.log and the files it was before.
 
-use crate::env::TestEnvironment;
+use crate::env::{TestEnvironment, in_terminal};
+use crate::run::program;
 use crate::running::Running;
 use insta::assert_snapshot;
 use std::fs;
@@ -75,6 +76,84 @@ fn the_newest_lines_come_last_through_all_files() {
     ------- stderr -------
     note: none of the 6 lines of the log is wanted here; fewer conditions show more
     ");
+}
+
+#[test]
+fn a_terminal_shows_short_lines_that_go_on_under_their_words() {
+    let env = with_log();
+    let log = env.home().join("orange.log");
+    let mut lines = vec![record(
+        "00:05.000",
+        "warn",
+        "merge",
+        &"long words ".repeat(9),
+    )];
+    lines.extend(
+        (0..60).map(|number| record("00:06.000", "info", "task", &format!("number {number}"))),
+    );
+    fs::write(log, lines.join("\n")).unwrap();
+    let terminal = |more: &str| {
+        let orange = program().display().to_string();
+        in_terminal(
+            &env,
+            80,
+            &format!("NO_COLOR=1 TZ=UTC '{orange}' log {more}"),
+        )
+    };
+    assert_snapshot!(terminal("--lines 62 --component merge"), @r#"
+    02 Jan 03:00  TASK-001  warn: Conflict in a␛[31m file [merge] path="a b"
+    02 Jan 03:00  TASK-001  warn: long words long words long words long words long
+                            words long words long words long words long words
+                            [merge] path="a b"
+    "#);
+    // Who named no number is told of more.
+    let shown = terminal("");
+    assert!(shown.starts_with("… earlier lines: --lines 500"), "{shown}");
+    assert!(!terminal("-n 5").contains("earlier"));
+    assert!(!terminal("--level warn").contains("earlier"));
+    assert!(!env.orange(["log"]).ok().stdout.contains("earlier"));
+}
+
+#[test]
+fn a_wrong_clock_hides_nothing_and_no_lines_are_no_answer() {
+    let env = with_log();
+    let now = "2026-03-01T00:00:00.000Z";
+    let newer =
+        record("00:01.000", "info", "task", "newer").replace("2026-01-02T03:00:01.000Z", now);
+    let wrong = record("00:01.000", "info", "task", "wrong clock").replace("2026-01", "1970-01");
+    let log = env.home().join("orange.log");
+    fs::write(log, [newer.clone(), wrong, newer].join("\n")).unwrap();
+    let shown = env.orange(["log", "--since", "2026-02-01"]).ok().stdout;
+    assert_eq!(shown.matches("newer").count(), 2, "{shown}");
+    assert!(!shown.contains("wrong clock"), "{shown}");
+    env.orange(["log", "--lines", "0", "--json"])
+        .refuses(2, "usage");
+    for command in ["search", "ls"] {
+        let words: &[&str] = if command == "search" { &["x"] } else { &[] };
+        env.orange([&[command, "--limit", "0", "--json"], words].concat())
+            .refuses(2, "usage");
+    }
+}
+
+#[test]
+fn slips_of_the_fingers_are_nothing_that_went_wrong() {
+    let env = TestEnvironment::new();
+    let task = env.create(["Mine"]);
+    env.orange(["task", "show", "TASK-777"]).fails_with(4);
+    env.orange(["task", "update", &task.id, "--status", "done"])
+        .fails_with(3);
+    let went_wrong = env.orange(["log", "--level", "warn", "--json"]).ok().json();
+    assert_eq!(went_wrong["log"], serde_json::json!([]));
+    env.orange(["log", "--grep", "TASK-777"])
+        .ok()
+        .says("info  command");
+    let forbidden = env
+        .call(["task", "cancel", &task.id, "--yes"])
+        .agent(&task, "worker");
+    forbidden.run().fails_with(3);
+    env.orange(["log", "--level", "warn"])
+        .ok()
+        .says("by=worker");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod agent_failures;
 mod agent_faults;
 mod agent_fence;
 mod agent_flows;
+mod agent_following;
 mod agent_harness;
 mod agent_hazards;
 mod agent_hooks;

@@ -1,6 +1,7 @@
 //! Help, usage, versions, the workflow's table: what is printed without any task.
 
-use crate::env::TestEnvironment;
+use crate::env::{TestEnvironment, in_terminal};
+use crate::run::program;
 use insta::assert_snapshot;
 
 const COMMANDS: &[&[&str]] = &[
@@ -353,4 +354,61 @@ fn a_refusal_is_one_json_value_on_stdout_and_nothing_else() {
         assert!(error["hint"].is_string(), "{run}");
         assert_eq!(run.stdout.lines().count(), 1, "{run}");
     }
+}
+
+/// Lines that are longer than the terminal is wide are broken between words; never for a program that reads them.
+#[test]
+fn a_terminal_gets_lines_that_fit_and_a_pipe_gets_them_whole() {
+    let env = TestEnvironment::new();
+    let task = env.create(["Mine to do"]);
+    let body = "Words and words. ".repeat(40);
+    task.append(&format!(
+        "\n## Context\n\n{body}\n\n{}",
+        "- a line\n".repeat(50)
+    ));
+    env.bring_to(&task, "working");
+    let reason = "nobody knows what is to be done here ".repeat(4);
+    env.orange(["task", "stuck", &task.id, "--reason", reason.trim()])
+        .ok();
+    let orange = program().display().to_string();
+    for command in [
+        "task show TASK-001",
+        "task why TASK-001",
+        "task show TASK-777",
+        "task merge TASK-001",
+        "log",
+        "doctor",
+        "search nobody",
+        "search",
+        "ls",
+        "status --format {nobody}",
+        "harness list",
+    ] {
+        let shown = in_terminal(&env, 80, &format!("NO_COLOR=1 '{orange}' {command}"));
+        for line in shown.lines().filter(|line| line.trim().contains(' ')) {
+            // A path that is longer than a line is left whole.
+            let has_path = line.contains(&env.root().display().to_string());
+            let width = line.chars().count();
+            assert!(
+                width <= 80 || has_path,
+                "{command}: {width} columns\n{shown}"
+            );
+        }
+    }
+    let shown = in_terminal(
+        &env,
+        80,
+        &format!("NO_COLOR=1 '{orange}' task show TASK-001"),
+    );
+    assert!(
+        shown.contains("more lines: `orange task show TASK-001 --full`"),
+        "{shown}"
+    );
+    let last = shown.rfind("TASK-001 is stuck: ").expect("why");
+    assert!(last > shown.rfind("history").unwrap(), "{shown}");
+    let whole = in_terminal(&env, 80, &format!("'{orange}' task show TASK-001 --full"));
+    assert_eq!(whole.matches("- a line").count(), 50, "{whole}");
+    let piped = env.orange(["task", "show", "TASK-001"]).ok().stdout;
+    assert!(piped.contains(body.trim()), "{piped}");
+    assert!(!piped.contains("TASK-001 is stuck: "), "{piped}");
 }

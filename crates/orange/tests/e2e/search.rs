@@ -97,7 +97,7 @@ fn it_says_where() {
     · TASK-002  Fix the crash
         body: It happens in src/app.rs, after the LOGIN of a user with `login_form`.
     ! TASK-003  Write the manual
-        status change ([AGE]): nobody reads about the login
+        history ([AGE]): nobody reads about the login
     ");
     assert_snapshot!(env.orange(["search", "login", "--limit", "1"]), @"
     · TASK-001  Add a login form
@@ -119,6 +119,40 @@ fn it_says_where() {
     assert_eq!(json["total"], 1);
     let shown = in_terminal(&env, 80, &format!("{} search login", program().display()));
     assert!(shown.contains("\u{1b}[33mlogin\u{1b}[0m"), "{shown}");
+}
+
+#[test]
+fn what_people_said_is_shown_and_not_what_the_engine_made_of_it() {
+    let env = TestEnvironment::new();
+    assert_snapshot!(env.orange(["search", "zebra"]), @r#"there are no tasks in shop to search; `orange new "what is to be done"` creates one"#);
+    let task = env.create(["Fix the crash"]);
+    let sent = |by: &str, text: &str| {
+        format!(
+            r#"{{"type":"message.sent","timestamp":"2026-01-01T00:00:00Z","by":"{by}","message":"{by}","role":"worker","text":"{text}"}}"#
+        )
+    };
+    let mut journal = fs::read_to_string(task.journal()).unwrap();
+    for line in [
+        sent("human", "paint it like a zebra"),
+        sent(
+            "engine",
+            "You are the worker. Asked for: paint it like a zebra",
+        ),
+    ] {
+        journal.push_str(&line);
+        journal.push('\n');
+    }
+    fs::write(task.journal(), journal).unwrap();
+    assert_snapshot!(env.orange(["search", "zebra"]), @"
+    · TASK-001  Fix the crash
+        message ([AGE]): paint it like a zebra
+    ");
+    let json = env.orange(["search", "zebra", "--json"]).ok().json();
+    let place = &json["matches"][0]["found"][0];
+    assert_eq!(
+        (&place["in"], &place["event"]),
+        (&"message".into(), &"message.sent".into())
+    );
 }
 
 #[test]

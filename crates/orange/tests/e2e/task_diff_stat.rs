@@ -19,7 +19,7 @@ fn lists_tell_commits_and_lines() {
     env.commit(&slot, "a", "1\n2\n3\n");
     env.commit(&slot, "README.md", "else\n");
     assert_snapshot!(env.orange(LIST).ok(), @"
-       KEY       STATUS    SUMMARY    DIFF       BRANCH  AGE
+       KEY       STATUS    SUMMARY    DIFF       BRANCH  UPDATED
     ✎  TASK-001  planning  Some work  +4 −1 (2)  login   [AGE]
     ✎  TASK-002  planning  Some work             empty   [AGE]
     ·  TASK-003  pending   Not begun             later   [AGE]

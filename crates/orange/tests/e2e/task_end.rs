@@ -78,7 +78,7 @@ fn what_waits_for_a_cancelled_task_needs_a_person() {
     let second = env.create(["second", "The second", "--blocked-by", "TASK-001"]);
     env.orange(["task", "cancel", &first.id]).ok();
     assert_snapshot!(env.orange(["ls"]), @"
-       KEY       STATUS     SUMMARY                                               BRANCH  AGE
+       KEY       STATUS     SUMMARY                                               BRANCH  UPDATED
     ·  TASK-002  pending    needs attention: TASK-001 was cancelled · The second  second  [AGE]
     –  TASK-001  cancelled  The first                                             first   [AGE]
     ");

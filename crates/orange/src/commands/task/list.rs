@@ -2,6 +2,7 @@
 
 use super::diff::{lines, stat_json};
 use super::{icon, status, style, without_answer, word};
+use crate::commands::at_least_one;
 use crate::error::Result;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative, time_of_day};
@@ -33,8 +34,11 @@ Done and cancelled tasks leave the list after list.keep_days (7).
 
 Signs: · pending  ✎ planning  ? clarification  ▶ working  ◎ agent-review
        ★ reviewing  ! stuck  ⇉ delegated  ✓ done  – cancelled  ✗ damaged
+
 Agents (second column): ● alive  ✗ one should be and is not  ○ none expected
-DIFF: lines added and deleted against the target, and (how many commits)")]
+
+DIFF: lines added and deleted against the target, and (how many commits). UPDATED: how long ago the task \
+changed: its status, or another field.")]
 pub(crate) struct ListArgs {
     /// Tasks of this project; may be given more than once
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -67,7 +71,7 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     search: Option<String>,
     /// At most so many
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     limit: Option<usize>,
 }
 
@@ -196,10 +200,10 @@ const COLUMNS: &[Column] = &[
     Column::new("PROJECT").max(16).min(6).priority(40),
     Column::new("STATUS"),
     Column::new("PRIORITY").priority(20),
-    Column::new("SUMMARY").min(40).max(100).flexible(),
+    Column::new("SUMMARY").min(36).max(100).flexible(),
     Column::new("DIFF").priority(15),
     Column::new("BRANCH").max(56).min(16).priority(10),
-    Column::new("AGE"),
+    Column::new("UPDATED"),
 ];
 
 /// The table, and how many of those that are over are not in it.
@@ -290,7 +294,11 @@ fn cells(
         summary(row, halted),
         diff(row),
         Cell::new(row.branch.as_str(), Style::Dim),
-        Cell::new(relative(now, then), Style::Dim),
+        // Of a damaged one it may not be known.
+        match row.updated_second {
+            0 => Cell::from(""),
+            _ => Cell::new(relative(now, then), Style::Dim),
+        },
     ]
 }
 
@@ -325,7 +333,12 @@ fn priority(order: i64) -> Cell<'static> {
 /// The summary, with what a person should know of the task; trouble stands before it.
 fn summary(row: &Listed, halted: Option<String>) -> Cell<'_> {
     if let Some(damage) = &row.damaged {
-        return Cell::new(format!("{damage} · {}", row.summary), Style::Red);
+        // Its status says that it is damaged; why takes room only where there is some.
+        return match row.summary.as_str() {
+            "" => Cell::new(damage.as_str(), Style::Red).counting(0),
+            summary => Cell::new(format!("{summary} · {damage}"), Style::Red)
+                .counting(summary.chars().count()),
+        };
     }
     if let Some(attention) = &row.attention {
         return Cell::new(

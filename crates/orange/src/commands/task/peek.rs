@@ -31,8 +31,9 @@ const HISTORY: u32 = 1000;
 #[command(after_help = "\
 An agent that is gone left its last screen.
 
---follow shows it live, on a terminal in place, elsewhere each new line. It goes from the worker to the reviewer and back
-as the task does, unless --role says whose window; it ends when no agent follows, or with Ctrl-C.
+--follow shows it live, on a terminal in place, elsewhere each new line. It goes from the worker to the reviewer and \
+back as the task does, unless --role says whose window; it ends when no agent follows, with q on a terminal, or with \
+Ctrl-C.
 
 Examples:
   orange task peek TASK-001
@@ -70,7 +71,7 @@ pub(crate) fn run(session: &mut Session, args: &PeekArgs) -> Result<()> {
             agent(&screen)
         ));
     }
-    session.finish(
+    session.finish_as_it_is(
         || to_json(&screen),
         || format!("{}\n", clean_block(screen.text.trim_end())),
     );
@@ -98,6 +99,44 @@ enum Shown {
     Json(String),
 }
 
+impl Shown {
+    /// Waits until the next look, and tells whether nobody wants one.
+    fn is_enough(&mut self) -> bool {
+        match self {
+            Shown::Live(live) => live.asked_to_end(NAP),
+            Shown::Lines(news) => output::is_closed(match news.in_a_flood() {
+                true => Duration::ZERO,
+                false => NAP,
+            }),
+            Shown::Json(_) => output::is_closed(NAP),
+        }
+    }
+}
+
+/// Prints the new lines. Where they do not go on from those before, more of the window's history is read; what it has
+/// lost is said.
+fn tell(
+    session: &mut Session,
+    place: &Place,
+    role: Option<Role>,
+    news: &mut News,
+    screen: &Screen,
+) -> bool {
+    if news.goes_on(screen) {
+        return news.tell(screen, false);
+    }
+    let Ok(Some(kept)) = session.engine.scrollback(&screen.run) else {
+        return news.tell(screen, false);
+    };
+    let wider = session.engine.peek(place.clone(), role, Some(kept.lines));
+    let screen = match &wider {
+        Ok(wider) if wider.run == screen.run => wider,
+        _ => screen,
+    };
+    let lost = kept.is_full() && !news.goes_on(screen);
+    news.tell(screen, lost)
+}
+
 fn follow(session: &mut Session, args: &PeekArgs, place: &Place) -> Result<()> {
     let signals = Signals::watch();
     let capable = std::env::var("TERM").is_ok_and(|term| term != "dumb");
@@ -106,7 +145,7 @@ fn follow(session: &mut Session, args: &PeekArgs, place: &Place) -> Result<()> {
         (false, true) => Shown::Live(Live::begin()),
         (false, false) => Shown::Lines(News::default()),
     };
-    let lines = match shown {
+    let mut lines = match shown {
         Shown::Lines(_) => args.lines.or(Some(HISTORY)),
         Shown::Live(_) | Shown::Json(_) => args.lines,
     };
@@ -125,7 +164,10 @@ fn follow(session: &mut Session, args: &PeekArgs, place: &Place) -> Result<()> {
         };
         let read_on = match &mut shown {
             Shown::Live(live) => live.draw(&screen),
-            Shown::Lines(news) => news.tell(&screen),
+            Shown::Lines(news) => {
+                lines = lines.max(Some(HISTORY));
+                tell(session, place, args.role, news, &screen)
+            }
             Shown::Json(before) => match to_json(&screen).to_string() {
                 same if same == *before => true,
                 value => {
@@ -140,7 +182,7 @@ fn follow(session: &mut Session, args: &PeekArgs, place: &Place) -> Result<()> {
             alive = Instant::now();
         }
         let over = alive.elapsed() > GRACE;
-        if !read_on || over || output::is_closed(NAP) || signals.seen().is_some() {
+        if !read_on || over || shown.is_enough() || signals.seen().is_some() {
             break Ok(());
         }
     };

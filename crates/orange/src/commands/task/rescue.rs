@@ -27,7 +27,7 @@ pub(crate) enum RescueCommand {
     Show(ShowArgs),
     /// Bring back what a rescue holds
     #[command(
-        after_help = "Files go into the task's workspace; what is there now is saved first, and neither the branch\nnor what is staged changes. Ignored files are never saved, so they are not brought back either.\n\nExamples:\n  orange task rescue restore TASK-001 latest\n  orange task rescue restore TASK-001 20261115T1138 --to-branch rescued/login"
+        after_help = "Files go into the task's workspace; what is there now is saved first, and neither the branch nor what is staged changes. Ignored files are never saved, so they are not brought back either.\n\nExamples:\n  orange task rescue restore TASK-001 latest\n  orange task rescue restore TASK-001 20261115T1138 --to-branch rescued/login"
     )]
     Restore(RestoreArgs),
 }

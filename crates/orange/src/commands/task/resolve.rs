@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// End a task whose work landed another way
 #[derive(Debug, Args)]
 #[command(
-    after_help = "For work that was squashed, picked or merged elsewhere, done by hand, or is not needed any more.\nThe branch stays, and what is not committed is saved.\n\nExamples:\n  orange task resolve TASK-001 --message \"squashed into main\"\n  orange task resolve TASK-001 --message \"not needed any more\" --yes"
+    after_help = "For work that was squashed, picked or merged elsewhere, done by hand, or is not needed any more. The branch stays, and what is not committed is saved.\n\nExamples:\n  orange task resolve TASK-001 --message \"squashed into main\"\n  orange task resolve TASK-001 --message \"not needed any more\" --yes"
 )]
 pub(crate) struct ResolveArgs {
     /// The task; the one you are in unless given

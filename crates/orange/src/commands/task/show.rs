@@ -7,10 +7,13 @@ mod workspace;
 
 use super::deps::{linked_json, linked_text};
 use super::diff::{stat_json, stat_text};
+use super::why::Answer;
 use super::{as_json, icon, style};
 use crate::error::Result;
 use crate::session::Session;
-use crate::ui::{KeyValues, Palette, Style, ago, clean, clean_block};
+use crate::ui::{
+    Extent, KeyValues, Palette, Style, ago, clean, clean_block, terminal_size, wrapped_prose,
+};
 use clap::Args;
 use evidence::Shown;
 use orange_core::Timestamp;
@@ -29,7 +32,7 @@ use std::fmt::Write;
 /// Show a task
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  orange task show TASK-001\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history       inside a workspace: its task, all events"
+    after_help = "On a terminal a long body is cut, and the last line says why the task is where it is.\n\nExamples:\n  orange task show TASK-001\n  orange task show TASK-001 --full | less\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history       inside a workspace: its task, all events"
 )]
 pub(crate) struct ShowArgs {
     /// The task; the one you are in unless given
@@ -37,6 +40,9 @@ pub(crate) struct ShowArgs {
     /// All of its history, every hook too
     #[arg(long)]
     history: bool,
+    /// All of its body, however long
+    #[arg(long)]
+    full: bool,
     /// Measure what its worktree takes on disk, which may take a while
     #[arg(long)]
     disk: bool,
@@ -55,6 +61,12 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
     let sign = SessionState::of(alive, Some(view.task.status), has_session);
     let (mode, said_by) = session.engine.permissions(&view.task)?;
     let mute = session.engine.worker_without_modes(&view.task)?;
+    let extent = Extent::stdout();
+    // Read from the bottom: what matters most stands there too.
+    let last = match extent {
+        Extent::Columns(_) if !session.json => Answer::of(session, &view)?.to_text(&view, extent),
+        _ => String::new(),
+    };
     session.finish(
         || {
             let mut value = to_json(&view, state.as_ref(), args.history);
@@ -85,7 +97,11 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
                     .filter(|(stat, _)| stat.commits > 0)
                     .map(|(stat, target)| format!("{} against {target}", stat_text(stat))),
             };
-            to_text(&view, state.as_ref(), &agents, &about, args.history)
+            let mut text = to_text(&view, state.as_ref(), &agents, &about, args);
+            if !last.is_empty() {
+                let _ = write!(text, "\n{last}");
+            }
+            text
         },
     );
     Ok(())
@@ -152,7 +168,7 @@ fn to_text(
     state: Option<&WorkspaceState>,
     agents: &[AgentView],
     about: &About,
-    whole: bool,
+    args: &ShowArgs,
 ) -> String {
     let palette = Palette::stdout();
     let task = &view.task;
@@ -198,12 +214,37 @@ fn to_text(
             let _ = writeln!(text, "  ({})", clean(reason));
         }
     }
-    let body = view.body.trim();
-    if !body.is_empty() {
-        let _ = writeln!(text, "\n{}", clean_block(body));
-    }
-    text.push_str(&history::to_text(&view.history, whole));
+    text.push_str(&body(view, args.full));
+    text.push_str(&history::to_text(&view.history, args.history));
     text
+}
+
+/// What people and agents wrote; on a terminal its beginning, unless all of it is asked for.
+fn body(view: &TaskView, full: bool) -> String {
+    let extent = Extent::stdout();
+    // About half of the screen: the rest is for how things stand.
+    let rows = terminal_size().map_or(24, |(_, rows)| usize::from(rows));
+    let most = (rows / 2).clamp(10, 40);
+    let body = clean_block(view.body.trim());
+    if body.is_empty() {
+        return String::new();
+    }
+    let text = wrapped_prose(&body, extent);
+    let lines = text.lines().count();
+    if full || extent == Extent::Unlimited || lines <= most + 1 {
+        return format!("\n{text}\n");
+    }
+    let shown: Vec<&str> = text.lines().take(most).collect();
+    let more = format!(
+        "… {} more lines: `orange task show {} --full`",
+        lines - most,
+        view.task.label()
+    );
+    format!(
+        "\n{}\n{}\n",
+        shown.join("\n"),
+        Palette::stdout().paint(Style::Dim, &more)
+    )
 }
 
 /// What is known of its agents as a whole.

@@ -3,7 +3,7 @@
 use super::without_answer;
 use crate::error::Result;
 use crate::session::Session;
-use crate::ui::clean;
+use crate::ui::{Extent, clean};
 use clap::Args;
 use orange_core::history::HookOutcome;
 use orange_core::task::stands;
@@ -35,59 +35,90 @@ fn is_asked_by_its_agent(because: &str, attention: &str) -> bool {
             .any(|agent| because.starts_with(agent) && attention.starts_with(agent))
 }
 
+/// Why a task is where it is, and what moves it on.
+pub(super) struct Answer {
+    because: String,
+    next: Option<String>,
+    too_early: bool,
+    needs_human: bool,
+}
+
+impl Answer {
+    pub(super) fn of(session: &mut Session, view: &TaskView) -> Result<Answer> {
+        let why = session.engine.why(view)?;
+        let mut answer = Answer {
+            because: why.because,
+            next: why.next,
+            too_early: why.too_early,
+            needs_human: why.needs_human || view.attention.is_some(),
+        };
+        if let Some(damage) = &view.damaged {
+            answer.because = format!("its TASK.md is damaged: {damage}");
+            answer.next = Some("orange doctor --repair".to_owned());
+            (answer.needs_human, answer.too_early) = (true, false);
+        }
+        // A crash is what the answer speaks of already.
+        let said = |attention: &&String| !attention.contains(" crashed: ");
+        if let Some(attention) = view.attention.as_ref().filter(said) {
+            answer.because = match is_asked_by_its_agent(&answer.because, attention) {
+                true => without_answer(attention).to_owned(),
+                false => format!("{}; needs attention: {attention}", answer.because),
+            };
+        }
+        let label = view.task.label();
+        let answers = format!("orange task answer {label}");
+        if view
+            .attention
+            .as_ref()
+            .is_some_and(|words| words.contains(&answers))
+        {
+            answer.next = Some(answers);
+        }
+        // Nothing goes on without what failed.
+        if view.damaged.is_none() && hook_failed(view) {
+            answer.next = Some(format!("orange task retry-hooks {label}"));
+            (answer.needs_human, answer.too_early) = (true, false);
+        }
+        Ok(answer)
+    }
+
+    /// One line; where it does not fit into one, the command has a line of its own.
+    pub(super) fn to_text(&self, view: &TaskView, extent: Extent) -> String {
+        let text = format!(
+            "{} {}: {}",
+            view.task.label(),
+            stands(view.task.status),
+            clean(&self.because)
+        );
+        let Some(command) = &self.next else {
+            return format!("{text}\n");
+        };
+        let word = if self.too_early { "then" } else { "next" };
+        let line = format!("{text}; {word}: {command}\n");
+        match extent {
+            Extent::Columns(width) if line.chars().count() > width => {
+                format!("{text}\n{word}: {command}\n")
+            }
+            Extent::Columns(_) | Extent::Unlimited => line,
+        }
+    }
+}
+
 pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = session.engine.view(place)?;
-    let why = session.engine.why(&view)?;
-    let mut why = why;
-    let mut because = why.because.clone();
-    if let Some(damage) = &view.damaged {
-        because = format!("its TASK.md is damaged: {damage}");
-        why.next = Some("orange doctor --repair".to_owned());
-        (why.needs_human, why.too_early) = (true, false);
-    }
-    why.needs_human |= view.attention.is_some();
-    // A crash is what the answer speaks of already.
-    let said = |attention: &&String| !attention.contains(" crashed: ");
-    if let Some(attention) = view.attention.as_ref().filter(said) {
-        because = match is_asked_by_its_agent(&because, attention) {
-            true => without_answer(attention).to_owned(),
-            false => format!("{because}; needs attention: {attention}"),
-        };
-    }
-    let label = view.task.label();
-    let answers = format!("orange task answer {label}");
-    if view
-        .attention
-        .as_ref()
-        .is_some_and(|words| words.contains(&answers))
-    {
-        why.next = Some(answers);
-    }
-    // Nothing goes on without what failed.
-    if view.damaged.is_none() && hook_failed(&view) {
-        why.next = Some(format!("orange task retry-hooks {label}"));
-        (why.needs_human, why.too_early) = (true, false);
-    }
+    let answer = Answer::of(session, &view)?;
     session.finish(
         || {
             json!({"why": {
-                "task": label,
+                "task": view.task.label(),
                 "status": view.task.status.as_str(),
-                "because": because,
-                "next": why.next,
-                "needs_human": why.needs_human,
+                "because": answer.because,
+                "next": answer.next,
+                "needs_human": answer.needs_human,
             }})
         },
-        || {
-            let next = match &why.next {
-                Some(command) if why.too_early => format!("; then: {command}"),
-                Some(command) => format!("; next: {command}"),
-                None => String::new(),
-            };
-            let stands = stands(view.task.status);
-            format!("{label} {stands}: {}{next}\n", clean(&because))
-        },
+        || answer.to_text(&view, Extent::stdout()),
     );
     Ok(())
 }

@@ -88,6 +88,21 @@ TASK-002  done     a-very-long-branch-name  2d   漢字 in titles
 }
 
 #[test]
+fn what_does_not_count_drops_no_column_and_uses_what_is_left() {
+    let long = "Short, because of something that takes long to explain";
+    let mut table = Table::new(&COLUMNS);
+    let cells = ["TASK-001", "broken", "fix-parser", "1h"].map(Cell::from);
+    table.row(cells.into_iter().chain([Cell::from(long).counting(5)]));
+    let expected = "\
+TASK      STATUS  BRANCH      AGE  SUMMARY
+TASK-001  broken  fix-parser  1h   Short, be…
+";
+    assert_eq!(render(&table, Extent::Columns(45)), expected);
+    assert!(render(&table, Extent::Columns(120)).ends_with(&format!("{long}\n")));
+    assert!(render(&table, Extent::Unlimited).ends_with(&format!("{long}\n")));
+}
+
+#[test]
 fn there_are_no_trailing_blanks() {
     let mut table = Table::new(&COLUMNS);
     table.row([Cell::from("TASK-003")]);

@@ -1,47 +1,63 @@
 //! A window drawn on the user's terminal, in place. Only text gets there: no escape of the agent's own.
 
 use crate::output;
+use crate::terminal::Terminal;
 use crate::ui::{Palette, Style, fitted, terminal_width};
 use orange_engine::engine::Screen;
 use std::fmt::Write;
+use std::time::Duration;
 
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
 pub(super) struct Live {
-    /// What is drawn, and how large the terminal was then.
-    drawn: Option<(String, (usize, usize))>,
+    terminal: Terminal,
+    drawn: Option<Drawn>,
+}
+
+/// A picture, how large the terminal was then, and how often it had been taken.
+#[derive(PartialEq)]
+struct Drawn {
+    frame: String,
+    size: (usize, usize),
+    times: usize,
 }
 
 impl Live {
     pub(super) fn begin() -> Live {
-        output::print(ENTER);
-        Live { drawn: None }
+        Live {
+            terminal: Terminal::take(ENTER, LEAVE),
+            drawn: None,
+        }
     }
 
     /// False: nobody looks any more.
     pub(super) fn draw(&mut self, screen: &Screen) -> bool {
         let size = (terminal_width(), terminal_height());
-        let frame = frame(screen, size);
-        let now = Some((frame, size));
-        if self.drawn == now {
+        let now = Drawn {
+            frame: frame(screen, size),
+            size,
+            times: self.terminal.times(),
+        };
+        if self.drawn.as_ref() == Some(&now) {
             return true;
         }
-        let resized = self
-            .drawn
-            .as_ref()
-            .is_none_or(|(_, before)| *before != size);
-        let clear = if resized { "\x1b[2J" } else { "" };
-        let frame = now.as_ref().map_or("", |(frame, _)| frame.as_str());
-        let written = output::print_piece(format!("{clear}\x1b[H{frame}").as_bytes());
-        self.drawn = now;
+        let fits = |before: &Drawn| before.size == size && before.times == now.times;
+        let clear = match self.drawn.as_ref().is_some_and(fits) {
+            true => "",
+            false => "\x1b[2J",
+        };
+        let picture = format!("{clear}\x1b[H{}", now.frame);
+        let hold = self.terminal.hold();
+        let written = output::print_piece(picture.as_bytes());
+        drop(hold);
+        self.drawn = Some(now);
         written
     }
-}
 
-impl Drop for Live {
-    fn drop(&mut self) {
-        output::print(LEAVE);
+    /// Waits so long, or until somebody wants to see no more.
+    pub(super) fn asked_to_end(&mut self, wait: Duration) -> bool {
+        self.terminal.asked_to_end(wait)
     }
 }
 
@@ -58,7 +74,7 @@ fn frame(screen: &Screen, (width, height): (usize, usize)) -> String {
     let _ = write!(frame, "\x1b[J\x1b[{height};1H");
     let state = if screen.alive { "" } else { ", ended" };
     let words = format!(
-        "{} {}: {}{state} (Ctrl-C ends this view)",
+        "{} {}: {}{state} (q ends this view)",
         screen.task.label(),
         screen.task.status,
         screen.role,

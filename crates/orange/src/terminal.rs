@@ -1,0 +1,205 @@
+//! The user's terminal while something is drawn on it in place. Keys are not echoed, and it is given back as it was
+//! found at every way out: the end, a signal, a panic, and Ctrl-Z, after which it is taken again.
+
+use crate::output;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{getpgrp, getsid};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use signal_hook::consts::{SIGCONT, SIGTSTP};
+use signal_hook::flag;
+use signal_hook::low_level::{self, pipe};
+use std::io::{IsTerminal, Read, stdin, stdout};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::time::Duration;
+
+/// Who draws now. Held while drawing, so that a stop comes between two pictures.
+static TAKEN: Mutex<Option<Taken>> = Mutex::new(None);
+
+struct Taken {
+    enter: &'static str,
+    leave: &'static str,
+    /// How keys were treated before; None: it does not say.
+    before: Option<Termios>,
+    /// How often it was taken: after each time everything has to be drawn again.
+    times: usize,
+}
+
+/// The terminal, given back when this is dropped.
+pub(crate) struct Terminal {
+    keys: bool,
+}
+
+impl Terminal {
+    /// What is written when it is taken, and when it is given back.
+    pub(crate) fn take(enter: &'static str, leave: &'static str) -> Terminal {
+        static WATCHED: Once = Once::new();
+        WATCHED.call_once(|| {
+            give_back_at_panics();
+            // Without, Ctrl-Z stops the program as it is.
+            if let Err(error) = watch_stops() {
+                tracing::debug!(%error, "a stop leaves the terminal as it is");
+            }
+        });
+        let mut taken = Taken {
+            enter,
+            leave,
+            before: tcgetattr(stdout()).ok(),
+            times: 0,
+        };
+        let mut held = held();
+        taken.enter();
+        *held = Some(taken);
+        Terminal {
+            keys: stdin().is_terminal(),
+        }
+    }
+
+    /// How often it was taken so far: another number means that nothing of what was drawn is there.
+    pub(crate) fn times(&self) -> usize {
+        held().as_ref().map_or(0, |taken| taken.times)
+    }
+
+    /// Nothing stops the program in the middle of a picture, as long as this is kept.
+    pub(crate) fn hold(&self) -> Hold {
+        Hold(held())
+    }
+
+    /// Waits so long, unless a key is pressed or a signal comes. True: the key was `q`.
+    pub(crate) fn asked_to_end(&mut self, wait: Duration) -> bool {
+        let (stdin, stdout) = (stdin(), stdout());
+        let mut watched = vec![PollFd::new(&stdout, PollFlags::empty())];
+        if self.keys {
+            watched.push(PollFd::new(&stdin, PollFlags::IN));
+        }
+        let wait = Timespec::try_from(wait).ok();
+        if poll(&mut watched, wait.as_ref()).is_err() {
+            return false;
+        }
+        let gone = PollFlags::ERR | PollFlags::NVAL | PollFlags::HUP;
+        if watched.iter().any(|fd| fd.revents().intersects(gone)) {
+            return true;
+        }
+        let pressed = watched
+            .get(1)
+            .is_some_and(|fd| fd.revents().contains(PollFlags::IN));
+        if !pressed {
+            return false;
+        }
+        let mut bytes = [0; 64];
+        match rustix::io::read(&stdin, &mut bytes) {
+            // What comes with it was pasted.
+            Ok(1) => matches!(bytes.first(), Some(b'q' | b'Q')),
+            Ok(0) => {
+                self.keys = false;
+                false
+            }
+            _ => false,
+        }
+    }
+}
+
+pub(crate) struct Hold(
+    #[allow(dead_code, reason = "it is kept, not read")] MutexGuard<'static, Option<Taken>>,
+);
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if let Some(taken) = held().take() {
+            taken.leave();
+        }
+    }
+}
+
+impl Taken {
+    /// The modes first: who is in the background is stopped there, before anything is written.
+    fn enter(&mut self) {
+        if let Some(before) = &self.before {
+            let mut modes = before.clone();
+            modes
+                .local_modes
+                .remove(LocalModes::ECHO | LocalModes::ICANON);
+            let _ = tcsetattr(stdout(), OptionalActions::Now, &modes);
+        }
+        output::print(self.enter);
+        self.times += 1;
+    }
+
+    fn leave(&self) {
+        output::print(self.leave);
+        if let Some(before) = &self.before {
+            let _ = tcsetattr(stdout(), OptionalActions::Now, before);
+        }
+    }
+}
+
+fn held() -> MutexGuard<'static, Option<Taken>> {
+    TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a panic says is read on the terminal as it was.
+fn give_back_at_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // Whoever holds it may be the one that panics.
+        let taken = TAKEN.try_lock().ok().and_then(|mut held| held.take());
+        if let Some(taken) = taken {
+            taken.leave();
+        }
+        usual(panic);
+    }));
+}
+
+/// A thread of its own, because the one that draws may wait for something else meanwhile.
+fn watch_stops() -> std::io::Result<()> {
+    let (mut news, bell) = UnixStream::pair()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    pipe::register(SIGCONT, bell.try_clone()?)?;
+    flag::register(SIGTSTP, stop.clone())?;
+    pipe::register(SIGTSTP, bell)?;
+    std::thread::Builder::new()
+        .name("stops".to_owned())
+        .spawn(move || {
+            let mut bytes = [0; 16];
+            while matches!(news.read(&mut bytes), Ok(1..)) {
+                let mut held = held();
+                if stop.swap(false, Ordering::SeqCst) && can_be_continued() {
+                    if let Some(taken) = held.as_ref() {
+                        taken.leave();
+                    }
+                    // This thread itself: it must not go on before all have stopped.
+                    let _ = low_level::raise(libc::SIGSTOP);
+                }
+                // Whoever went on without us may have left anything behind.
+                if let Some(taken) = held.as_mut() {
+                    taken.enter();
+                }
+            }
+        })
+        .map(drop)
+}
+
+/// Is there a shell that has made this job, and would continue it? Otherwise the system ignores Ctrl-Z, too.
+fn can_be_continued() -> bool {
+    getsid(None).is_ok_and(|session| session != getpgrp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_gives_it_back_before_anything_is_said() {
+        give_back_at_panics();
+        *held() = Some(Taken {
+            enter: "",
+            leave: "",
+            before: None,
+            times: 1,
+        });
+        let outcome = std::panic::catch_unwind(|| std::panic::panic_any("on purpose"));
+        assert!(outcome.is_err());
+        assert!(held().is_none());
+    }
+}
