@@ -449,9 +449,14 @@ fn a_file_that_is_somewhere_else_stays_there() {
     env.orange(["config", "set", "merge.strategy", "ff"]).ok();
     assert!(env.home().join("config.yaml").is_symlink());
     assert_eq!(
-        fs::read_to_string(dotfile).unwrap(),
+        fs::read_to_string(&dotfile).unwrap(),
         FILE.replace("rebase", "ff")
     );
+    // It need not be there yet.
+    fs::remove_file(&dotfile).unwrap();
+    env.orange(["config", "set", "merge.strategy", "ff"]).ok();
+    assert!(env.home().join("config.yaml").is_symlink());
+    assert!(dotfile.is_file());
 }
 
 #[test]

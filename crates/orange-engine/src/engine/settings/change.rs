@@ -118,7 +118,9 @@ impl Engine {
             return Err(Error::new(Code::Busy, message).hint("try again"));
         }
         // Somebody's dotfiles: the file that the name leads to is the one that changes.
-        let target = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let linked = || std::fs::read_link(&path).map(|to| self.store.home().join(to));
+        let target = path.canonicalize().or_else(|_| linked());
+        let target = target.unwrap_or_else(|_| path.clone());
         let names = std::fs::metadata(&target).map_or(1, |about| about.nlink());
         replace::write_atomic(&target, new).map_err(|error| Error::io("write", &path, &error))?;
         if names > 1 {
