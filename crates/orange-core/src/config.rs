@@ -3,6 +3,7 @@
 mod agents;
 mod edit;
 mod layer;
+mod mistake;
 mod reference;
 mod schema;
 mod setting;
@@ -16,9 +17,12 @@ use crate::choice;
 use crate::merge::{RemoteBranches, Strategy};
 use std::time::Duration;
 
-pub use agents::{AgentsConfig, CustomHarness, CustomHarnesses, Permissions};
+pub use agents::{
+    AgentsConfig, CustomHarness, CustomHarnesses, HARNESSES, NONE, Permissions, SIM, no_harness,
+};
 pub use edit::{EditError, edited};
-pub use layer::{Ignored, Layer, Said, Why, about};
+pub use layer::{Bad, Ignored, Layer, Said, Why, about};
+pub use mistake::{ConfigError, Mistake};
 pub use reference::{reference, template};
 pub use schema::schema;
 pub use setting::{Kind, Repository, Setting};
@@ -192,18 +196,10 @@ impl Default for Config {
     }
 }
 
-/// A setting that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("config.yaml{}: {reason}", line.map_or(String::new(), |line| format!(", line {line}")))]
-pub struct ConfigError {
-    pub line: Option<usize>,
-    pub reason: String,
-}
-
 impl Config {
     /// Reads settings; the second value lists those that mean nothing here (a newer program may know them).
     pub fn parse(text: &str) -> Result<(Config, Vec<Ignored>), ConfigError> {
-        let layer = Layer::of_user(text)?;
+        let layer = Layer::of_user(text)?.usable()?;
         let mut config = Config::default();
         layer.apply(&mut config);
         Ok((config, layer.ignored))
@@ -239,6 +235,15 @@ impl Config {
         let node = setting.node(value);
         let outcome = node.and_then(|node| (setting.set)(self, key, &node));
         outcome.map_err(|problem| about(key, &problem))
+    }
+
+    /// That a harness is named which there is not, by a setting from outside the files. Known only when all is put
+    /// together: the harness may be one of the user's own.
+    pub fn unknown_harness(&self, key: &str, value: &str) -> Option<String> {
+        let setting = Setting::of(key).filter(|setting| setting.kind == Kind::Harness);
+        let own = self.harnesses.keys().map(String::as_str);
+        let problem = setting.and_then(|_| no_harness(value.trim(), own))?;
+        Some(about(key, &problem))
     }
 }
 

@@ -1,6 +1,10 @@
 //! Names made from a task's summary: the slug and the branch. Also tells a summary from a branch
 //! name on the command line.
 
+mod branch_name;
+
+pub use branch_name::is_branch_name;
+
 /// The longest slug; long enough to recognise a task by, short enough for a branch list.
 const SLUG_CHARS: usize = 40;
 
@@ -101,6 +105,14 @@ pub enum TemplateError {
     UnbalancedBrace { brace: char, template: String },
     #[error("the branch template {template:?} leaves an empty name; use {{key}} or {{id}}")]
     Empty { template: String },
+    #[error(
+        "the branch template {template:?} gives all tasks the same branch; {{key}}, {{slug}} or {{id}} tells them apart"
+    )]
+    SameForAll { template: String },
+    #[error(
+        "the branch template {template:?} gives {branch:?}, and git takes no branch of that name"
+    )]
+    NoBranch { template: String, branch: String },
 }
 
 fn allowed() -> String {
@@ -152,6 +164,19 @@ pub fn branch_from_template(
         });
     }
     Ok(branch)
+}
+
+/// Tries a template before there is a task to name.
+pub fn check_template(template: &str) -> Result<(), TemplateError> {
+    let of = |key, slug, id| branch_from_template(template, key, slug, id, "project");
+    let template = template.to_owned();
+    match of("TASK-001", "slug", "id")? {
+        branch if !is_branch_name(&branch) => Err(TemplateError::NoBranch { template, branch }),
+        branch if branch == of("TASK-002", "other", "another")? => {
+            Err(TemplateError::SameForAll { template })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn is_separator(c: char) -> bool {
@@ -337,6 +362,33 @@ mod tests {
                 Err(TemplateError::Empty { .. })
             ));
         }
+    }
+
+    #[test]
+    fn a_template_is_tried_before_it_is_used() {
+        for good in ["orange/{key}-{slug}", "{slug}", "{project}/{id}", "x{key}"] {
+            assert_eq!(check_template(good), Ok(()), "{good}");
+        }
+        for same in ["foo", "{project}", "work/{project}"] {
+            let error = check_template(same).unwrap_err();
+            assert!(matches!(error, TemplateError::SameForAll { .. }), "{error}");
+        }
+        for none in [
+            "a b/{key}",
+            "x\n{key}",
+            "/{key}",
+            "{key}..x",
+            "-{key}",
+            "{key}.lock",
+            "a//{key}",
+        ] {
+            let error = check_template(none).unwrap_err();
+            assert!(matches!(error, TemplateError::NoBranch { .. }), "{error}");
+        }
+        assert_eq!(
+            check_template("foo").unwrap_err().to_string(),
+            "the branch template \"foo\" gives all tasks the same branch; {key}, {slug} or {id} tells them apart"
+        );
     }
 
     #[test]

@@ -4,7 +4,6 @@
 
 pub mod fields;
 pub mod hooks;
-mod title;
 mod words;
 
 use crate::Timestamp;
@@ -14,7 +13,6 @@ use crate::runs::runs;
 use serde_json::Value;
 use std::collections::HashMap;
 
-pub use title::title;
 pub use words::words;
 
 /// How much an event matters to somebody who reads a history.

@@ -16,11 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// A harness that starts nothing: the person does the work in the worktree.
-pub const NONE: &str = "none";
-
-/// The scripted agent; `sim:FILE` names its script.
-pub const SIM: &str = "sim";
+pub use orange_core::config::{NONE, SIM};
 
 /// The reviewer's harness unless somebody says otherwise.
 pub(crate) const REVIEWER: &str = "claude";
@@ -221,17 +217,6 @@ pub fn find(name: &str, config: &Config, orange: &Path) -> Result<Option<Harness
         return Ok(None);
     }
     if let Some(own) = config.harnesses.get(name) {
-        if let Some(like) = own.like.as_deref().filter(|like| row(like).is_none()) {
-            let known: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
-            return Err(Error::new(
-                Code::Usage,
-                format!("harness {name} is like {like:?}, which is no harness"),
-            )
-            .hint(format!(
-                "correct `harness.{name}.like` in config.yaml: one of {}",
-                known.join(", ")
-            )));
-        }
         return Ok(Some(custom(name, own)));
     }
     if let Some(row) = row(name) {
@@ -392,6 +377,12 @@ mod tests {
     fn found(name: &str, config: &str) -> Result<Option<Harness>> {
         let (config, _) = Config::parse(config).unwrap();
         find(name, &config, Path::new("/bin/orange"))
+    }
+
+    #[test]
+    fn settings_know_every_row() {
+        let rows: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
+        assert_eq!(rows, orange_core::config::HARNESSES);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! config.yaml: read, or an error that names a line of it; a setting that is changed is changed, and nothing else.
 
-use orange_core::config::{Config, ConfigError, EditError, Layer, Setting, edited};
+use orange_core::config::{Config, EditError, Layer, Mistake, Setting, edited};
 use serde_json::{Value, json};
 
 pub fn config(bytes: &[u8]) {
@@ -12,12 +12,12 @@ pub fn config(bytes: &[u8]) {
             Ok(layer) => {
                 layer.apply(&mut Config::default());
                 let lines = layer.said().iter().map(|said| said.line);
-                let ignored = layer.ignored.iter().map(|ignored| ignored.line);
-                lines
-                    .chain(ignored)
-                    .for_each(|line| super::is_a_line_of(line, text));
+                lines.for_each(|line| super::is_a_line_of(line, text));
+                for mistake in layer.mistakes() {
+                    is_told_where(text, &mistake);
+                }
             }
-            Err(error) => is_told_where(text, &error),
+            Err(mistake) => is_told_where(text, &mistake),
         }
     }
     for setting in Setting::all() {
@@ -32,7 +32,7 @@ pub fn config(bytes: &[u8]) {
 fn changed(text: &str, key: &str, value: Value) {
     let new = match edited(text, key, Some(&value)) {
         Ok(new) => new,
-        Err(EditError::Unreadable(error)) => return is_told_where(text, &error),
+        Err(EditError::Unreadable(mistake)) => return is_told_where(text, &mistake),
         Err(EditError::Layout { .. }) => return,
     };
     assert_eq!(at(&new, key), Some(value.clone()), "{new:?}");
@@ -51,6 +51,7 @@ fn changed(text: &str, key: &str, value: Value) {
 }
 
 fn at(text: &str, key: &str) -> Option<Value> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root = orange_core::yaml::read(text, 0..text.len())
         .ok()??
         .to_json();
@@ -58,9 +59,9 @@ fn at(text: &str, key: &str) -> Option<Value> {
     root.get(section)?.get(name).cloned()
 }
 
-fn is_told_where(text: &str, error: &ConfigError) {
-    assert!(!error.reason.is_empty());
-    if let Some(line) = error.line {
+fn is_told_where(text: &str, mistake: &Mistake) {
+    assert!(!mistake.reason.is_empty());
+    if let Some(line) = mistake.line {
         super::is_a_line_of(line, text);
     }
 }

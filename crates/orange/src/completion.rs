@@ -2,7 +2,9 @@
 //! `ORANGE_COMPLETE` set and the words of the line behind `--`, the one to complete last; an answer is a line.
 //! Nobody wants messages in the middle of a command line: whatever goes wrong, there is just nothing to offer.
 
+mod settings;
 mod table;
+mod tasks;
 mod values;
 
 use crate::cli;

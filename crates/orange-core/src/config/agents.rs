@@ -2,6 +2,7 @@
 
 use super::values::{flag, scalar, several_words};
 use crate::choice;
+use crate::suggest;
 use crate::yaml::Node;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -74,6 +75,48 @@ pub struct CustomHarness {
 /// Harnesses of the user's own, by name.
 pub type CustomHarnesses = BTreeMap<String, CustomHarness>;
 
+/// The harnesses that Orange knows by itself.
+pub const HARNESSES: &[&str] = &["claude", "codex", "opencode", "pi", "gemini"];
+
+/// The scripted agent; `sim:FILE` names its script.
+pub const SIM: &str = "sim";
+
+/// A harness that starts nothing: the person does the work in the worktree.
+pub const NONE: &str = "none";
+
+/// That there is no harness of a name, if there is none; `own` are those of the user's own.
+pub fn no_harness<'a>(name: &str, own: impl Iterator<Item = &'a str> + Clone) -> Option<String> {
+    let known = || {
+        own.clone()
+            .chain(HARNESSES.iter().copied())
+            .chain([SIM, NONE])
+    };
+    let kind = name.split_once(':').map_or(name, |(kind, _)| kind);
+    if known().any(|known| known == name) || kind == SIM {
+        return None;
+    }
+    let more = match suggest::nearest(name, known()) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => {
+            let known: Vec<&str> = known().collect();
+            format!(
+                "there are {}, and what you define as `harness.NAME`",
+                known.join(", ")
+            )
+        }
+    };
+    Some(format!(": there is no harness {name:?}; {more}"))
+}
+
+/// What comes after `harness.`, as the name of a harness of the user's own.
+pub(super) fn own_name(key: &str) -> Result<String, String> {
+    match key.strip_prefix("harness.").unwrap_or(key) {
+        "NAME" => Err(": write a name of your own for NAME, such as harness.mine".to_owned()),
+        NONE => Err("cannot be defined: none stands for no agent at all".to_owned()),
+        name => Ok(name.to_owned()),
+    }
+}
+
 pub(super) fn name(node: &Node) -> Result<String, String> {
     let name = scalar(node).map(str::trim).filter(|name| !name.is_empty());
     name.map(str::to_owned)
@@ -93,7 +136,7 @@ pub(super) fn custom(node: &Node) -> Result<CustomHarness, String> {
             "command" => several_words(value).map(|words| harness.command = words),
             "one_shot" => flag(value).map(|set| harness.one_shot = set),
             "signals" => flag(value).map(|set| harness.signals = set),
-            "like" => name(value).map(|like| harness.like = Some(like)),
+            "like" => like(value).map(|like| harness.like = Some(like)),
             "interrupt" => {
                 harness.interrupt = scalar(value).map(str::to_owned);
                 Ok(())
@@ -107,5 +150,14 @@ pub(super) fn custom(node: &Node) -> Result<CustomHarness, String> {
     match harness.command.is_empty() {
         true => Err("needs a `command`, a list of words".to_owned()),
         false => Ok(harness),
+    }
+}
+
+/// One of those whose ways Orange knows.
+fn like(node: &Node) -> Result<String, String> {
+    let name = name(node)?;
+    match HARNESSES.contains(&name.as_str()) {
+        true => Ok(name),
+        false => Err(format!("must be one of: {}", HARNESSES.join(", "))),
     }
 }

@@ -1,7 +1,8 @@
 //! One setting changed in the text of a config.yaml; comments, order and layout stay as they are.
 
-use super::ConfigError;
-use super::layer::unreadable;
+use super::Mistake;
+use super::layer::{BOM, unreadable};
+use super::values::no_sections;
 use crate::yaml::splice::Splicer;
 use crate::yaml::{self, Node};
 use serde_json::{Map, Value};
@@ -10,14 +11,24 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// It is no YAML.
-    #[error(transparent)]
-    Unreadable(#[from] ConfigError),
-    #[error("{key} cannot be changed in config.yaml as it is written there")]
+    #[error("config.yaml, {0}")]
+    Unreadable(Mistake),
+    #[error(
+        "{key} cannot be changed without touching the rest of config.yaml, the way it is written there"
+    )]
     Layout { key: String },
 }
 
 /// The text with a setting changed; None takes it out.
 pub fn edited(text: &str, key: &str, value: Option<&Value>) -> Result<String, EditError> {
+    // Whoever put a byte order mark there gets it back.
+    match text.strip_prefix(BOM) {
+        Some(text) => Ok(format!("{BOM}{}", changed(text, key, value)?)),
+        None => changed(text, key, value),
+    }
+}
+
+fn changed(text: &str, key: &str, value: Option<&Value>) -> Result<String, EditError> {
     let layout = || EditError::Layout {
         key: key.to_owned(),
     };
@@ -44,14 +55,15 @@ pub fn edited(text: &str, key: &str, value: Option<&Value>) -> Result<String, Ed
 }
 
 fn read(text: &str) -> Result<Option<Map<String, Value>>, EditError> {
-    let root = yaml::read(text, 0..text.len()).map_err(unreadable)?;
-    match root.map(|root| root.to_json()) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Object(sections)) => Ok(Some(sections)),
-        Some(_) => Err(EditError::Unreadable(ConfigError {
-            line: None,
-            reason: "expected sections like `review:` with settings below them".into(),
-        })),
+    let root = yaml::read(text, 0..text.len())
+        .map_err(|error| EditError::Unreadable(unreadable(error)))?;
+    let Some(root) = root else {
+        return Ok(None);
+    };
+    match root.to_json() {
+        Value::Null => Ok(None),
+        Value::Object(sections) => Ok(Some(sections)),
+        _ => Err(EditError::Unreadable(no_sections(text, &root))),
     }
 }
 
@@ -154,6 +166,15 @@ mod tests {
             ),
             "a: 1\nnotify: # none\n  command: \"x: \\\"y\\\" # z\"\n"
         );
+    }
+
+    #[test]
+    fn a_byte_order_mark_stays() {
+        let text = "\u{feff}git:\n  fetch: create\n";
+        let new = set(text, "git.fetch", json!("never"));
+        assert_eq!(new, text.replace("create", "never"));
+        assert_eq!(set("\u{feff}", "git.fetch", json!("never")), new);
+        assert_eq!(edited(&new, "git.fetch", None).unwrap(), "\u{feff}git:\n");
     }
 
     #[test]

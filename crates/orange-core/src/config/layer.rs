@@ -1,15 +1,20 @@
-//! One text of settings, read: what it says and on which line, and what of it does not count.
+//! One text of settings, read: what it says and on which line, what of it cannot be used and what does not count.
 
-use super::values::leaves;
-use super::{Config, ConfigError, Repository, Setting};
+use super::values::{leaves, scalar};
+use super::{Config, ConfigError, Kind, Mistake, Repository, Setting, no_harness};
 use crate::yaml::{self, Node, YamlError};
 use serde_json::Value;
 use std::fmt;
+
+/// Some editors put it at the beginning of a file.
+pub(super) const BOM: char = '\u{feff}';
 
 /// Settings of one file.
 #[derive(Debug, Clone, Default)]
 pub struct Layer {
     said: Vec<Said>,
+    /// What cannot be used.
+    pub bad: Vec<Bad>,
     /// What does not count.
     pub ignored: Vec<Ignored>,
 }
@@ -30,11 +35,24 @@ impl Said {
     }
 }
 
+/// One setting with a value that it cannot have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bad {
+    pub key: String,
+    /// Of the setting.
+    pub line: usize,
+    /// As it is written.
+    pub value: Value,
+    pub mistake: Mistake,
+}
+
 /// A setting that does not count, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ignored {
     pub key: String,
     pub line: usize,
+    /// As it is written.
+    pub value: Value,
     pub why: Why,
 }
 
@@ -46,35 +64,39 @@ pub enum Why {
     NotForRepositories(&'static str),
 }
 
-impl fmt::Display for Ignored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ignored { key, line, why } = self;
-        match why {
-            Why::Unknown { meant: None } => write!(
-                f,
-                "line {line}: {key} means nothing here; `orange config show` lists the settings"
-            ),
+impl Ignored {
+    pub fn mistake(&self) -> Mistake {
+        let Ignored { key, line, why, .. } = self;
+        let reason = match why {
+            Why::Unknown { meant: None } => {
+                format!("{key} means nothing here; `orange config show` lists the settings")
+            }
             Why::Unknown { meant: Some(meant) } => {
-                write!(
-                    f,
-                    "line {line}: {key} means nothing here; did you mean {meant}?"
-                )
+                format!("{key} means nothing here; did you mean {meant}?")
             }
-            Why::NotForRepositories(why) => {
-                write!(f, "line {line}: {key} does not count here: {why}")
-            }
+            Why::NotForRepositories(why) => format!("{key} does not count here: {why}"),
+        };
+        Mistake {
+            line: Some(*line),
+            reason,
         }
     }
 }
 
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.mistake().fmt(f)
+    }
+}
+
 impl Layer {
-    /// The user's own config.yaml.
-    pub fn of_user(text: &str) -> Result<Layer, ConfigError> {
+    /// The user's own config.yaml. An error: nothing in it can be read.
+    pub fn of_user(text: &str) -> Result<Layer, Mistake> {
         Layer::read(text, |_| None)
     }
 
     /// A repository's .orange/config.yaml. What it may not say is not even looked at.
-    pub fn of_repository(text: &str) -> Result<Layer, ConfigError> {
+    pub fn of_repository(text: &str) -> Result<Layer, Mistake> {
         Layer::read(text, |setting| match setting.repository {
             Repository::No(why) => Some(Why::NotForRepositories(why)),
             Repository::Says | Repository::Adds | Repository::Fills => None,
@@ -84,35 +106,74 @@ impl Layer {
     fn read(
         text: &str,
         refuse: impl Fn(&'static Setting) -> Option<Why>,
-    ) -> Result<Layer, ConfigError> {
+    ) -> Result<Layer, Mistake> {
+        let text = text.strip_prefix(BOM).unwrap_or(text);
         let mut layer = Layer::default();
         let Some(root) = yaml::read(text, 0..text.len()).map_err(unreadable)? else {
             return Ok(layer);
         };
-        for (key, at, node) in leaves(&root)? {
-            let line = yaml::line_of(text, at);
+        let leaves = leaves(text, &root)?;
+        let keys = leaves.iter().map(|(key, ..)| key.as_str());
+        let own = keys.filter_map(|key| key.strip_prefix("harness."));
+        for (key, at, node) in &leaves {
+            let (key, line) = (key.clone(), yaml::line_of(text, *at));
+            let ignored = |why| Ignored {
+                key: key.clone(),
+                line,
+                value: node.to_json(),
+                why,
+            };
             let Some(setting) = Setting::of(&key) else {
                 let meant = Setting::nearest(&key);
-                let why = Why::Unknown { meant };
-                layer.ignored.push(Ignored { key, line, why });
+                layer.ignored.push(ignored(Why::Unknown { meant }));
                 continue;
             };
             if let Some(why) = refuse(setting) {
-                layer.ignored.push(Ignored { key, line, why });
+                layer.ignored.push(ignored(why));
                 continue;
             }
-            setting.check(&key, node).map_err(|problem| ConfigError {
-                line: Some(yaml::line_of(text, node.span().start)),
-                reason: about(&key, &problem),
-            })?;
-            layer.said.push(Said {
-                setting,
-                key,
-                line,
-                node: node.clone(),
-            });
+            let named = scalar(node).filter(|_| setting.kind == Kind::Harness);
+            let problem = setting.check(&key, node).err();
+            let problem = problem.or_else(|| no_harness(named?.trim(), own.clone()));
+            match problem {
+                None => layer.said.push(Said {
+                    setting,
+                    key,
+                    line,
+                    node: (*node).clone(),
+                }),
+                Some(problem) => layer.bad.push(Bad {
+                    line,
+                    value: node.to_json(),
+                    mistake: Mistake {
+                        line: Some(yaml::line_of(text, node.span().start)),
+                        reason: about(&key, &problem),
+                    },
+                    key,
+                }),
+            }
         }
         Ok(layer)
+    }
+
+    /// All that is wrong, from the first line to the last.
+    pub fn mistakes(&self) -> Vec<Mistake> {
+        let bad = self.bad.iter().map(|bad| bad.mistake.clone());
+        let mut all: Vec<Mistake> = bad
+            .chain(self.ignored.iter().map(Ignored::mistake))
+            .collect();
+        all.sort_by_key(|mistake| mistake.line);
+        all
+    }
+
+    /// Itself, if all of it can be used; what does not count does no harm by itself, but is told with the rest.
+    pub fn usable(self) -> Result<Layer, ConfigError> {
+        match self.bad.is_empty() {
+            true => Ok(self),
+            false => Err(ConfigError {
+                mistakes: self.mistakes(),
+            }),
+        }
     }
 
     /// Puts what was said into the settings.
@@ -150,12 +211,12 @@ pub fn about(key: &str, problem: &str) -> String {
     }
 }
 
-pub(super) fn unreadable(error: YamlError) -> ConfigError {
+pub(super) fn unreadable(error: YamlError) -> Mistake {
     let (line, reason) = match error {
         YamlError::DuplicateKey { key, line } => (line, format!("the key `{key}` is there twice")),
         YamlError::Invalid { line, message } => (line, message),
     };
-    ConfigError {
+    Mistake {
         line: Some(line),
         reason,
     }

@@ -16,7 +16,7 @@ $ orange config show                            # every setting, its value and i
 $ orange config get merge.strategy              # a value alone, for scripts
 $ orange config set merge.strategy rebase       # keeps comments, order and layout of config.yaml
 $ orange config set workspace.copy .env 'certs/*.pem'
-$ orange config set merge.strategy --unset      # back to the default
+$ orange config unset merge.strategy            # back to the default
 $ orange config edit                            # in your editor, on a copy that is checked before it counts
 ```
 
@@ -36,8 +36,10 @@ A repository is other people's work, and agents write in it. So it says only wha
 runs, what agents may do, what they spend, or anything about your machine. The tables tell which settings it may say;
 any other one in `.orange/config.yaml` does not count, and `orange doctor` and `orange config show` name it with its line.
 
-A key that means nothing is named with its line and the nearest right one, a value that cannot be used with what it must be.
-`orange config edit` works whatever the file looks like, `orange config set` as long as it is YAML.
+A key that means nothing is named with its line and the nearest right one, a value that cannot be used with what it must be;
+all of them at once. `orange config show` marks them (✗) and ends with 1. Commands that need settings do not run until
+every value can be used; a key that means nothing does not stop them. `orange config edit` works whatever the file looks
+like, `orange config set` as long as it is YAML.
 
 Agents may read settings, not change them. An agent's own variables and `--config` do not count, and so neither do yours in
 what follows from its commands: a reviewer that starts, a check. A variable is for the commands that you type; what should
@@ -118,7 +120,10 @@ pub fn template() -> String {
             section = setting.section();
             let _ = writeln!(text, "\n#{section}:");
         }
-        let name = setting.key.split('.').next_back().unwrap_or(setting.key);
+        let name = match setting.kind {
+            Kind::OwnHarness => "mine",
+            _ => setting.key.split('.').next_back().unwrap_or(setting.key),
+        };
         let value = match setting.default {
             "" => setting.example,
             default => default,

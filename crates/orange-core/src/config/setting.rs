@@ -2,7 +2,7 @@
 
 use super::Config;
 use super::table::{KEYS, TABLE};
-use super::values::{days, is_empty};
+use super::values::{days, is_empty, with_unit};
 use crate::suggest;
 use crate::yaml::{self, Node};
 use serde_json::Value;
@@ -89,6 +89,13 @@ impl Setting {
         })
     }
 
+    /// Those whose key begins with this word.
+    pub fn of_section(name: &str) -> impl Iterator<Item = &'static Setting> {
+        TABLE
+            .iter()
+            .filter(move |setting| setting.section() == name)
+    }
+
     pub fn section(&self) -> &'static str {
         self.key.split('.').next().unwrap_or(self.key)
     }
@@ -126,6 +133,9 @@ impl Setting {
                 text.parse::<u32>().map_or(Value::Null, Value::from)
             }
             (Kind::Days, node) => days(node).map_or(Value::Null, Value::from),
+            (Kind::Time, Node::Scalar { text, .. }) => {
+                with_unit(text).map_or(Value::Null, Value::from)
+            }
             (Kind::Patterns | Kind::Commands, empty) if is_empty(empty) => Value::Array(Vec::new()),
             (Kind::Patterns, Node::Scalar { text, .. }) => vec![text.as_str()].into(),
             (Kind::Commands, Node::Scalar { text, .. }) => vec![text.trim()].into(),

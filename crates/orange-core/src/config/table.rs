@@ -89,8 +89,8 @@ pub(super) const TABLE: &[Setting] = &[
         "A harness of your own, called NAME: a command as a list of words, in which `{prompt}` or `{prompt_file}` stands \
          for the prompt; or a mapping with `command` and any of `like`, `one_shot`, `signals`, `interrupt` (docs/agents.md).",
         |c, key, n| {
-            let name = key.strip_prefix("harness.").unwrap_or(key);
-            c.harnesses.insert(name.to_owned(), agents::custom(n)?);
+            let name = agents::own_name(key)?;
+            c.harnesses.insert(name, agents::custom(n)?);
             Ok(())
         },
     ),
@@ -306,7 +306,6 @@ fn put<T>(place: &mut T, value: Result<T, String>) -> Result<(), String> {
 /// Tried at once, so that a mistake is found when it is made.
 fn branch_template(node: &Node) -> Result<String, String> {
     let template = scalar(node).ok_or("must be text")?;
-    crate::naming::branch_from_template(template, "TASK-001", "slug", "id", "project")
-        .map_err(|error| format!(": {error}"))?;
+    crate::naming::check_template(template).map_err(|error| format!(": {error}"))?;
     Ok(template.to_owned())
 }

@@ -46,6 +46,75 @@ fn a_bad_value_is_named_with_its_line() {
 }
 
 #[test]
+fn all_mistakes_are_named_at_once_and_the_rest_is_known() {
+    let text = "\u{feff}agents:\n  limit: many\n  harness: cluade\nreview:\n  maxrounds: 3\nlog:\n  level: debug\n";
+    assert_eq!(
+        Config::parse(text).unwrap_err().to_string(),
+        "config.yaml has 3 mistakes:\n  \
+         line 2: agents.limit must be a whole number above 0\n  \
+         line 3: agents.harness: there is no harness \"cluade\"; did you mean claude?\n  \
+         line 5: review.maxrounds means nothing here; did you mean review.max_rounds?"
+    );
+    let layer = Layer::of_user(text).unwrap();
+    assert_eq!(layer.get("log.level").unwrap().value(), "debug");
+    let written: Vec<_> = layer.bad.iter().map(|bad| bad.value.clone()).collect();
+    assert_eq!(written, ["many", "cluade"]);
+    assert_eq!(layer.ignored[0].value, 3);
+    // What cannot be read as a whole has one mistake, and a line.
+    for (text, line) in [
+        ("a: [\n", 2),
+        ("# x\n- a\n", 2),
+        ("hello\n", 1),
+        ("a: 1\na: 2\n", 2),
+    ] {
+        assert_eq!(
+            Layer::of_user(text).unwrap_err().line,
+            Some(line),
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn harnesses_are_those_that_there_are() {
+    for good in ["sim", "none", "sim:/x/a.yaml", "pi", "mine"] {
+        let text = format!("agents:\n  harness: {good}\nharness:\n  mine: [my-agent]\n");
+        assert_eq!(Config::parse(&text).unwrap().0.agents.harness, good);
+    }
+    for (text, told) in [
+        (
+            "agents:\n  harness: frog\n",
+            "agents.harness: there is no harness \"frog\"; there are claude, codex, opencode, pi, gemini, sim, none, \
+             and what you define as `harness.NAME`",
+        ),
+        (
+            "agents:\n  review_harness: mien\nharness:\n  mine: x\n",
+            "agents.review_harness: there is no harness \"mien\"; did you mean mine?",
+        ),
+        (
+            "harness:\n  NAME: x\n",
+            "harness.NAME: write a name of your own for NAME, such as harness.mine",
+        ),
+        (
+            "harness:\n  none: x\n",
+            "harness.none cannot be defined: none stands for no agent at all",
+        ),
+        (
+            "harness:\n  mine: {command: x, like: claud}\n",
+            "harness.mine: `like` must be one of: claude, codex, opencode, pi, gemini",
+        ),
+    ] {
+        let told = format!("config.yaml, line 2: {told}");
+        assert_eq!(Config::parse(text).unwrap_err().to_string(), told);
+    }
+    let (mut config, _) = Config::parse("harness:\n  mine: x\n").unwrap();
+    config.override_with("agents.harness", "mine").unwrap();
+    assert_eq!(config.unknown_harness("agents.harness", "mine"), None);
+    assert!(config.unknown_harness("agents.harness", "frog").is_some());
+    assert_eq!(config.unknown_harness("log.level", "frog"), None);
+}
+
+#[test]
 fn what_a_workspace_gets() {
     let text = "workspace:\n  copy: [.env, 'config/*.local', node_modules/]\n  setup: make ready\n  \
                 teardown:\n    - make clean\n    - |\n      echo one\n      echo two\n  timeout: 10m\n\
@@ -115,7 +184,7 @@ fn a_repository_says_only_what_a_team_may_decide() {
 #[test]
 fn every_row_of_the_table_is_right() {
     for setting in Setting::all() {
-        let key = setting.key;
+        let key = &setting.key.replace("NAME", "mine");
         let variable = Config::variable(key);
         assert!(variable.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
         assert!(setting.about.ends_with('.'), "{key}");
@@ -149,13 +218,14 @@ fn a_value_shown_and_written_is_the_value_that_was_read() {
             if text.is_empty() {
                 continue;
             }
+            let key = &setting.key.replace("NAME", "mine");
             let value = setting.value(&setting.node(text).unwrap());
-            let file = edited("", setting.key, Some(&value)).unwrap();
+            let file = edited("", key, Some(&value)).unwrap();
             let mut typed = Config::default();
-            typed.override_with(setting.key, text).unwrap();
+            typed.override_with(key, text).unwrap();
             assert_eq!(Config::parse(&file).unwrap(), (typed, vec![]), "{file}");
             let layer = Layer::of_user(&file).unwrap();
-            assert_eq!(layer.get(setting.key).unwrap().value(), value, "{file}");
+            assert_eq!(layer.get(key).unwrap().value(), value, "{file}");
         }
     }
 }
@@ -183,21 +253,24 @@ fn times() {
         "''",
         "5µ",
     ] {
-        let error = time(wrong).unwrap_err();
-        assert_eq!(error.line, Some(2), "{wrong}");
-        assert!(
-            error
-                .reason
-                .starts_with("workspace.timeout must be a time above 0")
-        );
+        let error = time(wrong).unwrap_err().to_string();
+        let told = "config.yaml, line 2: workspace.timeout must be a time above 0";
+        assert!(error.starts_with(told), "{wrong}: {error}");
+    }
+    // Whatever way it is written, the unit is shown.
+    let setting = Setting::of("workspace.timeout").unwrap();
+    for (typed, shown) in [("90", "90s"), ("10 m", "10m"), ("2h", "2h")] {
+        assert_eq!(setting.value(&setting.node(typed).unwrap()), shown);
     }
 }
 
 #[test]
 fn what_cannot_run_or_match_is_refused() {
     let refused = |text: &str| {
-        let error = Config::parse(text).unwrap_err();
-        (error.line, error.reason)
+        let mut mistakes = Config::parse(text).unwrap_err().mistakes;
+        assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+        let mistake = mistakes.remove(0);
+        (mistake.line, mistake.reason)
     };
     for commands in ["{a: b}", "[[a]]", "''", "[make, ' ']", "\"a\\0b\""] {
         let (line, reason) = refused(&format!("# why\nworkspace:\n  setup: {commands}\n"));

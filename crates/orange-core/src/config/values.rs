@@ -1,20 +1,20 @@
 //! The values of settings: what a YAML node means as a number, a time, a list. Errors say what it must be.
 
-use super::{ConfigError, Setting};
+use super::{Mistake, Setting};
 use crate::choice::NotAllowed;
-use crate::yaml::Node;
+use crate::yaml::{self, Node};
 use std::str::FromStr;
 use std::time::Duration;
 
 /// `section.key`, where it stands, and its value, for every entry of every section.
-pub(super) fn leaves(root: &Node) -> Result<Vec<(String, usize, &Node)>, ConfigError> {
+pub(super) fn leaves<'a>(
+    text: &str,
+    root: &'a Node,
+) -> Result<Vec<(String, usize, &'a Node)>, Mistake> {
     let sections = match root {
         Node::Mapping { entries, .. } => entries,
         Node::Scalar { .. } | Node::Sequence { .. } => {
-            return Err(ConfigError {
-                line: None,
-                reason: "expected sections like `review:` with settings below them".into(),
-            });
+            return Err(no_sections(text, root));
         }
     };
     let mut found = Vec::new();
@@ -34,10 +34,16 @@ pub(super) fn leaves(root: &Node) -> Result<Vec<(String, usize, &Node)>, ConfigE
     Ok(found)
 }
 
+/// That a text is YAML, but no settings.
+pub(super) fn no_sections(text: &str, root: &Node) -> Mistake {
+    Mistake {
+        line: Some(yaml::line_of(text, root.span().start)),
+        reason: "expected sections like `review:` with settings below them".into(),
+    }
+}
+
 fn is_section(name: &str) -> bool {
-    Setting::all()
-        .iter()
-        .any(|setting| setting.section() == name)
+    Setting::of_section(name).next().is_some()
 }
 
 pub(super) fn is_empty(node: &Node) -> bool {
@@ -113,14 +119,28 @@ pub(super) fn several_words(node: &Node) -> Result<Vec<String>, String> {
 
 /// Seconds, or a number with `s`, `m` or `h` behind it; above zero.
 pub fn time_span(text: &str) -> Option<Duration> {
-    let (number, factor) = match text.char_indices().next_back()? {
-        (at, 's') => (text.get(..at)?, 1),
-        (at, 'm') => (text.get(..at)?, 60),
-        (at, 'h') => (text.get(..at)?, 60 * 60),
-        _ => (text, 1),
+    let (number, unit) = time_parts(text)?;
+    let factor = match unit {
+        'h' => 60 * 60,
+        'm' => 60,
+        _ => 1,
     };
-    let seconds = number.trim_end().parse::<u32>().ok()?.checked_mul(factor)?;
+    let seconds = number.checked_mul(factor)?;
     (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+}
+
+/// The same as it is shown and written: nobody has to know which unit a bare number has.
+pub(super) fn with_unit(text: &str) -> Option<String> {
+    let (number, unit) = time_parts(text)?;
+    Some(format!("{number}{unit}"))
+}
+
+fn time_parts(text: &str) -> Option<(u32, char)> {
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
+        Some(number) => (number.trim_end(), text.chars().next_back()?),
+        None => (text, 's'),
+    };
+    Some((number.parse().ok()?, unit))
 }
 
 pub(super) fn time_of(node: &Node) -> Result<Duration, String> {

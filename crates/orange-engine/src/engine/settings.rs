@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::committed::text_of;
 use crate::projects::Project;
 use crate::workspaces::rules;
-use orange_core::config::{Config, Ignored, Layer, LogLevel};
+use orange_core::config::{Config, Ignored, Layer, LogLevel, Mistake};
 use orange_core::task::Task;
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
@@ -45,16 +45,21 @@ impl Override {
     fn apply(&self, config: &mut Config) -> Result<()> {
         config
             .override_with(&self.key, &self.value)
-            .map_err(|problem| {
-                let error = Error::new(Code::Usage, format!("{}: {problem}", self.place()));
-                error.hint(match self.from {
-                    Outside::Environment => "correct the variable, or unset it",
-                    Outside::CommandLine => {
-                        "write it as KEY=VALUE; `orange config show` lists the keys"
-                    }
-                })
-            })
+            .map_err(|problem| self.wrong(&problem))
     }
+
+    fn wrong(&self, problem: &str) -> Error {
+        let error = Error::new(Code::Usage, format!("{}: {problem}", self.place()));
+        error.hint(match self.from {
+            Outside::Environment => "correct the variable, or unset it",
+            Outside::CommandLine => "write it as KEY=VALUE; `orange config show` lists the keys",
+        })
+    }
+}
+
+/// A notice about a line of the user's file that does not count.
+fn told_of(ignored: &Ignored) -> String {
+    format!("config.yaml, {ignored}")
 }
 
 /// The user's settings, read once.
@@ -72,12 +77,13 @@ impl Engine {
 
     pub(super) fn loaded(&mut self) -> Result<&Loaded> {
         if self.loaded.is_none() {
-            let user = self.user_layer()?;
+            let user = self.user_layer()?.usable();
+            let user = user.map_err(|error| self.unusable(error.to_string()))?;
             let mut config = Config::default();
             user.apply(&mut config);
             self.apply_overrides(&mut config)?;
             for ignored in &user.ignored {
-                self.notices.push(format!("config.yaml, {ignored}"));
+                self.notices.push(told_of(ignored));
             }
             self.loaded = Some(Loaded { user, config });
         }
@@ -141,35 +147,40 @@ impl Engine {
     }
 
     fn apply_overrides(&self, config: &mut Config) -> Result<()> {
-        self.overrides
-            .iter()
-            .try_for_each(|said| said.apply(config))
+        let overrides = || self.overrides.iter();
+        overrides().try_for_each(|said| said.apply(config))?;
+        overrides().try_for_each(|said| {
+            let unknown = config.unknown_harness(&said.key, &said.value);
+            unknown.map_or(Ok(()), |problem| Err(said.wrong(&problem)))
+        })
     }
 
     pub fn settings_file(&self) -> PathBuf {
         self.store.home().join("config.yaml")
     }
 
-    fn user_layer(&self) -> Result<Layer> {
+    /// What the user's file says; it may have mistakes, but can be read.
+    pub(super) fn user_layer(&self) -> Result<Layer> {
         let Some(bytes) = self.settings_bytes()? else {
             return Ok(Layer::default());
         };
-        let unusable = |message: String| {
-            let path = self.settings_file();
-            Error::new(Code::Usage, message).hint(format!(
-                "correct {}: `orange config edit` opens it",
-                path.display()
-            ))
-        };
         let text = text_of(bytes)
-            .map_err(|line| unusable(format!("config.yaml, line {line}: it is not UTF-8")))?;
-        Layer::of_user(&text).map_err(|error| unusable(error.to_string()))
+            .map_err(|line| self.unusable(format!("config.yaml, line {line}: it is not UTF-8")))?;
+        Layer::of_user(&text).map_err(|mistake| self.unusable(format!("config.yaml, {mistake}")))
     }
 
-    /// What is wrong with the user's file: why it cannot be read, or what in it does not count.
+    fn unusable(&self, message: String) -> Error {
+        let path = self.settings_file();
+        Error::new(Code::Usage, message).hint(format!(
+            "correct {}: `orange config edit` opens it",
+            path.display()
+        ))
+    }
+
+    /// What is wrong with the user's file: why it cannot be read, or what in it cannot be used or does not count.
     pub(crate) fn settings_problems(&self) -> Vec<String> {
         match self.user_layer() {
-            Ok(layer) => layer.ignored.iter().map(Ignored::to_string).collect(),
+            Ok(layer) => layer.mistakes().iter().map(Mistake::to_string).collect(),
             Err(error) => vec![error.message.trim_start_matches("config.yaml, ").to_owned()],
         }
     }

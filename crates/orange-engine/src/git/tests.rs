@@ -15,6 +15,33 @@ pub(super) fn git(folder: &Path, words: &[&str]) -> String {
     Git::at(folder).args(identity).args(words).text().unwrap()
 }
 
+/// Settings are checked without git; it has the last word.
+#[test]
+fn names_of_branches_are_those_of_git() {
+    let pieces = [
+        "a", "/", ".", "..", "-", "@", "@{", "{", ".lock", " ", "~", "^", ":", "?", "*", "[", "\\",
+        "\n", "\u{7f}", "ä", "HEAD",
+    ];
+    let of = |words: &[&str]| words.concat();
+    let mut names: Vec<String> = pieces.map(str::to_owned).to_vec();
+    for one in pieces {
+        names.extend([
+            of(&["a", one]),
+            of(&[one, "b"]),
+            of(&["a", one, "b"]),
+            of(&["a/", one, "/b"]),
+        ]);
+    }
+    for name in names {
+        let theirs = super::valid_branch_name(&name).unwrap();
+        assert_eq!(
+            orange_core::naming::is_branch_name(&name),
+            theirs,
+            "{name:?}"
+        );
+    }
+}
+
 /// A repository with one commit on main, and a worktree of it with `feature` checked out.
 struct World {
     _root: tempfile::TempDir,

@@ -5,7 +5,7 @@ use crate::error::{Code, Error, Result, plain};
 use crate::git::committed::{Committed, Unreadable, text_of};
 use crate::git::{self, Git};
 use crate::harness::claude;
-use orange_core::config::{DEFAULT_TIMEOUT, Ignored, Layer, WorkspaceConfig};
+use orange_core::config::{ConfigError, DEFAULT_TIMEOUT, Ignored, Layer, WorkspaceConfig};
 use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::Path;
@@ -167,14 +167,10 @@ pub(crate) fn layer_at<'a>(repository: &'a Path, commit: &'a str) -> Result<(Lay
     let Some(text) = tree.file(CONFIG)? else {
         return Ok((Layer::default(), tree));
     };
-    match Layer::of_repository(&text) {
+    let layer = Layer::of_repository(&text).map_err(ConfigError::from);
+    match layer.and_then(Layer::usable) {
         Ok(layer) => Ok((layer, tree)),
-        Err(error) => {
-            let line = error
-                .line
-                .map_or(String::new(), |line| format!(", line {line}"));
-            Err(tree.broken(CONFIG, &format!("{line}: {}", error.reason)))
-        }
+        Err(error) => Err(tree.broken(|file| error.told_of(&file), CONFIG)),
     }
 }
 
@@ -217,14 +213,16 @@ impl<'a> Tree<'a> {
             Some(Ok(text)) => Ok(Some(text)),
             Some(Err(Unreadable { line, reason })) => {
                 let line = line.map_or(String::new(), |line| format!(", line {line}"));
-                Err(self.broken(path, &format!("{line}: {reason}")))
+                Err(self.broken(|file| format!("{file}{line}: {reason}"), path))
             }
         }
     }
 
-    fn broken(&self, path: &str, what: &str) -> Error {
+    /// What is told of a file, which is named with its commit.
+    fn broken(&self, told: impl FnOnce(String) -> String, path: &str) -> Error {
         let commit = git::short(self.commit);
-        Error::new(Code::Damaged, format!("{path} at commit {commit}{what}")).hint(format!(
+        let message = told(format!("{path} at commit {commit}"));
+        Error::new(Code::Damaged, message).hint(format!(
             "correct it in {} and commit that on the branch the task starts from",
             self.repository.display()
         ))

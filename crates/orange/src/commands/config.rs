@@ -8,28 +8,32 @@ use crate::output;
 use crate::session::Session;
 use crate::ui::clean;
 use clap::{Args, Subcommand};
-use orange_core::config::{reference, schema};
+use orange_core::config::{ConfigError, Setting, reference, schema};
+use orange_engine::engine::SettingChanged;
 use orange_engine::{Code, Engine, Error};
-use serde_json::json;
+use serde_json::{Value, json};
 use show::{as_json, spoken};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// List every setting, its value, and where that comes from
     #[command(
-        after_help = "A dash stands for no value. Later sources win: the default, ~/orange/config.yaml, the repository's .orange/config.yaml as committed where work starts from, variables such as ORANGE_AGENTS_HARNESS, --config.\n\nExamples:\n  orange config show\n  orange config show --project shop\n  orange config show --json"
+        after_help = "A dash stands for no value, ✗ for one that cannot be used: all mistakes in config.yaml are named below, and the exit code is 1. Later sources win: the default, ~/orange/config.yaml, the repository's .orange/config.yaml as committed where work starts from, variables such as ORANGE_AGENTS_HARNESS, --config.\n\nExamples:\n  orange config show\n  orange config show --project shop\n  orange config show --json"
     )]
     Show(ShowArgs),
     /// Print the value of one setting, and nothing else
     #[command(
-        after_help = "A list is printed one entry a line; no value prints nothing.\n\nExamples:\n  orange config get merge.strategy\n  orange config get workspace.copy --project shop"
+        after_help = "A list is printed one entry a line; no value prints nothing. A section prints the table of its settings.\n\nExamples:\n  orange config get merge.strategy\n  orange config get workspace.copy --project shop\n  orange config get agents"
     )]
     Get(GetArgs),
     /// Change one setting in ~/orange/config.yaml
     #[command(
-        after_help = "Comments, order and layout of the file stay as they are. Several values make a list. For a whole team: write it into .orange/config.yaml of the repository and commit that.\n\nExamples:\n  orange config set merge.strategy rebase\n  orange config set workspace.copy .env 'certs/*.pem'\n  orange config set workspace.setup '[npm ci, make]'\n  orange config set merge.strategy --unset"
+        after_help = "Comments, order and layout of the file stay as they are. Several values make a list. For a whole team: write it into .orange/config.yaml of the repository and commit that.\n\nExamples:\n  orange config set merge.strategy rebase\n  orange config set workspace.copy .env 'certs/*.pem'\n  orange config set workspace.setup '[npm ci, make]'"
     )]
     Set(SetArgs),
+    /// Take one setting out of ~/orange/config.yaml: the default counts again
+    #[command(after_help = "Example:\n  orange config unset merge.strategy")]
+    Unset(UnsetArgs),
     /// Open ~/orange/config.yaml in your editor
     #[command(
         after_help = "The editor is VISUAL, or else EDITOR. It gets a copy, which takes the place of the file once it can be read; until then the file stays as it was.\n\nExample:\n  orange config edit"
@@ -52,7 +56,7 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct GetArgs {
-    /// Such as merge.strategy
+    /// Such as merge.strategy, or a section such as merge
     #[arg(value_name = "KEY")]
     key: String,
     /// For new work of this project; the one you are in unless given
@@ -66,11 +70,23 @@ pub(crate) struct SetArgs {
     #[arg(value_name = "KEY")]
     key: String,
     /// The new value; several make a list
-    #[arg(value_name = "VALUE", required_unless_present = "unset")]
+    // A number below zero is refused with what is allowed, not taken for a flag.
+    #[arg(
+        value_name = "VALUE",
+        required_unless_present = "unset",
+        allow_negative_numbers = true
+    )]
     values: Vec<String>,
-    /// Take it out of the file: the default counts again
-    #[arg(long, conflicts_with = "values")]
+    /// The same as `orange config unset`, for those who know it from git
+    #[arg(long, conflicts_with = "values", hide = true)]
     unset: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UnsetArgs {
+    /// Such as merge.strategy
+    #[arg(value_name = "KEY")]
+    key: String,
 }
 
 /// What needs no home; true: that was it.
@@ -81,6 +97,7 @@ pub(crate) fn without_home(command: &ConfigCommand) -> bool {
         ConfigCommand::Show(_)
         | ConfigCommand::Get(_)
         | ConfigCommand::Set(_)
+        | ConfigCommand::Unset(_)
         | ConfigCommand::Edit => return false,
     }
     true
@@ -88,17 +105,25 @@ pub(crate) fn without_home(command: &ConfigCommand) -> bool {
 
 pub(crate) fn run(session: &mut Session, command: &ConfigCommand) -> Result<()> {
     match command {
-        ConfigCommand::Show(args) => show::run(session, args.project.as_deref()),
+        ConfigCommand::Show(args) => show::run(session, args.project.as_deref(), None),
         ConfigCommand::Get(args) => get(session, args),
-        ConfigCommand::Set(args) => set(session, args),
+        ConfigCommand::Set(args) => {
+            let values = (!args.unset).then_some(args.values.as_slice());
+            change(session, &args.key, values)
+        }
+        ConfigCommand::Unset(args) => change(session, &args.key, None),
         ConfigCommand::Edit => edit::run(session),
         ConfigCommand::Schema | ConfigCommand::Docs => Ok(()),
     }
 }
 
 fn get(session: &mut Session, args: &GetArgs) -> Result<()> {
+    let project = args.project.as_deref();
+    if Setting::of_section(&args.key).next().is_some() {
+        return show::run(session, project, Some(&args.key));
+    }
     Engine::setting(&args.key)?;
-    let project = session.project(args.project.as_deref())?;
+    let project = session.project(project)?;
     let view = session.engine.settings(project.as_deref())?;
     let found = view.settings.into_iter().find(|one| one.key == args.key);
     let Some(found) = found else {
@@ -107,17 +132,27 @@ fn get(session: &mut Session, args: &GetArgs) -> Result<()> {
             error.hint("`orange config show` lists the settings"),
         ));
     };
+    if let Some(mistake) = &found.mistake {
+        return Err(CommandError::usage(
+            format!("config.yaml, {mistake}"),
+            "correct it with `orange config set`, or `orange config edit`",
+        ));
+    }
     let path = session.engine.settings_file();
     session.finish_as_it_is(
         || json!({"setting": as_json(&found, &path)}),
         || show::bare(&found.value),
     );
+    if !view.mistakes.is_empty() {
+        let mistakes = view.mistakes;
+        output::note(&ConfigError { mistakes }.to_string());
+    }
     Ok(())
 }
 
-fn set(session: &mut Session, args: &SetArgs) -> Result<()> {
-    let values = (!args.unset).then_some(args.values.as_slice());
-    let changed = session.engine.change_setting(&args.key, values)?;
+/// No values: it is taken out.
+fn change(session: &mut Session, key: &str, values: Option<&[String]>) -> Result<()> {
+    let changed = session.engine.change_setting(key, values)?;
     let path = session.engine.settings_file();
     session.finish(
         || {
@@ -128,21 +163,33 @@ fn set(session: &mut Session, args: &SetArgs) -> Result<()> {
                 "file": path,
             }})
         },
-        || {
-            let was = changed.before.as_ref().map_or("not set".to_owned(), spoken);
-            let is = changed.after.as_ref().map_or("not set".to_owned(), spoken);
-            let (was, is) = (clean(&was), clean(&is));
-            match was == is {
-                true => format!("{} is {is} already\n", changed.key),
-                false => format!("{}: {was} → {is}\n", changed.key),
-            }
-        },
+        || told(&changed),
     );
     if let Some(outdone) = changed.outdone {
         output::note(&format!("{outdone} says otherwise, and wins"));
     }
     if let Some(trouble) = changed.trouble {
-        output::note(&format!("{trouble}; `orange config edit` opens it"));
+        output::note(&trouble);
+        output::note("`orange config edit` opens it");
     }
     Ok(())
+}
+
+fn told(changed: &SettingChanged) -> String {
+    let key = &changed.key;
+    let text = |value: &Value| clean(&spoken(value)).into_owned();
+    let default = match &changed.default {
+        Value::Null => String::new(),
+        Value::Array(items) if items.is_empty() => String::new(),
+        value => format!(" (default: {})", text(value)),
+    };
+    match (
+        changed.before.as_ref().map(text),
+        changed.after.as_ref().map(text),
+    ) {
+        (None, None) => format!("{key} is not set in config.yaml{default}\n"),
+        (Some(was), None) => format!("{key}: {was} → not set{default}\n"),
+        (Some(was), Some(is)) if was == is => format!("{key} is {is} already\n"),
+        (was, Some(is)) => format!("{key}: {} → {is}\n", was.as_deref().unwrap_or("not set")),
+    }
 }

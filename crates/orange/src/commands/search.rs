@@ -1,11 +1,12 @@
 //! `orange search`: tasks by what is said in them.
 
+use crate::cli::Cli;
 use crate::commands::at_least_one;
 use crate::commands::task::{icon, style};
 use crate::error::Result;
 use crate::session::Session;
 use crate::ui::{Extent, Palette, Style, ago, clean, fitted};
-use clap::Args;
+use clap::{Args, CommandFactory};
 use orange_core::Timestamp;
 use orange_core::naming::counted;
 use orange_core::search::passage::Passage;
@@ -46,21 +47,45 @@ pub(crate) struct SearchArgs {
 }
 
 /// `-word` is a word to leave out, not a flag of ours: a blank before it tells clap so.
-pub(crate) fn with_exclusions(arguments: Vec<OsString>) -> Vec<OsString> {
-    let mut ours = arguments.iter().skip(1);
-    let command = ours.find(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
-    if command.is_none_or(|command| command != "search") {
-        return arguments;
-    }
-    let protected = |argument: OsString| match argument.as_encoded_bytes() {
-        [b'-', first, ..] if *first != b'-' && argument != "-h" => {
+pub(crate) fn with_exclusions(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    // Whatever else the command is, it need not be known.
+    let may_be = arguments.iter().any(|word| word == NAME);
+    let command = may_be.then(|| command_of(&arguments)).flatten();
+    let command = command.filter(|at| arguments.get(*at).is_some_and(|word| word == NAME));
+    for argument in arguments.iter_mut().skip(command.unwrap_or(usize::MAX)) {
+        let bytes = argument.as_encoded_bytes();
+        if matches!(bytes, [b'-', first, ..] if *first != b'-') && bytes != b"-h" {
             let mut word = OsString::from(" ");
-            word.push(argument);
-            word
+            word.push(&argument);
+            *argument = word;
         }
-        _ => argument,
+    }
+    arguments
+}
+
+const NAME: &str = "search";
+
+/// Where the command stands: behind the flags that every command has, and the values of those that take one.
+fn command_of(arguments: &[OsString]) -> Option<usize> {
+    let all = Cli::command();
+    let takes_value = |word: &OsString| {
+        let mut flags = all.get_arguments();
+        flags.any(|flag| {
+            let named = flag
+                .get_long()
+                .is_some_and(|long| *word == *format!("--{long}"));
+            named && flag.get_action().takes_values()
+        })
     };
-    arguments.into_iter().map(protected).collect()
+    let mut words = arguments.iter().enumerate().skip(1);
+    while let Some((at, word)) = words.next() {
+        match takes_value(word) {
+            true => drop(words.next()),
+            false if word.as_encoded_bytes().starts_with(b"-") => {}
+            false => return Some(at),
+        }
+    }
+    None
 }
 
 pub(crate) fn run(session: &mut Session, args: &SearchArgs) -> Result<()> {
@@ -209,4 +234,43 @@ fn shown(passage: &Passage, taken: usize) -> String {
     }
     out.push_str(&text[at..]);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_to_leave_out_are_told_from_flags() {
+        let given = |line: &str| {
+            let words = line.split(' ').map(OsString::from).collect();
+            let words = with_exclusions(words).into_iter();
+            words
+                .map(|word| word.into_string().unwrap())
+                .collect::<Vec<_>>()
+                .join("|")
+        };
+        for (line, protected) in [
+            ("orange search x -y --json", "orange|search|x| -y|--json"),
+            ("orange --json search x -y", "orange|--json|search|x| -y"),
+            (
+                "orange --config K=V search -y",
+                "orange|--config|K=V|search| -y",
+            ),
+            (
+                "orange --config=K=V search -y",
+                "orange|--config=K=V|search| -y",
+            ),
+            ("orange search -h", "orange|search|-h"),
+            ("orange -V search -y", "orange|-V|search| -y"),
+            ("orange task send search -y", "orange|task|send|search|-y"),
+            ("orange --config search -y", "orange|--config|search|-y"),
+            (
+                "orange --config search search -y",
+                "orange|--config|search|search| -y",
+            ),
+        ] {
+            assert_eq!(given(line), protected);
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! Which values each argument takes, by the names that arguments have in all commands.
 
+use super::tasks::Wanted;
 use super::values::{Line, Values};
 use crate::commands::task::wait::Goal;
 use clap::{Arg, ArgAction, Command, ValueHint};
 use clap_complete::engine::{ArgValueCompleter, PathCompleter};
-use orange_core::config::{Config, Permissions};
+use orange_core::config::Permissions;
 use orange_core::merge::Strategy;
 use orange_core::task::{Category, Priority, Queue, Weight, WorkflowName};
 use orange_core::workflow::Role;
@@ -50,11 +51,13 @@ pub(super) fn values(arg: &Arg, path: &str) -> Option<Values> {
     let words = |words| Some(Values::Words(words));
     match (path, arg.get_id().as_str()) {
         ("orange task restore", "id") => Some(Values::Deleted),
-        ("orange task create" | "orange new", "from") => Some(Values::Over),
+        ("orange task create" | "orange new", "from") => task(Wanted::Over),
         ("orange task create" | "orange new", "branch" | "named_branch") => Some(Values::Branch),
         ("orange task update", "branch") => Some(Values::Branch),
         ("orange task rescue show" | "orange task rescue restore", "name") => Some(Values::Rescue),
-        (_, "id") if path.starts_with("orange task rescue") => Some(Values::AnyTask),
+        ("orange config set", "values") => Some(Values::SettingValue),
+        ("orange config unset", "key") => Some(Values::KeyInFile),
+        (_, "config") => Some(Values::Assignment),
         ("orange project update" | "orange project trust" | "orange project remove", "name") => {
             Some(Values::Project)
         }
@@ -63,7 +66,8 @@ pub(super) fn values(arg: &Arg, path: &str) -> Option<Values> {
         ("orange help" | "orange man", _) => Some(Values::Help),
         ("orange headless", "resume") => None,
         ("orange log", "component") => words(COMPONENTS),
-        (_, "id" | "task") => Some(Values::Task),
+        (_, "id") => task(wanted_by(path)),
+        (_, "task") => task(Wanted::Open),
         (_, "project") => Some(Values::Project),
         (_, "harness" | "review_harness") => Some(Values::Harness),
         (_, "status") => Some(Values::Status),
@@ -79,13 +83,33 @@ pub(super) fn values(arg: &Arg, path: &str) -> Option<Values> {
         (_, "base" | "target_branch" | "default_branch" | "at") => Some(Values::Branch),
         (_, "tag" | "tags" | "add_tag" | "remove_tag") => None,
         (_, _) => match name {
-            "TASK" => Some(Values::Task),
-            "KEY" => words(Config::known_keys()),
+            "TASK" => task(Wanted::Open),
+            "KEY" => Some(Values::Key),
             "FILE" => Some(Values::File),
             "DIR" => Some(Values::Folder),
             "BOOL" => words(&["true", "false"]),
             _ => None,
         },
+    }
+}
+
+fn task(wanted: Wanted) -> Option<Values> {
+    Some(Values::Task(wanted))
+}
+
+/// Which tasks a command is for, by its last word: `orange merge` is `orange task merge`.
+fn wanted_by(path: &str) -> Wanted {
+    if path.starts_with("orange task rescue") {
+        return Wanted::Any;
+    }
+    match path.rsplit(' ').next().unwrap_or(path) {
+        "show" | "why" | "diff" | "deps" | "update" | "peek" => Wanted::Any,
+        "merge" => Wanted::Mergeable,
+        "request-changes" => Wanted::Reviewing,
+        "spawn" => Wanted::Pending,
+        "attach" | "send" | "answer" | "respawn" => Wanted::InSession,
+        "delete" => Wanted::Over,
+        _ => Wanted::Open,
     }
 }
 
@@ -107,10 +131,8 @@ mod tests {
         "COMMAND",
         "PROMPT",
         "COUNT",
-        "VALUE",
         "FORMAT",
         "COMPONENT",
-        "KEY=VALUE",
         "STRATEGY",
     ];
 

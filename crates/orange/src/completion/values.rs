@@ -1,5 +1,6 @@
-//! The values themselves: tasks, projects, branches and whatever else has a name, with a word of what it is.
+//! The values themselves: projects, branches and whatever else has a name, with a word of what it is.
 
+use super::tasks::{Wanted, name_of};
 use crate::cli;
 use crate::help::{is_shown, topics};
 use crate::session;
@@ -7,7 +8,7 @@ use crate::ui::clean;
 use clap::Command;
 use clap_complete::CompletionCandidate;
 use orange_core::prompt::PromptName;
-use orange_core::task::{Status, WorkflowName};
+use orange_core::task::WorkflowName;
 use orange_core::workflow::Workflow;
 use orange_engine::harness;
 use orange_engine::index::list::Listed;
@@ -19,12 +20,7 @@ use std::sync::Arc;
 /// What an argument names.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Values {
-    /// A task; those that are over only where no other fits.
-    Task,
-    /// A task, over or not.
-    AnyTask,
-    /// A task that is over.
-    Over,
+    Task(Wanted),
     Deleted,
     Project,
     Branch,
@@ -36,12 +32,20 @@ pub(super) enum Values {
     Help,
     File,
     Folder,
+    /// The key of a setting.
+    Key,
+    /// One that config.yaml says.
+    KeyInFile,
+    /// What the setting before it may be.
+    SettingValue,
+    /// A key, an equals sign and a value.
+    Assignment,
     Words(&'static [&'static str]),
 }
 
 /// The line that is being typed, and where.
 pub(super) struct Line {
-    words: Vec<String>,
+    pub(super) words: Vec<String>,
     folder: Option<PathBuf>,
 }
 
@@ -63,9 +67,11 @@ impl Line {
             Values::Words(words) => words.iter().map(CompletionCandidate::new).collect(),
             Values::Help => self.help(),
             Values::File | Values::Folder => Vec::new(),
-            Values::Task => self.tasks(begun, |is_over| is_over),
-            Values::AnyTask => self.tasks(begun, |_| false),
-            Values::Over => self.tasks(begun, |is_over| !is_over),
+            Values::Task(wanted) => self.tasks(begun, wanted),
+            Values::Key => self.keys(false),
+            Values::KeyInFile => self.keys(true),
+            Values::SettingValue => self.setting_values(),
+            Values::Assignment => self.assignments(begun),
             Values::Deleted => self.deleted(),
             Values::Project => self.projects(),
             Values::Branch => self.branches(),
@@ -78,12 +84,12 @@ impl Line {
         offers
     }
 
-    fn engine(&self) -> Option<Engine> {
+    pub(super) fn engine(&self) -> Option<Engine> {
         Some(Engine::new(Settings::at(session::home().ok()?)))
     }
 
     /// The project that the line names, or the one that the user is in.
-    fn project(&self, engine: &mut Engine) -> Option<String> {
+    pub(super) fn project(&self, engine: &mut Engine) -> Option<String> {
         let mut words = self.words.iter();
         while let Some(word) = words.next() {
             match word.strip_prefix("--project") {
@@ -93,34 +99,6 @@ impl Line {
             }
         }
         engine.project_at(self.folder.as_ref()?).ok().flatten()
-    }
-
-    /// Those that are hidden are offered where there are no others.
-    fn tasks(&self, begun: &str, hidden: fn(bool) -> bool) -> Vec<CompletionCandidate> {
-        let Some(mut engine) = self.engine() else {
-            return Vec::new();
-        };
-        let here = self.project(&mut engine);
-        let tasks = engine.glance_at_tasks();
-        let named = tasks.iter().filter_map(|task| {
-            let name = name_of(task, here.as_deref(), begun)?;
-            Some((name, task))
-        });
-        let mut found: Vec<(String, &Listed)> = named.collect();
-        if found.is_empty() && !begun.is_empty() {
-            let by_id = tasks.iter().filter(|task| task.id.starts_with(begun));
-            found.extend(by_id.map(|task| (task.id.clone(), task)));
-        }
-        let is_hidden = |task: &Listed| hidden(task.status.parse().is_ok_and(Status::is_terminal));
-        let any_visible = found.iter().any(|(_, task)| !is_hidden(task));
-        let offers = found.into_iter().map(|(name, task)| {
-            let what = match task.summary.as_str() {
-                "" => task.status.clone(),
-                summary => format!("{}: {summary}", task.status),
-            };
-            described(name, &what).hide(any_visible && is_hidden(task))
-        });
-        offers.collect()
     }
 
     fn deleted(&self) -> Vec<CompletionCandidate> {
@@ -158,7 +136,7 @@ impl Line {
         branches.map(CompletionCandidate::new).collect()
     }
 
-    fn harnesses(&self) -> Vec<CompletionCandidate> {
+    pub(super) fn harnesses(&self) -> Vec<CompletionCandidate> {
         let mut engine = self.engine();
         let config = engine.as_mut().and_then(|engine| engine.config().ok());
         let names = harness::names(&config.cloned().unwrap_or_default());
@@ -233,37 +211,13 @@ fn prompts() -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// How a task can be called by somebody who has typed this much. None: not at all.
-fn name_of(task: &Listed, here: Option<&str>, begun: &str) -> Option<String> {
-    let is_here = here == Some(task.project.as_str());
-    let (project, branch) = (&task.project, &task.branch);
-    let key = task.key.map(|key| key.to_string());
-    if is_here
-        && let Some(key) = &key
-        && begins(key, begun)
-    {
-        return Some(key.clone());
-    }
-    // Those of other projects only where one of theirs is being typed, or where there is no project.
-    if begun.is_empty() && here.is_some() {
-        return None;
-    }
-    let by_branch = [format!("{project}/{branch}"), branch.clone()];
-    let by_branch = by_branch.into_iter().take(if is_here { 2 } else { 1 });
-    let by_key = key.map(|key| format!("{project}:{key}"));
-    by_key
-        .into_iter()
-        .chain(by_branch)
-        .find(|name| begins(name, begun))
-}
-
 /// Keys are typed in small letters too.
-fn begins(name: &str, begun: &str) -> bool {
+pub(super) fn begins(name: &str, begun: &str) -> bool {
     let start = name.as_bytes().get(..begun.len());
     start.is_some_and(|start| start.eq_ignore_ascii_case(begun.as_bytes()))
 }
 
-fn described(name: String, what: &str) -> CompletionCandidate {
+pub(super) fn described(name: String, what: &str) -> CompletionCandidate {
     let what = what.lines().next().unwrap_or_default();
     CompletionCandidate::new(name).help(Some(clean(what).into_owned().into()))
 }

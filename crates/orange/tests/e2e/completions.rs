@@ -31,8 +31,8 @@ fn tasks_by_every_name_they_have() {
     assert_eq!(
         offered(&env, &["task", "show", ""]),
         [
-            "TASK-001\tpending: Add a login form",
-            "TASK-002\tpending: Fix the menu"
+            "TASK-002\tpending: Fix the menu",
+            "TASK-001\tpending: Add a login form"
         ]
     );
     assert_eq!(values(&env, &["task", "show", "task-002"]), ["TASK-002"]);
@@ -60,18 +60,93 @@ fn tasks_by_every_name_they_have() {
     let line = ["new", "x", "--blocked-by", "TASK-001,TASK-00"];
     assert_eq!(
         values(&env, &line),
-        ["TASK-001,TASK-001", "TASK-001,TASK-002"]
+        ["TASK-001,TASK-002", "TASK-001,TASK-001"]
     );
-    // One that is over only where no other fits, or where one that is over is meant.
+    // One that is over comes last, and where the command is not for it only if no other fits.
+    env.create(["Sign out"]);
+    env.orange(["task", "cancel", &menu.key]).ok();
+    let all = ["TASK-003", "TASK-001", "TASK-002"];
+    assert_eq!(values(&env, &["task", "show", "TASK"]), all);
+    assert_eq!(values(&env, &["task", "cancel", ""]), all[..2]);
+    assert_eq!(values(&env, &["task", "cancel", "TASK-002"]), ["TASK-002"]);
     env.orange(["task", "cancel", &login.key]).ok();
-    assert_eq!(values(&env, &["task", "show", "TASK"]), ["TASK-002"]);
-    assert_eq!(values(&env, &["task", "show", "TASK-001"]), ["TASK-001"]);
+    assert!(!values(&env, &["task", "merge", ""]).contains(&"TASK-001".to_owned()));
     assert_eq!(
         values(&env, &["task", "create", "--from", ""]),
-        ["TASK-001"]
+        ["TASK-002", "TASK-001"]
     );
     env.orange(["task", "delete", &login.key, "--yes"]).ok();
     assert_eq!(values(&env, &["task", "restore", ""]), ["TASK-001"]);
+}
+
+#[test]
+fn commands_offer_the_tasks_that_they_are_for() {
+    let env = TestEnvironment::new();
+    let reviewed = env.create(["Add a login form"]);
+    let planned = env.create(["Fix the menu"]);
+    let over = env.create(["Sign out"]);
+    env.create(["Not begun"]);
+    env.bring_to(&reviewed, "reviewing");
+    env.bring_to(&planned, "planning");
+    env.orange(["task", "cancel", &over.key]).ok();
+    for (command, expected) in [
+        (&["task", "merge"][..], &["TASK-001", "TASK-002"][..]),
+        (&["merge"], &["TASK-001", "TASK-002"]),
+        (&["task", "request-changes"], &["TASK-001"]),
+        (&["task", "spawn"], &["TASK-004"]),
+        (&["task", "delete"], &["TASK-003"]),
+        (&["task", "wait"], &["TASK-004", "TASK-002", "TASK-001"]),
+        (
+            &["task", "why"],
+            &["TASK-004", "TASK-002", "TASK-001", "TASK-003"],
+        ),
+    ] {
+        let line = [command, &[""]].concat();
+        assert_eq!(values(&env, &line), expected, "{command:?}");
+    }
+}
+
+#[test]
+fn settings_and_what_they_may_be() {
+    let env = TestEnvironment::new();
+    let file = "agents:\n  limit: 4\nharness:\n  mine: [my-agent]\nnotify:\n  command: say it\n";
+    std::fs::write(env.home().join("config.yaml"), file).unwrap();
+    let keys = values(&env, &["config", "get", ""]);
+    assert!(
+        keys.is_sorted() && keys.contains(&"harness.mine".to_owned()),
+        "{keys:?}"
+    );
+    assert_eq!(
+        values(&env, &["config", "set", "merge.s"]),
+        ["merge.strategy"]
+    );
+    assert_eq!(
+        values(&env, &["config", "unset", ""]),
+        ["agents.limit", "harness.mine", "notify.command"]
+    );
+    let set = |words: &[&str]| offered(&env, &[&["config", "set"], words].concat());
+    assert_eq!(set(&["merge.push", ""]), ["true\tas it is now", "false"]);
+    assert_eq!(
+        set(&["agents.limit", ""]),
+        ["4\tas it is now", "10\tthe default"]
+    );
+    assert_eq!(set(&["log.keep_days", ""]), ["30\tas it is now"]);
+    assert_eq!(set(&["notify.command", ""]), ["say it\tas it is now"]);
+    assert_eq!(set(&["tmux.server", ""]), ["orange\tfor example"]);
+    assert_eq!(set(&["git.fetch", "b"]), ["background"]);
+    assert_eq!(set(&["agents.harness", "m"]), ["mine"]);
+    assert!(set(&["log.level", ""]).contains(&"trace".to_owned()));
+    // One value is enough, and a setting that there is not has none.
+    assert!(set(&["git.fetch", "never", "b"]).is_empty());
+    assert!(set(&["git.fetsch", "b"]).is_empty());
+    assert_eq!(
+        values(&env, &["ls", "--config", "merge.str"]),
+        ["merge.strategy="]
+    );
+    assert_eq!(
+        values(&env, &["ls", "--config", "merge.strategy=re"]),
+        ["merge.strategy=rebase"]
+    );
 }
 
 #[test]
@@ -295,6 +370,12 @@ fn completes_everything(terminal: &Terminal<'_>) {
         "diff orange/TASK-001-add-a-login-form",
     );
     terminal.completes("orange help exit", "orange help exit-codes");
+    terminal.completes("orange config set git.fet", "config set git.fetch");
+    terminal.completes("orange config set git.fetch b", "git.fetch background");
+    terminal.completes(
+        "orange --config git.fetch=b",
+        "--config git.fetch=background",
+    );
 }
 
 #[test]

@@ -35,6 +35,7 @@ mod agents;
 mod bad_input;
 mod completions;
 mod config;
+mod config_mistakes;
 mod create_from;
 mod create_refused;
 mod damage;

@@ -8,14 +8,17 @@ use crate::store::replace;
 use orange_core::config::{Layer, Setting, about, edited, unknown};
 use orange_core::yaml::Node;
 use serde_json::Value;
+use std::os::unix::fs::MetadataExt;
 
 /// What became of a setting.
 #[derive(Debug, Clone)]
 pub struct SettingChanged {
     pub key: String,
-    /// As the file said it before, and says it now.
+    /// As the file said it before, whether it could be used or not, and says it now.
     pub before: Option<Value>,
     pub after: Option<Value>,
+    /// What counts where the file says nothing.
+    pub default: Value,
     /// Why the file as a whole still cannot be used, if it cannot.
     pub trouble: Option<String>,
     /// What outdoes it all the same: a variable, or an option of this command.
@@ -26,7 +29,23 @@ impl Engine {
     /// The row of a key that somebody typed.
     pub fn setting(key: &str) -> Result<&'static Setting> {
         Setting::of(key).ok_or_else(|| {
-            Error::new(Code::Usage, unknown(key)).hint("`orange config show` lists the settings")
+            let below: Vec<&str> = Setting::of_section(key)
+                .map(|setting| setting.key)
+                .collect();
+            let (message, hint) = match below.is_empty() {
+                true => (
+                    unknown(key),
+                    "`orange config show` lists the settings".to_owned(),
+                ),
+                false => (
+                    format!(
+                        "{key} is a section, not a setting: it has {}",
+                        below.join(", ")
+                    ),
+                    format!("`orange config get {key}` shows their values"),
+                ),
+            };
+            Error::new(Code::Usage, message).hint(hint)
         })
     }
 
@@ -51,10 +70,17 @@ impl Engine {
         })?;
         let new = edited(&text, key, after.as_ref())
             .map_err(|error| Error::new(Code::Usage, error.to_string()).hint(BY_HAND))?;
-        let before = match Layer::of_user(&text) {
-            Ok(layer) => layer.get(key).map(|said| said.value()),
-            Err(_) => None,
-        };
+        let before = Layer::of_user(&text).ok().and_then(|layer| {
+            let bad = layer.bad.iter().find(|bad| bad.key == key);
+            let said = layer.get(key).map(|said| said.value());
+            said.or_else(|| bad.map(|bad| bad.value.clone()))
+        });
+        let now = Layer::of_user(&new).unwrap_or_default();
+        // Some mistakes show only beside the rest of the file: a harness may be one of the user's own.
+        if let Some(bad) = now.bad.iter().find(|bad| bad.key == key && after.is_some()) {
+            let reason = bad.mistake.reason.clone();
+            return Err(Error::new(Code::Usage, reason).hint(example(setting, key)));
+        }
         if new != text {
             self.put_settings(old.as_deref(), new.as_bytes())?;
         }
@@ -63,7 +89,8 @@ impl Engine {
             key: key.to_owned(),
             before,
             after,
-            trouble: Layer::of_user(&new).err().map(|error| error.to_string()),
+            default: setting.default_value(),
+            trouble: now.usable().err().map(|error| error.to_string()),
             outdone: overrides
                 .rfind(|said| said.key == key)
                 .map(|said| said.place()),
@@ -91,8 +118,17 @@ impl Engine {
             return Err(Error::new(Code::Busy, message).hint("try again"));
         }
         // Somebody's dotfiles: the file that the name leads to is the one that changes.
-        let target = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let linked = || std::fs::read_link(&path).map(|to| self.store.home().join(to));
+        let target = path.canonicalize().or_else(|_| linked());
+        let target = target.unwrap_or_else(|_| path.clone());
+        let names = std::fs::metadata(&target).map_or(1, |about| about.nlink());
         replace::write_atomic(&target, new).map_err(|error| Error::io("write", &path, &error))?;
+        if names > 1 {
+            self.notices.push(format!(
+                "{} had another name (a hard link), which keeps the text from before; a symbolic link would be followed",
+                path.display()
+            ));
+        }
         self.loaded = None;
         Ok(())
     }
@@ -103,30 +139,34 @@ const BY_HAND: &str = "`orange config edit` opens it";
 
 /// A value that the setting may have.
 fn usable(setting: &Setting, key: &str, values: &[String]) -> Result<Value> {
-    let wrong = |problem: &str| Error::new(Code::Usage, about(key, problem));
-    let hint = || {
-        let special = |c: char| !c.is_ascii_alphanumeric() && !"._/-".contains(c);
-        let example = match setting.example.contains(special) {
-            true => format!("'{}'", setting.example),
-            false => setting.example.to_owned(),
-        };
-        format!("for example: orange config set {key} {example}")
+    let wrong = |problem: &str| {
+        let error = Error::new(Code::Usage, about(key, problem));
+        error.hint(example(setting, key))
     };
     let node = match values {
-        [one] => setting
-            .node(one)
-            .map_err(|problem| wrong(&problem).hint(hint()))?,
+        [one] => setting.node(one).map_err(|problem| wrong(&problem))?,
         several if setting.kind.is_list() => Node::Sequence {
             items: several.iter().map(|text| quoted(text)).collect(),
             flow: true,
             span: 0..0,
         },
-        _ => return Err(wrong("has one value, not several").hint(hint())),
+        _ => return Err(wrong("has one value, not several")),
     };
     setting
         .check(key, &node)
-        .map_err(|problem| wrong(&problem).hint(hint()))?;
+        .map_err(|problem| wrong(&problem))?;
     Ok(setting.value(&node))
+}
+
+/// A command that would work.
+fn example(setting: &Setting, key: &str) -> String {
+    let special = |c: char| !c.is_ascii_alphanumeric() && !"._/-".contains(c);
+    let value = match setting.example.contains(special) {
+        true => format!("'{}'", setting.example),
+        false => setting.example.to_owned(),
+    };
+    let key = key.replace("harness.NAME", "harness.mine");
+    format!("for example: orange config set {key} {value}")
 }
 
 fn quoted(text: &str) -> Node {

@@ -1,11 +1,11 @@
-//! Every setting with its value, and where each value comes from.
+//! Every setting with its value, where each value comes from, and what is wrong with it.
 
-use super::{Outside, Override};
+use super::{Outside, Override, told_of};
 use crate::engine::{Engine, newest_base};
 use crate::error::Result;
 use crate::projects;
 use crate::workspaces::rules;
-use orange_core::config::{Layer, Repository, Said, Setting};
+use orange_core::config::{Config, Ignored, Layer, Mistake, Repository, Said, Setting};
 use serde_json::Value;
 
 /// A setting as it counts.
@@ -17,6 +17,8 @@ pub struct SettingView {
     pub value: Value,
     /// Several where values are put together; the repository's comes first.
     pub sources: Vec<Source>,
+    /// Why the value cannot be used; then it is as somebody wrote it.
+    pub mistake: Option<Mistake>,
 }
 
 /// Where a value comes from.
@@ -33,9 +35,11 @@ pub enum Source {
 #[derive(Debug, Clone, Default)]
 pub struct SettingsView {
     pub settings: Vec<SettingView>,
-    /// In the user's file; these are notices as well, whatever the command.
-    pub ignored_of_user: Vec<String>,
-    /// In the repository's.
+    /// What in the user's file means nothing.
+    pub unknown: Vec<Ignored>,
+    /// All that is wrong with the user's file.
+    pub mistakes: Vec<Mistake>,
+    /// What does not count in the repository's.
     pub ignored: Vec<String>,
     /// The project whose repository was asked.
     pub project: Option<String>,
@@ -50,13 +54,19 @@ struct Layers<'a> {
 }
 
 impl Engine {
-    /// Every setting, for new work of a project if one is named.
+    /// Every setting, for new work of a project if one is named. Mistakes in the user's file do not hide the rest.
     pub fn settings(&mut self, project: Option<&str>) -> Result<SettingsView> {
+        let user = self.user_layer()?;
         // Values from outside are checked with the rest.
-        let user = self.loaded()?.user.clone();
-        let said = user.ignored.iter();
+        let mut config = Config::default();
+        user.apply(&mut config);
+        self.apply_overrides(&mut config)?;
+        // Who read the file before has told of some of them; here all of them are in the answer.
+        let told: Vec<String> = user.ignored.iter().map(told_of).collect();
+        self.notices.retain(|notice| !told.contains(notice));
         let mut view = SettingsView {
-            ignored_of_user: said.map(|one| format!("config.yaml, {one}")).collect(),
+            mistakes: user.mistakes(),
+            unknown: user.ignored.clone(),
             ..SettingsView::default()
         };
         let (mut repository, mut commit) = (Layer::default(), String::new());
@@ -94,6 +104,7 @@ impl Layers<'_> {
             let mut keys = vec![setting.key.to_owned()];
             if setting.section() == "harness" {
                 let own = self.user.said().iter().map(|said| &said.key);
+                let own = own.chain(self.user.bad.iter().map(|bad| &bad.key));
                 let own = own.chain(self.overrides.iter().map(|said| &said.key));
                 let mut named: Vec<String> = own
                     .filter(|key| key.starts_with("harness."))
@@ -111,6 +122,15 @@ impl Layers<'_> {
     }
 
     fn setting(&self, setting: &'static Setting, key: String) -> SettingView {
+        if let Some(bad) = self.user.bad.iter().find(|bad| bad.key == key) {
+            return SettingView {
+                setting,
+                key,
+                value: bad.value.clone(),
+                sources: vec![Source::User { line: bad.line }],
+                mistake: Some(bad.mistake.clone()),
+            };
+        }
         let mut said: Vec<(Value, Source)> = Vec::new();
         let theirs = self.repository.get(&key).map(|said| self.theirs(said));
         let own = self.overridden(setting, &key);
@@ -145,6 +165,7 @@ impl Layers<'_> {
             key,
             value,
             sources,
+            mistake: None,
         }
     }
 

@@ -5,10 +5,11 @@ use crate::error::{CommandError, Result};
 use crate::output;
 use crate::question;
 use crate::session::Session;
-use orange_core::config::{Layer, template};
+use orange_core::config::{ConfigError, Layer, template};
 use orange_engine::error::plain;
 use orange_engine::{Code, Error};
 use serde_json::json;
+use std::ffi::OsStr;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
@@ -32,7 +33,12 @@ pub(super) fn run(session: &mut Session) -> Result<()> {
         let status = Program::from_line(&editor)
             .with(copy.path())
             .for_a_person()
-            .run()?;
+            .run()
+            .map_err(|error| no_editor(&editor, &error.0.message))?;
+        // A line that the shell had to read.
+        if status.code() == Some(127) {
+            return Err(no_editor(&editor, "there is no such program"));
+        }
         let new = std::fs::read(copy.path()).map_err(|error| failed("read", &error))?;
         if !status.success() {
             let kept = keep_if(new != start, copy)?;
@@ -69,8 +75,10 @@ pub(super) fn run(session: &mut Session) -> Result<()> {
                     }
                 }
                 let kept = keep_if(true, copy)?;
+                // Several mistakes are lines of their own.
+                let and = if problem.contains('\n') { "\n" } else { ": " };
                 return Err(CommandError::usage(
-                    format!("{problem}: nothing was changed{kept}"),
+                    format!("{problem}{and}nothing was changed{kept}"),
                     "correct it and try again",
                 ));
             }
@@ -81,9 +89,20 @@ pub(super) fn run(session: &mut Session) -> Result<()> {
 /// What is wrong with a text, or what in it does not count.
 fn checked(bytes: &[u8]) -> std::result::Result<Vec<String>, String> {
     let text = str::from_utf8(bytes).map_err(|_| "config.yaml: it is not UTF-8".to_owned())?;
-    let layer = Layer::of_user(text).map_err(|error| error.to_string())?;
+    let layer = Layer::of_user(text).map_err(ConfigError::from);
+    let layer = layer.and_then(Layer::usable);
+    let layer = layer.map_err(|error| error.to_string())?;
     let ignored = layer.ignored.iter();
     Ok(ignored.map(|one| format!("config.yaml, {one}")).collect())
+}
+
+fn no_editor(line: &OsStr, why: &str) -> CommandError {
+    // The program need not be named twice.
+    let why = why.rsplit(": ").next().unwrap_or(why);
+    let message = format!("cannot start the editor {}: {why}", line.display());
+    CommandError(
+        Error::new(Code::Failed, message).hint("set VISUAL or EDITOR to one that is there"),
+    )
 }
 
 /// Named so that an editor knows what it is.

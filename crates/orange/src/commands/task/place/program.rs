@@ -33,6 +33,10 @@ impl Program {
     /// From a line like `code -w`. One with quotes or variables in it is the shell's to read, as git does.
     pub(crate) fn from_line(line: &OsStr) -> Program {
         const SPECIAL: &[u8] = b"|&;<>()$`\\\"'*?[#~=%\n";
+        // A path with blanks in it, without the quotes that would say so.
+        if Path::new(line).is_absolute() && Path::new(line).is_file() {
+            return Program::new(line.to_owned());
+        }
         let text = line.to_str().filter(|text| {
             let special = |byte: u8| SPECIAL.contains(&byte);
             !text.bytes().any(special)
@@ -113,6 +117,16 @@ mod tests {
             .chain(program.command.get_args())
             .map(|word| word.to_string_lossy().into_owned())
             .collect()
+    }
+
+    #[test]
+    fn a_path_with_blanks_that_is_there_is_one_word() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("my editor");
+        let line = path.to_str().unwrap();
+        assert_ne!(words(line), [line, "/folder"]);
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(words(line), [line, "/folder"]);
     }
 
     #[test]

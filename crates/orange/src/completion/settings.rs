@@ -1,0 +1,124 @@
+//! Settings that can be named, and what each of them may be.
+
+use super::values::{Line, described};
+use clap_complete::CompletionCandidate;
+use orange_core::config::{Kind, Setting};
+use orange_core::yaml::to_yaml_inline;
+use orange_engine::engine::{SettingView, Source};
+use serde_json::Value;
+
+impl Line {
+    /// The keys in order; only those in config.yaml where there are any, if only they are asked for.
+    pub(super) fn keys(&self, in_file: bool) -> Vec<CompletionCandidate> {
+        let offer = |one: &SettingView| {
+            let is_in_file = matches!(one.sources.as_slice(), [Source::User { .. }]);
+            described(one.key.clone(), one.setting.about).hide(in_file && !is_in_file)
+        };
+        let mut keys: Vec<CompletionCandidate> = match self.settings() {
+            Some(settings) => settings.iter().map(offer).collect(),
+            None => {
+                let all = Setting::all().iter();
+                all.map(|setting| described(setting.key.to_owned(), setting.about))
+                    .collect()
+            }
+        };
+        // NAME is the user's to choose.
+        keys.retain(|key| key.get_value() != "harness.NAME");
+        keys.sort_by(|one, other| one.get_value().cmp(other.get_value()));
+        keys
+    }
+
+    /// What `config set KEY` can be given.
+    pub(super) fn setting_values(&self) -> Vec<CompletionCandidate> {
+        let command = self.words.windows(2);
+        let Some(at) = command.into_iter().position(|two| two == ["config", "set"]) else {
+            return Vec::new();
+        };
+        let before = self.words.len().saturating_sub(1);
+        let after = self.words.get(at + 2..before).unwrap_or_default();
+        let mut typed = after.iter().filter(|word| !word.starts_with('-'));
+        let Some((key, setting)) = typed.next().and_then(|key| Some((key, Setting::of(key)?)))
+        else {
+            return Vec::new();
+        };
+        match typed.next() {
+            Some(_) if !setting.kind.is_list() => Vec::new(),
+            _ => self.values_of(setting, key),
+        }
+    }
+
+    /// `KEY=VALUE`, as `--config` takes it.
+    pub(super) fn assignments(&self, begun: &str) -> Vec<CompletionCandidate> {
+        let Some((key, _)) = begun.split_once('=') else {
+            let with_sign = |key: CompletionCandidate| {
+                let name = format!("{}=", key.get_value().to_string_lossy());
+                CompletionCandidate::new(name).help(key.get_help().cloned())
+            };
+            return self.keys(false).into_iter().map(with_sign).collect();
+        };
+        let values = Setting::of(key).map(|setting| self.values_of(setting, key));
+        let values = values.unwrap_or_default().into_iter();
+        values
+            .map(|value| value.add_prefix(format!("{key}=")))
+            .collect()
+    }
+
+    /// The words that it may be; for what has no such list the value that it has, and the default.
+    fn values_of(&self, setting: &'static Setting, key: &str) -> Vec<CompletionCandidate> {
+        let settings = self.settings().unwrap_or_default();
+        let now = settings.iter().find(|one| one.key == key);
+        let now = now.and_then(|one| typed(&one.value));
+        let default = typed(&setting.default_value());
+        let what = |value: &str| match Some(value) {
+            value if value == now.as_deref() => "as it is now",
+            value if value == default.as_deref() => "the default",
+            _ => "",
+        };
+        let words: Vec<String> = match setting.kind {
+            Kind::Flag => ["true", "false"].map(str::to_owned).to_vec(),
+            Kind::OneOf(words) => words.iter().map(|&word| word.to_owned()).collect(),
+            Kind::Harness => {
+                let names = self.harnesses().into_iter();
+                let names = names.map(|name| name.get_value().to_string_lossy().into_owned());
+                names.collect()
+            }
+            Kind::Count
+            | Kind::Days
+            | Kind::Time
+            | Kind::Text
+            | Kind::BranchTemplate
+            | Kind::Patterns
+            | Kind::Commands
+            | Kind::OwnHarness => {
+                let mut known: Vec<String> =
+                    [&now, &default].into_iter().flatten().cloned().collect();
+                known.dedup();
+                if known.is_empty() {
+                    let example = setting.example.to_owned();
+                    return vec![described(example, "for example")];
+                }
+                known
+            }
+        };
+        let offer = |word: String| match what(&word) {
+            "" => CompletionCandidate::new(word),
+            what => described(word.clone(), what),
+        };
+        words.into_iter().map(offer).collect()
+    }
+
+    fn settings(&self) -> Option<Vec<SettingView>> {
+        let view = self.engine()?.settings(None).ok()?;
+        Some(view.settings)
+    }
+}
+
+/// A value as it is typed; None for none.
+fn typed(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Array(items) if items.is_empty() => None,
+        Value::String(text) => Some(text.clone()),
+        other => to_yaml_inline(other),
+    }
+}

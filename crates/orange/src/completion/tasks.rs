@@ -1,0 +1,107 @@
+//! Tasks that can be named: those that the command is for first, the newest of them before the others.
+
+use super::values::{Line, begins, described};
+use clap_complete::CompletionCandidate;
+use orange_core::task::Status;
+use orange_engine::index::list::Listed;
+use std::cmp::Reverse;
+
+/// Which tasks a command is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Any; those that are over come last.
+    Any,
+    /// One that is not over.
+    Open,
+    /// One that is over.
+    Over,
+    /// One that has not been started.
+    Pending,
+    /// One whose work a person decides about.
+    Reviewing,
+    /// One whose work can be merged: the reviewed ones first, the others with --force.
+    Mergeable,
+    /// One with a session; other open ones come later.
+    InSession,
+}
+
+impl Wanted {
+    /// The smaller the better; None: only where its name has been begun and no other fits.
+    fn rank(self, task: &Listed) -> Option<u8> {
+        // Whoever cannot tell its status does not hide it.
+        let status = task.status.parse::<Status>().ok();
+        let is = |wanted: Status| status == Some(wanted);
+        let is_over = status.is_some_and(Status::is_terminal);
+        match self {
+            Wanted::Any => Some(u8::from(is_over)),
+            Wanted::Over => is_over.then_some(0),
+            _ if is_over => None,
+            Wanted::Open => Some(0),
+            Wanted::Pending => is(Status::Pending).then_some(0),
+            Wanted::Reviewing => is(Status::Reviewing).then_some(0),
+            Wanted::Mergeable if is(Status::Pending) => None,
+            Wanted::Mergeable => Some(u8::from(!is(Status::Reviewing))),
+            Wanted::InSession => Some(u8::from(!task.has_session)),
+        }
+    }
+}
+
+impl Line {
+    pub(super) fn tasks(&self, begun: &str, wanted: Wanted) -> Vec<CompletionCandidate> {
+        let Some(mut engine) = self.engine() else {
+            return Vec::new();
+        };
+        let here = self.project(&mut engine);
+        let tasks = engine.glance_at_tasks();
+        let named = tasks.iter().filter_map(|task| {
+            let name = name_of(task, here.as_deref(), begun)?;
+            Some((name, task))
+        });
+        let mut found: Vec<(String, &Listed)> = named.collect();
+        if found.is_empty() && !begun.is_empty() {
+            let by_id = tasks.iter().filter(|task| task.id.starts_with(begun));
+            found.extend(by_id.map(|task| (task.id.clone(), task)));
+        }
+        let is_elsewhere = |task: &Listed| here.as_deref() != Some(task.project.as_str());
+        found.sort_by_cached_key(|(_, task)| {
+            let rank = wanted.rank(task).unwrap_or(u8::MAX);
+            let project = is_elsewhere(task).then(|| task.project.clone());
+            (rank, project, Reverse(task.key))
+        });
+        // Whoever has begun to type another one means it.
+        let any_fits = found.iter().any(|(_, task)| wanted.rank(task).is_some());
+        found.retain(|(_, task)| wanted.rank(task).is_some() || !begun.is_empty());
+        let offers = found.into_iter().map(|(name, task)| {
+            let what = match task.summary.as_str() {
+                "" => task.status.clone(),
+                summary => format!("{}: {summary}", task.status),
+            };
+            described(name, &what).hide(any_fits && wanted.rank(task).is_none())
+        });
+        offers.collect()
+    }
+}
+
+/// How a task can be called by somebody who has typed this much. None: not at all.
+pub(super) fn name_of(task: &Listed, here: Option<&str>, begun: &str) -> Option<String> {
+    let is_here = here == Some(task.project.as_str());
+    let (project, branch) = (&task.project, &task.branch);
+    let key = task.key.map(|key| key.to_string());
+    if is_here
+        && let Some(key) = &key
+        && begins(key, begun)
+    {
+        return Some(key.clone());
+    }
+    // Those of other projects only where one of theirs is being typed, or where there is no project.
+    if begun.is_empty() && here.is_some() {
+        return None;
+    }
+    let by_branch = [format!("{project}/{branch}"), branch.clone()];
+    let by_branch = by_branch.into_iter().take(if is_here { 2 } else { 1 });
+    let by_key = key.map(|key| format!("{project}:{key}"));
+    by_key
+        .into_iter()
+        .chain(by_branch)
+        .find(|name| begins(name, begun))
+}
