@@ -40,7 +40,7 @@ fn both(hook: Hook) -> (&'static str, &'static str) {
         Hook::ArchiveHandoff => ("archive the handoff", "archived the handoff"),
         Hook::SpawnNext => ("look at the queue", "asked for a look at the queue"),
         Hook::DeleteRemoteBranch => (
-            "delete its branch on the remote",
+            "see to its branch on the remote",
             "looked at its branch on the remote",
         ),
         Hook::Classify => ("weigh the task", "weighed the task"),

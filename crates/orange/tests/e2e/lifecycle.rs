@@ -182,10 +182,10 @@ fn from_pending_to_done_by_hand() {
       moved since review, to [HASH]
 
     hooks of reviewing → done
-      kill_session               completed
-      release_workspace          completed
-      delete_remote_branch       completed
-      spawn_next                 completed
+      end its agents                   completed
+      give the slot back               completed
+      see to its branch on the remote  completed
+      look at the queue                completed
 
     ## Plan
 

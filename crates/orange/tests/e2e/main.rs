@@ -72,6 +72,7 @@ mod project;
 mod project_trust;
 mod prompt;
 mod prompt_override;
+mod refusals;
 mod run;
 mod running;
 mod search;
