@@ -39,10 +39,7 @@ impl Engine {
             }
             if let Some(attention) = lost_lines(task) {
                 let finding = report.add(&subject, attention);
-                finding.repair(format!(
-                    "keeps it beside {}, and goes on without it, as the task does already",
-                    place.journal().display()
-                ));
+                finding.repair("takes it out of history.jsonl and keeps it in a file beside it; the task works without it already");
                 if repair {
                     let outcome = self.lock_for_repair(place).and_then(|mut locked| {
                         let name = locked.take_out_bad_lines(self)?;

@@ -16,7 +16,7 @@ use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::machine;
 use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_core::task_file::TaskFile;
-use orange_core::workflow::{Creation, Hook, HookEntry, Workflow};
+use orange_core::workflow::{Creation, Hook, HookEntry, Role, Workflow};
 use orange_core::{artifact, naming, testing};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -186,6 +186,9 @@ impl Engine {
         if !starts && !row.hooks.iter().any(spawns) {
             return Ok(());
         }
+        if let Some(missing) = self.missing_reviewer(task)? {
+            self.notice(format!("its reviewer cannot start: {}", spoken(&missing)));
+        }
         let Err(missing) = self.could_spawn(task) else {
             return Ok(());
         };
@@ -204,6 +207,16 @@ impl Engine {
             true => format!("{hint}; nothing was created, --no-spawn creates it for later"),
             false => format!("{hint}; nothing was created"),
         }))
+    }
+
+    /// What keeps the reviewer from starting that somebody asked for by name; there is time to see to it.
+    fn missing_reviewer(&mut self, task: &Task) -> Result<Option<Error>> {
+        let named = task.review_harness.is_some() || self.config()?.agents.review_harness.is_some();
+        if !named {
+            return Ok(None);
+        }
+        let harness = self.harness_for(task, Role::Reviewer)?;
+        Ok(harness.and_then(|harness| self.fit_program(&harness).err()))
     }
 
     /// Is there such a branch, here or on the remote?

@@ -40,7 +40,7 @@ fn of_list(unknown: &str) -> Option<String> {
             Some("`orange task restore` lists deleted tasks".to_owned())
         }
         "sort" | "sort-by" | "order" | "order-by" | "reverse" => Some(
-            "what needs you comes first, then what is under way; --status and --priority choose, `--json` is for sorting otherwise"
+            "what needs you comes first; --status and --priority choose, and --json can be sorted as you like"
                 .to_owned(),
         ),
         "closed" | "finished" | "over" | "completed" => Some(

@@ -27,14 +27,17 @@ fn executable(env: &Agents, name: &str, text: &str) -> String {
     path.display().to_string()
 }
 
-/// A task whose agent cannot be started: it stays as it is, takes nothing, and says why.
+/// A task whose agent cannot be started is not made; one that is there stays as it is, takes nothing, and says why.
 #[track_caller]
 fn not_started(env: &Agents, arguments: &[&str], why: &str) -> TestTask {
     let all = [&["task", "create"], arguments].concat();
-    env.say(&all).says(why);
-    let listed = env.list(["--all"]);
-    assert_eq!(listed.len(), 1, "{listed:?}");
-    let task = env.task_of(&listed[0]);
+    env.say(&all).fails_with(1).says(why);
+    assert_eq!(env.list(["--all"]).len(), 0);
+    let task = env.create([arguments, &["--no-spawn"]].concat());
+    assert_eq!(task.key, "TASK-001");
+    env.say(&["task", "spawn", &task.id])
+        .fails_with(1)
+        .says(why);
     env.say(&["watch", "--once"]).ok();
     env.say(&["task", "why", &task.id]).ok();
     assert_eq!(env.status(&task), "pending");

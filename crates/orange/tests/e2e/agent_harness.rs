@@ -199,6 +199,10 @@ fn a_missing_program_is_named_before_there_is_a_task() {
         .says("no-such-program");
     assert_eq!(env.status(&task), "pending");
     assert!(env.windows().is_empty());
+    env.say(&["new", "Reviewed by nobody", "--review-harness", "mine"])
+        .ok()
+        .says("its reviewer cannot start")
+        .says("no-such-program");
     env.update(&task, &["--harness", "sim"]).ok();
     env.say(&["task", "spawn", &task.id]).ok();
     env.until_status(&task, "reviewing");
