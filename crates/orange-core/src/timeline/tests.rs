@@ -181,14 +181,6 @@ fn nothing_is_told_in_names_of_the_machine() {
             .find(|word| is_name(word));
         assert_eq!(found, None, "{told:?}, of {line}");
     }
-    for kind in EventType::known() {
-        let title = title(kind.as_str());
-        assert!(!title.contains('_'), "{title}");
-        assert!(
-            title == "TASK.md rebuilt" || !title.contains('.'),
-            "{title}"
-        );
-    }
 }
 
 fn is_time(word: &str) -> bool {
