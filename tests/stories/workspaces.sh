@@ -250,7 +250,7 @@ case $code in
 *) fail "expected it to be killed; it ended with $code" ;;
 esac
 run "orange task show TASK-007"
-expect "acquire_workspace          completed"
+expect "take a slot       completed"
 
 step "Done, like cancelled, gives the slot back"
 
