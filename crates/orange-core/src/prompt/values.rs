@@ -30,7 +30,9 @@ impl Variable {
             Variable::Summary => "the task in one line",
             Variable::Project => "the project's name",
             Variable::Branch => "the task's branch",
-            Variable::ReviewRound => "the review round the task is in; 0 before the first",
+            Variable::ReviewRound => {
+                "the review round the task is in; 0 before the first, and from 1 again after a request for changes"
+            }
             Variable::Status => "the task's status",
             Variable::Id => "the task's id",
             Variable::Key => "the task's key, such as TASK-001; the id of a task that has none yet",

@@ -279,7 +279,9 @@ fn what_a_repository_makes_claude_run_needs_consent() {
     let agreed = env.say(&["project", "trust", "shop", "--yes"]).ok();
     assert!(agreed.stdout.contains("claude    ./evil"), "{agreed}");
     assert!(agreed.stdout.contains("./local-evil"), "{agreed}");
-    // Its window may be gone as soon as it has come: that claude is a shell script.
-    let started = env.say(&["task", "spawn", "TASK-002"]).ok();
-    assert!(started.stdout.contains("claude in tmux"), "{started}");
+    // Consent starts what waited for it. Its window may be gone as soon as it has come: that claude is a shell script.
+    env.until("claude was started", || {
+        let shown = env.say(&["task", "show", "TASK-002", "--json"]).ok();
+        shown.stdout.contains("agent.spawned")
+    });
 }

@@ -468,10 +468,11 @@ fn the_level_of_the_log_is_a_setting() {
     assert!(!env.home().join("orange.log").exists());
     env.call(["ls"]).var("ORANGE_LOG_LEVEL", "").run().ok();
     assert!(!env.home().join("orange.log").exists());
-    env.call(["task", "show", "no-such-task"])
+    env.call(["config", "edit"])
+        .var("EDITOR", "/no/editor")
         .var("ORANGE_LOG_LEVEL", "ERROR")
         .run()
-        .fails_with(4);
+        .fails_with(1);
     let log = fs::read_to_string(env.home().join("orange.log")).unwrap();
     assert!(log.contains(r#""level":"error""#), "{log}");
 }

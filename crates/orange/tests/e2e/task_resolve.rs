@@ -91,7 +91,7 @@ fn a_person_is_asked_where_git_sees_nothing() {
     fs::write(slot.join("half.txt"), "half done\n").unwrap();
     let program = program();
     let line = format!("{} task resolve TASK-001 --message gone", program.display());
-    let no = with_answers(&env, 100, &line, "n\n");
+    let no = with_answers(&env, 200, &line, "n\n");
     assert!(
         no.contains("1 commit of login is not in main; what is not committed (1 path) is saved. The branch stays. Done all the same? [y/N]"),
         "{no}"
