@@ -2,6 +2,7 @@
 
 mod again;
 mod agents;
+mod base;
 mod change;
 mod create;
 mod delegation;

@@ -281,7 +281,7 @@ fn what_a_repository_makes_claude_run_needs_consent() {
     assert!(agreed.stdout.contains("./local-evil"), "{agreed}");
     // Consent starts what waited for it. Its window may be gone as soon as it has come: that claude is a shell script.
     env.until("claude was started", || {
-        let shown = env.say(&["task", "show", "TASK-002", "--json"]).ok();
-        shown.stdout.contains("agent.spawned")
+        let shown = env.say(&["task", "show", "TASK-002", "--history"]).ok();
+        shown.stdout.contains("started: claude")
     });
 }

@@ -2,6 +2,7 @@
 
 use crate::env::TestEnvironment;
 use std::fs;
+use std::path::Path;
 
 /// The state of everything a refused start must leave alone.
 fn standing(env: &TestEnvironment) -> String {
@@ -77,6 +78,33 @@ fn that_only_the_remote_has() {
         .says("your local main has 1 commit that is not in it");
     let slot = env.slot_of(&task);
     assert_eq!(env.git(&slot, &["rev-parse", "HEAD"]), news);
+}
+
+/// `HEAD` is that of the worktree where it was typed, at that time.
+#[test]
+fn a_base_that_means_something_else_elsewhere_is_kept_as_a_commit() {
+    let env = TestEnvironment::new();
+    let first = env.create(["first", "The first"]);
+    env.bring_to(&first, "working");
+    let slot = env.slot_of(&first);
+    env.git(&slot, &["commit", "-q", "--allow-empty", "-m", "work"]);
+    let head = env.git(&slot, &["rev-parse", "HEAD"]);
+    let main = env.git(&env.shop(), &["rev-parse", "HEAD"]);
+    assert_ne!(head, main);
+    let make = |folder: &Path, base: &str| {
+        let words = ["new", "Go on from here", "--base", base, "--json"];
+        let made = env.call(words).at(folder).run().ok().json();
+        made["task"]["base"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(make(&slot, "HEAD"), head);
+    assert_eq!(make(&slot, "@~1"), main);
+    assert_eq!(make(&env.shop(), "HEAD"), main);
+    assert_eq!(make(&slot, "main"), "main");
+    env.call(["new", "From nowhere", "--base", "HEAD~9"])
+        .at(&slot)
+        .run()
+        .fails_with(4)
+        .says("HEAD~9");
 }
 
 #[test]

@@ -154,6 +154,12 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         ));
     }
     let naming = words.meaning(|word| Ok(session.engine.has_branch(&project, word)?))?;
+    let lasting = |base: String| {
+        session
+            .engine
+            .lasting_base(&project, &session.folder, &base)
+    };
+    let base = args.base.map(lasting).transpose()?;
     let mut new = NewTask {
         project,
         branch: naming.branch.clone(),
@@ -161,7 +167,7 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         context,
         status: args.status,
         workflow: args.workflow,
-        base: args.base,
+        base,
         target_branch: args.target_branch,
         harness: args.harness,
         review_harness: args.review_harness,
