@@ -3,6 +3,7 @@
 mod again;
 mod agents;
 mod base;
+mod branch;
 mod change;
 mod create;
 mod delegation;
@@ -33,9 +34,10 @@ mod whereabouts;
 
 pub use again::{Earlier, Origin, Work};
 pub use agents::{AgentView, Screen};
+pub use base::Start;
 pub(crate) use change::bad_value;
 pub use change::{Change, Changed, Edit};
-pub use create::{Created, NewTask, Start};
+pub use create::{Created, NewTask};
 pub use diff::{Comparison, DiffOf};
 pub use merge::{Concern, MergePlan, MergeWish, Merged};
 pub use messages::Sent;

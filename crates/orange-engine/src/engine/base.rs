@@ -1,9 +1,36 @@
-//! What new work starts from, as a name that means the same later and in every worktree.
+//! Where the work of a task starts from: its own branch, the base that was asked for, or the freshest default branch.
 
 use super::Engine;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::git::{self, Git, worktree};
+use crate::projects::Project;
+use orange_core::config::Fetch;
+use orange_core::task::Task;
 use std::path::Path;
+use std::time::Duration;
+
+/// Nobody wants to wait longer for a network that may be gone.
+const FETCH_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where the branch will start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    pub reference: String,
+    pub commit: Option<String>,
+    /// Commits of the local branch that the remote one does not have.
+    pub local_ahead: u64,
+    /// The branch is there already and is used as it is.
+    pub existing: bool,
+    /// The remote was asked just now.
+    pub fetched: bool,
+}
+
+impl Start {
+    /// A local branch is as fresh as the user keeps it.
+    pub(super) fn is_remote(&self) -> bool {
+        self.reference.starts_with("origin/")
+    }
+}
 
 impl Engine {
     /// A branch or a tag stays what it is called, so that work starts where it is by then. `HEAD` and its like are
@@ -26,6 +53,119 @@ impl Engine {
         // What names nothing is told by whoever makes the task.
         Ok(commit.unwrap_or_else(|| base.to_owned()))
     }
+
+    /// Where the branch of a task starts, or started. With `fetch` the remote is asked first.
+    pub(crate) fn start_of(
+        &mut self,
+        project: &Project,
+        task: &Task,
+        fetch: bool,
+    ) -> Result<Start> {
+        let fetched = fetch && self.fetch_for(project)?;
+        let mut start = starting_point(project, task.base.as_deref(), Some(&task.branch))?;
+        start.fetched = fetched && start.is_remote();
+        Ok(start)
+    }
+
+    /// Asks the remote for news if the settings say so. A network that is gone is no reason to stop.
+    pub(super) fn fetch_for(&mut self, project: &Project) -> Result<bool> {
+        if !worktree::has_remote(&project.path)? {
+            return Ok(false);
+        }
+        let patience = match self.config_of(project)?.git.fetch {
+            Fetch::Create => FETCH_PATIENCE,
+            Fetch::Background => {
+                worktree::fetch_in_background(&project.path)?;
+                return Ok(false);
+            }
+            Fetch::Never => return Ok(false),
+        };
+        match worktree::fetch(&project.path, patience) {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                self.notice(format!(
+                    "origin could not be asked for news ({error}); what was fetched before is used"
+                ));
+                Ok(false)
+            }
+        }
+    }
+}
+
+pub(super) fn existing_commit(repository: &Path, branch: &str) -> Result<Option<String>> {
+    let found = git::commits_of(repository, &places_of(branch))?;
+    Ok(found.into_iter().flatten().next())
+}
+
+/// Where a branch may be: here, or at the remote.
+fn places_of(branch: &str) -> [String; 2] {
+    ["heads", "remotes/origin"].map(|place| format!("refs/{place}/{branch}"))
+}
+
+pub(super) fn check_base(project: &Project, base: &str) -> Result<()> {
+    match git::commit_of(&project.path, base)? {
+        Some(_) => Ok(()),
+        None => Err(no_base(project, base)),
+    }
+}
+
+fn no_base(project: &Project, base: &str) -> Error {
+    Error::new(
+        Code::NotFound,
+        format!("--base {base:?} is no commit in {}", project.path.display()),
+    )
+    .hint("give a branch, a tag or a commit; `git branch --all` lists the branches")
+}
+
+/// Where the branch starts: its own head, the base that was asked for, or the freshest default branch.
+pub(super) fn starting_point(
+    project: &Project,
+    base: Option<&str>,
+    branch: Option<&str>,
+) -> Result<Start> {
+    let repository = &project.path;
+    let start = |reference: &str, commit: Option<String>| Start {
+        reference: reference.to_owned(),
+        commit,
+        local_ahead: 0,
+        existing: false,
+        fetched: false,
+    };
+    let default = &project.default_branch;
+    let remote = format!("origin/{default}");
+    let base = base.filter(|base| *base != remote);
+    // Whatever may be needed is asked at once: a call of git costs more than its answers.
+    let mut places = vec![
+        base.map_or_else(|| format!("refs/remotes/{remote}"), str::to_owned),
+        format!("refs/heads/{default}"),
+    ];
+    places.extend(branch.iter().flat_map(|branch| places_of(branch)));
+    let mut found = git::commits_of(repository, &places)?.into_iter();
+    let (wanted, local) = (found.next().flatten(), found.next().flatten());
+    if let Some(branch) = branch
+        && let Some(commit) = found.flatten().next()
+    {
+        return Ok(Start {
+            existing: true,
+            ..start(branch, Some(commit))
+        });
+    }
+    if let Some(base) = base {
+        let commit = wanted.ok_or_else(|| no_base(project, base))?;
+        return Ok(start(base, Some(commit)));
+    }
+    if let Some(commit) = wanted {
+        let local_ahead = git::commits_ahead(
+            repository,
+            &format!("refs/heads/{default}"),
+            &format!("refs/remotes/{remote}"),
+        )?;
+        return Ok(Start {
+            local_ahead: local_ahead.unwrap_or(0),
+            ..start(&remote, Some(commit))
+        });
+    }
+    Ok(start(default, local))
 }
 
 /// Does it mean something else tomorrow, or in another worktree?

@@ -4,10 +4,8 @@ use super::{Caller, Engine, StartOutcome};
 use crate::engine::start::{WANTED, turn};
 use crate::error::Result;
 use crate::store::Place;
-use orange_core::machine::{self, Situation};
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task, is_active};
-use orange_core::workflow::Condition;
 use std::collections::HashMap;
 
 impl Engine {
@@ -113,18 +111,9 @@ impl Engine {
         let Some(project) = self.project_of(&task.project) else {
             return Ok(false);
         };
-        let conditions = [Condition::DependenciesOver, Condition::SlotFree];
-        let facts = self.facts(task, &conditions)?;
-        let situation = Situation {
-            task,
-            body: "",
-            facts: &facts,
-            max_rounds: 0,
-            now: self.now(),
-        };
-        let met = |condition| machine::meets(condition, situation).is_ok();
+        let (facts, unmet) = self.conditions_of_a_start(task)?;
         let slots = facts.slots.size as usize;
-        Ok(conditions.into_iter().all(met)
+        Ok(unmet.is_none()
             && facts.slots.holders.len() + others < slots
             && self.could_acquire(&project, task).is_ok()
             && self.parking_place(&project).is_ok()

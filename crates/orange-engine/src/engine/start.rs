@@ -10,7 +10,7 @@ use crate::runs;
 use crate::store::Place;
 use orange_core::Timestamp;
 use orange_core::id::Key;
-use orange_core::machine::{self, Situation};
+use orange_core::machine::{self, Facts, Situation};
 use orange_core::task::{Field, FieldMap, Priority, Queue, Status, Task};
 use orange_core::workflow::{Actor, Condition, Role};
 use serde_json::Value;
@@ -93,6 +93,15 @@ impl Engine {
 
     /// What a pending task waits for.
     pub(crate) fn why_not_now(&mut self, task: &Task) -> Result<Option<String>> {
+        let (_, unmet) = self.conditions_of_a_start(task)?;
+        match unmet {
+            Some(why) => Ok(Some(why)),
+            None => self.limit_reached(),
+        }
+    }
+
+    /// The facts that a start depends on, and what of it is not met.
+    pub(super) fn conditions_of_a_start(&mut self, task: &Task) -> Result<(Facts, Option<String>)> {
         let conditions = [Condition::DependenciesOver, Condition::SlotFree];
         let facts = self.facts(task, &conditions)?;
         let situation = Situation {
@@ -102,12 +111,11 @@ impl Engine {
             max_rounds: 0,
             now: self.now(),
         };
-        for condition in conditions {
-            if let Err(why) = machine::meets(condition, situation) {
-                return Ok(Some(why));
-            }
-        }
-        self.limit_reached()
+        let mut unmet = conditions
+            .into_iter()
+            .filter_map(|condition| machine::meets(condition, situation).err());
+        let unmet = unmet.next();
+        Ok((facts, unmet))
     }
 
     /// Why no agent more may run.

@@ -1,7 +1,7 @@
 //! The work of a task that is over: where it ended, what was saved of the rest, and how a new task goes on with it.
 
 use super::Earlier;
-use crate::engine::create::existing_commit;
+use crate::engine::base::existing_commit;
 use crate::engine::{Engine, Landing, Start};
 use crate::error::{Code, Error, Result};
 use crate::git::{is_ancestor, short};
