@@ -17,6 +17,8 @@ pub struct Landing {
     pub head: Option<String>,
     /// None: nothing could be compared.
     pub landed: Option<Landed>,
+    /// Nothing was ever committed for it: that its branch begins in the target says nothing.
+    pub without_work: bool,
     /// Paths in the task's worktree that are in no commit.
     pub uncommitted: usize,
     /// The task can be resolved at all: it is under way.
@@ -26,7 +28,7 @@ pub struct Landing {
 impl Landing {
     /// Does git see the work in the target?
     pub fn is_seen(&self) -> bool {
-        matches!(self.landed, Some(Landed::Head | Landed::Change(_)))
+        !self.without_work && matches!(self.landed, Some(Landed::Head | Landed::Change(_)))
     }
 }
 
@@ -47,9 +49,11 @@ impl Engine {
     /// Looks for the task's work in its target. What is not seen here may have landed at the remote, which is asked
     /// for news then.
     pub fn landing(&mut self, place: Place) -> Result<Landing> {
-        let task = self.view(place)?.task;
-        let landing = self.landing_of(&task)?;
-        if landing.is_seen() || !landing.under_way {
+        let view = self.view(place)?;
+        let task = view.task;
+        let mut landing = self.landing_of(&task)?;
+        landing.without_work = self.is_without_work(&task, &view.history);
+        if landing.is_seen() || landing.without_work || !landing.under_way {
             return Ok(landing);
         }
         let project = self.registered(&task.project)?;
@@ -66,6 +70,7 @@ impl Engine {
             target: task.target("its target").to_owned(),
             head: None,
             landed: None,
+            without_work: false,
             uncommitted: self.uncommitted(task),
             under_way: is_active(task.status),
         };

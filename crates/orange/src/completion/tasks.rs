@@ -58,7 +58,15 @@ impl Line {
             Some((name, task))
         });
         let mut found: Vec<(String, &Listed)> = named.collect();
-        if found.is_empty() && !begun.is_empty() {
+        if found.is_empty() && is_number(begun) {
+            // `4` is TASK-004, never the beginning of somebody else's id.
+            let is_it = |task: &&Listed| {
+                here.as_deref() == Some(task.project.as_str())
+                    && task.key.is_some_and(|key| Ok(key.0) == begun.parse())
+            };
+            let by_number = tasks.iter().filter(is_it);
+            found.extend(by_number.map(|task| (begun.to_owned(), task)));
+        } else if found.is_empty() && !begun.is_empty() {
             let by_id = tasks.iter().filter(|task| task.id.starts_with(begun));
             found.extend(by_id.map(|task| (task.id.clone(), task)));
         }
@@ -104,4 +112,8 @@ pub(super) fn name_of(task: &Listed, here: Option<&str>, begun: &str) -> Option<
         .into_iter()
         .chain(by_branch)
         .find(|name| begins(name, begun))
+}
+
+fn is_number(begun: &str) -> bool {
+    !begun.is_empty() && begun.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -46,6 +46,9 @@ fn tasks_by_every_name_they_have() {
         values(&env, &["task", "show", &menu.id[..6]]),
         [menu.id.as_str()]
     );
+    // A number is a key's; it never becomes somebody's id.
+    assert_eq!(values(&env, &["task", "show", "2"]), ["2"]);
+    assert_eq!(values(&env, &["task", "show", "9"]), [""; 0]);
     // The project that the line names, and one per comma.
     let line = [
         "task",

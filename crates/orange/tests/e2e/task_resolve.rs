@@ -83,6 +83,28 @@ fn what_was_merged_on_the_forge_is_seen_before_anybody_fetched_it() {
     );
 }
 
+/// A branch without commits begins in its target; that is no work which landed.
+#[test]
+fn a_branch_without_commits_is_not_taken_for_work() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    env.bring_to(&task, "planning");
+    fs::write(env.slot_of(&task).join("half.txt"), "half done\n").unwrap();
+    let line = format!("{} task resolve TASK-001 --message no", program().display());
+    let no = with_answers(&env, 200, &line, "n\n");
+    assert!(
+        no.contains("it has no commits of its own; what is not committed (1 path) is saved"),
+        "{no}"
+    );
+    assert_eq!(env.show(&task)["status"], "planning");
+    let done = resolve(&env, &task).ok();
+    assert!(
+        done.stdout.contains("it has no commits of its own"),
+        "{done}"
+    );
+    env.rescued(&env.shop(), &task, "half.txt");
+}
+
 #[test]
 fn a_person_is_asked_where_git_sees_nothing() {
     let env = TestEnvironment::new();

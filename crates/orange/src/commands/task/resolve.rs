@@ -57,6 +57,9 @@ fn question(landing: &Landing) -> String {
 fn found(landing: &Landing) -> String {
     let branch = clean(&landing.branch);
     let target = clean(&landing.target);
+    if landing.without_work {
+        return "it has no commits of its own".to_owned();
+    }
     match (&landing.landed, &landing.head) {
         (Some(Landed::Head), Some(head)) => format!("{} is in {target}", short(head)),
         (Some(Landed::Head), None) => format!("its head is in {target}"),
@@ -82,6 +85,7 @@ fn not_committed(count: usize) -> String {
 
 fn as_json(landing: &Landing) -> Value {
     let (seen, commit) = match &landing.landed {
+        _ if landing.without_work => ("nothing", None),
         Some(Landed::Head) => ("head", None),
         Some(Landed::Change(commit)) => ("change", commit.clone()),
         Some(Landed::No { .. }) => ("no", None),
