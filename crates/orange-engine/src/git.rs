@@ -505,6 +505,23 @@ pub fn commits_ahead(repository: &Path, of: &str, than: &str) -> Result<Option<u
     Ok(count.and_then(|text| text.parse().ok()))
 }
 
+/// The branches that have a commit, here and at remotes, without the name of the remote.
+pub(crate) fn branches_with(repository: &Path, commit: &str) -> Result<Vec<String>> {
+    let names = Git::at(repository)
+        .args(["for-each-ref", "--format=%(refname)"])
+        .arg(format!("--contains={commit}"))
+        .args(["refs/heads", "refs/remotes"])
+        .text()?;
+    let short = |name: &str| {
+        let local = name.strip_prefix("refs/heads/");
+        let remote = || name.strip_prefix("refs/remotes/")?.split_once('/');
+        local
+            .or_else(|| remote().map(|(_, branch)| branch))
+            .map(str::to_owned)
+    };
+    Ok(names.lines().filter_map(short).collect())
+}
+
 pub fn is_ancestor(repository: &Path, commit: &str, of: &str) -> Result<bool> {
     Ok(run(
         Some(repository),

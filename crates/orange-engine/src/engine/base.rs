@@ -136,7 +136,12 @@ pub(super) fn starting_point(
     let base = base.filter(|base| *base != remote);
     // Whatever may be needed is asked at once: a call of git costs more than its answers.
     let mut places = vec![
-        base.map_or_else(|| format!("refs/remotes/{remote}"), str::to_owned),
+        match base {
+            // A tag of that name is not what is meant.
+            Some(base) if base == default => format!("refs/heads/{default}"),
+            Some(base) => base.to_owned(),
+            None => format!("refs/remotes/{remote}"),
+        },
         format!("refs/heads/{default}"),
     ];
     places.extend(branch.iter().flat_map(|branch| places_of(branch)));

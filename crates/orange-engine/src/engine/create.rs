@@ -10,7 +10,7 @@ use crate::locked::{context_mark, written_fields};
 use crate::projects::Project;
 use crate::store::faults::crash_point;
 use crate::store::{Place, journal, replace};
-use crate::workspaces::Acquired;
+use crate::workspaces::{Acquired, UPON};
 use orange_core::config::Permissions;
 use orange_core::history::Event;
 use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
@@ -120,6 +120,10 @@ impl Engine {
         // A branch that is not there yet is no base; when the work starts, it may be, or another one.
         let is_base = !start.existing && start.commit.is_some();
         task.base = is_base.then(|| start.reference.clone());
+        let upon = match (&task.base, &start.commit) {
+            (Some(base), Some(commit)) => self.built_upon(&project, base, commit)?,
+            _ => None,
+        };
         let origin = new.origin.as_ref();
         if let Some(work) = origin.and_then(|origin| origin.work.as_ref()) {
             start = start.going_on_with(work)?;
@@ -140,7 +144,7 @@ impl Engine {
         if new.branch.is_none() {
             self.branch_is_free(&project.name, &task.branch, None)?;
         }
-        let place = self.write_new(task, new.context.as_deref(), origin)?;
+        let place = self.write_new(task, new.context.as_deref(), origin, upon)?;
         // Puts it into the index and runs what its creation asks for.
         let locked = self.lock_marked(place.clone())?;
         if let Some(origin) = origin {
@@ -354,6 +358,7 @@ impl Engine {
         task: Task,
         context: Option<&str>,
         origin: Option<&Origin>,
+        upon: Option<String>,
     ) -> Result<Place> {
         let place = self.store.place(&format!("{}/{}", task.project, task.id));
         let parent = self.store.tasks().join(&task.project);
@@ -368,6 +373,9 @@ impl Engine {
         let mut event = decision.event.detail("context", context_mark(&body));
         for (name, value) in origin.map(Origin::details).unwrap_or_default() {
             event = event.detail(name, value);
+        }
+        if let Some(task) = upon {
+            event = event.detail(UPON, task);
         }
         event.transition = Some(nanoid::nanoid!(12, &ID_ALPHABET));
         let task = machine::fold(std::slice::from_ref(&event), u64::MAX)

@@ -5,118 +5,203 @@ use crate::engine::{Caller, Engine};
 use crate::error::Result;
 use crate::git;
 use crate::projects::Project;
+use crate::store::journal;
+use orange_core::history::{EventType, History};
 use orange_core::machine;
 use orange_core::task::Task;
 use orange_core::workflow::Actor;
+use std::path::{Path, PathBuf};
 
 /// More tasks built one upon the other than anybody has; a circle made by hand ends here too.
 const LONGEST_CHAIN: usize = 32;
 
+/// What the first event of a task calls the task whose work it was built upon.
+pub(crate) const UPON: &str = "upon";
+
 impl Engine {
-    /// Where the task starts from, never its own branch nor that of another task: agents write there. Work built
-    /// upon a task's branch follows that task's rules.
+    /// Where the task starts from, never its own branch nor the work of another task: agents write there. Work
+    /// built upon a task follows that task's rules, whatever has become of it.
     pub(crate) fn rules_commit(&mut self, project: &Project, task: &Task) -> Result<String> {
-        let mut base = task.base.clone();
-        let mut by_agent = None;
+        let mut made = match self.folder_of(&task.project, &task.id)? {
+            Some(folder) => made_as(&folder).unwrap_or_default(),
+            // Not written yet: it is being made by whoever calls.
+            None => MadeAs {
+                base: task.base.clone(),
+                by_agent: matches!(self.caller, Caller::Agent { .. }),
+                ..MadeAs::default()
+            },
+        };
         for _ in 0..LONGEST_CHAIN {
-            let Some(name) = base.as_deref() else { break };
-            let Some(commit) = git::commit_of(&project.path, name)? else {
-                break;
-            };
-            let branch = branch_in(name);
-            if branch == project.default_branch {
-                return Ok(commit);
-            }
-            if let Some(below) = self.made_as(&project.name, branch)? {
-                base = below.base;
-                by_agent = Some(below.by_agent);
+            if let Some(upon) = &made.upon {
+                match self.made_as_of(&project.name, upon)? {
+                    Some(below) => made = below,
+                    None => break,
+                }
                 continue;
             }
-            let by_agent = match by_agent {
-                Some(known) => known,
-                None => self.is_an_agents(task)?,
+            let Some(base) = made.base.as_deref() else {
+                break;
             };
+            if let Some(reference) = default_branch(project, base) {
+                // By its full name: a tag of that name is anybody's.
+                match git::commit_of(&project.path, &reference)? {
+                    Some(commit) => return Ok(commit),
+                    None => break,
+                }
+            }
+            // Names can be moved while an agent works; where it started cannot.
+            let commit = match &made.base_commit {
+                Some(commit) => Some(commit.clone()),
+                None => git::commit_of(&project.path, base)?,
+            };
+            let Some(commit) = commit else { break };
+            if self.is_in_default_branch(project, &commit)? {
+                return Ok(commit);
+            }
             // An agent makes branches and commits as it likes, so only what is in the default branch counts.
-            if by_agent && !self.is_in_default_branch(project, &commit)? {
+            if made.by_agent {
                 break;
             }
-            return Ok(commit);
+            match self.whose_work(project, &commit)? {
+                Some((_, below)) => made = below,
+                None => return Ok(commit),
+            }
         }
         self.parking_place(project)
     }
 
+    /// The task whose work a commit is, for the journal of one that is to be built upon it.
+    pub(crate) fn built_upon(
+        &mut self,
+        project: &Project,
+        base: &str,
+        commit: &str,
+    ) -> Result<Option<String>> {
+        if default_branch(project, base).is_some() || self.is_in_default_branch(project, commit)? {
+            return Ok(None);
+        }
+        let found = self.whose_work(project, commit)?;
+        Ok(found.map(|(id, _)| id))
+    }
+
     fn is_in_default_branch(&self, project: &Project, commit: &str) -> Result<bool> {
-        let default = self.parking_place(project)?;
-        git::is_ancestor(&project.path, commit, &default)
+        for place in ["heads", "remotes/origin"] {
+            let name = format!("refs/{place}/{}", project.default_branch);
+            if let Some(default) = git::commit_of(&project.path, &name)?
+                && (commit == default || git::is_ancestor(&project.path, commit, &default)?)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    /// A task that is not written yet is being made by whoever calls.
-    fn is_an_agents(&mut self, task: &Task) -> Result<bool> {
-        let known = self.made_as_at(&format!("{}/{}", task.project, task.id));
-        Ok(
-            known.map_or(matches!(self.caller, Caller::Agent { .. }), |made| {
-                made.by_agent
-            }),
-        )
+    /// A commit that is on a task's branch, and was not there when that task began.
+    fn whose_work(&mut self, project: &Project, commit: &str) -> Result<Option<(String, MadeAs)>> {
+        for branch in git::branches_with(&project.path, commit)? {
+            for owner in self.index()?.by_branch(&project.name, &branch)? {
+                // Whoever cannot be asked vouches for nothing.
+                let made = made_as(&self.store.place(&owner.folder).path).unwrap_or_default();
+                let was_there = match &made.base_commit {
+                    Some(began) => git::is_ancestor(&project.path, commit, began)?,
+                    None => !made.started,
+                };
+                if !was_there {
+                    return Ok(Some((owner.id, made)));
+                }
+            }
+        }
+        Ok(None)
     }
 
-    /// How the task that has this branch was made.
-    fn made_as(&mut self, project: &str, branch: &str) -> Result<Option<MadeAs>> {
-        let owners = self.index()?.by_branch(project, branch)?;
-        Ok(owners.first().map(|owner| {
-            // Whoever cannot be asked vouches for nothing.
-            self.made_as_at(&owner.folder).unwrap_or(MadeAs {
-                base: None,
-                by_agent: true,
-            })
-        }))
+    /// How a task was made, also one that was deleted.
+    fn made_as_of(&mut self, project: &str, id: &str) -> Result<Option<MadeAs>> {
+        let folder = match self.folder_of(project, id)? {
+            Some(folder) => folder,
+            None => self.store.trash().join(project).join(id),
+        };
+        Ok(made_as(&folder))
     }
 
-    fn made_as_at(&self, folder: &str) -> Option<MadeAs> {
-        let events = self.events_since(&self.store.place(folder), 0).ok()?;
-        let by = events.first()?.by.as_deref().unwrap_or_default();
-        Some(MadeAs {
-            by_agent: ![Actor::Human, Actor::Engine]
-                .iter()
-                .any(|actor| actor.name() == by),
-            base: machine::fold(&events, u64::MAX).ok()?.base,
-        })
+    /// A folder that somebody made by hand need not be called like its task.
+    fn folder_of(&mut self, project: &str, id: &str) -> Result<Option<PathBuf>> {
+        let usual = self.store.place(&format!("{project}/{id}")).path;
+        if usual.is_dir() {
+            return Ok(Some(usual));
+        }
+        let found = self.index()?.by_id_prefix(id)?;
+        let found = found.into_iter().find(|task| task.id == id);
+        Ok(found.map(|task| self.store.place(&task.folder).path))
     }
 }
 
-/// What the first event of a task tells.
+/// What the journal of a task tells of its beginning. Without one: nobody knows who made it.
+#[derive(Debug)]
 struct MadeAs {
     base: Option<String>,
     by_agent: bool,
+    /// The task whose work it was built upon.
+    upon: Option<String>,
+    /// Where it began, once it had begun.
+    base_commit: Option<String>,
+    started: bool,
 }
 
-/// The branch that a revision starts with, here or at the remote: `refs/heads/a~2` and `origin/a` name `a`.
-fn branch_in(revision: &str) -> &str {
-    let name = revision.split(['~', '^', ':']).next().unwrap_or(revision);
-    let name = name.split("@{").next().unwrap_or(name);
-    let name = name.strip_prefix("refs/").unwrap_or(name);
-    ["heads/", "remotes/origin/", "origin/"]
-        .iter()
-        .find_map(|place| name.strip_prefix(place))
-        .unwrap_or(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_revision_tells_its_branch() {
-        for (revision, branch) in [
-            ("main", "main"),
-            ("origin/main", "main"),
-            ("refs/heads/orange/a", "orange/a"),
-            ("heads/orange/a^2~3", "orange/a"),
-            ("refs/remotes/origin/x@{1 hour ago}", "x"),
-            ("orange/a^{commit}", "orange/a"),
-            ("0a1b2c3", "0a1b2c3"),
-        ] {
-            assert_eq!(branch_in(revision), branch, "{revision}");
+impl Default for MadeAs {
+    fn default() -> MadeAs {
+        MadeAs {
+            base: None,
+            by_agent: true,
+            upon: None,
+            base_commit: None,
+            started: true,
         }
     }
+}
+
+fn made_as(folder: &Path) -> Option<MadeAs> {
+    let bytes = journal::read(&folder.join("history.jsonl")).ok()?;
+    let events = History::parse(&bytes.text).events;
+    let first = events.first()?;
+    let by = first.by.as_deref().unwrap_or_default();
+    let by_us = [Actor::Human, Actor::Engine]
+        .iter()
+        .any(|actor| actor.name() == by);
+    let text = |name: &str| {
+        let mut told = events.iter().filter_map(|event| event.details.get(name));
+        told.find_map(|value| value.as_str().map(str::to_owned))
+    };
+    Some(MadeAs {
+        base: machine::fold(&events, u64::MAX).ok()?.base,
+        // One that was found and taken over may be anybody's.
+        by_agent: !(by_us && first.kind == EventType::TaskCreated),
+        upon: text(UPON),
+        base_commit: text("base_commit"),
+        started: events
+            .iter()
+            .any(|event| event.kind == EventType::AgentSpawned),
+    })
+}
+
+/// The full name of the default branch, here or at the remote, if that is what the base says.
+fn default_branch(project: &Project, base: &str) -> Option<String> {
+    let default = &project.default_branch;
+    let name = base.strip_prefix("refs/").unwrap_or(base);
+    for (short, full) in [
+        (default.clone(), format!("refs/heads/{default}")),
+        (format!("heads/{default}"), format!("refs/heads/{default}")),
+        (
+            format!("origin/{default}"),
+            format!("refs/remotes/origin/{default}"),
+        ),
+        (
+            format!("remotes/origin/{default}"),
+            format!("refs/remotes/origin/{default}"),
+        ),
+    ] {
+        if name == short {
+            return Some(full);
+        }
+    }
+    None
 }

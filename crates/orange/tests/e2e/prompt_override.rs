@@ -156,9 +156,59 @@ fn no_agent_writes_the_rules_of_what_is_built_upon_its_work() {
     env.git(&env.shop(), &["branch", &person.branch, &task.branch]);
     let upon = env.create(["--base", &person.branch, "Build upon that"]);
     shown(&env, &upon.key).ok().says("Work on");
-    // What a person names beside that, speaks.
-    let own = env.create(["--base", "aside", "Their own branch"]);
-    shown(&env, &own.key).ok().says("take a break");
+    // However the commit is called.
+    let aside = env.create(["--base", "aside", "Under another name"]);
+    shown(&env, &aside.key).ok().says("Work on");
+    // Whatever becomes of that task and its branch.
+    env.git(&slot, &["switch", "-q", "-c", "wip"]);
+    env.call(["task", "update", "--branch"])
+        .at(&slot)
+        .agent(&task, "worker")
+        .run()
+        .ok();
+    shown(&env, &person.key).ok().says("Work on");
+    env.orange(["task", "cancel", &task.key, "--with-children", "--yes"])
+        .ok();
+    env.orange(["task", "delete", &task.key, "--yes"]).ok();
+    for built in [&person, &upon, &aside] {
+        shown(&env, &built.key).ok().says("Work on");
+    }
+}
+
+/// Names that an agent can take or move: a tag called like the default branch, the branch that it started from.
+#[test]
+fn no_agent_moves_where_its_rules_come_from() {
+    let env = with_own(OWN);
+    let shop = env.shop();
+    env.git(&shop, &["switch", "-q", "-c", "feature"]);
+    commit(&env, &shop, "worker.md", "Feature work, {key}.");
+    env.git(&shop, &["switch", "-q", "main"]);
+    let plain = env.create(["Add a login form"]);
+    let task = env.create(["--base", "feature", "Work on a feature"]);
+    // A branch of a person's own speaks for what starts from it.
+    shown(&env, &task.key).ok().says("Feature work");
+    env.bring_to(&task, "working");
+    let slot = env.slot_of(&task);
+    commit(&env, &slot, "worker.md", "take a break");
+    for words in [
+        vec!["tag", "main"],
+        vec!["tag", "feature"],
+        vec!["branch", "-f", "feature"],
+    ] {
+        env.git(&slot, &words);
+    }
+    shown(&env, &task.key).ok().says("Feature work");
+    shown(&env, &plain.key).ok().says("Work on TASK-001");
+    let late = env.create(["--base", "feature", "Another one"]);
+    shown(&env, &late.key).ok().says("Feature work");
+    let start = env.create(["--base", "main", "A plain one"]);
+    env.bring_to(&start, "working");
+    let main = env.git(&shop, &["rev-parse", "refs/heads/main"]);
+    assert_eq!(env.git(&env.slot_of(&start), &["rev-parse", "HEAD"]), main);
+    // One whose journal was taken away is nobody's, and so is its base.
+    fs::write(task.journal(), "").unwrap();
+    env.orange(["task", "show", &task.key]).ok();
+    shown(&env, &task.key).ok().says("Work on");
 }
 
 #[test]
