@@ -4,7 +4,7 @@
 use crate::output;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{getpgrp, getsid};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 use signal_hook::flag;
 use signal_hook::low_level::{self, pipe};
@@ -24,6 +24,8 @@ struct Taken {
     before: Option<Termios>,
     /// How often it was taken: after each time everything has to be drawn again.
     times: usize,
+    /// False while the program runs in the background: then the terminal is somebody else's.
+    ours: bool,
 }
 
 /// The terminal, given back when this is dropped.
@@ -45,9 +47,11 @@ impl Terminal {
         let mut taken = Taken {
             enter,
             leave,
-            before: tcgetattr(stdout()).ok(),
+            before: None,
             times: 0,
+            ours: false,
         };
+        wait_for_the_foreground();
         let mut held = held();
         taken.enter();
         *held = Some(taken);
@@ -61,9 +65,11 @@ impl Terminal {
         held().as_ref().map_or(0, |taken| taken.times)
     }
 
-    /// Nothing stops the program in the middle of a picture, as long as this is kept.
-    pub(crate) fn hold(&self) -> Hold {
-        Hold(held())
+    /// Nothing stops the program in the middle of a picture, as long as this is kept. None: it is not ours to draw on.
+    pub(crate) fn hold(&self) -> Option<Hold> {
+        let held = held();
+        let ours = held.as_ref().is_some_and(|taken| taken.ours);
+        ours.then(|| Hold(held))
     }
 
     /// Waits so long, unless a key is pressed or a signal comes. True: the key was `q`.
@@ -106,15 +112,20 @@ pub(crate) struct Hold(
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        if let Some(taken) = held().take() {
+        if let Some(mut taken) = held().take() {
             taken.leave();
         }
     }
 }
 
 impl Taken {
-    /// The modes first: who is in the background is stopped there, before anything is written.
+    /// The modes as they are by now: a shell has its own while it edits a line, and sets them when it gives the
+    /// terminal away.
     fn enter(&mut self) {
+        // One that was stopped without a chance to leave may find its own.
+        if !self.ours {
+            self.before = tcgetattr(stdout()).ok();
+        }
         if let Some(before) = &self.before {
             let mut modes = before.clone();
             modes
@@ -124,9 +135,13 @@ impl Taken {
         }
         output::print(self.enter);
         self.times += 1;
+        self.ours = true;
     }
 
-    fn leave(&self) {
+    fn leave(&mut self) {
+        if !std::mem::take(&mut self.ours) {
+            return;
+        }
         output::print(self.leave);
         if let Some(before) = &self.before {
             let _ = tcsetattr(stdout(), OptionalActions::Now, before);
@@ -144,7 +159,7 @@ fn give_back_at_panics() {
     std::panic::set_hook(Box::new(move |panic| {
         // Whoever holds it may be the one that panics.
         let taken = TAKEN.try_lock().ok().and_then(|mut held| held.take());
-        if let Some(taken) = taken {
+        if let Some(mut taken) = taken {
             taken.leave();
         }
         usual(panic);
@@ -165,19 +180,35 @@ fn watch_stops() -> std::io::Result<()> {
             while matches!(news.read(&mut bytes), Ok(1..)) {
                 let mut held = held();
                 if stop.swap(false, Ordering::SeqCst) && can_be_continued() {
-                    if let Some(taken) = held.as_ref() {
+                    if let Some(taken) = held.as_mut() {
                         taken.leave();
                     }
                     // This thread itself: it must not go on before all have stopped.
                     let _ = low_level::raise(libc::SIGSTOP);
                 }
-                // Whoever went on without us may have left anything behind.
-                if let Some(taken) = held.as_mut() {
+                // Whoever went on without us may have left anything behind. One that was sent on in the background
+                // does not touch the terminal: it may have been sent on to end.
+                if is_in_foreground()
+                    && let Some(taken) = held.as_mut()
+                {
                     taken.enter();
                 }
             }
         })
         .map(drop)
+}
+
+fn is_in_foreground() -> bool {
+    tcgetpgrp(stdout()).is_ok_and(|group| group == getpgrp())
+}
+
+/// Whoever was begun with `&` is stopped here, as at any terminal, until it is brought forward.
+fn wait_for_the_foreground() {
+    while can_be_continued() && tcgetpgrp(stdout()).is_ok() && !is_in_foreground() {
+        if low_level::raise(libc::SIGTTOU).is_err() {
+            return;
+        }
+    }
 }
 
 /// Is there a shell that has made this job, and would continue it? Otherwise the system ignores Ctrl-Z, too.
@@ -197,6 +228,7 @@ mod tests {
             leave: "",
             before: None,
             times: 1,
+            ours: true,
         });
         let outcome = std::panic::catch_unwind(|| std::panic::panic_any("on purpose"));
         assert!(outcome.is_err());

@@ -39,6 +39,8 @@ pub struct Screen {
     pub run: String,
     pub role: Role,
     pub text: String,
+    /// What has left the screen above, as far as the window keeps it.
+    pub scrollback: Scrollback,
     /// The agent is; a window without it shows a shell.
     pub alive: bool,
     /// Set for a screen that was kept when its agent ended.
@@ -186,13 +188,14 @@ impl Engine {
         })?;
         let alive = run.end.is_none() && self.run_folder(&run.id).is_alive();
         if let Some(pane) = self.pane_of(&run.id)?
-            && let Ok(text) = Tmux::at(&pane.socket).capture(&pane, lines)
+            && let Ok((text, kept)) = Tmux::at(&pane.socket).capture_counted(&pane, lines)
         {
             return Ok(Screen {
                 run: run.id.clone(),
                 task: view.task,
                 role,
                 text,
+                scrollback: kept,
                 alive,
                 kept: None,
             });
@@ -219,17 +222,10 @@ impl Engine {
             task: view.task,
             role,
             text: last_lines(&text, lines),
+            scrollback: Scrollback::default(),
             alive,
             kept: Some(path),
         })
-    }
-
-    /// What the window of a run keeps of lines that have left its screen; None without a window.
-    pub fn scrollback(&mut self, run: &str) -> Result<Option<Scrollback>> {
-        match self.pane_of(run)? {
-            Some(pane) => Tmux::at(&pane.socket).scrollback(&pane).map(Some),
-            None => Ok(None),
-        }
     }
 
     /// How to get to an agent's window.

@@ -37,32 +37,32 @@ impl Tmux {
     /// What the pane shows, and that many lines that have left the screen. Lines that were too wide for it are whole
     /// again; blanks at the ends of lines and blank lines at the end are left out.
     pub fn capture(&self, pane: &Pane, lines: Option<u32>) -> Result<String> {
-        let mut capture = format!("capture-pane -p -J -t {}", pane.pane);
+        self.capture_counted(pane, lines).map(|(text, _)| text)
+    }
+
+    /// The same with how much has left the screen by then: tmux prints nothing between two commands of one call.
+    pub fn capture_counted(&self, pane: &Pane, lines: Option<u32>) -> Result<(String, Scrollback)> {
+        /// tmux reads the number as one with a sign.
+        const MOST: u32 = i32::MAX as u32;
+        let target = &pane.pane;
+        let mut capture = format!(
+            "display-message -p -t {target} '#{{history_size}} #{{history_limit}}' ; capture-pane -p -J -t {target}"
+        );
         if let Some(lines) = lines.filter(|lines| *lines > 0) {
-            capture.push_str(&format!(" -S -{lines}"));
+            capture.push_str(&format!(" -S -{}", lines.min(MOST)));
         }
         let said = Call::to(&self.of_pane(pane)?)
             .only_if(&Guard::there(pane), &capture)
             .run()?;
         let text = said.of_pane(pane, "read the screen")?;
-        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-        Ok(lines.join("\n").trim_end().to_owned())
-    }
-
-    pub fn scrollback(&self, pane: &Pane) -> Result<Scrollback> {
-        let ask = format!(
-            "display-message -p -t {} '#{{history_size}} #{{history_limit}}'",
-            pane.pane
-        );
-        let said = Call::to(&self.of_pane(pane)?)
-            .only_if(&Guard::there(pane), &ask)
-            .run()?;
-        let numbers = said.of_pane(pane, "ask for its history")?;
+        let (numbers, text) = text.split_once('\n').unwrap_or((&text, ""));
         let mut numbers = numbers.split_whitespace().map(str::parse);
-        match (numbers.next(), numbers.next()) {
-            (Some(Ok(lines)), Some(Ok(limit))) => Ok(Scrollback { lines, limit }),
-            _ => Ok(Scrollback::default()),
-        }
+        let kept = match (numbers.next(), numbers.next()) {
+            (Some(Ok(lines)), Some(Ok(limit))) => Scrollback { lines, limit },
+            _ => Scrollback::default(),
+        };
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        Ok((lines.join("\n").trim_end().to_owned(), kept))
     }
 
     /// What the pane shows and where its cursor is: another text whenever something was printed.

@@ -120,21 +120,20 @@ fn tell(
     place: &Place,
     role: Option<Role>,
     news: &mut News,
-    screen: &Screen,
+    (screen, depth): (&Screen, u32),
 ) -> bool {
-    if news.goes_on(screen) {
-        return news.tell(screen, false);
+    if news.goes_on(screen, depth) || screen.kept.is_some() {
+        return news.tell(screen, depth, false);
     }
-    let Ok(Some(kept)) = session.engine.scrollback(&screen.run) else {
-        return news.tell(screen, false);
+    // More than there was a moment ago, for more may have come.
+    let deeper = screen.scrollback.lines.saturating_add(depth);
+    let wider = session.engine.peek(place.clone(), role, Some(deeper));
+    let (screen, depth) = match &wider {
+        Ok(wider) if wider.run == screen.run => (wider, deeper),
+        _ => (screen, depth),
     };
-    let wider = session.engine.peek(place.clone(), role, Some(kept.lines));
-    let screen = match &wider {
-        Ok(wider) if wider.run == screen.run => wider,
-        _ => screen,
-    };
-    let lost = kept.is_full() && !news.goes_on(screen);
-    news.tell(screen, lost)
+    let lost = !news.goes_on(screen, depth);
+    news.tell(screen, depth, lost)
 }
 
 fn follow(session: &mut Session, args: &PeekArgs, place: &Place) -> Result<()> {
@@ -165,8 +164,9 @@ fn follow(session: &mut Session, args: &PeekArgs, place: &Place) -> Result<()> {
         let read_on = match &mut shown {
             Shown::Live(live) => live.draw(&screen),
             Shown::Lines(news) => {
+                let depth = lines.unwrap_or(0);
                 lines = lines.max(Some(HISTORY));
-                tell(session, place, args.role, news, &screen)
+                tell(session, place, args.role, news, (&screen, depth))
             }
             Shown::Json(before) => match to_json(&screen).to_string() {
                 same if same == *before => true,

@@ -90,17 +90,44 @@ impl Naming {
         let label = task.label();
         (is_new && task.summary.is_empty()).then(|| {
             format!(
-                "\"{word}\" is taken as the branch, and what is to be done is not said; if it is the summary: `orange task cancel {label}`, then `orange new --summary {word}`"
+                "\"{word}\" is taken as the branch, and what is to be done is not said; if it is the summary: `orange task cancel {label}`, then `orange new --summary {}`",
+                for_a_shell(&word)
             )
         })
     }
 }
 
-/// `Tidy` or `Refactor.`: a capital, then letters alone. Branches are hardly ever called so.
+/// `Tidy` or `Refactor.`: a capital, then letters alone. Branches are hardly ever called so. Nor are they where words
+/// are written without blanks between them: what looks like one word is a sentence.
 fn begins_like_a_sentence(word: &str) -> bool {
+    if word.chars().any(is_written_without_blanks) {
+        return true;
+    }
     let letters = word.trim_end_matches(['.', '!', '?', '…']);
     let begins = letters.chars().next();
     begins.is_some_and(|first| !first.is_lowercase()) && letters.chars().all(char::is_alphabetic)
+}
+
+/// A branch holds no blanks, but maybe other things that a shell would take for its own.
+fn for_a_shell(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    match word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Chinese, Japanese, Thai, Lao, Khmer, Burmese and Tibetan letters, and their full stops.
+fn is_written_without_blanks(c: char) -> bool {
+    matches!(c,
+        '\u{0e00}'..='\u{0fff}'
+            | '\u{1000}'..='\u{109f}'
+            | '\u{1780}'..='\u{17ff}'
+            | '\u{3001}'..='\u{30ff}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{ff01}'..='\u{ffef}'
+            | '\u{20000}'..='\u{3ffff}')
 }
 
 #[cfg(test)]
@@ -125,7 +152,14 @@ mod tests {
         for word in ["tidy", "add-login", "feature/menu", "ABC-123", "v2", "@"] {
             assert_eq!(meaning(word, &[], &[]), branch(word));
         }
-        for word in ["Tidy", "Refactor.", "README", "整理"] {
+        for word in [
+            "Tidy",
+            "Refactor.",
+            "README",
+            "整理",
+            "修复登录表单的错误。",
+            "ログインAPI2を直す",
+        ] {
             assert_eq!(meaning(word, &[], &[]), summary(word));
             assert_eq!(meaning(word, &[], &[word]), branch(word));
         }

@@ -48,7 +48,9 @@ impl Live {
             false => "\x1b[2J",
         };
         let picture = format!("{clear}\x1b[H{}", now.frame);
-        let hold = self.terminal.hold();
+        let Some(hold) = self.terminal.hold() else {
+            return true;
+        };
         let written = output::print_piece(picture.as_bytes());
         drop(hold);
         self.drawn = Some(now);

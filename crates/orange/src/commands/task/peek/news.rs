@@ -4,31 +4,74 @@ use crate::output;
 use crate::ui::clean;
 use orange_core::workflow::Role;
 use orange_engine::engine::Screen;
-use std::collections::{HashMap, HashSet};
+use orange_engine::tmux::Scrollback;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// What was there at the last look, at whose window.
 #[derive(Default)]
 pub(super) struct News {
     whose: Option<Role>,
-    lines: HashMap<Role, Vec<String>>,
+    looks: HashMap<Role, Look>,
     /// How many lines were new at the last look.
     came: usize,
     /// The last line, and since when it has been that: it may not be whole yet.
     last: Option<(String, Instant)>,
 }
 
+/// What a look found.
+#[derive(Default)]
+struct Look {
+    run: String,
+    lines: Vec<String>,
+    /// How many rows the window has had above the first of these; None: not known.
+    above: Option<i64>,
+    scrollback: Scrollback,
+    /// Rows that the window had thrown away by then.
+    thrown: i64,
+}
+
+impl Look {
+    /// The next look, that many rows above the screen. Another run begins anew.
+    fn next(&self, screen: &Screen, depth: u32) -> Look {
+        let now = screen.scrollback;
+        let same = self.run == screen.run;
+        let mut thrown = if same { self.thrown } else { 0 };
+        // What is full throws a tenth away at once.
+        if same && now.lines < self.scrollback.lines {
+            thrown += i64::from(now.limit / 10);
+        }
+        let known = now != Scrollback::default();
+        Look {
+            run: screen.run.clone(),
+            lines: lines_of(screen),
+            above: known.then(|| thrown + i64::from(now.lines.saturating_sub(depth))),
+            scrollback: now,
+            thrown,
+        }
+    }
+
+    /// How the next look fits to this one, if it can be told.
+    fn fit(&self, next: &Look) -> Option<Fit> {
+        let shift = match (self.above, next.above) {
+            (Some(before), Some(now)) if self.run == next.run => Some(now - before),
+            _ => None,
+        };
+        fit(&self.lines, &next.lines, shift)
+    }
+}
+
 impl News {
     /// Can it be told where these lines go on from those before?
-    pub(super) fn goes_on(&self, screen: &Screen) -> bool {
-        let Some(before) = self.lines.get(&screen.role) else {
+    pub(super) fn goes_on(&self, screen: &Screen, depth: u32) -> bool {
+        let Some(before) = self.looks.get(&screen.role) else {
             return true;
         };
-        before.is_empty() || fit(before, &lines_of(screen)).is_some()
+        before.lines.is_empty() || before.fit(&before.next(screen, depth)).is_some()
     }
 
     /// Prints what is new, after a word about lines that were lost before it. False: nobody reads on.
-    pub(super) fn tell(&mut self, screen: &Screen, lost: bool) -> bool {
+    pub(super) fn tell(&mut self, screen: &Screen, depth: u32, lost: bool) -> bool {
         if self.whose.is_some_and(|before| before != screen.role) {
             output::note(&format!(
                 "from here on the {} of {}",
@@ -37,23 +80,27 @@ impl News {
             ));
         }
         self.whose = Some(screen.role);
-        let mut now = lines_of(screen);
-        if screen.alive && !self.is_whole(now.last()) {
-            now.pop();
+        let before = self.looks.remove(&screen.role).unwrap_or_default();
+        let mut now = before.next(screen, depth);
+        if screen.alive && !self.is_whole(now.lines.last()) {
+            now.lines.pop();
         }
-        let before = self.lines.entry(screen.role).or_default();
         let mut text = String::new();
-        if lost {
-            before.clear();
-            text.push_str("… lines are missing here: more came than the window keeps\n");
-        }
+        let known = match lost {
+            true => {
+                text.push_str("… lines are missing here: more came than the window keeps\n");
+                &[]
+            }
+            false => before.lines.as_slice(),
+        };
         self.came = 0;
-        for line in since(before, &now) {
+        let fit = before.fit(&now).filter(|_| !lost).unwrap_or_default();
+        for line in since(known, &now.lines, fit) {
             text.push_str(&clean(line));
             text.push('\n');
             self.came += 1;
         }
-        *before = now;
+        self.looks.insert(screen.role, now);
         text.is_empty() || output::print_piece(text.as_bytes())
     }
 
@@ -84,17 +131,27 @@ fn lines_of(screen: &Screen) -> Vec<String> {
 }
 
 /// The lines that were not there before. Above, lines may have gone; below, they may have been drawn anew.
-fn since<'a>(before: &'a [String], now: &'a [String]) -> impl Iterator<Item = &'a String> {
-    let Fit { gone, above } = fit(before, now).unwrap_or_default();
+fn since<'a>(before: &'a [String], now: &'a [String], Fit { gone, above }: Fit) -> Vec<&'a String> {
     let before = before.get(gone..).unwrap_or_default();
     let same = before
         .iter()
         .zip(now.iter().skip(above))
         .take_while(|(old, new)| old == new)
         .count();
-    let old: HashSet<&String> = before.iter().skip(same).collect();
-    let is_new = move |line: &&String| !line.trim().is_empty() && !old.contains(line);
-    now.iter().skip(above + same).filter(is_new)
+    // Each line that was below stands for one that is there again, such as a prompt, and not for more.
+    let mut old: HashMap<&str, usize> = HashMap::new();
+    for line in before.iter().skip(same) {
+        *old.entry(line).or_default() += 1;
+    }
+    let mut new = Vec::new();
+    for line in now.iter().skip(above + same) {
+        match old.get_mut(line.as_str()) {
+            Some(left @ 1..) => *left -= 1,
+            _ if line.trim().is_empty() => {}
+            _ => new.push(line),
+        }
+    }
+    new
 }
 
 /// How two looks fit together: lines that have gone from the top of the first, and lines above it in the second,
@@ -105,8 +162,10 @@ struct Fit {
     above: usize,
 }
 
-/// The fewest lines after which the two look alike.
-fn fit(before: &[String], now: &[String]) -> Option<Fit> {
+/// `shift`: how many rows the first row is further down than before. Wide lines take several rows, so it is the most
+/// that can be; the nearest below that looks alike is taken, for output that repeats itself looks alike in many
+/// places, and to tell a line twice is better than not at all. Without it: the fewest lines that look alike.
+fn fit(before: &[String], now: &[String], shift: Option<i64>) -> Option<Fit> {
     /// So many lines in a row are no accident.
     const ENOUGH: usize = 8;
     let alike = |fit: &Fit| {
@@ -115,9 +174,24 @@ fn fit(before: &[String], now: &[String]) -> Option<Fit> {
         let same = left.iter().zip(now.iter().skip(fit.above));
         needed > 0 && same.take_while(|(old, new)| old == new).count() >= needed
     };
-    let scrolled = (0..before.len()).map(|gone| Fit { gone, above: 0 });
-    let further_up = (1..now.len()).map(|above| Fit { gone: 0, above });
-    scrolled.chain(further_up).find(alike)
+    let gone = |gone: usize| Fit { gone, above: 0 };
+    let above = |above: usize| Fit { gone: 0, above };
+    let most = |rows: u64, lines: &[String]| usize::try_from(rows).unwrap_or(0).min(lines.len());
+    match shift {
+        Some(0) => Some(Fit::default()),
+        Some(down @ 1..) => (0..=most(down.unsigned_abs(), before))
+            .rev()
+            .map(gone)
+            .find(alike),
+        Some(up) => (0..=most(up.unsigned_abs(), now))
+            .rev()
+            .map(above)
+            .find(alike),
+        None => (0..before.len())
+            .map(gone)
+            .chain((1..now.len()).map(above))
+            .find(alike),
+    }
 }
 
 #[cfg(test)]
@@ -129,8 +203,14 @@ mod tests {
     }
 
     fn new(before: &str, now: &str) -> String {
+        moved(before, now, None)
+    }
+
+    fn moved(before: &str, now: &str, shift: Option<i64>) -> String {
         let (before, now) = (lines(before), lines(now));
-        since(&before, &now).cloned().collect::<Vec<_>>().join(" ")
+        let fit = fit(&before, &now, shift).unwrap_or_default();
+        let new: Vec<String> = since(&before, &now, fit).into_iter().cloned().collect();
+        new.join(" ")
     }
 
     #[test]
@@ -165,7 +245,25 @@ mod tests {
     #[test]
     fn lines_that_do_not_go_on_are_seen_as_such() {
         let all: Vec<String> = (0..9000).map(|number| number.to_string()).collect();
-        assert!(fit(&all[..1000], &all[999..3000]).is_some());
-        assert!(fit(&all[..1000], &all[1000..3000]).is_none());
+        assert!(fit(&all[..1000], &all[999..3000], None).is_some());
+        assert!(fit(&all[..1000], &all[1000..3000], None).is_none());
+        assert!(fit(&all[..1000], &all[1000..3000], Some(1000)).is_none());
+    }
+
+    /// The same output once more looks as if nothing had come, but for the rows that have gone.
+    #[test]
+    fn output_that_repeats_itself_is_told_each_time() {
+        let run: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+        let twice = [run.clone(), run.clone()].concat();
+        let (before, now) = (twice[..150].join(" "), twice[50..].join(" "));
+        assert_eq!(moved(&before, &now, Some(50)), twice[150..].join(" "));
+        assert_eq!(
+            moved(&run.join(" "), &twice.join(" "), Some(0)),
+            run.join(" ")
+        );
+        let thrice = [twice.clone(), run.clone()].concat();
+        let (screen, all) = (thrice[100..200].join(" "), thrice.join(" "));
+        assert_eq!(moved(&screen, &all, Some(-100)), run.join(" "));
+        assert_eq!(moved("a done >", "a done b done >", Some(0)), "b done");
     }
 }
