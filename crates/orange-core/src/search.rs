@@ -74,6 +74,28 @@ impl Query {
         !self.unwanted.is_empty()
     }
 
+    /// What a task that is not found lacks, as a sentence goes on after `no task`.
+    pub fn missed(&self) -> String {
+        let one = |phrases: &[Phrase]| match phrases {
+            [one] => Some(!one.words.trim().contains(char::is_whitespace)),
+            _ => None,
+        };
+        let wanted = match one(&self.wanted) {
+            Some(true) => "has this word",
+            Some(false) => "has these words in a row",
+            None => "has all of these words",
+        };
+        let left_out = match one(&self.unwanted) {
+            Some(true) => "is without the one to leave out",
+            _ => "is without those to leave out",
+        };
+        match (self.wanted.is_empty(), self.excludes()) {
+            (true, _) => left_out.to_owned(),
+            (false, true) => format!("{wanted} and {left_out}"),
+            (false, false) => wanted.to_owned(),
+        }
+    }
+
     /// For `MATCH`; None if it only says what is not wanted.
     pub fn expression(&self) -> Option<String> {
         let wanted = joined(&self.wanted, " AND ")?;
@@ -180,6 +202,27 @@ fn stands_alone(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_not_found_is_said_as_it_was_asked() {
+        for (text, missed) in [
+            ("login", "has this word"),
+            ("src/app.rs", "has this word"),
+            ("login form", "has all of these words"),
+            ("\"login form\"", "has these words in a row"),
+            (
+                "login -menu",
+                "has this word and is without the one to leave out",
+            ),
+            (
+                "a b -c -d",
+                "has all of these words and is without those to leave out",
+            ),
+            ("-menu", "is without the one to leave out"),
+        ] {
+            assert_eq!(Query::parse(text).missed(), missed, "{text}");
+        }
+    }
 
     fn expression(text: &str) -> String {
         let said = Query::parse(text).expression().unwrap_or_default();

@@ -10,6 +10,10 @@ choice! {
         Failed = "failed",
         Usage = "usage",
         Refused = "refused",
+        /// A person was asked and said no.
+        Declined = "declined",
+        /// Everything was looked at, and not all is well.
+        Problems = "problems",
         GateUnmet = "gate_unmet",
         ConditionUnmet = "condition_unmet",
         IllegalTransition = "illegal_transition",

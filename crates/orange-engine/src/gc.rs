@@ -65,6 +65,8 @@ pub struct Left {
     pub why: String,
     /// It should have gone.
     pub failed: bool,
+    /// Nobody could look whether it should have gone.
+    pub unseen: bool,
 }
 
 /// What was found of one kind.
@@ -91,6 +93,7 @@ impl Swept {
             name: format!("every {}", kind.noun()),
             why: error.message,
             failed: true,
+            unseen: true,
         };
         Swept {
             left: vec![left],
@@ -107,6 +110,7 @@ impl Swept {
             name: name.into(),
             why: why.into(),
             failed: false,
+            unseen: false,
         });
     }
 
@@ -118,6 +122,7 @@ impl Swept {
                 name: item.name,
                 why: crate::error::plain(&error),
                 failed: true,
+                unseen: false,
             }),
         }
     }

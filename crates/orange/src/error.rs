@@ -33,6 +33,10 @@ impl CommandError {
                 "hint": error.hint,
             }});
             output::print(&format!("{value}\n"));
+        } else if error.code == Code::Declined {
+            // Who said no knows why, and how to say yes.
+            let line = format!("{}\n", clean_block(&error.message));
+            output::say(&wrapped(&line, Extent::stderr()));
         } else {
             let palette = Palette::stderr();
             labelled(palette.red("error:"), "error: ", &error.message);
@@ -66,8 +70,8 @@ fn log(error: &Error) {
     match (exit_code(error.code), error.code, role.is_some()) {
         // An agent that tried what it may not do is something to know of.
         (_, Code::NotAllowed, true) => log!(warn),
-        // A slip of the fingers, or a gate that did its work, is nothing that went wrong.
-        (2..=4, _, _) => log!(info),
+        // A slip of the fingers, a gate or a check that did its work, is nothing that went wrong.
+        (2..=4, _, _) | (_, Code::Problems, _) => log!(info),
         _ => log!(error),
     }
 }
@@ -96,9 +100,15 @@ pub(crate) const EXIT_CODES: [(u8, &str); 7] = [
 /// One of [`EXIT_CODES`].
 pub(crate) fn exit_code(code: Code) -> u8 {
     match code {
-        Code::Failed | Code::Damaged | Code::Busy | Code::Storage | Code::NewerVersion => 1,
+        Code::Failed
+        | Code::Problems
+        | Code::Damaged
+        | Code::Busy
+        | Code::Storage
+        | Code::NewerVersion => 1,
         Code::Usage => 2,
         Code::Refused
+        | Code::Declined
         | Code::GateUnmet
         | Code::ConditionUnmet
         | Code::IllegalTransition

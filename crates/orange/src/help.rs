@@ -20,10 +20,17 @@ pub(crate) fn is_shown(command: &&Command) -> bool {
 
 /// The command that these words after `orange` name.
 pub(crate) fn command_of<'c>(root: &'c mut Command, words: &[String]) -> Result<&'c mut Command> {
+    let tasks = of_tasks(root);
     let mut command = root;
     for (position, word) in words.iter().enumerate() {
         let shown = command.get_subcommands().filter(is_shown);
         let known: Vec<String> = shown.map(|below| below.get_name().to_owned()).collect();
+        if position == 0 && !known.contains(word) && tasks.contains(word) {
+            return Err(CommandError::usage(
+                format!("{word:?} is neither a command nor a topic"),
+                format!("did you mean `orange help task {word}`?"),
+            ));
+        }
         if !known.contains(word) {
             return Err(unknown(&words[..position], word, &known));
         }
@@ -33,6 +40,14 @@ pub(crate) fn command_of<'c>(root: &'c mut Command, words: &[String]) -> Result<
         };
     }
     Ok(command)
+}
+
+/// The commands of `orange task`, which people look for without that word.
+pub(crate) fn of_tasks(root: &Command) -> Vec<String> {
+    let task = root.find_subcommand("task");
+    let all = task.into_iter().flat_map(Command::get_subcommands);
+    let shown = all.filter(is_shown);
+    shown.map(|command| command.get_name().to_owned()).collect()
 }
 
 fn unknown(before: &[String], word: &str, known: &[String]) -> CommandError {

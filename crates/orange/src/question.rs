@@ -20,7 +20,7 @@ pub(crate) fn confirm(session: &Session, sure: bool, question: &str) -> Result<(
 }
 
 pub(crate) fn nothing_changed() -> CommandError {
-    CommandError(Error::new(Code::Refused, "nothing was changed").hint("answer y, or add --yes"))
+    CommandError(Error::new(Code::Declined, "nothing was changed"))
 }
 
 pub(crate) fn yes(question: &str) -> Result<bool> {
@@ -29,5 +29,9 @@ pub(crate) fn yes(question: &str) -> Result<bool> {
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
     read.map_err(|error| CommandError::usage(format!("no answer: {error}"), "add --yes"))?;
+    if !answer.ends_with('\n') {
+        // Ctrl-D leaves the cursor behind the question.
+        output::say("\n");
+    }
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

@@ -12,6 +12,11 @@ use std::path::PathBuf;
 
 impl Engine {
     pub(super) fn check_sessions(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+        let mut programs = report.programs.iter();
+        if !programs.any(|program| program.name == "tmux" && program.version.is_some()) {
+            report.note("sessions could not be looked at: tmux cannot be used");
+            return Ok(());
+        }
         let mut of_tasks = BTreeSet::new();
         for pane in self.panes_everywhere(report) {
             if self.check_window(&pane, report, repair)? {
@@ -35,12 +40,8 @@ impl Engine {
         // Without usable settings there is no server to ask; that was said.
         let mut servers: Vec<Tmux> = self.tmux().into_iter().collect();
         servers.extend(sockets.iter().map(|socket| Tmux::at(socket)));
-        let has_tmux = report
-            .programs
-            .iter()
-            .any(|program| program.name == "tmux" && program.version.is_some());
         let mut all: Vec<PaneInfo> = Vec::new();
-        for server in servers.iter().filter(|_| has_tmux) {
+        for server in &servers {
             match server.panes() {
                 Ok(panes) => {
                     let known = |new: &PaneInfo| {

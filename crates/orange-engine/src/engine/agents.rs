@@ -187,18 +187,27 @@ impl Engine {
             })
         })?;
         let alive = run.end.is_none() && self.run_folder(&run.id).is_alive();
-        if let Some(pane) = self.pane_of(&run.id)?
-            && let Ok((text, kept)) = Tmux::at(&pane.socket).capture_counted(&pane, lines)
-        {
-            return Ok(Screen {
-                run: run.id.clone(),
-                task: view.task,
-                role,
-                text,
-                scrollback: kept,
-                alive,
-                kept: None,
-            });
+        let pane = self.pane_of(&run.id);
+        let seen = pane.and_then(|pane| {
+            let shown = pane.map(|pane| Tmux::at(&pane.socket).capture_counted(&pane, lines));
+            shown.transpose()
+        });
+        match seen {
+            Ok(Some((text, scrollback))) => {
+                return Ok(Screen {
+                    run: run.id.clone(),
+                    task: view.task,
+                    role,
+                    text,
+                    scrollback,
+                    alive,
+                    kept: None,
+                });
+            }
+            // An agent that runs is not gone because tmux cannot be asked.
+            Err(error) if alive && error.code != Code::NotFound => return Err(error),
+            // What was kept needs no tmux.
+            Ok(None) | Err(_) => {}
         }
         let path = view
             .place

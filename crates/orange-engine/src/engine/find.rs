@@ -125,7 +125,9 @@ impl Engine {
         let mut names = Vec::new();
         for found in self.index()?.newest()? {
             let here = current == Some(found.project.as_str());
-            names.extend(found.key.filter(|_| here).map(|key| key.to_string()));
+            // Another number is another task.
+            let key = found.key.filter(|key| here && has_number(text, *key));
+            names.extend(key.map(|key| key.to_string()));
             names.push(format!("{}/{}", found.project, found.branch));
             if here {
                 names.push(found.branch);
@@ -212,6 +214,12 @@ impl Engine {
         number.parse::<u32>().ok()?;
         Some((project.to_owned(), slot.to_owned()))
     }
+}
+
+/// Do the digits in it make the number of this key?
+fn has_number(text: &str, key: Key) -> bool {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    digits.parse() == Ok(key.0)
 }
 
 /// A branch may have been used before; a live task has it to itself.

@@ -14,9 +14,11 @@ impl Engine {
         if query.is_empty() {
             return Err(Error::new(
                 Code::Usage,
-                "there is nothing to look for: a search needs a letter, a digit or a sign",
+                format!(
+                    "there is nothing to look for in {text:?}: brackets, dots and the like only separate words"
+                ),
             )
-            .hint("`orange search --help` has examples"));
+            .hint("name a word; `orange search --help` has examples"));
         }
         self.index()?.search(&query, projects, limit)
     }

@@ -61,7 +61,11 @@ impl Engine {
                 refs.unread = true;
                 continue;
             }
-            let outcome = self.sweep_repository(&project, &known, &copies.all, remove, &mut swept);
+            let all = rescue::list(&project.path, None);
+            let unseen = all.is_err();
+            let outcome = all.and_then(|all| {
+                self.sweep_repository(&project, all, &known, &copies.all, remove, &mut swept)
+            });
             match outcome {
                 Ok((old, kept)) => {
                     refs.read.insert(project.name);
@@ -70,11 +74,13 @@ impl Engine {
                 }
                 Err(error) => {
                     refs.unread = true;
+                    // A repository that is elsewhere for a while keeps its rescues.
+                    let is_there = project.path.is_dir();
                     swept.left.push(Left {
                         name: format!("rescues of project {}", project.name),
                         why: error.message,
-                        // A repository that is elsewhere for a while keeps its rescues.
-                        failed: project.path.is_dir(),
+                        failed: is_there,
+                        unseen: unseen && is_there,
                     });
                 }
             }
@@ -90,6 +96,7 @@ impl Engine {
     fn sweep_repository(
         &mut self,
         project: &Project,
+        mut all: Vec<Rescue>,
         known: &HashSet<String>,
         copies: &[Copy],
         remove: bool,
@@ -106,7 +113,6 @@ impl Engine {
             };
             rescue.note.time < limit
         };
-        let mut all = rescue::list(&project.path, None)?;
         let mut turn = None;
         if remove && all.iter().any(&is_old) {
             // Two at once take turns, and the second finds nothing to do.
@@ -153,6 +159,7 @@ impl Engine {
                     name: copy.path.display().to_string(),
                     why: crate::error::plain(&error),
                     failed: true,
+                    unseen: false,
                 });
             }
         }

@@ -1,5 +1,7 @@
-//! What somebody may have meant by an argument that a command does not have, where no likeness of letters tells.
+//! What somebody may have meant by a command or an argument that is not there, where no likeness of letters tells.
 
+use crate::help::of_tasks;
+use clap::CommandFactory;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use orange_core::task::{Status, WorkflowName};
@@ -8,27 +10,79 @@ use std::ffi::OsString;
 
 /// The error with such a tip, if there is one.
 pub(super) fn with_tip(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
-    if error.kind() != ErrorKind::UnknownArgument {
-        return error;
-    }
-    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
-        return error;
-    };
     let own = arguments.iter().skip(1).filter_map(|word| word.to_str());
     let words: Vec<&str> = own.filter(|word| !word.starts_with('-')).collect();
-    let tip = match words.as_slice() {
-        ["ls", ..] | ["task", "list", ..] => of_list(unknown),
-        ["run", ..] if !unknown.starts_with('-') => {
-            Some(format!("`orange task spawn {unknown}` starts one task"))
+    let tip = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::InvalidSubcommand, _) => of_command(&words),
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(unknown))) => {
+            of_argument(&words, unknown)
         }
+        (ErrorKind::MissingRequiredArgument, _) => of_missing(&words),
         _ => None,
     };
     if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::SuggestedSubcommand);
         let tips = vec![StyledStr::from(tip)];
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     error
+}
+
+fn of_command(words: &[&str]) -> Option<String> {
+    let tip = match words {
+        ["init" | "add" | "register", ..] => {
+            "`orange project add .` registers the repository you are in"
+        }
+        ["version"] => "`orange --version` tells the version",
+        ["list", ..] => "`orange ls` lists tasks",
+        ["create", ..] => "`orange new \"what is to be done\"` creates a task",
+        ["start", ..] | ["task", "start", ..] => "`orange task spawn ID` starts a task",
+        ["config", "list" | "ls", ..] => "`orange config show` lists the settings",
+        [command, rest @ ..] => {
+            let known = of_tasks(&super::Cli::command());
+            let is_known = known.iter().any(|known| known == command);
+            // What was typed behind it, as far as it needs no quotes.
+            let plain = |word: &&&str| {
+                let mut letters = word.chars();
+                letters.all(|c| c.is_alphanumeric() || "-_/:.".contains(c))
+            };
+            let id = rest.first().filter(plain).map(|id| format!(" {id}"));
+            let id = id.unwrap_or_default();
+            return is_known.then(|| format!("did you mean `orange task {command}{id}`?"));
+        }
+        [] => return None,
+    };
+    Some(tip.to_owned())
+}
+
+fn of_argument(words: &[&str], unknown: &str) -> Option<String> {
+    let is_flag = unknown.starts_with('-');
+    match words {
+        ["ls", ..] | ["task", "list", ..] => of_list(unknown),
+        ["run", ..] if !is_flag => Some(format!("`orange task spawn {unknown}` starts one task")),
+        ["log", ..] if !is_flag => Some(format!(
+            "`orange log --task {unknown}` is about one task; --grep looks for a text"
+        )),
+        ["config", "show", ..] if !is_flag => Some(format!(
+            "`orange config get {unknown}` shows one setting or section"
+        )),
+        _ => None,
+    }
+}
+
+fn of_missing(words: &[&str]) -> Option<String> {
+    let ["config", "set", setting] = words else {
+        return None;
+    };
+    let (key, value) = setting.split_once('=')?;
+    let value = match value.contains(|c: char| !c.is_alphanumeric() && !"-_/.".contains(c)) {
+        true => "VALUE",
+        false => value,
+    };
+    Some(format!(
+        "key and value are two words: `orange config set {key} {value}`"
+    ))
 }
 
 fn of_list(unknown: &str) -> Option<String> {

@@ -34,15 +34,17 @@ pub(crate) fn run(session: &mut Session, args: &DoctorArgs) -> Result<()> {
         // The report is the message; the exit code is for scripts.
         _ if session.json => std::process::exit(1),
         count => Err(CommandError(
-            Error::new(Code::Failed, format!("{} left", counted(count, "problem"))).hint(
-                if args.repair {
-                    "the list says what to do by hand"
-                } else if report.repairable() {
-                    "`orange doctor --repair` does what it can"
-                } else {
-                    "these are yours to mend"
-                },
-            ),
+            Error::new(
+                Code::Problems,
+                format!("{} left", counted(count, "problem")),
+            )
+            .hint(if args.repair {
+                "the list says what to do by hand"
+            } else if report.repairable() {
+                "`orange doctor --repair` does what it can"
+            } else {
+                "these are yours to mend"
+            }),
         )),
     }
 }

@@ -6,7 +6,7 @@ use crate::ui::{Palette, Style, ago, clean_block, size};
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::naming::counted;
-use orange_engine::gc::Swept;
+use orange_engine::gc::{Left, Swept};
 use orange_engine::{Code, Error};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -32,15 +32,29 @@ pub(crate) fn run(session: &mut Session, args: &GcArgs) -> Result<()> {
         || as_text(&swept, args.dry_run),
     );
     let left = swept.iter().flat_map(|swept| &swept.left);
-    match left.filter(|left| left.failed).count() {
-        0 => Ok(()),
+    let failed: Vec<&Left> = left.filter(|left| left.failed).collect();
+    match failed.as_slice() {
+        [] => Ok(()),
         // The list is the message; the exit code is for scripts.
         _ if session.json => std::process::exit(1),
-        count => Err(CommandError(
-            Error::new(Code::Failed, format!("{count} could not be removed"))
+        failed => Err(CommandError(
+            Error::new(Code::Failed, failure(failed))
                 .hint("the list says why; what is left goes the next time"),
         )),
     }
+}
+
+fn failure(failed: &[&Left]) -> String {
+    let unseen = failed.iter().filter(|left| left.unseen).count();
+    let counts = [
+        (failed.len() - unseen, "could not be removed"),
+        (unseen, "could not be looked at"),
+    ];
+    let said = counts.iter().filter(|(count, _)| *count > 0);
+    let said: Vec<String> = said
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    said.join(", ")
 }
 
 fn as_json(swept: &Swept) -> Value {
@@ -85,10 +99,18 @@ fn as_text(swept: &[Swept], dry_run: bool) -> String {
     }
     for left in swept.iter().flat_map(|one| &one.left) {
         let (name, why) = (clean_block(&left.name), clean_block(&left.why));
-        let _ = writeln!(text, "kept {name}: {why}");
+        let verb = match left.unseen {
+            true => "could not look at",
+            false => "kept",
+        };
+        let _ = writeln!(text, "{verb} {name}: {why}");
     }
     if swept.iter().all(|one| one.items.is_empty()) {
-        text.push_str("nothing is past its time\n");
+        let mut left = swept.iter().flat_map(|one| &one.left);
+        text.push_str(match left.any(|left| left.unseen || left.failed) {
+            true => "nothing else is past its time\n",
+            false => "nothing is past its time\n",
+        });
     }
     text
 }

@@ -18,6 +18,7 @@ use orange_engine::event_log::COMPONENTS;
 use serde_json::json;
 use shown::{Layout, to_json};
 use std::collections::{BTreeSet, VecDeque};
+use std::fmt::Write;
 use std::time::Duration;
 
 /// How many lines are shown unless somebody says.
@@ -56,14 +57,33 @@ pub(crate) struct LogArgs {
     task: Option<String>,
     /// Only since then: 30m, 8h, or 2026-11-15, "2026-11-15 03:00"
     #[arg(long, value_name = "TIME", value_parser = since)]
-    since: Option<Timestamp>,
+    since: Option<Since>,
     /// Go on with what comes
     #[arg(long, short)]
     follow: bool,
 }
 
+/// A time, and how it was said.
+#[derive(Debug, Clone)]
+struct Since {
+    time: Timestamp,
+    said: String,
+}
+
+fn since(text: &str) -> std::result::Result<Since, String> {
+    // `8h` is a span, and every time has a minus or a colon.
+    let said = match text.contains(['-', ':']) {
+        true => format!("since {text}"),
+        false => format!("in the last {text}"),
+    };
+    Ok(Since {
+        time: time_of(text)?,
+        said,
+    })
+}
+
 /// A time span before now, or a time here.
-fn since(text: &str) -> std::result::Result<Timestamp, String> {
+fn time_of(text: &str) -> std::result::Result<Timestamp, String> {
     if let Some(span) = time_span(text) {
         return Timestamp::now()
             .checked_sub(span)
@@ -95,7 +115,7 @@ pub(crate) fn run(session: &mut Session, args: &LogArgs) -> Result<()> {
         level: args.level.as_ref().and_then(|level| rank(level)),
         component: args.component.clone(),
         text: args.grep.as_ref().map(|text| text.to_lowercase()),
-        since: args.since,
+        since: args.since.as_ref().map(|since| since.time),
         task: match &args.task {
             Some(name) => Some(task_id(session, name)?),
             None => None,
@@ -121,7 +141,7 @@ pub(crate) fn run(session: &mut Session, args: &LogArgs) -> Result<()> {
     // Who named a number knows that there may be more.
     let more = found.more && args.lines.is_none();
     if !args.follow {
-        let nothing = found.lines.is_empty();
+        let is_empty = found.lines.is_empty();
         session.finish_as_it_is(
             || json!({"log": found.lines.iter().map(to_json).collect::<Vec<_>>()}),
             || {
@@ -129,11 +149,9 @@ pub(crate) fn run(session: &mut Session, args: &LogArgs) -> Result<()> {
                 layout.earlier(more) + &lines.collect::<String>()
             },
         );
-        match (nothing && !session.json, found.looked_at) {
+        match (is_empty && !session.json, found.looked_at) {
             (true, 0) => output::note(&format!("nothing has been logged yet ({})", path.display())),
-            (true, number) => output::note(&format!(
-                "none of the {number} lines of the log is wanted here; fewer conditions show more"
-            )),
+            (true, _) => output::note(&nothing(args)),
             (false, _) => {}
         }
         return Ok(());
@@ -155,6 +173,30 @@ pub(crate) fn run(session: &mut Session, args: &LogArgs) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What was looked for, and is not there.
+fn nothing(args: &LogArgs) -> String {
+    let mut text = match args.level.as_deref() {
+        Some("error") => "no errors".to_owned(),
+        Some("warn") => "no warnings or errors".to_owned(),
+        Some(level) => format!("no lines of level {level} or worse"),
+        None => "no lines".to_owned(),
+    };
+    let conditions = [
+        ("of component", args.component.clone()),
+        ("about", args.task.clone()),
+        ("with", args.grep.as_ref().map(|text| format!("{text:?}"))),
+    ];
+    for (word, value) in conditions {
+        if let Some(value) = value {
+            let _ = write!(text, " {word} {value}");
+        }
+    }
+    match &args.since {
+        Some(since) => text + " " + &since.said,
+        None => text + " in the log",
+    }
 }
 
 fn rank(level: &str) -> Option<usize> {

@@ -9,6 +9,7 @@ use crate::ui::{Extent, Palette, Style, ago, clean, fitted};
 use clap::{Args, CommandFactory};
 use orange_core::Timestamp;
 use orange_core::naming::counted;
+use orange_core::search::Query;
 use orange_core::search::passage::Passage;
 use orange_core::task::Status;
 use orange_engine::index::search::{Finding, Match, Matches, Whereabouts};
@@ -95,9 +96,20 @@ pub(crate) fn run(session: &mut Session, args: &SearchArgs) -> Result<()> {
     }
     let text = args.text.join(" ");
     let found = session.engine.search(&text, &projects, args.limit)?;
+    let here = session.project(None)?;
+    // Elsewhere a key alone names another task, or several.
+    let several = session
+        .engine
+        .projects()
+        .map_or(true, |known| known.len() > 1);
+    let elsewhere = |task: &Match| here.as_ref() != Some(&task.project);
+    let with_project = several && found.matches.iter().any(elsewhere);
     session.finish(
         || json!({"matches": found.matches.iter().map(as_json).collect::<Vec<_>>(), "total": found.total}),
-        || as_text(&found, &projects),
+        || match found.total {
+            0 => nothing(&Query::parse(&text), &projects, found.no_tasks),
+            _ => as_text(&found, with_project),
+        },
     );
     Ok(())
 }
@@ -139,15 +151,11 @@ fn word(place: &Whereabouts) -> &'static str {
     }
 }
 
-fn as_text(found: &Matches, projects: &[String]) -> String {
-    if found.matches.is_empty() && found.total == 0 {
-        return nothing(projects, found.no_tasks);
-    }
+fn as_text(found: &Matches, with_project: bool) -> String {
     let mut text = String::new();
-    let several = (found.matches.windows(2)).any(|pair| pair[0].project != pair[1].project);
     let now = Timestamp::now();
     for task in &found.matches {
-        text.push_str(&block(task, several, now));
+        text.push_str(&block(task, with_project, now));
     }
     let more = found.total - found.matches.len();
     if more > 0 {
@@ -161,7 +169,8 @@ fn as_text(found: &Matches, projects: &[String]) -> String {
     text
 }
 
-fn nothing(projects: &[String], no_tasks: bool) -> String {
+fn nothing(query: &Query, projects: &[String], no_tasks: bool) -> String {
+    let missed = query.missed();
     match projects {
         _ if no_tasks => {
             let place = match projects {
@@ -172,9 +181,9 @@ fn nothing(projects: &[String], no_tasks: bool) -> String {
                 "there are no tasks{place} to search; `orange new \"what is to be done\"` creates one\n"
             )
         }
-        [] => "no task has all of these words; deleted ones are not searched\n".to_owned(),
+        [] => format!("no task {missed}; deleted ones are not searched\n"),
         projects => format!(
-            "no task in {} has all of these words; --all-projects looks everywhere, deleted tasks are not searched\n",
+            "no task in {} {missed}; --all-projects looks everywhere, deleted tasks are not searched\n",
             clean(&projects.join(", "))
         ),
     }

@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 /// Tell in one line how things stand, for a shell prompt or tmux
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Of all projects unless one is named. Prints nothing where there is nothing to tell: no open task, no home. It looks \
-at no TASK.md, so that it is fast: one that was added or edited by hand counts once another command, such as \
+Of all projects unless one is named. Prints nothing where there is nothing to tell: no task needs you, is under way or \
+queued, or there is no home. It looks at no TASK.md, so that it is fast: one that was added or edited by hand counts once another command, such as \
 `orange ls`, has seen it.
 
 Placeholders of --format, each a number:

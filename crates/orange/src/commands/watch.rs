@@ -6,11 +6,13 @@ use crate::session::Session;
 use crate::ui::{Extent, clean, clock, time_of_day, wrapped_under};
 use clap::Args;
 use orange_core::history::Event;
+use orange_core::naming::counted;
 use orange_core::timeline::{self, Weight};
 use orange_engine::index::list::Filter;
 use orange_engine::monitor::Monitor;
 use serde_json::json;
 use std::collections::HashMap;
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// How often files are looked at for news to print.
@@ -37,6 +39,12 @@ pub(crate) fn run(session: &mut Session, args: &WatchArgs) -> Result<()> {
     let mut monitor = Monitor::new();
     let mut news = News::default();
     news.read(session, false)?;
+    if !args.once && !session.json && std::io::stderr().is_terminal() {
+        // Nothing may happen for a long time; that must not look like a program that hangs.
+        let projects = session.engine.projects().map_or(0, |known| known.len());
+        let projects = counted(projects, "project");
+        output::say(&format!("watching {projects}; Ctrl-C ends\n"));
+    }
     let mut next = Instant::now();
     let mut told_to_follow = false;
     loop {

@@ -202,6 +202,8 @@ fn state(slot: &SlotView) -> Cell<'static> {
         say(dirt.conflicts, "in conflict");
         say(dirt.changed, "changed");
         say(dirt.untracked, "untracked");
+    } else if slot.head.is_some() {
+        words.push("unknown: git cannot tell".to_owned());
     }
     if let Some(process) = slot.occupants.first() {
         words.push(format!("process {} ({}) in it", process.pid, process.name));

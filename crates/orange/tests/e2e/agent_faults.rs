@@ -71,6 +71,34 @@ fn without_tmux_a_task_is_cancelled_all_the_same() {
 }
 
 #[test]
+fn without_tmux_an_agent_that_runs_is_not_gone() {
+    let mut env = Agents::new();
+    let task = env.start(
+        "Wait for it",
+        "worker:\n  - say: here I am\n  - wait for:\n      file: ROOT/go\n",
+    );
+    let path = env.variable("PATH");
+    only_these(&mut env, &["git", "sh", "sleep"]);
+    for more in [&[][..], &["--follow"]] {
+        env.say(&[&["task", "peek", &task.id], more].concat())
+            .fails_with(1)
+            .says("error: cannot start tmux: ")
+            .says("hint: install tmux")
+            .silent_about("is gone");
+    }
+    env.say(&["doctor"])
+        .fails_with(1)
+        .says("! sessions could not be looked at")
+        .silent_about("no sessions");
+    // A check that found something is no error of Orange's own.
+    env.say(&["log", "--component", "command"])
+        .ok()
+        .says("info  command  1 problem left");
+    env.set_path(path);
+    env.say(&["task", "peek", &task.id]).ok();
+}
+
+#[test]
 fn an_old_tmux_is_refused_by_its_version() {
     let mut env = Agents::new();
     executable(&env, "old/tmux", "#!/bin/sh\necho tmux 2.9\n");

@@ -77,11 +77,17 @@ fn waiting_ends_where_the_task_is_or_with_code_3_where_it_cannot_get_any_more() 
     };
     wait("needs-me", &["--timeout", "0", "--json"]).refuses(3, "condition_unmet");
     env.allow("go");
-    wait("needs-me", &["--timeout", "60"])
+    wait("needs-me", &["--timeout", "1m"])
         .ok()
         .says("is reviewing");
     wait("reviewing", &[]).ok();
-    wait("done", &["--timeout", "1", "--json"]).refuses(3, "condition_unmet");
+    wait("done", &["--timeout", "1s"])
+        .fails_with(3)
+        .says("the time is over: TASK-001 is reviewing and is not done yet")
+        .says("`orange task why TASK-001`");
+    wait("done", &["--timeout", "soon"])
+        .fails_with(2)
+        .says("90s, 10m, 1h");
     env.resolve(&task);
     wait("done", &[]).ok().says("is done");
     let late = wait("reviewing", &["--json"]).refuses(3, "condition_unmet");

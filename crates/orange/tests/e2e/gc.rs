@@ -326,6 +326,25 @@ fn a_kill_at_any_step_leaves_nothing_half_and_the_next_one_goes_on() {
 }
 
 #[test]
+fn what_could_not_be_looked_at_is_not_called_in_order() {
+    let env = TestEnvironment::new();
+    env.orange(["workspace", "init", "1"]).ok();
+    let without_git = |line: &str| env.call(line.split(' ')).var("PATH", "/nonexistent").run();
+    assert_snapshot!(without_git("gc --dry-run"), @"
+    could not look at rescues of project shop: cannot start git: it is not installed, or not on PATH
+    nothing else is past its time
+    ------- stderr -------
+    error: 1 could not be looked at
+    hint: the list says why; what is left goes the next time
+    [exit status: 1]
+    ");
+    without_git("workspace list")
+        .ok()
+        .says("unknown: git cannot tell")
+        .silent_about("clean");
+}
+
+#[test]
 fn a_ref_that_cannot_be_removed_keeps_its_copies() {
     let env = TestEnvironment::new();
     let task = env.create(["A task"]);

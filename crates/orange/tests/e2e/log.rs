@@ -72,10 +72,28 @@ fn the_newest_lines_come_last_through_all_files() {
     [TIME] error store    disk full key=TASK-001 path="a b"
     [TIME] info  task     the newest key=TASK-001 path="a b"
     "#);
-    assert_snapshot!(env.orange(["log", "--grep", "nowhere"]).ok(), @"
+    assert_snapshot!(env.orange(["log", "--grep", "nowhere"]).ok(), @r#"
     ------- stderr -------
-    note: none of the 6 lines of the log is wanted here; fewer conditions show more
-    ");
+    note: no lines with "nowhere" in the log
+    "#);
+    for (line, said) in [
+        (
+            "--level warn --since 8h",
+            "no warnings or errors in the last 8h",
+        ),
+        (
+            "--level error --since 2099-01-01",
+            "no errors since 2099-01-01",
+        ),
+        (
+            "--component merge --level info --grep x --since 2d",
+            "no lines of level info or worse of component merge with \"x\" in the last 2d",
+        ),
+    ] {
+        let all = ["log"].into_iter().chain(line.split(' '));
+        let end = format!("note: {said}\n");
+        env.orange(all).ok().says(&end);
+    }
 }
 
 #[test]

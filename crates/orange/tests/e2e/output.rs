@@ -412,3 +412,15 @@ fn a_terminal_gets_lines_that_fit_and_a_pipe_gets_them_whole() {
     assert!(piped.contains(body.trim()), "{piped}");
     assert!(!piped.contains("TASK-001 is stuck: "), "{piped}");
 }
+
+#[test]
+fn who_watches_at_a_terminal_is_told_that_it_has_begun() {
+    let env = TestEnvironment::new();
+    let line = format!("timeout --foreground 1 '{}' watch", program().display());
+    let shown = in_terminal(&env, 80, &line);
+    assert!(
+        shown.starts_with("watching 1 project; Ctrl-C ends\n"),
+        "{shown}"
+    );
+    assert_snapshot!(env.orange(["watch", "--once"]), @"");
+}

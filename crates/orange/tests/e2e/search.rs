@@ -103,13 +103,13 @@ fn it_says_where() {
     · TASK-001  Add a login form
     2 tasks more: --limit 3 shows them
     ");
-    assert_snapshot!(env.orange(["search", "logout"]), @"no task in shop has all of these words; --all-projects looks everywhere, deleted tasks are not searched");
-    assert_snapshot!(env.orange(["search", "…"]), @"
+    assert_snapshot!(env.orange(["search", "logout"]), @"no task in shop has this word; --all-projects looks everywhere, deleted tasks are not searched");
+    assert_snapshot!(env.orange(["search", "…"]), @r#"
     ------- stderr -------
-    error: there is nothing to look for: a search needs a letter, a digit or a sign
-    hint: `orange search --help` has examples
+    error: there is nothing to look for in "…": brackets, dots and the like only separate words
+    hint: name a word; `orange search --help` has examples
     [exit status: 2]
-    ");
+    "#);
     let json = env.orange(["search", "reads", "--json"]).ok().json();
     let place = &json["matches"][0]["found"][0];
     assert_eq!(place["in"], "history");
@@ -180,6 +180,13 @@ fn projects_are_as_in_a_list() {
     assert_eq!(found(&env, &["write"]), ["TASK-003"]);
     assert_eq!(found(&env, &["write", "--project", "books"]), ["TASK-001"]);
     assert_eq!(found(&env, &["write", "--all-projects"]).len(), 2);
+    // Wherever the key alone would not do, its project stands beside it.
+    let shown =
+        |folder: &std::path::Path, words: &str| env.call(words.split(' ')).at(folder).run().ok();
+    let lines = "· TASK-003  shop  Write the manual";
+    shown(&env.root(), "search manual").says(lines);
+    shown(&books, "search manual --project shop").says(lines);
+    shown(&env.shop(), "search manual --all-projects").silent_about("shop");
     env.orange(["search", "x", "--project", "magazines", "--json"])
         .refuses(4, "not_found");
 }

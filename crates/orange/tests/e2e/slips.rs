@@ -143,9 +143,54 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     [exit status: 2]
     ");
     // Another number is another task, not a slip.
-    env.orange(["task", "show", "TASK-002"])
-        .fails_with(4)
-        .silent_about("did you mean");
+    for other in ["TASK-002", "TASK-9x", "TSAK-009"] {
+        env.orange(["task", "show", other])
+            .fails_with(4)
+            .silent_about("did you mean");
+    }
+}
+
+#[test]
+fn a_command_that_people_know_from_elsewhere_is_answered_with_its_name_here() {
+    let env = TestEnvironment::new();
+    for (line, tip) in [
+        (
+            "show TASK-001",
+            "tip: did you mean `orange task show TASK-001`?",
+        ),
+        ("peek", "tip: did you mean `orange task peek`?"),
+        (
+            "cancel 1 --yes",
+            "tip: did you mean `orange task cancel 1`?",
+        ),
+        (
+            "request-changes a&b",
+            "did you mean `orange task request-changes`?",
+        ),
+        ("init", "tip: `orange project add .` registers"),
+        ("version", "tip: `orange --version` tells"),
+        ("list", "tip: `orange ls` lists tasks"),
+        ("task start 1", "tip: `orange task spawn ID` starts"),
+        ("config list", "tip: `orange config show` lists"),
+        ("config show merge", "tip: `orange config get merge` shows"),
+        (
+            "config set agents.harness=sim",
+            "tip: key and value are two words: `orange config set agents.harness sim`",
+        ),
+        ("log TASK-002", "tip: `orange log --task TASK-002` is about"),
+        ("help show", "hint: did you mean `orange help task show`?"),
+    ] {
+        env.orange(line.split(' ')).fails_with(2).says(tip);
+    }
+    for line in [
+        "blub",
+        "task blub",
+        "config set merge.push",
+        "workspace show",
+    ] {
+        let said = env.orange(line.split(' ')).fails_with(2);
+        said.silent_about("did you mean").silent_about("two words");
+    }
 }
 
 #[test]

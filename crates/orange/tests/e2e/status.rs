@@ -103,7 +103,7 @@ fn what_means_nothing_is_refused() {
     assert_snapshot!(env.orange(["status", "--format", "{workin}"]), @"
     ------- stderr -------
     error: --format: {workin} means nothing here
-    hint: did you mean {working}? `orange status --help` lists them all
+    hint: did you mean {working}? `orange status --help` lists all placeholders
     [exit status: 2]
     ");
     env.orange(["status", "--format", "{", "--json"])

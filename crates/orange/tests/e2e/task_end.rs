@@ -276,7 +276,12 @@ fn a_person_at_a_terminal_is_asked_once() {
         said.contains("cancel TASK-001 \"The whole\"? [y/N]"),
         "{said}"
     );
-    assert!(said.contains("nothing was changed"), "{said}");
+    // Who says no made no mistake.
+    assert!(said.ends_with("? [y/N] nothing was changed\n"), "{said}");
+    let log = env.orange(["log", "--component", "command"]).ok();
+    log.says("info  command  nothing was changed");
+    let said = with_answers(&env, 80, &line, "\u{4}");
+    assert!(said.ends_with("? [y/N] \nnothing was changed\n"), "{said}");
     assert_eq!(env.show(&parent)["status"], "pending");
     let said = with_answers(&env, 80, &line, "y\nn\n");
     assert!(said.contains("cancel its open child too? [y/N]"), "{said}");
@@ -289,4 +294,13 @@ fn a_person_at_a_terminal_is_asked_once() {
         "move these 2 tasks:\n  TASK-002 \"A part\"\n  TASK-003\nall of them to the trash? [y/N]";
     assert!(said.replace("\r\n", "\n").contains(asked), "{said}");
     assert_eq!(env.keys(["--all"]), ["TASK-001"]);
+    // What a worktree holds is on the mind of who gives it up.
+    let begun = env.create(["Begun"]);
+    env.bring_to(&begun, "planning");
+    let line = format!("{} task cancel {}", program().display(), begun.key);
+    let said = with_answers(&env, 120, &line, "n\n");
+    assert!(
+        said.contains(" (files that are not committed are saved)? [y/N]"),
+        "{said}"
+    );
 }

@@ -94,8 +94,10 @@ fn placeholder(name: &str) -> Result<Part, Problem> {
         return Ok(Part::Number(name.to_owned()));
     }
     let hint = match nearest(name, names()) {
-        Some(meant) => format!("did you mean {{{meant}}}? `orange status --help` lists them all"),
-        None => "`orange status --help` lists them all".to_owned(),
+        Some(meant) => {
+            format!("did you mean {{{meant}}}? `orange status --help` lists all placeholders")
+        }
+        None => "`orange status --help` lists all placeholders".to_owned(),
     };
     Err(Problem {
         message: format!("--format: {{{name}}} means nothing here"),

@@ -124,7 +124,12 @@ fn cancel_question(
     if names.is_empty() {
         return Ok(said);
     }
-    confirm(session, args.yes, &format!("cancel {}?", listed(&names)))?;
+    let saved = match live().any(|view| view.task.workspace.is_some()) {
+        true => " (files that are not committed are saved)",
+        false => "",
+    };
+    let question = format!("cancel {}{saved}?", listed(&names));
+    confirm(session, args.yes, &question)?;
     let is_open = |status: Option<Status>| status.is_some_and(|status| !status.is_terminal());
     let children = live().flat_map(|view| &view.children);
     let open = children.filter(|child| is_open(child.status)).count();

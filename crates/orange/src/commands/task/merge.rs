@@ -67,9 +67,7 @@ pub(crate) fn run(session: &mut Session, args: &MergeArgs) -> Result<()> {
         let plan = session.engine.merge_plan(place.clone(), &wish)?;
         if !plan.concerns.is_empty() {
             if !yes(&question(&plan))? {
-                return Err(Error::new(Code::Refused, "nothing was merged")
-                    .hint("answer y, or add --force")
-                    .into());
+                return Err(Error::new(Code::Declined, "nothing was merged").into());
             }
             wish.agreed = plan.head;
         }

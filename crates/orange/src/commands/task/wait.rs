@@ -5,6 +5,7 @@ use crate::error::{CommandError, Result};
 use crate::session::Session;
 use clap::Args;
 use orange_core::choice;
+use orange_core::config::time_span;
 use orange_core::task::{Status, Task, stands};
 use orange_engine::engine::TaskView;
 use orange_engine::store::Place;
@@ -27,24 +28,31 @@ Exits with 3 if the task cannot get there any more, or when the time is over.
 
 Examples:
   orange task wait TASK-001 --for needs-me && notify-send \"TASK-001 needs you\"
-  orange task wait TASK-001 --for reviewing --timeout 600")]
+  orange task wait TASK-001 --for reviewing --timeout 10m")]
 pub(crate) struct WaitArgs {
     /// The task; the one you are in unless given
     id: Option<String>,
     /// needs-me, reviewing or done
     #[arg(long = "for", value_name = "GOAL", value_parser = super::word::<Goal>)]
     goal: Goal,
-    /// Give up after so many seconds
-    #[arg(long, value_name = "SECONDS")]
-    timeout: Option<u64>,
+    /// Give up after this long: 90s, 10m, 1h; a bare number is seconds
+    #[arg(long, value_name = "TIME", value_parser = patience)]
+    timeout: Option<Duration>,
+}
+
+/// A time as everywhere; 0 looks once.
+fn patience(text: &str) -> std::result::Result<Duration, String> {
+    match text.parse() {
+        Ok(0_u32) => Ok(Duration::ZERO),
+        _ => time_span(text).ok_or_else(|| "a time is needed: 90s, 10m, 1h".to_owned()),
+    }
 }
 
 pub(crate) fn run(session: &mut Session, args: &WaitArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let deadline = args
-        .timeout
-        .map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let deadline = args.timeout.map(|patience| Instant::now() + patience);
     let mut stamp = None;
+    let mut late = None;
     loop {
         let now = looks_like(&place);
         if stamp != Some(now) {
@@ -57,18 +65,26 @@ pub(crate) fn run(session: &mut Session, args: &WaitArgs) -> Result<()> {
                 );
                 return Ok(());
             }
+            late = Some(too_late(&view.task, args.goal));
         }
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(CommandError(
-                Error::new(
-                    Code::ConditionUnmet,
-                    "the time is over and it is not there yet",
-                )
-                .hint("`orange task why` says what it waits for"),
-            ));
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            && let Some(late) = late.take()
+        {
+            return Err(late);
         }
         std::thread::sleep(NAP);
     }
+}
+
+fn too_late(task: &Task, goal: Goal) -> CommandError {
+    let (label, stands) = (task.label(), stands(task.status));
+    let not_yet = match goal {
+        Goal::NeedsMe => "does not need you yet".to_owned(),
+        Goal::Reviewing | Goal::Done => format!("is not {goal} yet"),
+    };
+    let message = format!("the time is over: {label} {stands} and {not_yet}");
+    let error = Error::new(Code::ConditionUnmet, message);
+    CommandError(error.hint(format!("`orange task why {label}` says what it waits for")))
 }
 
 /// What changes when anything happens to the task: lengths and times of its two files.
