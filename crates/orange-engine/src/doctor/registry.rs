@@ -89,6 +89,8 @@ impl Engine {
         let stamp = self.file_stamp();
         let is_there = fs::symlink_metadata(&path).is_ok();
         let (text, mut said) = match fs::read(&path) {
+            // As a power cut leaves it: as good as gone.
+            Ok(text) if text.trim_ascii().is_empty() => self.from_newest_aside(),
             Ok(text) => {
                 let name = format!("{ASIDE}{stamp}");
                 let aside = path.with_file_name(&name);
@@ -101,10 +103,7 @@ impl Engine {
                 let aside = set_aside(&path, &stamp)?;
                 (Vec::new(), format!("set aside as {aside}"))
             }
-            Err(_) => match self.newest_aside() {
-                Some((name, text)) => (text, format!("made anew from {name}")),
-                None => (Vec::new(), "made anew".to_owned()),
-            },
+            Err(_) => self.from_newest_aside(),
         };
         let mut found = self.projects_found(&String::from_utf8_lossy(&text));
         projects::write(&self.store, &found.projects)?;
@@ -131,13 +130,16 @@ impl Engine {
         Ok(said)
     }
 
-    /// The file that was set aside last; its name ends with the time.
-    fn newest_aside(&self) -> Option<(String, Vec<u8>)> {
-        let entries = fs::read_dir(self.store.home()).ok()?.flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let name = names.filter(|name| name.starts_with(ASIDE)).max()?;
-        let text = fs::read(self.store.home().join(&name)).ok()?;
-        Some((name, text))
+    /// The text of the file that was set aside last, whose name ends with the time, and what to say of it.
+    fn from_newest_aside(&self) -> (Vec<u8>, String) {
+        let entries = fs::read_dir(self.store.home()).into_iter().flatten();
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let newest = names.filter(|name| name.starts_with(ASIDE)).max();
+        let read = |name: String| Some((fs::read(self.store.home().join(&name)).ok()?, name));
+        match newest.and_then(read) {
+            Some((text, name)) => (text, format!("made anew from {name}")),
+            None => (Vec::new(), "made anew".to_owned()),
+        }
     }
 
     /// Entries of the damaged file, then projects that have slots.

@@ -293,6 +293,12 @@ fn a_projects_json_that_is_gone_is_damage() {
         env.shop().display()
     ));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    // An empty one is no better.
+    std::fs::write(&path, "\n").unwrap();
+    env.orange(["doctor", "--repair"])
+        .ok()
+        .says("made anew from projects.json.damaged-20260101T000000Z");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     // Without such a file, the slots know.
     std::fs::remove_file(&path).unwrap();
     for name in crate::env::names_in(&env.home()) {
