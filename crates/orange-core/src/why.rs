@@ -82,6 +82,8 @@ pub struct Surroundings<'a> {
     pub untrusted: Option<String>,
     /// A repository in which there is no commit that a branch could start from.
     pub without_commits: Option<String>,
+    /// The repository, when the base that was asked for is no commit in it any more.
+    pub without_base: Option<String>,
     /// What the last attempt to merge ran into, and is still there.
     pub conflicts: Option<Conflicts>,
     /// What a merge would ask the person about.
@@ -256,6 +258,12 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         return Why::needs_you(
             format!("{repository} has no commit that its branch could start from"),
             format!("git -C {repository} commit --allow-empty -m start"),
+        );
+    }
+    if let (Some(repository), Some(base)) = (&around.without_base, &task.base) {
+        return Why::needs_you(
+            format!("its base {base} is no commit in {repository} any more"),
+            format!("git -C {repository} branch {base} COMMIT"),
         );
     }
     if let Some(untrusted) = &around.untrusted {

@@ -47,15 +47,20 @@ pub struct LockedTask {
 impl Engine {
     /// Locks a task, puts its files in order and finishes what a dead process began.
     pub fn lock_task(&mut self, place: Place) -> Result<LockedTask> {
-        let lock = TaskLock::acquire(&place.path, PATIENCE)
-            .map_err(|error| explain_lock(&place, error))?;
+        let lock = self.wait_for_lock(&place)?;
         self.opened(place, lock, false, false)
+    }
+
+    /// Who waits for long hears for whom.
+    fn wait_for_lock(&self, place: &Place) -> Result<TaskLock> {
+        let tell = |busy: &LockError| (self.say)(&format!("waits: {}: {busy}", place.folder()));
+        TaskLock::acquire_telling(&place.path, PATIENCE, tell)
+            .map_err(|error| explain_lock(place, error))
     }
 
     /// As [`Engine::lock_task`], for a task that this process has listed as changing.
     pub(crate) fn lock_marked(&mut self, place: Place) -> Result<LockedTask> {
-        let lock = TaskLock::acquire(&place.path, PATIENCE)
-            .map_err(|error| explain_lock(&place, error))?;
+        let lock = self.wait_for_lock(&place)?;
         self.opened(place, lock, false, true)
     }
 
@@ -77,8 +82,7 @@ impl Engine {
 
     /// Locks a damaged task and rebuilds it from what is left.
     pub fn lock_for_repair(&mut self, place: Place) -> Result<LockedTask> {
-        let lock = TaskLock::acquire(&place.path, PATIENCE)
-            .map_err(|error| explain_lock(&place, error))?;
+        let lock = self.wait_for_lock(&place)?;
         self.opened(place, lock, true, false)
     }
 

@@ -10,6 +10,7 @@ use crate::effects::spoken;
 use crate::engine::Engine;
 use crate::errand;
 use crate::error::{Code, Error, Result};
+use crate::git::short;
 use crate::locked::LockedTask;
 use crate::projects::Project;
 use crate::store::Place;
@@ -268,6 +269,18 @@ impl Engine {
         }
         let history = self.history_at(&place.path)?;
         let told = Evidence::of(&history).verify;
+        if let Some(newer) = last_begun(&history).filter(|last| *last != head) {
+            let label = task.label();
+            return Err(Error::new(
+                Code::Conflict,
+                format!(
+                    "the check of {} was overtaken: {label} has a newer commit, and {} is checked instead",
+                    short(&head),
+                    short(&newer)
+                ),
+            )
+            .hint(format!("`orange task verify {label}` waits for that one")));
+        }
         // An older result of the same commit is no answer.
         told.filter(|told| told.said.head.as_ref() == Some(&head))
             .filter(|_| unanswered(&history).is_none())
@@ -277,4 +290,11 @@ impl Engine {
                     .hint("orange.log says more; try again")
             })
     }
+}
+
+/// The commit whose check was begun last.
+fn last_begun(history: &History) -> Option<String> {
+    let mut newest_first = history.events.iter().rev();
+    let last = newest_first.find(|event| event.kind == EventType::VerifyStarted)?;
+    Some(last.details.get("head")?.as_str()?.to_owned())
 }

@@ -206,6 +206,20 @@ impl Engine {
             if !pool.is_free(slot) {
                 return Err(changed_meanwhile(slot));
             }
+            let folder = engine.slot_folder(slot);
+            if folder.is_dir() && !git::worktree::belongs(&folder, &project.path)? {
+                return Err(Error::new(
+                    Code::Refused,
+                    format!(
+                        "{slot} is no worktree that was made from {}",
+                        project.path.display()
+                    ),
+                )
+                .hint(format!(
+                    "nothing was touched; move {} away",
+                    folder.display()
+                )));
+            }
             let said = engine.tidied(project, slot, owner)?;
             pool.workspaces.entry(slot.to_owned()).or_default();
             Ok(said)

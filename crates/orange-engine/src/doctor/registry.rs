@@ -1,19 +1,44 @@
-//! projects.json: repositories that moved away, and a file that cannot be read. Which projects there were is found out
-//! again from what can still be read of it, and from the slots, which know the repositories they belong to.
+//! projects.json: repositories that moved away, and a file that cannot be read or is gone. Which projects there were is
+//! found out again from what can still be read of it, and from the slots, which know the repositories they belong to.
+
+mod remains;
 
 use super::{Report, folders_in, set_aside};
 use crate::engine::Engine;
-use crate::error::Result;
-use crate::git;
+use crate::error::{Error, Result};
+use crate::git::{self, state, worktree};
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
+use crate::store::replace;
+use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
-use serde_json::{Deserializer, Map};
+use remains::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How the name of a file begins that was set aside.
+const ASIDE: &str = "projects.json.damaged-";
+
+/// What is known of the projects that there were.
+#[derive(Default)]
+struct Found {
+    projects: Vec<Project>,
+    /// What of their settings is not as it was.
+    changed: Vec<String>,
+    /// Entries that name a project and no repository of it.
+    lost: Vec<String>,
+}
+
+/// The slots of one project.
+#[derive(Default)]
+struct Slots {
+    highest: u32,
+    repository: Option<PathBuf>,
+}
 
 impl Engine {
     pub(super) fn check_projects(&mut self, report: &mut Report, repair: bool) {
-        match self.projects() {
+        let problem = match self.projects() {
             Ok(known) => {
                 report.projects = known.len();
                 for project in known.iter().filter(|project| !project.path.is_dir()) {
@@ -27,37 +52,73 @@ impl Engine {
                             project.name
                         ));
                 }
+                self.registry_is_gone()
+                    .then(|| "is gone, though there are tasks or slots".to_owned())
             }
-            Err(error) => {
-                let finding = report.add("projects.json", error.message);
-                finding.repair(
-                    "sets the file aside and registers again what is known from it and from the slots",
-                );
-                if repair {
-                    finding.done(self.rebuild_registry());
-                    report.projects = self.projects().map_or(0, |known| known.len());
-                }
+            Err(error) => Some(error.message),
+        };
+        let Some(problem) = problem else {
+            return;
+        };
+        let finding = report.add("projects.json", problem);
+        finding.repair(match self.registry_is_gone() {
+            true => {
+                "registers again what is known from the slots and from a file that was set aside"
             }
+            false => {
+                "sets the file aside and registers again what is known from it and from the slots"
+            }
+        });
+        if repair {
+            finding.done(self.rebuild_registry());
+            report.projects = self.projects().map_or(0, |known| known.len());
         }
     }
 
+    /// A new home has no such file; one in which something was done has.
+    fn registry_is_gone(&self) -> bool {
+        let is_there = fs::symlink_metadata(self.store.projects_file()).is_ok();
+        !is_there && !(self.names_of_tasks().is_empty() && self.slot_folders_by_name().is_empty())
+    }
+
+    /// The damaged file is copied aside and then replaced in one step: whenever this ends early, what was known before is
+    /// still there, and the next repair begins anew.
     fn rebuild_registry(&mut self) -> Result<String> {
         let _lock = self.store.lock_file(".projects.lock")?;
         let path = self.store.projects_file();
-        let text = std::fs::read(&path).unwrap_or_default();
-        let found = self.projects_found(&String::from_utf8_lossy(&text));
         let stamp = self.file_stamp();
-        let aside = set_aside(&path, &stamp)?;
-        projects::write(&self.store, &found)?;
-        let mut said = format!("set aside as {aside}");
+        let is_there = fs::symlink_metadata(&path).is_ok();
+        let (text, mut said) = match fs::read(&path) {
+            // As a power cut leaves it: as good as gone.
+            Ok(text) if text.trim_ascii().is_empty() => self.from_newest_aside(),
+            Ok(text) => {
+                let name = format!("{ASIDE}{stamp}");
+                let aside = path.with_file_name(&name);
+                replace::write_atomic(&aside, &text)
+                    .map_err(|error| Error::io("write", &aside, &error))?;
+                (text, format!("set aside as {name}"))
+            }
+            // Nothing of it can be known: a folder, or a file of somebody else's.
+            Err(_) if is_there => {
+                let aside = set_aside(&path, &stamp)?;
+                (Vec::new(), format!("set aside as {aside}"))
+            }
+            Err(_) => self.from_newest_aside(),
+        };
+        let mut found = self.projects_found(&String::from_utf8_lossy(&text));
+        projects::write(&self.store, &found.projects)?;
         let again: Vec<String> = found
+            .projects
             .iter()
             .map(|project| format!("{} at {}", project.name, project.path.display()))
             .collect();
         if !again.is_empty() {
             said.push_str(&format!("; registered again: {}", again.join(", ")));
         }
-        let lost = self.without_repository(&found);
+        for changed in &found.changed {
+            said.push_str(&format!("; {changed}"));
+        }
+        let lost = self.without_repository(&mut found);
         match (lost.first(), again.is_empty()) {
             (Some(first), _) => said.push_str(&format!(
                 "; where the repository of {} is cannot be told: `orange project add PATH --name {first}`",
@@ -69,49 +130,103 @@ impl Engine {
         Ok(said)
     }
 
-    /// Projects whose repository is there: whole entries of the damaged file, then those that have slots.
-    fn projects_found(&self, text: &str) -> Vec<Project> {
-        let mut found: Vec<Project> = Vec::new();
-        for (at, _) in text.match_indices('{') {
-            let rest = text.get(at..).unwrap_or_default();
-            let entry = Deserializer::from_str(rest).into_iter::<Project>().next();
-            if let Some(Ok(project)) = entry
-                && valid_project_name(&project.name)
-                && project.path.is_dir()
-                && !found.iter().any(|known| known.name == project.name)
-            {
-                found.push(project);
-            }
+    /// The text of the file that was set aside last, whose name ends with the time, and what to say of it.
+    fn from_newest_aside(&self) -> (Vec<u8>, String) {
+        let entries = fs::read_dir(self.store.home()).into_iter().flatten();
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let newest = names.filter(|name| name.starts_with(ASIDE)).max();
+        let read = |name: String| Some((fs::read(self.store.home().join(&name)).ok()?, name));
+        match newest.and_then(read) {
+            Some((text, name)) => (text, format!("made anew from {name}")),
+            None => (Vec::new(), "made anew".to_owned()),
         }
-        for (name, slots) in self.slots_of_projects() {
-            if found.iter().any(|known| known.name == name) {
+    }
+
+    /// Entries of the damaged file, then projects that have slots.
+    fn projects_found(&self, text: &str) -> Found {
+        let slots = self.slots_of_projects();
+        let mut found = Found::default();
+        for entry in remains::entries(text) {
+            self.take_entry(entry, &slots, &mut found);
+        }
+        for (name, slots) in &slots {
+            let Some(path) = &slots.repository else {
+                continue;
+            };
+            if found.has(name) || projects::at(&found.projects, path).is_some() {
                 continue;
             }
-            let repository = slots
-                .iter()
-                .find_map(|(_, folder)| git::repository_of(folder).ok().flatten());
-            let Some(path) = repository.filter(|path| path.is_dir()) else {
-                continue;
-            };
-            let Ok(default_branch) = git::default_branch(&path) else {
-                continue;
-            };
-            let highest = slots.iter().map(|(number, _)| *number).max().unwrap_or(0);
-            found.push(Project {
-                name,
-                path,
-                default_branch,
-                pool_size: highest.max(DEFAULT_POOL_SIZE),
+            let project = Project {
+                name: name.clone(),
+                path: path.clone(),
+                default_branch: default_branch(path),
+                pool_size: slots.highest.max(DEFAULT_POOL_SIZE),
                 permissions: None,
                 permissions_stated: false,
-                other: Map::new(),
-            });
+                other: serde_json::Map::new(),
+            };
+            found.changed.push(format!(
+                "{name} is known from its slots only: its default branch is {} now, its pool size {}, and its permissions are not set",
+                project.default_branch, project.pool_size
+            ));
+            found.projects.push(project);
         }
         found
     }
 
+    /// Registers what an entry is about, if that can be told. A repository that is away just now stays registered; a
+    /// broken entry must lead to one that is there.
+    fn take_entry(&self, entry: Entry, slots: &BTreeMap<String, Slots>, found: &mut Found) {
+        let is_at = |slots: &Slots| entry.path.is_some() && slots.repository == entry.path;
+        let by_path = slots.iter().find(|(_, slots)| is_at(slots));
+        let name = entry.name.clone().filter(|name| valid_project_name(name));
+        let name = name.or_else(|| by_path.map(|(name, _)| name.clone()));
+        let Some(name) = name else {
+            found.changed.extend(entry.path.map(|path| {
+                let path = path.display();
+                format!("an entry without a name is left out: `orange project add {path}`")
+            }));
+            return;
+        };
+        if found.has(&name) {
+            return;
+        }
+        let own = slots.get(&name);
+        let says_all = entry.default_branch.is_some() || entry.lost("default_branch");
+        let is_trusted = entry.is_whole && says_all;
+        let said = entry.path.clone().filter(|path| {
+            path.is_absolute() && !self.is_in_pool(path) && (is_trusted || is_repository(path))
+        });
+        let path = said.or_else(|| own.and_then(|slots| slots.repository.clone()));
+        let path = path.filter(|path| projects::at(&found.projects, path).is_none());
+        let Some(path) = path else {
+            found.lost.push(name);
+            return;
+        };
+        let highest = own.map_or(0, |slots| slots.highest);
+        let pool_size = entry.pool_size;
+        let project = Project {
+            pool_size: pool_size.unwrap_or_else(|| highest.max(DEFAULT_POOL_SIZE)),
+            default_branch: match &entry.default_branch {
+                Some(branch) => branch.clone(),
+                None => default_branch(&path),
+            },
+            // Whoever limited what agents may do must not find them free to do everything.
+            permissions: match entry.lost("permissions") {
+                true => Some(Permissions::Ask),
+                false => entry.permissions,
+            },
+            permissions_stated: entry.permissions_stated,
+            name,
+            path,
+            other: entry.other.clone(),
+        };
+        found.changed.extend(changes(&entry, &project));
+        found.projects.push(project);
+    }
+
     /// `shop--2` → shop, with the numbers and folders of all its slots.
-    fn slots_of_projects(&self) -> BTreeMap<String, Vec<(u32, PathBuf)>> {
+    fn slot_folders_by_name(&self) -> BTreeMap<String, Vec<(u32, PathBuf)>> {
         let mut slots: BTreeMap<String, Vec<(u32, PathBuf)>> = BTreeMap::new();
         for folder in folders_in(&self.store.workspaces()) {
             let name = folder.file_name().and_then(|name| name.to_str());
@@ -126,15 +241,96 @@ impl Engine {
         slots
     }
 
-    /// Names under which there are tasks, but no repository any more.
-    fn without_repository(&self, found: &[Project]) -> Vec<String> {
-        let names = folders_in(self.store.tasks()).into_iter();
-        let names = names.filter_map(|folder| Some(folder.file_name()?.to_str()?.to_owned()));
-        let known: BTreeSet<&str> = found.iter().map(|project| project.name.as_str()).collect();
-        let mut lost: Vec<String> = names
-            .filter(|name| valid_project_name(name) && !known.contains(name.as_str()))
-            .collect();
-        lost.sort();
-        lost
+    fn slots_of_projects(&self) -> BTreeMap<String, Slots> {
+        let all = self.slot_folders_by_name().into_iter();
+        all.map(|(name, mut folders)| {
+            folders.sort();
+            let mut repositories = folders.iter();
+            let repository = repositories.find_map(|(_, folder)| self.repository_of_slot(folder));
+            let highest = folders.last().map_or(0, |(number, _)| *number);
+            let slots = Slots {
+                highest,
+                repository,
+            };
+            (name, slots)
+        })
+        .collect()
     }
+
+    /// The repository that a folder of the pool is a worktree of. One that is not would be reset and cleaned as a slot, and
+    /// for a folder without a `.git` of its own git answers with a repository further up.
+    fn repository_of_slot(&self, folder: &Path) -> Option<PathBuf> {
+        let link = fs::symlink_metadata(folder.join(".git")).ok()?;
+        let own = state::git_folder(folder).ok()?.canonicalize().ok()?;
+        if !link.is_file() || own.parent()?.file_name()? != "worktrees" {
+            return None;
+        }
+        let main = worktree::list(folder).ok()?.into_iter().next()?.path;
+        let is_one = !self.is_in_pool(&main)
+            && is_repository(&main)
+            && worktree::belongs(folder, &main).unwrap_or(false);
+        is_one.then_some(main)
+    }
+
+    fn is_in_pool(&self, path: &Path) -> bool {
+        let pool = self.store.workspaces();
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        path.starts_with(&pool) || real(path).starts_with(real(&pool))
+    }
+
+    /// Names under which there are tasks.
+    fn names_of_tasks(&self) -> Vec<String> {
+        let folders = folders_in(self.store.tasks()).into_iter();
+        let folders = folders.filter(|folder| !folders_in(folder).is_empty());
+        let names = folders.filter_map(|folder| Some(folder.file_name()?.to_str()?.to_owned()));
+        names.filter(|name| valid_project_name(name)).collect()
+    }
+
+    /// Names under which there are tasks or were entries, but no repository any more.
+    fn without_repository(&self, found: &mut Found) -> Vec<String> {
+        let mut lost: BTreeSet<String> = std::mem::take(&mut found.lost).into_iter().collect();
+        lost.extend(self.names_of_tasks());
+        lost.retain(|name| !found.has(name));
+        lost.into_iter().collect()
+    }
+}
+
+impl Found {
+    fn has(&self, name: &str) -> bool {
+        self.projects.iter().any(|project| project.name == name)
+    }
+}
+
+/// What a project has now in place of what could not be read.
+fn changes(entry: &Entry, project: &Project) -> Vec<String> {
+    let name = &project.name;
+    let mut said = Vec::new();
+    if entry.lost("permissions") {
+        said.push(format!(
+            "the permissions of {name} could not be read and are `ask` now: `orange project update {name} --permissions` changes that"
+        ));
+    }
+    if entry.default_branch.is_none() {
+        said.push(format!(
+            "the default branch of {name} could not be read and is {} now",
+            project.default_branch
+        ));
+    }
+    if entry.pool_size.is_none() && (entry.lost("pool_size") || !entry.is_whole) {
+        said.push(format!(
+            "the pool size of {name} could not be read and is {} now",
+            project.pool_size
+        ));
+    }
+    said
+}
+
+fn default_branch(repository: &Path) -> String {
+    git::default_branch(repository).unwrap_or_else(|_| "main".to_owned())
+}
+
+/// Does git know this folder, and not only one above it?
+fn is_repository(path: &Path) -> bool {
+    let known = git::repository_of(path).ok().flatten();
+    path.is_dir() && known.is_some_and(|known| worktree::same_folder(&known, path))
 }

@@ -115,6 +115,7 @@ impl Engine {
         let slots = facts.slots.size as usize;
         Ok(unmet.is_none()
             && facts.slots.holders.len() + others < slots
+            && self.start_of(&project, task, false).is_ok()
             && self.could_acquire(&project, task).is_ok()
             && self.parking_place(&project).is_ok()
             && self.could_spawn(task).is_ok())

@@ -104,6 +104,19 @@ impl Engine {
         Ok(all)
     }
 
+    /// Puts tasks before those whose open children they are.
+    pub fn children_first(&mut self, mut places: Vec<Place>) -> Result<Vec<Place>> {
+        let mut below = Vec::new();
+        for place in &places {
+            let task = self.store.survey(&place.folder()).task;
+            let children = self.open_children(&task)?.into_iter();
+            below.extend(children.map(|(_, child)| child));
+        }
+        let depth = |place: &Place| below.iter().filter(|child| *child == place).count();
+        places.sort_by_key(|place| std::cmp::Reverse(depth(place)));
+        Ok(places)
+    }
+
     /// Moves a task's folder to trash/. One that still runs must be cancelled first.
     pub fn delete(&mut self, place: Place) -> Result<Task> {
         self.people_only("delete a task")?;
@@ -190,10 +203,30 @@ impl Engine {
         self.store.trash().join(&place.project).join(&place.name)
     }
 
-    /// Brings a deleted task back, as it was.
-    pub fn restore(&mut self, text: &str, current_project: Option<&str>) -> Result<Task> {
+    /// Brings deleted tasks back, as they were; each once, by however many names it is called.
+    pub fn restore(
+        &mut self,
+        texts: &[String],
+        current_project: Option<&str>,
+    ) -> Result<Vec<Result<Task>>> {
         self.people_only("restore a task")?;
-        let (place, task) = self.find_in_trash(text, current_project)?;
+        let trashed = self.trashed();
+        let mut seen: Vec<Place> = Vec::new();
+        let mut outcomes = Vec::new();
+        for text in texts {
+            match find_among(&trashed, text, current_project) {
+                Ok((place, _)) if seen.contains(&place) => {}
+                Ok((place, task)) => {
+                    seen.push(place.clone());
+                    outcomes.push(self.restore_one(place, &task));
+                }
+                Err(error) => outcomes.push(Err(error)),
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn restore_one(&mut self, place: Place, task: &Task) -> Result<Task> {
         if place.path.exists() {
             return Err(Error::new(
                 Code::Conflict,
@@ -225,7 +258,7 @@ impl Engine {
         let journal = self.trash_place(&place).join("history.jsonl");
         journal::append(&journal, &[event.to_line()])
             .map_err(|error| Error::io("write", &journal, &error))?;
-        event_log::tell(&task, std::slice::from_ref(&event));
+        event_log::tell(task, std::slice::from_ref(&event));
         crash_point("restore.journalled");
         self.move_from_trash(&place)?;
         Ok(self.lock_marked(place)?.task)
@@ -265,51 +298,7 @@ impl Engine {
     }
 
     pub(super) fn find_in_trash(&self, text: &str, current: Option<&str>) -> Result<(Place, Task)> {
-        let wanted = Reference::parse(text);
-        let here = |place: &Place| current.is_none_or(|project| project == place.project);
-        let mut found: Vec<(Place, Task)> = self
-            .trashed()
-            .into_iter()
-            .filter(|(place, task)| match &wanted {
-                Reference::Key(key) => task.key == Some(*key) && here(place),
-                Reference::ProjectKey(project, key) => {
-                    task.key == Some(*key) && *project == place.project
-                }
-                Reference::Branch(project, branch) => {
-                    (*project == place.project && task.branch == *branch) || task.branch == text
-                }
-                Reference::IdPrefix(prefix) => match prefix.parse().map(Key) {
-                    // As among the living: a few digits are a key.
-                    Ok(key) if prefix.len() < SHORTEST_NUMBER => {
-                        task.key == Some(key) && here(place)
-                    }
-                    _ => {
-                        let is_id = !prefix.is_empty() && task.id.starts_with(prefix.as_str());
-                        is_id || (task.branch == *prefix && here(place))
-                    }
-                },
-            })
-            .collect();
-        match (found.pop(), found.len()) {
-            (Some(only), 0) => Ok(only),
-            (None, _) => Err(Error::new(
-                Code::NotFound,
-                format!("there is no deleted task {text:?}"),
-            )
-            .hint("deleted tasks are kept for `trash.keep_days` days; `orange task restore` without a name lists them")),
-            (Some(last), _) => {
-                found.push(last);
-                let names: Vec<String> = found
-                    .iter()
-                    .map(|(place, task)| format!("  {}:{} {}", place.project, task.label(), task.id))
-                    .collect();
-                Err(Error::new(
-                    Code::Ambiguous,
-                    format!("{text:?} names more than one deleted task"),
-                )
-                .hint(format!("say which one:\n{}", names.join("\n"))))
-            }
-        }
+        find_among(&self.trashed(), text, current)
     }
 
     /// Every deleted task that can be brought back, with its place among the living.
@@ -344,6 +333,57 @@ impl Engine {
             tracing::warn!(%error, "old trash was not removed");
         }
     }
+}
+
+/// The one deleted task that a name means.
+fn find_among(
+    trashed: &[(Place, Task)],
+    text: &str,
+    current: Option<&str>,
+) -> Result<(Place, Task)> {
+    let wanted = Reference::parse(text);
+    let here = |place: &Place| current.is_none_or(|project| project == place.project);
+    let mut found: Vec<(Place, Task)> = trashed
+        .iter()
+        .filter(|(place, task)| match &wanted {
+            Reference::Key(key) => task.key == Some(*key) && here(place),
+            Reference::ProjectKey(project, key) => {
+                task.key == Some(*key) && *project == place.project
+            }
+            Reference::Branch(project, branch) => {
+                (*project == place.project && task.branch == *branch) || task.branch == text
+            }
+            Reference::IdPrefix(prefix) => match prefix.parse().map(Key) {
+                // As among the living: a few digits are a key.
+                Ok(key) if prefix.len() < SHORTEST_NUMBER => task.key == Some(key) && here(place),
+                _ => {
+                    let is_id = !prefix.is_empty() && task.id.starts_with(prefix.as_str());
+                    is_id || (task.branch == *prefix && here(place))
+                }
+            },
+        })
+        .cloned()
+        .collect();
+    match (found.pop(), found.len()) {
+            (Some(only), 0) => Ok(only),
+            (None, _) => Err(Error::new(
+                Code::NotFound,
+                format!("there is no deleted task {text:?}"),
+            )
+            .hint("deleted tasks are kept for `trash.keep_days` days; `orange task restore` without a name lists them")),
+            (Some(last), _) => {
+                found.push(last);
+                let names: Vec<String> = found
+                    .iter()
+                    .map(|(place, task)| format!("  {}:{} {}", place.project, task.label(), task.id))
+                    .collect();
+                Err(Error::new(
+                    Code::Ambiguous,
+                    format!("{text:?} names more than one deleted task"),
+                )
+                .hint(format!("say which one:\n{}", names.join("\n"))))
+            }
+        }
 }
 
 /// Every folder with a journal below this one.

@@ -245,6 +245,10 @@ impl Engine {
                 Status::Pending => self.without_commits(&view.task.project),
                 _ => None,
             },
+            without_base: match view.task.status {
+                Status::Pending => self.without_base(&view.task),
+                _ => None,
+            },
             conflicts: match view.task.status {
                 Status::Reviewing => self.merge_trouble(&view.task, &view.history),
                 _ => None,
@@ -256,6 +260,15 @@ impl Engine {
             },
         };
         Ok(why(situation, &around))
+    }
+
+    /// The repository in which there is no such commit any more as the task was to start from.
+    fn without_base(&mut self, task: &Task) -> Option<String> {
+        let project = self.project_of(&task.project)?;
+        task.base.as_ref()?;
+        let missing = self.start_of(&project, task, false).err()?;
+        let is_gone = missing.code == Code::NotFound;
+        is_gone.then(|| project.path.display().to_string())
     }
 
     /// The repository of a project in which nothing was committed yet.

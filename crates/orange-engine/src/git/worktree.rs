@@ -170,8 +170,8 @@ pub(crate) fn common_dir_of(repository: &Path) -> Result<Option<PathBuf>> {
     Ok(folder.map(PathBuf::from))
 }
 
-/// Is this folder the top of a worktree of that repository? Git must never be let loose in one that is not:
-/// it would look for a repository further up, and find the user's.
+/// Is this folder the top of a worktree of that repository, other than its main one? Git must never be let loose in one
+/// that is not: it would look for a repository further up, and find the user's.
 pub(crate) fn belongs(slot: &Path, repository: &Path) -> Result<bool> {
     if is_led_astray(slot) {
         return Ok(false);
@@ -182,12 +182,16 @@ pub(crate) fn belongs(slot: &Path, repository: &Path) -> Result<bool> {
     }
     let answer = Git::in_slot(slot)
         .args(["rev-parse", "--path-format=absolute"])
-        .args(["--show-toplevel", "--git-common-dir"])
-        .ask()?;
-    let Some((top, common)) = answer.as_deref().and_then(|text| text.split_once('\n')) else {
+        .args(["--show-toplevel", "--git-common-dir", "--git-dir"])
+        .ask()?
+        .unwrap_or_default();
+    let mut lines = answer.lines();
+    let (Some(top), Some(common), Some(own)) = (lines.next(), lines.next(), lines.next()) else {
         return Ok(false);
     };
-    Ok(same_folder(Path::new(top), slot)
+    // What is parked is reset and cleaned: never the checkout that the user works in.
+    Ok(!same_folder(Path::new(own), Path::new(common))
+        && same_folder(Path::new(top), slot)
         && common_dir_of(repository)?.is_some_and(|theirs| same_folder(Path::new(common), &theirs)))
 }
 

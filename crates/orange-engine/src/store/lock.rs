@@ -59,6 +59,15 @@ impl TaskLock {
 
     /// Locks the task, waiting up to `patience` for another holder to finish.
     pub fn acquire(folder: &Path, patience: Duration) -> Result<Self, LockError> {
+        Self::acquire_telling(folder, patience, |_| {})
+    }
+
+    /// As [`TaskLock::acquire`]; when it takes a while, it is told why.
+    pub fn acquire_telling(
+        folder: &Path,
+        patience: Duration,
+        tell: impl FnOnce(&LockError),
+    ) -> Result<Self, LockError> {
         let file = open(folder)?;
         if try_lock(&file)? {
             return Self::locked(file, folder);
@@ -69,7 +78,7 @@ impl TaskLock {
         if patience.is_zero() {
             return Err(busy);
         }
-        match queue::wait_for(file, patience) {
+        match queue::wait_for(file, patience, || tell(&busy)) {
             Some(file) => Self::locked(file?, folder),
             None => Err(busy),
         }

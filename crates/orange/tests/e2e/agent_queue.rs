@@ -261,3 +261,24 @@ fn more_slots_start_what_waits() {
         .ok();
     env.until_status(&second, "reviewing");
 }
+
+#[test]
+fn a_base_that_is_gone_is_in_the_way() {
+    let env = one_slot();
+    let first = env.create(["The first one"]);
+    env.git(&env.shop(), &["branch", "foo"]);
+    let second = env.create(["Upon foo", "--base", "foo"]);
+    env.git(&env.shop(), &["branch", "-D", "foo"]);
+    let cancelled = env.say(&["task", "cancel", &first.id, "--yes"]).ok();
+    assert!(
+        !cancelled.to_string().contains("could start now"),
+        "{cancelled}"
+    );
+    let because = why(&env, &second);
+    assert!(
+        because.starts_with("its base foo is no commit in "),
+        "{because}"
+    );
+    env.git(&env.shop(), &["branch", "foo"]);
+    env.say(&["run", "--ready"]).ok().says(&second.key);
+}

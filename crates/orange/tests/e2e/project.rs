@@ -225,3 +225,146 @@ fn projects_are_found_again_in_what_is_left() {
     assert!(text.contains("\"colour\": \"red\""), "{text}");
     assert_eq!(env.create(["Goes on"]).key, "TASK-002");
 }
+
+/// What projects.json says of one project.
+fn registered(env: &TestEnvironment, name: &str) -> serde_json::Value {
+    let text = std::fs::read(env.home().join("projects.json")).unwrap();
+    let all: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let mut all = all.as_array().unwrap().iter();
+    let found = all.find(|project| project["name"] == name);
+    found.cloned().unwrap_or_default()
+}
+
+#[test]
+fn one_unreadable_field_costs_no_other() {
+    let env = TestEnvironment::new();
+    env.bring_to(&env.create(["Has a slot"]), "planning");
+    let path = env.home().join("projects.json");
+    let entry = |permissions: &str| {
+        format!(
+            "[{{\"name\": \"shop\", \"path\": {:?}, \"default_branch\": \"main\", \"pool_size\": 7, \"colour\": \"red\", {permissions}}}]",
+            env.shop()
+        )
+    };
+    for permissions in ["\"permissions\": \"Ask\"", "\"permissions\": edits"] {
+        std::fs::write(&path, entry(permissions)).unwrap();
+        env.orange(["doctor", "--repair"]).ok().says(
+            "the permissions of shop could not be read and are `ask` now: `orange project update shop --permissions` changes that",
+        );
+        let shop = registered(&env, "shop");
+        assert_eq!(shop["permissions"], "ask");
+        assert_eq!(shop["pool_size"], 7);
+        assert_eq!(shop["colour"], "red");
+    }
+    // A missing comma leaves what can be read.
+    let broken = entry("\"permissions\": \"edits\"")
+        .replace("7,", "seven")
+        .replace("\"default_branch\": \"main\",", "");
+    std::fs::write(&path, broken).unwrap();
+    env.orange(["doctor", "--repair"])
+        .ok()
+        .says("the default branch of shop could not be read and is main now")
+        .says("the pool size of shop could not be read and is 2 now");
+    assert_eq!(registered(&env, "shop")["permissions"], "edits");
+}
+
+#[test]
+fn a_projects_json_that_is_gone_is_damage() {
+    let env = TestEnvironment::new();
+    env.orange(["project", "update", "shop", "--permissions", "ask"])
+        .ok();
+    env.bring_to(&env.create(["Has a slot"]), "planning");
+    let path = env.home().join("projects.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    // As a repair left it that was killed between two steps.
+    std::fs::write(
+        env.home().join("projects.json.damaged-20200101T000000Z"),
+        "[]",
+    )
+    .unwrap();
+    let aside = env.home().join("projects.json.damaged-20260101T000000Z");
+    std::fs::rename(&path, &aside).unwrap();
+    std::fs::write(env.home().join(".projects.json.4194304"), "[]").unwrap();
+    env.orange(["doctor"])
+        .fails_with(1)
+        .says("projects.json: is gone, though there are tasks or slots");
+    env.orange(["doctor", "--repair"]).ok().says(&format!(
+        "made anew from projects.json.damaged-20260101T000000Z; registered again: shop at {}",
+        env.shop().display()
+    ));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    // An empty one is no better.
+    std::fs::write(&path, "\n").unwrap();
+    env.orange(["doctor", "--repair"])
+        .ok()
+        .says("made anew from projects.json.damaged-20260101T000000Z");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    // Without such a file, the slots know.
+    std::fs::remove_file(&path).unwrap();
+    for name in crate::env::names_in(&env.home()) {
+        if name.starts_with("projects.json.damaged-") {
+            std::fs::remove_file(env.home().join(name)).unwrap();
+        }
+    }
+    env.orange(["doctor", "--repair"]).ok().says(
+        "shop is known from its slots only: its default branch is main now, its pool size 2, and its permissions are not set",
+    );
+    env.orange(["doctor"]).ok();
+}
+
+#[test]
+fn a_folder_that_is_no_slot_makes_no_project() {
+    let env = TestEnvironment::new();
+    env.bring_to(&env.create(["Has a slot"]), "planning");
+    let pool = env.home().join("workspaces");
+    // A repository of its own; a copy of a slot; a slot that has lost its .git, below a repository of dotfiles.
+    let own = pool.join("own--1");
+    std::fs::create_dir_all(&own).unwrap();
+    env.git(&own, &["init", "-q", "-b", "main"]);
+    env.git(&own, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    std::fs::write(own.join("mine.txt"), "mine").unwrap();
+    std::fs::create_dir_all(pool.join("copy--1")).unwrap();
+    std::fs::copy(pool.join("shop--1/.git"), pool.join("copy--1/.git")).unwrap();
+    std::fs::create_dir_all(pool.join("bare--1")).unwrap();
+    env.git(&env.home(), &["init", "-q", "-b", "main"]);
+    let path = env.home().join("projects.json");
+    let inside =
+        format!("[{{\"name\": \"own\", \"path\": {own:?}, \"default_branch\": \"main\"}}, oops");
+    for text in ["oops", &inside] {
+        std::fs::write(&path, text).unwrap();
+        env.orange(["doctor", "--repair"]);
+        let text = std::fs::read(&path).unwrap();
+        let all: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(all.as_array().unwrap().len(), 1, "{all}");
+        assert_eq!(all[0]["name"], "shop");
+        assert!(own.join("mine.txt").exists());
+    }
+    // Whatever is registered by hand: a checkout of its own is never cleaned as a slot.
+    let by_hand =
+        format!("[{{\"name\": \"own\", \"path\": {own:?}, \"default_branch\": \"main\"}}]");
+    std::fs::write(&path, by_hand).unwrap();
+    env.orange(["doctor", "--repair"])
+        .says("own--1: is no worktree of");
+    assert!(own.join("mine.txt").exists());
+}
+
+#[test]
+fn a_repository_that_is_away_stays_registered_and_what_is_lost_is_named() {
+    let env = TestEnvironment::new();
+    let path = env.home().join("projects.json");
+    let away = "{\"name\": \"away\", \"path\": \"/nowhere/away\", \"default_branch\": \"trunk\", \"x\": {\"name\": \"evil\", \"path\": \"/tmp\", \"default_branch\": \"main\"}}";
+    let twice = format!(
+        "{{\"name\": \"twice\", \"path\": {:?}, \"default_branch\": \"main\"}}",
+        env.shop()
+    );
+    let shop = twice.replace("twice", "shop");
+    let broken = "{\"name\": \"gone\", \"path\": \"/tmp\", \"permissions\":";
+    std::fs::write(&path, format!("[{away}, {shop}, {twice}, {broken}")).unwrap();
+    env.orange(["doctor", "--repair"])
+        .says(&format!(
+            "registered again: away at /nowhere/away, shop at {}; where the repository of gone, twice is cannot be told",
+            env.shop().display()
+        ));
+    assert_eq!(registered(&env, "away")["default_branch"], "trunk");
+    assert!(registered(&env, "evil").is_null());
+}

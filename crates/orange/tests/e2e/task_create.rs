@@ -145,6 +145,12 @@ fn nothing_said_makes_no_task() {
         env.orange([&["new", "--json"], words].concat())
             .refuses(2, "usage");
     }
+    for context in ["", " \n\t\n"] {
+        env.call(["new", "--context", "-", "--json"])
+            .input(context)
+            .run()
+            .refuses(2, "usage");
+    }
     // Nor a project.
     assert!(!env.home().join("projects.json").exists());
     env.orange(["new", "Two words", "--summary", "Three of them", "--json"])

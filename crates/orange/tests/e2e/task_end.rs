@@ -304,3 +304,45 @@ fn a_person_at_a_terminal_is_asked_once() {
         "{said}"
     );
 }
+
+#[test]
+fn a_whole_family_can_be_named() {
+    let env = TestEnvironment::new();
+    let family = || {
+        let parent = env.create(["The whole"]);
+        let child = env.create(["A part", "--parent", &parent.key]);
+        let grandchild = env.create(["A part of it", "--parent", &child.key]);
+        [parent.key, child.key, grandchild.key]
+    };
+    let [a, b, c] = family();
+    env.orange(["task", "cancel", &a, &b, &c, "--yes"]).ok();
+    assert_eq!(env.keys(["--status", "pending"]), [""; 0]);
+    let [a, b, c] = family();
+    // Who was not named is still asked about.
+    env.orange(["task", "cancel", &a, &b, "--yes"])
+        .fails_with(3)
+        .says("has open children");
+    env.orange(["task", "delete", &a, &c, &b, "--yes"]).ok();
+    assert_eq!(env.keys(["--status", "pending"]), [""; 0]);
+    // Each once, by whatever name.
+    let number = a.trim_start_matches("TASK-").to_owned();
+    assert_snapshot!(env.orange(["task", "restore", &a, &number, &a]), @"TASK-004: restored, it is pending");
+}
+
+#[test]
+fn a_long_wait_for_a_task_is_told() {
+    let env = TestEnvironment::new();
+    let task = env.create(["Held"]);
+    let lock = std::fs::File::open(task.folder.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(2500));
+            lock.unlock().unwrap();
+        });
+        env.orange(["task", "cancel", &task.id, "--yes"])
+            .ok()
+            .says("waits: shop/")
+            .says("the task is locked by");
+    });
+}

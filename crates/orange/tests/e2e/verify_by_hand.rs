@@ -215,3 +215,24 @@ fn a_check_decides_nothing_about_tasks() {
     assert!(said.contains("shop--verify and may not"), "{said}");
     assert_eq!(env.status(&task), "working");
 }
+
+#[test]
+fn a_check_that_a_newer_commit_overtakes_says_so() {
+    let env = with_check("while test -e ROOT/hold; do sleep 0.02; done\n");
+    let task = worked_on(&env, "login", "a.txt");
+    env.allow("hold");
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| env.say(&["task", "verify", &task.id]));
+        env.until_count(&task, "verify.started", 1);
+        env.commit(&env.slot_of(&task), "b.txt", "more");
+        let second = scope.spawn(|| env.say(&["task", "verify", &task.id]));
+        env.until_count(&task, "verify.started", 2);
+        fs::remove_file(env.root().join("hold")).unwrap();
+        second.join().unwrap().ok();
+        first
+            .join()
+            .unwrap()
+            .says("was overtaken: ")
+            .says("is checked instead");
+    });
+}

@@ -14,9 +14,17 @@ const WAKE: libc::c_int = libc::SIGURG;
 /// A signal that comes just before the thread begins to wait is lost, so it is sent until it has been noticed.
 const AGAIN: Duration = Duration::from_millis(1);
 
+/// Nobody wonders about a shorter wait.
+const QUIET: Duration = Duration::from_secs(1);
+
 /// Waits where the system serves waiters in their order; polling would let some starve. None when patience ran
-/// out: nobody waits any more then, else the lock would go for a moment to somebody who no longer wants it.
-pub(super) fn wait_for(file: File, patience: Duration) -> Option<io::Result<File>> {
+/// out: nobody waits any more then, else the lock would go for a moment to somebody who no longer wants it. A wait that
+/// takes longer is told.
+pub(super) fn wait_for(
+    file: File,
+    patience: Duration,
+    tell: impl FnOnce(),
+) -> Option<io::Result<File>> {
     let given_up = Arc::new(AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel();
     interruptible();
@@ -26,8 +34,16 @@ pub(super) fn wait_for(file: File, patience: Duration) -> Option<io::Result<File
             let _ = sender.send(wait(file, &given_up));
         }
     });
-    if let Ok(outcome) = receiver.recv_timeout(patience) {
+    let first = QUIET.min(patience);
+    if let Ok(outcome) = receiver.recv_timeout(first) {
         return outcome;
+    }
+    let later = patience.saturating_sub(first);
+    if !later.is_zero() {
+        tell();
+        if let Ok(outcome) = receiver.recv_timeout(later) {
+            return outcome;
+        }
     }
     given_up.store(true, Ordering::SeqCst);
     loop {

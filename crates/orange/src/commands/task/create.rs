@@ -125,17 +125,18 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
         branch: args.named_branch,
         summary: args.named_summary,
     };
-    if words.say_nothing() && args.context.is_none() && args.from.is_none() {
-        return Err(CommandError::usage(
-            "it is not said what is to be done",
-            "say it in a line: `orange new \"Add a login form\"`",
-        ));
-    }
     let context = args
         .context
         .as_deref()
         .map(|source| read(session, source))
         .transpose()?;
+    let has_context = context.as_ref().is_some_and(|text| !text.trim().is_empty());
+    if words.say_nothing() && !has_context && args.from.is_none() {
+        return Err(CommandError::usage(
+            "it is not said what is to be done",
+            "say it in a line: `orange new \"Add a login form\"`",
+        ));
+    }
     let earlier = match &args.from {
         Some(id) => Some(again::earlier(session, id, args.project.as_deref())?),
         None => None,

@@ -96,8 +96,14 @@ pub(crate) fn cancel(session: &mut Session, args: &CancelArgs) -> Result<()> {
     let children = cancel_question(session, args, &views)?;
     let mut each = Each::of(places.len());
     let mut gone_too: Vec<String> = Vec::new();
-    for (place, view) in places.into_iter().zip(&views) {
-        if gone_too.contains(&view.task.id) {
+    let places = match children {
+        CancelChildren::Too => places,
+        // Nobody is left behind who was named too.
+        CancelChildren::Ask | CancelChildren::Keep => session.engine.children_first(places)?,
+    };
+    for place in places {
+        let view = views.iter().find(|view| view.place == place);
+        if view.is_some_and(|view| gone_too.contains(&view.task.id)) {
             continue;
         }
         each.note(cancel_one(session, place, children).inspect(|done| {
@@ -131,7 +137,9 @@ fn cancel_question(
     let question = format!("cancel {}{saved}?", listed(&names));
     confirm(session, args.yes, &question)?;
     let is_open = |status: Option<Status>| status.is_some_and(|status| !status.is_terminal());
+    let labels: Vec<String> = live().map(|view| view.task.label()).collect();
     let children = live().flat_map(|view| &view.children);
+    let children = children.filter(|child| !labels.contains(&child.reference));
     let open = children.filter(|child| is_open(child.status)).count();
     if open == 0 || said != CancelChildren::Ask || !asks(session, args.yes) {
         return Ok(said);
@@ -182,7 +190,7 @@ pub(crate) fn delete(session: &mut Session, args: &DeleteArgs) -> Result<()> {
     confirm(session, args.yes, &question)?;
     let days = session.engine.config()?.trash.keep_days;
     let mut each = Each::of(places.len());
-    for place in places {
+    for place in session.engine.children_first(places)? {
         let deleted = session.engine.delete(place).map_err(Into::into);
         each.note(deleted.map(|task| {
             let label = task.label();
@@ -205,8 +213,7 @@ pub(crate) fn restore(session: &mut Session, args: &RestoreArgs) -> Result<()> {
     }
     let project = session.project(None)?;
     let mut each = Each::of(args.id.len());
-    for id in &args.id {
-        let restored = session.engine.restore(id, project.as_deref());
+    for restored in session.engine.restore(&args.id, project.as_deref())? {
         each.note(restored.map_err(Into::into).map(|task: Task| {
             let message = format!("{}: restored, it is {}", task.label(), task.status);
             Done::new(message, task)
