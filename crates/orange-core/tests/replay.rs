@@ -88,7 +88,7 @@ impl Files {
             name: "abc",
             project: "shop",
             modified: at(0),
-            journal_shrunk: &|| shrunk,
+            journal_shrunk: &|| Some(shrunk),
         };
         reconcile(
             Ok(&self.file),
@@ -349,7 +349,7 @@ fn a_status_of_another_workflow_is_never_taken_over() {
         name: "abc",
         project: "shop",
         modified: at(0),
-        journal_shrunk: &|| false,
+        journal_shrunk: &|| None,
     };
     let left = b"---\nstatus: running\nworkflow: phased\nno colon";
     let truth = last_resort(None, left, Broken::Missing, folder, at(2)).unwrap();

@@ -54,7 +54,10 @@ pub(super) fn with_time(
         EventType::FieldsRestored => because(&put_back(event)),
         EventType::JournalRecovered => because("took TASK.md for right, the journal lost events"),
         EventType::FrontmatterRebuilt => because("rebuilt the frontmatter of TASK.md"),
-        EventType::ContextChanged => "changed the Context".into(),
+        EventType::ContextChanged => match event.details.get("gone") {
+            Some(Value::Bool(true)) => because("lost the Context"),
+            _ => because("changed the Context"),
+        },
         EventType::AgentSpawned => match event.details.get("resumed") {
             Some(Value::Bool(true)) => format!("resumed: {}", known("harness")),
             _ => format!("started: {}", known("harness")),

@@ -1,14 +1,16 @@
 //! projects.json: repositories that moved away, and a file that cannot be read. Which projects there were is found out
 //! again from what can still be read of it, and from the slots, which know the repositories they belong to.
 
-use super::{Report, folders_in, set_aside};
+use super::{Report, folders_in, set_aside, without_path};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::git;
+use crate::index::list::Filter;
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
 use orange_core::id::valid_project_name;
+use orange_core::naming::counted;
 use serde_json::{Deserializer, Map};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 impl Engine {
@@ -29,7 +31,8 @@ impl Engine {
                 }
             }
             Err(error) => {
-                let finding = report.add("projects.json", error.message);
+                let problem = without_path(&error.message, &self.store.projects_file());
+                let finding = report.add("projects.json", problem);
                 finding.repair(
                     "sets the file aside and registers again what is known from it and from the slots",
                 );
@@ -57,16 +60,36 @@ impl Engine {
         if !again.is_empty() {
             said.push_str(&format!("; registered again: {}", again.join(", ")));
         }
-        let lost = self.without_repository(&found);
-        match (lost.first(), again.is_empty()) {
-            (Some(first), _) => said.push_str(&format!(
-                "; where the repository of {} is cannot be told: `orange project add PATH --name {first}`",
-                lost.join(", ")
-            )),
-            (None, true) => said.push_str("; register projects again with `orange project add`"),
-            (None, false) => {}
+        if again.is_empty() {
+            said.push_str("; register projects again with `orange project add`");
         }
         Ok(said)
+    }
+
+    /// Projects that have open tasks and no repository: nothing can be done for those. What is over needs none.
+    pub(super) fn check_unregistered(&mut self, report: &mut Report) -> Result<()> {
+        let Ok(known) = self.projects() else {
+            // That the registry cannot be read has been said.
+            return Ok(());
+        };
+        let mut lost: BTreeMap<String, usize> = BTreeMap::new();
+        for task in self.listed(&Filter::default())? {
+            if !known.iter().any(|project| project.name == task.project) {
+                *lost.entry(task.project).or_default() += 1;
+            }
+        }
+        for (name, tasks) in lost {
+            report
+                .add(
+                    format!("project {name}"),
+                    format!(
+                        "is not registered, and has {}: where its repository is cannot be told",
+                        counted(tasks, "open task")
+                    ),
+                )
+                .by_hand(format!("`orange project add PATH --name {name}`"));
+        }
+        Ok(())
     }
 
     /// Projects whose repository is there: whole entries of the damaged file, then those that have slots.
@@ -124,17 +147,5 @@ impl Engine {
             }
         }
         slots
-    }
-
-    /// Names under which there are tasks, but no repository any more.
-    fn without_repository(&self, found: &[Project]) -> Vec<String> {
-        let names = folders_in(self.store.tasks()).into_iter();
-        let names = names.filter_map(|folder| Some(folder.file_name()?.to_str()?.to_owned()));
-        let known: BTreeSet<&str> = found.iter().map(|project| project.name.as_str()).collect();
-        let mut lost: Vec<String> = names
-            .filter(|name| valid_project_name(name) && !known.contains(name.as_str()))
-            .collect();
-        lost.sort();
-        lost
     }
 }

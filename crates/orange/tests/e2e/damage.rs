@@ -65,7 +65,7 @@ fn heals(damage: impl FnOnce(&TestTask), reason: &str, body_survives: bool) {
         .says("shop:TASK-001")
         .says("--repair: ");
     let doctor = doctor.says(reason);
-    assert!(doctor.stdout.contains("1 problem found"), "{doctor}");
+    doctor.says("error: 1 problem found");
     assert_eq!(fs::read(task.file()).ok(), before, "doctor wrote something");
 
     // Repair mends it, keeps the original, and loses no text.
@@ -297,6 +297,7 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
     ✗  TASK-001  damaged  Gets hurt · line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low  hurt    [AGE]
     ·  TASK-002  pending  Stays well                                                                                       well    [AGE]
     "#);
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"");
     env.orange(["task", "merge", "TASK-001", "--force"])
         .fails_with(3)
         .says("TASK-001 is damaged, so it is not merged")

@@ -242,6 +242,62 @@ fn a_journal_with_a_hole_is_recovered_too() {
 }
 
 #[test]
+fn what_a_journal_lacks_is_named() {
+    let (env, task) = working();
+    let text = fs::read_to_string(task.journal()).unwrap();
+    let broken: Vec<&str> = text
+        .lines()
+        .map(|line| match line.contains("\"to\":\"planning\"") {
+            true => "not json",
+            false => line,
+        })
+        .collect();
+    fs::write(task.journal(), format!("{}\n", broken.join("\n"))).unwrap();
+    // A repair comes before the next step of the work.
+    env.orange(["task", "why", "TASK-001"])
+        .ok()
+        .says("1 unreadable line")
+        .says("next: orange doctor --repair");
+    let reason = task.last("journal.recovered")["reason"].to_string();
+    assert_snapshot!(reason, @"");
+    // Another thing that needs attention does not hide it.
+    let raised =
+        r#"{"type":"attention.raised","timestamp":"2026-01-01T00:00:00Z","reason":"look here"}"#;
+    let text = fs::read_to_string(task.journal()).unwrap();
+    fs::write(task.journal(), format!("{text}{raised}\n")).unwrap();
+    assert_eq!(env.show(&task)["attention"], "look here");
+    env.orange(["doctor"]).fails_with(1).says("unreadable line");
+    env.orange(["doctor", "--repair"])
+        .ok()
+        .says("set aside as history.unreadable-1");
+    env.orange(["doctor"]).ok();
+}
+
+#[test]
+fn a_journal_that_is_gone_is_told() {
+    let (env, task) = working();
+    fs::remove_file(task.journal()).unwrap();
+    assert_snapshot!(env.orange(["doctor"]), @"");
+    assert!(!task.journal().exists());
+    let lost = "history.jsonl was lost, and with it what happened before";
+    env.orange(["ls"]).ok().says(lost);
+    assert_snapshot!(env.orange(["doctor", "--repair"]), @"");
+    env.orange(["doctor"]).ok();
+    let event = task.last("journal.recovered");
+    assert_eq!(event["lost"], "all");
+    assert_eq!(event["fields"]["status"], "working");
+    assert!(!task.events().contains(&"task.adopted".to_owned()));
+    // It needs attention until the task moves on.
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"");
+    env.orange(["task", "stuck", "TASK-001"]).ok();
+    assert!(env.show(&task)["attention"].is_null());
+    // Any command tells it too.
+    fs::remove_file(task.journal()).unwrap();
+    env.orange(["task", "show", "TASK-001"]).ok().says(lost);
+    assert_eq!(env.show(&task)["status"], "stuck");
+}
+
+#[test]
 fn a_revision_forged_upwards_fools_nobody() {
     let (env, task) = working();
     let revision = env.show(&task)["revision"].as_u64().unwrap();
@@ -351,6 +407,26 @@ fn a_changed_context_is_kept_and_flagged() {
     env.orange(["task", "show", &task.id])
         .ok()
         .says("changed since the task was created");
+}
+
+#[test]
+fn a_context_that_went_with_its_file_is_lost() {
+    let env = TestEnvironment::new();
+    env.call(["new", "With context", "--context", "-"])
+        .input("Only Chrome\n")
+        .run()
+        .ok();
+    let task = env.task_of(&env.list([""; 0])[0]);
+    fs::remove_file(task.file()).unwrap();
+    assert_snapshot!(env.orange(["doctor", "--repair"]), @"");
+    let event = task.last("context.changed");
+    assert_eq!(
+        (&event["gone"], &event["by"]),
+        (&json!(true), &json!("engine"))
+    );
+    env.orange(["task", "show", &task.id])
+        .ok()
+        .says("gone from TASK.md since the task was created");
 }
 
 #[test]

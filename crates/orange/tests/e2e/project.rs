@@ -178,8 +178,14 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
         std::fs::read_to_string(env.home().join(&aside[0])).unwrap(),
         "[{\"name\": \"shop\","
     );
-    env.orange(["doctor"]).ok();
+    // What could not be registered again is a problem until somebody says where it is.
+    assert_snapshot!(env.orange(["doctor"]), @"");
+    assert_snapshot!(env.orange(["task", "why", &task.id]), @"");
     env.orange(["project", "add", "."]).ok();
+    env.orange(["doctor"]).ok();
+    env.orange(["task", "why", &task.id])
+        .ok()
+        .says("nothing is in its way");
     assert_eq!(env.keys([""; 0]), [task.key]);
 }
 
@@ -208,10 +214,13 @@ fn projects_are_found_again_in_what_is_left() {
     );
     std::fs::write(&path, &broken).unwrap();
     env.orange(["doctor", "--repair"])
-        .ok()
+        .fails_with(1)
         .says(&format!("books at {}", books.display()))
         .says(&format!("shop at {}", env.shop().display()))
-        .says("where the repository of papers is cannot be told: `orange project add PATH --name papers`");
+        .says("✗ project papers: is not registered, and has 1 open task")
+        .says("by hand: `orange project add PATH --name papers`")
+        .says("2 problems found, 1 repaired")
+        .says("error: 1 problem left");
     let listed = env.orange(["project", "list", "--json"]).ok().json();
     let project = |name: &str| {
         let all = listed["projects"].as_array().unwrap();
