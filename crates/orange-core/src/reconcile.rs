@@ -174,7 +174,7 @@ fn adopt(
     whole(adoption(&task, now), true)
 }
 
-const JOURNAL_GONE: &str = "history.jsonl was gone, and with it what happened before";
+const JOURNAL_GONE: &str = "history.jsonl was lost, and with it what happened before";
 
 /// The detail of a recovery that says how much was lost, and its value when that is everything.
 const LOST: &str = "lost";

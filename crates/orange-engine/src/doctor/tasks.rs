@@ -40,7 +40,7 @@ impl Engine {
                 finding.repair("takes TASK.md as it is, and lets history.jsonl go on from there");
                 if repair {
                     let outcome = self.lock_for_repair(place.clone());
-                    finding.done(outcome.map(|_| "goes on from TASK.md as it is".to_owned()));
+                    finding.done(outcome.map(|_| "it goes on from TASK.md as it is".to_owned()));
                 }
             }
             if let Some(unreadable) = trouble.unreadable {
@@ -93,7 +93,7 @@ impl Engine {
         let file = place.task_file();
         let is_there = file.symlink_metadata().is_ok();
         let problem = match trouble.bad_value && !repair {
-            true => format!("{reason}: correct it in {}", file.display()),
+            true => format!("{reason}; correct it in {}", file.display()),
             false => reason.to_owned(),
         };
         let finding = report.add(subject, problem);

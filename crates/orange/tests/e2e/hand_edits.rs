@@ -177,10 +177,10 @@ fn a_blocker_that_does_not_exist_is_taken_over_and_named() {
                    by hand: `orange task update TASK-001 --remove-blocker TASK-404`
                ✗ shop:TASK-001: waits for nonsense, which does not exist
                    by hand: `orange task update TASK-001 --remove-blocker nonsense`
-    checked 1 task and 1 project: 2 problems found
+    checked 1 task and 1 project
     ------- stderr -------
-    error: 2 problems left
-    hint: these are yours to mend
+    error: 2 problems found
+    hint: they are yours to mend
     [exit status: 1]
     ");
 }
@@ -258,12 +258,13 @@ fn what_a_journal_lacks_is_named() {
         .ok()
         .says("1 unreadable line")
         .says("next: orange doctor --repair");
-    let reason = task.last("journal.recovered")["reason"].to_string();
-    assert_snapshot!(reason, @"");
+    let text = fs::read_to_string(task.journal()).unwrap();
+    let line = text.lines().find(|line| line.contains("journal.recovered"));
+    let event: Value = serde_json::from_str(line.unwrap()).unwrap();
+    assert_snapshot!(event["reason"], @r#""history.jsonl has no revision 2, TASK.md was at 4""#);
     // Another thing that needs attention does not hide it.
     let raised =
         r#"{"type":"attention.raised","timestamp":"2026-01-01T00:00:00Z","reason":"look here"}"#;
-    let text = fs::read_to_string(task.journal()).unwrap();
     fs::write(task.journal(), format!("{text}{raised}\n")).unwrap();
     assert_eq!(env.show(&task)["attention"], "look here");
     env.orange(["doctor"]).fails_with(1).says("unreadable line");
@@ -277,18 +278,31 @@ fn what_a_journal_lacks_is_named() {
 fn a_journal_that_is_gone_is_told() {
     let (env, task) = working();
     fs::remove_file(task.journal()).unwrap();
-    assert_snapshot!(env.orange(["doctor"]), @"");
+    assert_snapshot!(env.orange(["doctor"]), @"
+    tasks      ✗ shop:TASK-001 (shop/[ID]): history.jsonl was lost, and with it what happened before
+                   --repair: takes TASK.md as it is, and lets history.jsonl go on from there
+    checked 1 task and 1 project
+    ------- stderr -------
+    error: 1 problem found
+    hint: `orange doctor --repair` does what it can
+    [exit status: 1]
+    ");
     assert!(!task.journal().exists());
     let lost = "history.jsonl was lost, and with it what happened before";
     env.orange(["ls"]).ok().says(lost);
-    assert_snapshot!(env.orange(["doctor", "--repair"]), @"");
+    assert_snapshot!(env.orange(["doctor", "--repair"]), @"
+    tasks      + shop:TASK-001 (shop/[ID]): history.jsonl was lost, and with it what happened before → it goes on from TASK.md as it is
+    checked 1 task and 1 project: 1 problem found and repaired
+    ------- stderr -------
+    note: TASK-001: history.jsonl was lost, and with it what happened before; TASK.md is taken as it is
+    ");
     env.orange(["doctor"]).ok();
     let event = task.last("journal.recovered");
     assert_eq!(event["lost"], "all");
     assert_eq!(event["fields"]["status"], "working");
     assert!(!task.events().contains(&"task.adopted".to_owned()));
     // It needs attention until the task moves on.
-    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"");
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"TASK-001 is working: waits for the handoff: no "## Handoff" section in TASK.md; needs attention: its history.jsonl was lost, and with it what happened before: its reviews and checks count no more; then: orange task complete TASK-001"###);
     env.orange(["task", "stuck", "TASK-001"]).ok();
     assert!(env.show(&task)["attention"].is_null());
     // Any command tells it too.
@@ -418,7 +432,12 @@ fn a_context_that_went_with_its_file_is_lost() {
         .ok();
     let task = env.task_of(&env.list([""; 0])[0]);
     fs::remove_file(task.file()).unwrap();
-    assert_snapshot!(env.orange(["doctor", "--repair"]), @"");
+    assert_snapshot!(env.orange(["doctor", "--repair"]), @"
+    tasks      + shop:TASK-001 (shop/[ID]): TASK.md is missing → written again; its body is lost; TASK-001 is pending
+    checked 1 task and 1 project: 1 problem found and repaired
+    ------- stderr -------
+    note: TASK-001: its Context is lost, it went with TASK.md
+    ");
     let event = task.last("context.changed");
     assert_eq!(
         (&event["gone"], &event["by"]),

@@ -47,7 +47,7 @@ fn verdict(report: &Report, repair: bool) -> String {
             "{checked}: {} found and repaired",
             counted(found, "problem")
         ),
-        (found, left) if repair => format!(
+        (found, left) if repair && left < found => format!(
             "{checked}: {} found, {} repaired",
             counted(found, "problem"),
             found - left
