@@ -301,7 +301,7 @@ fn a_revision_nobody_can_have_counted_to_is_not_believed() {
     files.journal.clear();
     files.hand_edit("revision", json!(u64::MAX));
     let truth = files.settle(true);
-    assert_eq!(truth.events[0].kind, EventType::TaskAdopted);
+    assert_eq!(truth.events[0].kind, EventType::JournalRecovered);
     assert_eq!(truth.events[0].revision, Some(1));
     files.agree();
 }
