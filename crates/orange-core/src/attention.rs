@@ -2,6 +2,7 @@
 
 use crate::history::{Event, EventType, History, HookOutcome};
 use crate::naming::counted;
+use crate::reconcile::begins_anew;
 use crate::task::Status;
 use crate::timeline::hooks;
 
@@ -18,6 +19,7 @@ pub fn attention(history: &History) -> Option<String> {
     failed_hook(history)
         .or_else(|| raised(history))
         .or_else(|| unreadable(history))
+        .or_else(|| lost(history))
 }
 
 fn failed_hook(history: &History) -> Option<String> {
@@ -97,7 +99,20 @@ fn question_is_over(asked: &Event, next: &Event) -> bool {
     }
 }
 
-fn unreadable(history: &History) -> Option<String> {
+/// A journal that had to begin anew: what speaks for the work, and who said what, went with the old one.
+fn lost(history: &History) -> Option<String> {
+    let newest_first = history.events.iter().rev();
+    let mut last = newest_first
+        .take_while(|event| event.kind != EventType::StatusChanged)
+        .filter(|event| event.is_whole());
+    let text = "its history.jsonl was lost, and with it what happened before: its reviews and checks count no more";
+    last.next()
+        .filter(|event| begins_anew(event))
+        .map(|_| text.to_owned())
+}
+
+/// Lines of the journal that are no events, in words.
+pub fn unreadable(history: &History) -> Option<String> {
     let first = history.bad_lines.first()?;
     Some(format!(
         "history.jsonl: {}, the first is line {}",
@@ -163,6 +178,19 @@ mod tests {
         assert_eq!(seen(&[CRASH, worker]), None);
         let moved = r#""type":"status.changed","from":"working","to":"stuck""#;
         assert_eq!(seen(&[CRASH, moved]), None);
+    }
+
+    #[test]
+    fn a_lost_journal_is_told_until_the_status_changes() {
+        let whole = r#""type":"journal.recovered","revision":2,"fields":{"id":"a"}"#;
+        let anew = &format!(r#"{whole},"lost":"all""#);
+        let told = |lines: &[&str]| seen(lines).is_some_and(|text| text.contains("was lost"));
+        assert!(told(&[anew]));
+        assert!(told(&[anew, r#""type":"task.updated","revision":3"#]));
+        assert!(!told(&[whole]));
+        assert!(!told(&[anew, whole]));
+        let moved = r#""type":"status.changed","from":"working","to":"stuck""#;
+        assert!(!told(&[anew, moved]));
     }
 
     #[test]

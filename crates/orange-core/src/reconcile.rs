@@ -15,6 +15,7 @@ use crate::task_file::{Damage, TaskFile};
 use crate::workflow::Workflow;
 use crate::yaml::Node;
 use serde_json::Value;
+use std::cmp::Ordering;
 
 /// What is known of a task's folder besides its two files.
 #[derive(Clone, Copy)]
@@ -23,8 +24,9 @@ pub struct Folder<'a> {
     pub name: &'a str,
     pub project: &'a str,
     pub modified: Timestamp,
-    /// Is the journal shorter than it once was? Only asked when TASK.md is ahead of it.
-    pub journal_shrunk: &'a dyn Fn() -> bool,
+    /// Is the journal shorter than it once was? None: nobody noted that there was one. Only asked when TASK.md is ahead
+    /// of it, or when it has nothing to tell.
+    pub journal_shrunk: &'a dyn Fn() -> Option<bool>,
 }
 
 /// Why a TASK.md cannot be used as it is.
@@ -101,7 +103,9 @@ pub fn reconcile(
 ) -> Result<Reconciled, Broken> {
     let own = history.own();
     if own.is_empty() {
-        return adopt(file?, folder, now);
+        // Whoever notes how long a journal is has written into it.
+        let was_there = (folder.journal_shrunk)().is_some();
+        return adopt(file?, folder, was_there, now);
     }
     let latest = machine::fold(own, u64::MAX).map_err(Broken::Journal)?;
     if let Some(error) = foreign_status(&latest).or_else(|| no_project(&latest)) {
@@ -113,19 +117,31 @@ pub fn reconcile(
     };
     let (found, problems) = read_fields(file, folder);
     let ahead = believed(found.revision) > latest.revision;
-    let lost = has_gap(own) || (ahead && (folder.journal_shrunk)());
-    if lost && problems.is_empty() {
-        return journal_lost(found, &latest, now);
+    // Without a note nothing speaks against a journal that lost its end.
+    let is_cut = || ahead && (folder.journal_shrunk)().unwrap_or(true);
+    let lost = gap(own).or_else(|| {
+        let ends = format!("history.jsonl ends at revision {}", latest.revision);
+        is_cut().then_some(ends)
+    });
+    if let Some(lost) = lost.filter(|_| problems.is_empty()) {
+        return journal_lost(found, latest.revision, &lost, now);
     }
     merge(file, &found, &problems, own, latest, now, refuse)
 }
 
-/// Events are missing: the part that counts begins with all fields, so every later one must follow on.
-fn has_gap(own: &[Event]) -> bool {
+/// Events that are missing, in words: the part that counts begins with all fields, so every later one must follow on.
+fn gap(own: &[Event]) -> Option<String> {
     let revisions = || own.iter().filter_map(|event| event.revision);
-    revisions()
+    let (before, after) = revisions()
         .zip(revisions().skip(1))
-        .any(|(before, after)| after != before + 1)
+        .find(|(before, after)| *after != before + 1)?;
+    let (first, last) = (before + 1, after.saturating_sub(1));
+    Some(match first.cmp(&last) {
+        Ordering::Less => format!("history.jsonl has no revisions {first} to {last}"),
+        Ordering::Equal => format!("history.jsonl has no revision {first}"),
+        // Only a hand can have done that.
+        Ordering::Greater => format!("history.jsonl has revision {after} after {before}"),
+    })
 }
 
 /// A file may claim any revision; one that could not be counted on from says nothing.
@@ -136,7 +152,13 @@ fn believed(revision: u64) -> u64 {
     }
 }
 
-fn adopt(file: &TaskFile, folder: Folder<'_>, now: Timestamp) -> Result<Reconciled, Broken> {
+/// A task without an event of ours: it comes from elsewhere, or its journal is lost.
+fn adopt(
+    file: &TaskFile,
+    folder: Folder<'_>,
+    had_journal: bool,
+    now: Timestamp,
+) -> Result<Reconciled, Broken> {
     let (mut task, problems) = read_fields(file, folder);
     if let Some(problem) = problems.into_iter().next() {
         return Err(Broken::Value {
@@ -145,7 +167,23 @@ fn adopt(file: &TaskFile, folder: Folder<'_>, now: Timestamp) -> Result<Reconcil
         });
     }
     fill_adopted(&mut task, file, folder);
+    if had_journal {
+        let event = recovery(&task, 0, JOURNAL_GONE, now).detail(LOST, LOST_ALL);
+        return whole(event, true);
+    }
     whole(adoption(&task, now), true)
+}
+
+const JOURNAL_GONE: &str = "history.jsonl was lost, and with it what happened before";
+
+/// The detail of a recovery that says how much was lost, and its value when that is everything.
+const LOST: &str = "lost";
+const LOST_ALL: &str = "all";
+
+/// Whether this event begins a journal anew, because the one before it was lost.
+pub fn begins_anew(event: &Event) -> bool {
+    let lost = event.details.get(LOST).and_then(Value::as_str);
+    event.kind == EventType::JournalRecovered && lost == Some(LOST_ALL)
 }
 
 /// The event that makes a task ours, with all it has.
@@ -217,16 +255,24 @@ fn rebuilt(
 }
 
 /// The journal is behind the file: the file is right, and the journal is told everything.
-fn journal_lost(found: Task, latest: &Task, now: Timestamp) -> Result<Reconciled, Broken> {
+fn journal_lost(
+    found: Task,
+    latest: u64,
+    lost: &str,
+    now: Timestamp,
+) -> Result<Reconciled, Broken> {
+    let why = format!("{lost}, TASK.md was at {}", found.revision);
+    whole(recovery(&found, latest, &why, now), false)
+}
+
+/// The event that tells the journal everything, after the revision it has come to.
+fn recovery(task: &Task, latest: u64, why: &str, now: Timestamp) -> Event {
     let mut event = Event::new(EventType::JournalRecovered, now)
         .by("engine")
-        .because(format!(
-            "the journal ends at revision {}, TASK.md was at {}",
-            latest.revision, found.revision
-        ));
-    event.revision = Some(believed(found.revision).max(latest.revision) + 1);
-    event.fields = found.to_fields();
-    whole(event, false)
+        .because(why);
+    event.revision = Some(believed(task.revision).max(latest) + 1);
+    event.fields = task.to_fields();
+    event
 }
 
 /// The task that an event with every field describes.
@@ -471,7 +517,7 @@ pub fn differing_fields(file: &TaskFile, task: &Task) -> Vec<Field> {
         name: "",
         project: &task.project,
         modified: Timestamp::UNIX_EPOCH,
-        journal_shrunk: &|| false,
+        journal_shrunk: &|| None,
     };
     let (found, problems) = read_fields(file, folder);
     let unset = Task::default();

@@ -74,6 +74,8 @@ pub struct Surroundings<'a> {
     /// How often the work has gone to a reviewer, over all counts of rounds.
     pub rounds: u32,
     pub agent: Agent,
+    /// No repository is registered under the name of its project.
+    pub unregistered: bool,
     /// What was said when the task came to its status.
     pub reason: Option<&'a str>,
     /// Why no agent more may run.
@@ -105,6 +107,15 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let task = situation.task;
     let label = task.label();
     let update = |status: Status| format!("orange task update {label} --status {status}");
+    if around.unregistered && !task.status.is_over() {
+        return Why::needs_you(
+            format!(
+                "its project {} is not registered, so nothing can be done in its repository",
+                task.project
+            ),
+            format!("orange project add PATH --name {}", task.project),
+        );
+    }
     if task.status == Status::AgentReview
         && gate::verdict(situation.body) == Some(Verdict::Pass)
         && let Some(running) = &situation.facts.verifying

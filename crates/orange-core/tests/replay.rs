@@ -88,7 +88,7 @@ impl Files {
             name: "abc",
             project: "shop",
             modified: at(0),
-            journal_shrunk: &|| shrunk,
+            journal_shrunk: &|| Some(shrunk),
         };
         reconcile(
             Ok(&self.file),
@@ -301,7 +301,7 @@ fn a_revision_nobody_can_have_counted_to_is_not_believed() {
     files.journal.clear();
     files.hand_edit("revision", json!(u64::MAX));
     let truth = files.settle(true);
-    assert_eq!(truth.events[0].kind, EventType::TaskAdopted);
+    assert_eq!(truth.events[0].kind, EventType::JournalRecovered);
     assert_eq!(truth.events[0].revision, Some(1));
     files.agree();
 }
@@ -349,7 +349,7 @@ fn a_status_of_another_workflow_is_never_taken_over() {
         name: "abc",
         project: "shop",
         modified: at(0),
-        journal_shrunk: &|| false,
+        journal_shrunk: &|| None,
     };
     let left = b"---\nstatus: running\nworkflow: phased\nno colon";
     let truth = last_resort(None, left, Broken::Missing, folder, at(2)).unwrap();

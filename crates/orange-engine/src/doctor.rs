@@ -93,7 +93,17 @@ pub struct Remark {
     pub text: String,
     /// The time that the text ends with, if any.
     pub time: Option<Timestamp>,
-    pub is_fine: bool,
+    pub tone: Tone,
+}
+
+/// How much a remark asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Fine,
+    /// Worth a look.
+    Note,
+    /// Good to know, and that is all.
+    Aside,
 }
 
 /// What the check looked at, and what it found.
@@ -127,19 +137,23 @@ impl Report {
     }
 
     fn fine(&mut self, text: impl Into<String>) {
-        self.remark(text.into(), None, true);
+        self.remark(text.into(), None, Tone::Fine);
     }
 
     fn note(&mut self, text: impl Into<String>) {
-        self.remark(text.into(), None, false);
+        self.remark(text.into(), None, Tone::Note);
     }
 
-    fn remark(&mut self, text: String, time: Option<Timestamp>, is_fine: bool) {
+    fn aside(&mut self, text: impl Into<String>) {
+        self.remark(text.into(), None, Tone::Aside);
+    }
+
+    fn remark(&mut self, text: String, time: Option<Timestamp>, tone: Tone) {
         self.remarks.push(Remark {
             group: self.group,
             text,
             time,
-            is_fine,
+            tone,
         });
     }
 
@@ -207,6 +221,10 @@ const CHECKS: &[(Group, bool, Check)] = &[
     (Group::Tasks, false, |engine, report, _| {
         engine.check_links(report)
     }),
+    // After these, since the index is asked: what is wrong with it must have been found.
+    (Group::Home, false, |engine, report, _| {
+        engine.check_unregistered(report)
+    }),
     (Group::Processes, false, Engine::check_runs),
     (Group::Sessions, false, Engine::check_sessions),
     (Group::Processes, false, Engine::check_processes),
@@ -262,7 +280,9 @@ impl Engine {
 
     fn check_config(&self, report: &mut Report) {
         for problem in self.settings_problems() {
-            report.add("config.yaml", problem);
+            report
+                .add("config.yaml", problem)
+                .by_hand("`orange config edit` opens it");
         }
     }
 }
@@ -278,6 +298,12 @@ fn task_of(fields: &str) -> Task {
         }
     }
     task
+}
+
+/// What is wrong with a file, without its path: the finding names it.
+fn without_path(problem: &str, path: &Path) -> String {
+    let named = format!("{} ", path.display());
+    problem.strip_prefix(&named).unwrap_or(problem).to_owned()
 }
 
 fn folders_in(parent: &Path) -> Vec<std::path::PathBuf> {

@@ -95,6 +95,7 @@ impl Engine {
     ) -> Result<LockedTask> {
         let snapshot = self.store.read(&place)?;
         let torn = snapshot.torn;
+        let was_missing = snapshot.file.as_ref().err() == Some(&Broken::Missing);
         let mut locked = LockedTask {
             lock,
             task: Task::default(),
@@ -119,7 +120,7 @@ impl Engine {
         if marked {
             locked.untold = locked.perhaps_untold();
         }
-        locked.note_changed_context(self)?;
+        locked.note_changed_context(self, was_missing)?;
         locked.look_into_slot(self)?;
         locked.finish_merge(self)?;
         locked.finish_hooks(self)?;
@@ -473,7 +474,8 @@ impl LockedTask {
     }
 
     /// The Context is the person's word to the agent: a change to it is kept but flagged.
-    fn note_changed_context(&mut self, engine: &mut Engine) -> Result<()> {
+    /// What went with a TASK.md that was missing was changed by nobody: it is lost.
+    fn note_changed_context(&mut self, engine: &mut Engine, was_missing: bool) -> Result<()> {
         let seen = self
             .snapshot
             .history
@@ -484,10 +486,22 @@ impl LockedTask {
         let current = context_mark(&self.body);
         match seen {
             Some(seen) if seen != current => {
-                let event = Event::new(EventType::ContextChanged, engine.now())
+                let gone = artifact::section(&self.body, "Context").is_none();
+                let mut event = Event::new(EventType::ContextChanged, engine.now())
                     .by(&engine.caller_name())
                     .detail("context", current);
-                engine.notice(format!("{}: its Context was changed", self.task.label()));
+                if gone {
+                    event = event.detail("gone", true);
+                }
+                if was_missing {
+                    event = event.by("engine").because("TASK.md was missing");
+                }
+                let what = match (was_missing, gone) {
+                    (true, _) => "its Context is lost, it went with TASK.md",
+                    (false, true) => "its Context is gone from TASK.md",
+                    (false, false) => "its Context was changed",
+                };
+                engine.notice(format!("{}: {what}", self.task.label()));
                 self.append(vec![event])
             }
             Some(_) | None => Ok(()),
@@ -553,7 +567,7 @@ pub fn damaged(place: &Place, broken: &Broken) -> Error {
     let error = Error::new(Code::Damaged, message);
     match broken {
         Broken::Value { .. } => error.hint(
-            "correct the line, or run `orange doctor --repair` to put back the last good value",
+            "correct the line; or run `orange doctor --repair`, which puts back the last good value and keeps your file beside it",
         ),
         Broken::File(_)
         | Broken::Missing

@@ -121,11 +121,7 @@ impl Engine {
         let tmux = self.tmux()?;
         match harness::located(tmux::PROGRAM, self.search_path.as_deref()) {
             Some(program) => {
-                let ask = || {
-                    tmux.version()
-                        .map(|(major, minor)| format!("{major}.{minor}"))
-                };
-                versions::remembered(self.store.home(), &program, ask)?;
+                versions::remembered(self.store.home(), &program, || tmux.version())?;
             }
             // It says what is missing.
             None => drop(tmux.version()?),

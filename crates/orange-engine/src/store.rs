@@ -297,8 +297,7 @@ impl Snapshot {
         refuse: &mut dyn FnMut(orange_core::task::Field, &Task) -> Option<String>,
     ) -> std::result::Result<Reconciled, Broken> {
         let file = self.file.as_ref().map_err(Clone::clone);
-        // Without a witness nothing speaks against a journal that lost its end.
-        let shrunk = || witness().is_none_or(|seen| self.journal_bytes < seen.journal_bytes);
+        let shrunk = || witness().map(|seen| self.journal_bytes < seen.journal_bytes);
         let folder = self.folder(place, &shrunk);
         reconcile(file, &self.history, folder, now, refuse)
     }
@@ -307,7 +306,7 @@ impl Snapshot {
     pub(crate) fn folder<'a>(
         &self,
         place: &'a Place,
-        journal_shrunk: &'a dyn Fn() -> bool,
+        journal_shrunk: &'a dyn Fn() -> Option<bool>,
     ) -> Folder<'a> {
         Folder {
             name: &place.name,

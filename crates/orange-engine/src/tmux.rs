@@ -160,7 +160,7 @@ impl Tmux {
     }
 
     /// What `tmux -V` says. A version without a number, such as that of OpenBSD, counts as the oldest that will do.
-    pub fn version(&self) -> Result<(u32, u32)> {
+    pub fn version(&self) -> Result<String> {
         let said = Call::bare(self).arg("-V").run()?;
         let text = said.stdout.trim();
         if !said.success {
@@ -175,7 +175,7 @@ impl Tmux {
             )
             .hint(INSTALL));
         }
-        Ok(version)
+        Ok(text.strip_prefix("tmux ").unwrap_or(text).to_owned())
     }
 
     /// Every pane of the server, by one call. No server: none.

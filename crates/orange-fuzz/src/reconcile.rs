@@ -36,7 +36,7 @@ fn check(bytes: &[u8], journal: &[u8], shrunk: bool) {
             Ok(truth) => truth,
             Err(broken) => {
                 let file = file.as_ref().ok();
-                match last_resort(file, &bytes, broken, folder(&|| shrunk), now()) {
+                match last_resort(file, &bytes, broken, folder(&|| Some(shrunk)), now()) {
                     Ok(truth) => truth,
                     Err(_) => return,
                 }
@@ -118,10 +118,10 @@ fn decide(
 ) -> Result<Reconciled, Broken> {
     let file = file.as_ref().map_err(Clone::clone);
     let mut refuse = |_, _: &_| None;
-    orange_core::reconcile::reconcile(file, history, folder(&|| shrunk), now(), &mut refuse)
+    orange_core::reconcile::reconcile(file, history, folder(&|| Some(shrunk)), now(), &mut refuse)
 }
 
-fn folder(journal_shrunk: &dyn Fn() -> bool) -> Folder<'_> {
+fn folder(journal_shrunk: &dyn Fn() -> Option<bool>) -> Folder<'_> {
     Folder {
         name: "feature/cart",
         project: "shop",

@@ -35,7 +35,7 @@ fn any_task(text: &str, project: &str) -> Option<Task> {
         name: "",
         project,
         modified: Timestamp::UNIX_EPOCH,
-        journal_shrunk: &|| false,
+        journal_shrunk: &|| None,
     };
     let file = TaskFile::parse(text.as_bytes()).ok()?;
     let (task, problems) = read_fields(&file, folder);

@@ -4,6 +4,7 @@ use super::{cut, fields, hooks, plain, text};
 use crate::Timestamp;
 use crate::history::{Event, EventType};
 use crate::naming::counted;
+use crate::reconcile::begins_anew;
 use crate::task::FieldMap;
 use serde_json::Value;
 
@@ -52,9 +53,15 @@ pub(super) fn with_time(
         EventType::HookSkipped => because(&format!("did not {}", hooks::aim(hook))),
         EventType::TransitionFinished => "finished what goes with the move".into(),
         EventType::FieldsRestored => because(&put_back(event)),
-        EventType::JournalRecovered => because("took TASK.md for right, the journal lost events"),
+        EventType::JournalRecovered => because(match begins_anew(event) {
+            true => "took TASK.md for right",
+            false => "took TASK.md for right, the journal lost events",
+        }),
         EventType::FrontmatterRebuilt => because("rebuilt the frontmatter of TASK.md"),
-        EventType::ContextChanged => "changed the Context".into(),
+        EventType::ContextChanged => match event.details.get("gone") {
+            Some(Value::Bool(true)) => because("lost the Context"),
+            _ => because("changed the Context"),
+        },
         EventType::AgentSpawned => match event.details.get("resumed") {
             Some(Value::Bool(true)) => format!("resumed: {}", known("harness")),
             _ => format!("started: {}", known("harness")),

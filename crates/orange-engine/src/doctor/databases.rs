@@ -1,6 +1,6 @@
 //! The two databases: whether they are sound, and whether there is a backup of the one that cannot be made anew.
 
-use super::Report;
+use super::{Report, Tone, without_path};
 use crate::database::{self, Database};
 use crate::engine::Engine;
 use crate::error::{Code, Result};
@@ -28,10 +28,17 @@ impl Engine {
                 Ok(()) => return self.tell_of_backup(&home, &database, report),
                 Err(problem) => problem,
             },
-            Err(error) if error.code == Code::Damaged => error.message,
             Err(error) => {
-                report.add("orange.db", error.message);
-                return;
+                let problem = without_path(&error.message, &Database::path_in(&home));
+                if error.code != Code::Damaged {
+                    let finding = report.add("orange.db", problem);
+                    error
+                        .hint
+                        .into_iter()
+                        .for_each(|hint| finding.by_hand(hint));
+                    return;
+                }
+                problem
             }
         };
         let finding = report.add("orange.db", problem);
@@ -76,7 +83,11 @@ impl Engine {
         };
         let text = format!("orange.db is sound (schema {schema}), backed up");
         let is_late = self.now().duration_since(made) > LATE;
-        report.remark(text, Some(made), !is_late);
+        let tone = match is_late {
+            true => Tone::Note,
+            false => Tone::Fine,
+        };
+        report.remark(text, Some(made), tone);
         if is_late {
             report
                 .add(

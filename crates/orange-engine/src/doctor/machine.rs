@@ -44,7 +44,7 @@ impl Engine {
                     None
                 }
                 None => {
-                    report.note(format!("{name} is not installed; {who}"));
+                    report.aside(format!("{name} is not installed; {who}"));
                     None
                 }
             };
@@ -108,9 +108,7 @@ fn check_tmux(report: &mut Report) -> Program {
     }
     Program {
         name: "tmux",
-        version: version
-            .ok()
-            .map(|(major, minor)| format!("{major}.{minor}")),
+        version: version.ok(),
         oldest: Some(format!("{major}.{minor}")),
     }
 }

@@ -3,14 +3,16 @@
 
 mod remains;
 
-use super::{Report, folders_in, set_aside};
+use super::{Report, folders_in, set_aside, without_path};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::git::{self, state, worktree};
+use crate::index::list::Filter;
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
 use crate::store::replace;
 use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
+use orange_core::naming::counted;
 use remains::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -55,7 +57,7 @@ impl Engine {
                 self.registry_is_gone()
                     .then(|| "is gone, though there are tasks or slots".to_owned())
             }
-            Err(error) => Some(error.message),
+            Err(error) => Some(without_path(&error.message, &self.store.projects_file())),
         };
         let Some(problem) = problem else {
             return;
@@ -118,7 +120,8 @@ impl Engine {
         for changed in &found.changed {
             said.push_str(&format!("; {changed}"));
         }
-        let lost = self.without_repository(&mut found);
+        // Those that have tasks are a finding of their own.
+        let lost = self.without_trace(&mut found);
         match (lost.first(), again.is_empty()) {
             (Some(first), _) => said.push_str(&format!(
                 "; where the repository of {} is cannot be told: `orange project add PATH --name {first}`",
@@ -128,6 +131,32 @@ impl Engine {
             (None, false) => {}
         }
         Ok(said)
+    }
+
+    /// Projects that have open tasks and no repository: nothing can be done for those. What is over needs none.
+    pub(super) fn check_unregistered(&mut self, report: &mut Report) -> Result<()> {
+        let Ok(known) = self.projects() else {
+            // That the registry cannot be read has been said.
+            return Ok(());
+        };
+        let mut lost: BTreeMap<String, usize> = BTreeMap::new();
+        for task in self.listed(&Filter::default())? {
+            if !known.iter().any(|project| project.name == task.project) {
+                *lost.entry(task.project).or_default() += 1;
+            }
+        }
+        for (name, tasks) in lost {
+            report
+                .add(
+                    format!("project {name}"),
+                    format!(
+                        "is not registered, and has {}: where its repository is cannot be told",
+                        counted(tasks, "open task")
+                    ),
+                )
+                .by_hand(format!("`orange project add PATH --name {name}`"));
+        }
+        Ok(())
     }
 
     /// The text of the file that was set aside last, whose name ends with the time, and what to say of it.
@@ -286,11 +315,11 @@ impl Engine {
         names.filter(|name| valid_project_name(name)).collect()
     }
 
-    /// Names under which there are tasks or were entries, but no repository any more.
-    fn without_repository(&self, found: &mut Found) -> Vec<String> {
+    /// Names under which there were entries, but neither tasks nor a repository any more.
+    fn without_trace(&self, found: &mut Found) -> Vec<String> {
         let mut lost: BTreeSet<String> = std::mem::take(&mut found.lost).into_iter().collect();
-        lost.extend(self.names_of_tasks());
-        lost.retain(|name| !found.has(name));
+        let with_tasks = self.names_of_tasks();
+        lost.retain(|name| !found.has(name) && !with_tasks.contains(name));
         lost.into_iter().collect()
     }
 }

@@ -3,9 +3,13 @@
 use super::{Report, task_of};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::index::list::{Filter, Listed};
+use crate::index::list::Filter;
+use crate::store::{Place, lock};
+use orange_core::attention::unreadable;
+use orange_core::history::{Event, EventType};
 use orange_core::id::read_stored;
 use orange_core::naming::counted;
+use orange_core::reconcile::Broken;
 use orange_core::task::Task;
 
 impl Engine {
@@ -18,27 +22,29 @@ impl Engine {
         self.fresh_index()?.reread()?;
         let tasks = self.listed(&all)?;
         report.tasks = tasks.len();
+        let mut sick = 0;
         for task in &tasks {
             let subject = task.key.map_or(task.folder.clone(), |key| {
                 format!("{}:{key} ({})", task.project, task.folder)
             });
             let place = self.store.place(&task.folder);
+            let trouble = self.trouble_of(&place);
             if let Some(reason) = &task.damaged {
-                let finding = report.add(&subject, reason);
-                let is_there = place.task_file().symlink_metadata().is_ok();
-                finding.repair(match is_there {
-                    true => "keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read",
-                    false => "writes TASK.md again from history.jsonl, without the body, which went with it",
-                });
+                sick += 1;
+                self.see_to_damage(report, &subject, reason, &place, &trouble, repair);
+            } else if trouble.lost.is_some() || trouble.unreadable.is_some() {
+                sick += 1;
+            }
+            if let Some(lost) = trouble.lost {
+                let finding = report.add(&subject, lost);
+                finding.repair("takes TASK.md as it is, and lets history.jsonl go on from there");
                 if repair {
-                    let outcome = self.lock_for_repair(place.clone()).map(|locked| {
-                        format!("rebuilt; {} is {}", locked.task.label(), locked.task.status)
-                    });
-                    finding.done(outcome);
+                    let outcome = self.lock_for_repair(place.clone());
+                    finding.done(outcome.map(|_| "it goes on from TASK.md as it is".to_owned()));
                 }
             }
-            if let Some(attention) = lost_lines(task) {
-                let finding = report.add(&subject, attention);
+            if let Some(unreadable) = trouble.unreadable {
+                let finding = report.add(&subject, unreadable);
                 finding.repair("takes it out of history.jsonl and keeps it in a file beside it; the task works without it already");
                 if repair {
                     let outcome = self.lock_for_repair(place).and_then(|mut locked| {
@@ -62,18 +68,74 @@ impl Engine {
             0 => String::new(),
             count => format!(" of {}", counted(count, "project")),
         };
-        let is_found = |task: &&Listed| task.damaged.is_some() || lost_lines(task).is_some();
-        let damaged = tasks.iter().filter(is_found).count();
-        match (tasks.len(), damaged) {
+        match (tasks.len(), sick) {
             (0, _) => report.fine("no tasks yet"),
             (all, 0) => report.fine(format!("{}{of}", counted(all, "task"))),
-            (all, damaged) if damaged == all => {}
-            (all, damaged) => report.fine(match all - damaged {
+            (all, sick) if sick == all => {}
+            (all, sick) => report.fine(match all - sick {
                 1 => "the other task is sound".to_owned(),
                 sound => format!("the other {sound} tasks are sound"),
             }),
         }
         Ok(())
+    }
+
+    /// A TASK.md that cannot be used. What a person wrote into it is theirs to correct first.
+    fn see_to_damage(
+        &mut self,
+        report: &mut Report,
+        subject: &str,
+        reason: &str,
+        place: &Place,
+        trouble: &Trouble,
+        repair: bool,
+    ) {
+        let file = place.task_file();
+        let is_there = file.symlink_metadata().is_ok();
+        let problem = match trouble.bad_value && !repair {
+            true => format!("{reason}; correct it in {}", file.display()),
+            false => reason.to_owned(),
+        };
+        let finding = report.add(subject, problem);
+        finding.repair(match (trouble.bad_value, is_there) {
+            (true, _) => "puts back the last good value and keeps your file beside it",
+            (false, true) => "keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read",
+            (false, false) => "writes TASK.md again from history.jsonl, without the body, which went with it",
+        });
+        if repair {
+            let outcome = self.lock_for_repair(place.clone()).map(|locked| {
+                let done = match (trouble.bad_value, is_there) {
+                    (true, _) => "the last good value is put back",
+                    (false, true) => "rebuilt",
+                    (false, false) => "written again; its body is lost",
+                };
+                format!("{done}; {} is {}", locked.task.label(), locked.task.status)
+            });
+            finding.done(outcome);
+        }
+    }
+
+    /// Looks at the files themselves: what a list says of a task is only the one thing to look at first.
+    fn trouble_of(&self, place: &Place) -> Trouble {
+        // What cannot be read at all is damage, and the list has it.
+        let Ok(snapshot) = self.store.read(place) else {
+            return Trouble::default();
+        };
+        let witness = || lock::read_witness(&place.path);
+        let truth = snapshot.reconcile(place, &witness, self.now(), &mut |_, _| None);
+        let is_bad_value = |broken: &Broken| matches!(broken, Broken::Value { .. });
+        let recovered = |event: &&Event| event.kind == EventType::JournalRecovered;
+        Trouble {
+            unreadable: unreadable(&snapshot.history),
+            bad_value: match &truth {
+                Ok(truth) => truth.broken.as_ref().is_some_and(is_bad_value),
+                Err(broken) => is_bad_value(broken),
+            },
+            lost: truth.ok().and_then(|truth| {
+                let event = truth.events.iter().find(recovered)?;
+                event.reason.clone()
+            }),
+        }
     }
 
     /// Dependencies on tasks that do not exist, and cycles made by hand.
@@ -124,8 +186,13 @@ impl Engine {
     }
 }
 
-/// What its journal lost, in words. A cancelled dependency, say, is a state and no damage.
-fn lost_lines(task: &Listed) -> Option<&String> {
-    let attention = task.attention.as_ref();
-    attention.filter(|text| text.contains(".jsonl"))
+/// What is wrong with the files of a task, in words where there is more to say.
+#[derive(Default)]
+struct Trouble {
+    /// Lines of its journal that are no events.
+    unreadable: Option<String>,
+    /// Events that its journal had once.
+    lost: Option<String>,
+    /// Its TASK.md is sound but for a value that somebody typed.
+    bad_value: bool,
 }

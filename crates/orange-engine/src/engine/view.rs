@@ -14,6 +14,7 @@ use orange_core::exit::role_of;
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, read_stored, stored_reference};
 use orange_core::machine::{Linked, Situation};
+use orange_core::reconcile::Broken;
 use orange_core::runs::Ending;
 use orange_core::task::{Status, Task};
 use orange_core::why::{Agent, Surroundings, Why, why};
@@ -31,7 +32,7 @@ pub struct TaskView {
     pub related: Vec<Linked>,
     pub referenced_by: Vec<Linked>,
     pub children: Vec<Linked>,
-    pub damaged: Option<String>,
+    pub damaged: Option<Broken>,
     pub attention: Option<String>,
     /// The Context is not what it was when the task was made.
     pub context_changed: bool,
@@ -173,7 +174,7 @@ impl Engine {
                 .own()
                 .iter()
                 .any(|event| event.kind == EventType::ContextChanged),
-            damaged: truth.broken.map(|broken| broken.to_string()),
+            damaged: truth.broken,
             history: snapshot.history,
             task,
             place,
@@ -238,6 +239,11 @@ impl Engine {
             target: view.task.target(&default_branch),
             rounds: Evidence::of(&view.history).rounds,
             agent: self.agent_of(view),
+            // Of a registry that cannot be read nobody knows what it lacks.
+            unregistered: self.projects().is_ok_and(|known| {
+                let name = &view.task.project;
+                crate::projects::named(&known, name).is_err()
+            }),
             reason: here.and_then(|event| event.reason.as_deref()),
             limit,
             untrusted,

@@ -9,7 +9,7 @@ use crate::store::{nanoseconds, stamp_at};
 use orange_core::artifact;
 use orange_core::history::{AppendSection, ArchiveSection, Event, EventType, History};
 use orange_core::machine;
-use orange_core::reconcile::{Broken, Reconciled, differing_fields, last_resort};
+use orange_core::reconcile::{Broken, Reconciled, begins_anew, differing_fields, last_resort};
 use orange_core::task::{Field, Task};
 use orange_core::task_file::{TaskFile, salvage_body};
 use serde_json::Value;
@@ -238,7 +238,7 @@ impl LockedTask {
             without_journal.history = History::default();
             without_journal.reconcile(&self.place, &|| None, now, &mut |_, _| None)
         } else {
-            let folder = self.snapshot.folder(&self.place, &|| true);
+            let folder = self.snapshot.folder(&self.place, &|| None);
             let file = self.snapshot.file.as_ref().ok();
             last_resort(file, found.unwrap_or_default(), broken, folder, now)
         };
@@ -378,9 +378,11 @@ impl LockedTask {
                     names.join(", ")
                 ));
             } else if event.kind == EventType::JournalRecovered {
-                engine.notice(format!(
-                    "{label}: history.jsonl had lost events; TASK.md is taken as it is"
-                ));
+                let what = match begins_anew(event) {
+                    true => "history.jsonl was lost, and with it what happened before",
+                    false => "history.jsonl had lost events",
+                };
+                engine.notice(format!("{label}: {what}; TASK.md is taken as it is"));
             }
         }
     }

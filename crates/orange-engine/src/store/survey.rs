@@ -5,7 +5,7 @@ use super::{Place, Snapshot, Store, lock, mark_of, mentions, nanoseconds};
 use crate::index::refresh::stamp_of;
 use crate::index::{Entry, Stamp};
 use orange_core::Timestamp;
-use orange_core::reconcile::Filed;
+use orange_core::reconcile::{Filed, begins_anew};
 use orange_core::task::Task;
 use orange_core::task_file::MAX_BYTES;
 use rustix::fd::OwnedFd;
@@ -29,17 +29,23 @@ impl Store {
     /// The same with a look into the journal, whatever the last command noted.
     pub fn survey_thoroughly(&self, folder: &str) -> Entry {
         let place = self.place(folder);
-        let snapshot = match self.read(&place) {
+        let mut snapshot = match self.read(&place) {
             Ok(snapshot) => snapshot,
             Err(error) => return damaged_entry(&place, error.message),
         };
         let witness = || lock::read_witness(&place.path);
         let verdict = snapshot.reconcile(&place, &witness, Timestamp::now(), &mut |_, _| None);
         match verdict {
-            Ok(truth) => Entry {
-                damaged: truth.broken.map(|broken| broken.to_string()),
-                ..snapshot.entry_of(&place, truth.task)
-            },
+            Ok(truth) => {
+                // A lost journal is to be seen before a command has told the new one.
+                if truth.events.iter().any(begins_anew) {
+                    snapshot.history.events.extend(truth.events);
+                }
+                Entry {
+                    damaged: truth.broken.map(|broken| broken.to_string()),
+                    ..snapshot.entry_of(&place, truth.task)
+                }
+            }
             Err(broken) => Entry {
                 stamp: snapshot.stamp,
                 read_at: snapshot.read_at,

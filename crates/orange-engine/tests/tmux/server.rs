@@ -2,7 +2,7 @@
 
 use crate::world::World;
 use orange_engine::Code;
-use orange_engine::tmux::{OLDEST, Server, Tmux};
+use orange_engine::tmux::{Server, Tmux};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs;
@@ -107,8 +107,8 @@ fn without_tmux_it_says_how_to_get_it() {
     }
     for (says, version) in [
         ("tmux 3.1c", None),
-        ("tmux 3.4", Some((3, 4))),
-        ("tmux master", Some(OLDEST)),
+        ("tmux 3.3a", Some("3.3a")),
+        ("tmux master", Some("master")),
     ] {
         let program = empty.join("tmux");
         let written = empty.join("new");
@@ -116,13 +116,13 @@ fn without_tmux_it_says_how_to_get_it() {
         fs::set_permissions(&written, fs::Permissions::from_mode(0o755)).unwrap();
         fs::rename(&written, &program).unwrap();
         let answer = tmux.version();
-        assert_eq!(answer.as_ref().ok().copied(), version, "{says}");
+        assert_eq!(answer.as_deref().ok(), version, "{says}");
         if let Err(error) = answer {
             assert!(error.message.contains("3.1c is too old"), "{error}");
             assert!(error.hint.is_some());
         }
     }
-    assert!(world.tmux().version().unwrap() >= OLDEST);
+    assert!(world.tmux().version().is_ok());
 }
 
 /// Set for the process that this test starts of itself: only a process of its own can have variables to leave out.

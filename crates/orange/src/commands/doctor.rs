@@ -33,18 +33,16 @@ pub(crate) fn run(session: &mut Session, args: &DoctorArgs) -> Result<()> {
         0 => Ok(()),
         // The report is the message; the exit code is for scripts.
         _ if session.json => std::process::exit(1),
-        count => Err(CommandError(
-            Error::new(
-                Code::Problems,
-                format!("{} left", counted(count, "problem")),
-            )
-            .hint(if args.repair {
-                "the list says what to do by hand"
-            } else if report.repairable() {
-                "`orange doctor --repair` does what it can"
-            } else {
-                "these are yours to mend"
-            }),
-        )),
+        count => {
+            let what = if args.repair { "left" } else { "found" };
+            let hint = match (args.repair, report.repairable(), count) {
+                (true, _, _) => "the list says what to do by hand",
+                (false, true, _) => "`orange doctor --repair` does what it can",
+                (false, false, 1) => "it is yours to mend",
+                (false, false, _) => "they are yours to mend",
+            };
+            let message = format!("{} {what}", counted(count, "problem"));
+            Err(CommandError(Error::new(Code::Problems, message).hint(hint)))
+        }
     }
 }

@@ -325,10 +325,11 @@ fn settings_that_cannot_be_used() {
     ");
     assert_snapshot!(env.orange(["doctor"]), @"
     home       ✗ config.yaml: line 2: review.max_rounds must be a whole number above 0
-    checked 1 task and 1 project: 1 problem found
+                   by hand: `orange config edit` opens it
+    checked 1 task and 1 project
     ------- stderr -------
-    error: 1 problem left
-    hint: these are yours to mend
+    error: 1 problem found
+    hint: it is yours to mend
     [exit status: 1]
     ");
     env.orange(["ls"]).ok();
@@ -347,11 +348,12 @@ fn settings_that_cannot_be_used() {
     env.orange(["new", "Another task"]).ok();
     assert_snapshot!(env.orange(["doctor"]), @"
     home       ✗ config.yaml: line 3: review.colour means nothing here; `orange config show` lists the settings
-    checked 2 tasks and 1 project: 1 problem found
+                   by hand: `orange config edit` opens it
+    checked 2 tasks and 1 project
     ------- stderr -------
     note: config.yaml, line 3: review.colour means nothing here; `orange config show` lists the settings
-    error: 1 problem left
-    hint: these are yours to mend
+    error: 1 problem found
+    hint: it is yours to mend
     [exit status: 1]
     ");
 }

@@ -65,7 +65,7 @@ fn heals(damage: impl FnOnce(&TestTask), reason: &str, body_survives: bool) {
         .says("shop:TASK-001")
         .says("--repair: ");
     let doctor = doctor.says(reason);
-    assert!(doctor.stdout.contains("1 problem found"), "{doctor}");
+    doctor.says("error: 1 problem found");
     assert_eq!(fs::read(task.file()).ok(), before, "doctor wrote something");
 
     // Repair mends it, keeps the original, and loses no text.
@@ -279,7 +279,7 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--add-tag", "x"]), @r#"
     ------- stderr -------
     error: [HOME]/tasks/shop/[ID]/TASK.md: line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low
-    hint: correct the line, or run `orange doctor --repair` to put back the last good value
+    hint: correct the line; or run `orange doctor --repair`, which puts back the last good value and keeps your file beside it
     [exit status: 1]
     "#);
     let error = env
@@ -297,21 +297,22 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
     ✗  TASK-001  damaged  Gets hurt · line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low  hurt    [AGE]
     ·  TASK-002  pending  Stays well                                                                                       well    [AGE]
     "#);
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r#"TASK-001 is working: its TASK.md is damaged: line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low; correct that line, or let `orange doctor --repair` put back the last good value; next: ${EDITOR:-vi} "$(orange task path TASK-001 --task)/TASK.md""#);
     env.orange(["task", "merge", "TASK-001", "--force"])
         .fails_with(3)
         .says("TASK-001 is damaged, so it is not merged")
         .says("orange doctor --repair");
     assert_snapshot!(env.orange(["doctor"]), @r#"
-    tasks      ✗ shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low
-                   --repair: keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read
-    checked 2 tasks and 1 project: 1 problem found
+    tasks      ✗ shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low; correct it in [HOME]/tasks/shop/[ID]/TASK.md
+                   --repair: puts back the last good value and keeps your file beside it
+    checked 2 tasks and 1 project
     ------- stderr -------
-    error: 1 problem left
+    error: 1 problem found
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     "#);
     assert_snapshot!(env.orange(["doctor", "--repair"]), @r#"
-    tasks      + shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low → rebuilt; TASK-001 is working
+    tasks      + shop:TASK-001 (shop/[ID]): line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low → the last good value is put back; TASK-001 is working
     checked 2 tasks and 1 project: 1 problem found and repaired
     ------- stderr -------
     note: TASK-001: TASK.md was rebuilt from its journal; the damaged file is kept as TASK.md.damaged-[STAMP]

@@ -180,11 +180,11 @@ fn garbage_instead_of_orange_db() {
     assert_eq!(env.keys([""; 0]).len(), 3);
     env.move_to(&tasks[0], "planning").ok();
     assert_snapshot!(env.orange(["doctor"]), @"
-    databases  ✗ orange.db: [HOME]/orange.db is damaged: file is not a database
+    databases  ✗ orange.db: is damaged: file is not a database
                    --repair: sets the file aside and restores the last backup; task keys are counted anew from the folders
-    checked 3 tasks and 1 project: 1 problem found
+    checked 3 tasks and 1 project
     ------- stderr -------
-    error: 1 problem left
+    error: 1 problem found
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");
@@ -194,7 +194,7 @@ fn garbage_instead_of_orange_db() {
             .starts_with("no database")
     );
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
-    databases  + orange.db: [HOME]/orange.db is damaged: file is not a database → set aside as orange.db.damaged-[STAMP]; restored from the last backup
+    databases  + orange.db: is damaged: file is not a database → set aside as orange.db.damaged-[STAMP]; restored from the last backup
     checked 3 tasks and 1 project: 1 problem found and repaired
     ");
     let aside: Vec<String> = names_in(&env.home())
@@ -270,8 +270,9 @@ fn an_orange_db_of_a_newer_version_is_left_alone() {
         .refuses(1, "newer_version");
     assert_eq!(env.keys([""; 0]).len(), 3);
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
-    databases  ✗ orange.db: [HOME]/orange.db was written by a newer version of orange (schema 999, this one knows 3)
-    checked 3 tasks and 1 project: 1 problem found
+    databases  ✗ orange.db: was written by a newer version of orange (schema 999, this one knows 3)
+                   by hand: upgrade orange; nothing was changed
+    checked 3 tasks and 1 project
     ------- stderr -------
     error: 1 problem left
     hint: the list says what to do by hand

@@ -105,9 +105,9 @@ fn a_task_whose_making_was_interrupted() {
     assert_snapshot!(env.orange(["doctor"]), @"
     leftovers  ✗ [HOME]/tasks/shop/.new-half: a task whose making was interrupted
                    --repair: removes it; nothing was reported as created
-    checked 1 task and 1 project: 1 problem found
+    checked 1 task and 1 project
     ------- stderr -------
-    error: 1 problem left
+    error: 1 problem found
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");
@@ -170,10 +170,10 @@ fn a_repository_that_moved() {
     assert_snapshot!(env.call(["doctor"]).at(env.root()).run(), @"
     home       ✗ project shop: its repository [TMP]/shop is not there
                    by hand: `orange project update shop --path NEW`
-    checked 1 task and 1 project: 1 problem found
+    checked 1 task and 1 project
     ------- stderr -------
-    error: 1 problem left
-    hint: these are yours to mend
+    error: 1 problem found
+    hint: it is yours to mend
     [exit status: 1]
     ");
     env.call(["task", "show", &task.id])
@@ -233,10 +233,10 @@ fn two_folders_that_claim_one_task_are_named() {
                    by hand: move one of the folders out of tasks/
                ✗ key shop:TASK-001: is claimed by shop/[ID] and shop/zzzz-copy
                    by hand: move one of the folders out of tasks/
-    checked 2 tasks and 1 project: 2 problems found
+    checked 2 tasks and 1 project
     ------- stderr -------
-    error: 2 problems left
-    hint: these are yours to mend
+    error: 2 problems found
+    hint: they are yours to mend
     [exit status: 1]
     ");
     env.orange(["task", "cancel", &task.id, "--json"])

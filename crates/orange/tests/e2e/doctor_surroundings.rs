@@ -29,7 +29,8 @@ fn without_git_and_tmux_the_rest_is_still_looked_at() {
         .says("machine    ✗ git: cannot start git")
         .says("by hand: install git 2.39")
         .says("✗ tmux: cannot start tmux")
-        .says("! gh is not installed")
+        .says("  gh is not installed")
+        .silent_about("! gh")
         .says("tasks      ✗ shop:TASK-001")
         .says("3 problems found");
 }

@@ -177,10 +177,10 @@ fn a_blocker_that_does_not_exist_is_taken_over_and_named() {
                    by hand: `orange task update TASK-001 --remove-blocker TASK-404`
                ✗ shop:TASK-001: waits for nonsense, which does not exist
                    by hand: `orange task update TASK-001 --remove-blocker nonsense`
-    checked 1 task and 1 project: 2 problems found
+    checked 1 task and 1 project
     ------- stderr -------
-    error: 2 problems left
-    hint: these are yours to mend
+    error: 2 problems found
+    hint: they are yours to mend
     [exit status: 1]
     ");
 }
@@ -239,6 +239,76 @@ fn a_journal_with_a_hole_is_recovered_too() {
         .says("had lost events");
     assert_eq!(env.show(&task)["status"], "working");
     let _ = task.last("journal.recovered");
+}
+
+#[test]
+fn what_a_journal_lacks_is_named() {
+    let (env, task) = working();
+    let text = fs::read_to_string(task.journal()).unwrap();
+    let broken: Vec<&str> = text
+        .lines()
+        .map(|line| match line.contains("\"to\":\"planning\"") {
+            true => "not json",
+            false => line,
+        })
+        .collect();
+    fs::write(task.journal(), format!("{}\n", broken.join("\n"))).unwrap();
+    // A repair comes before the next step of the work.
+    env.orange(["task", "why", "TASK-001"])
+        .ok()
+        .says("1 unreadable line")
+        .says("next: orange doctor --repair");
+    let text = fs::read_to_string(task.journal()).unwrap();
+    let line = text.lines().find(|line| line.contains("journal.recovered"));
+    let event: Value = serde_json::from_str(line.unwrap()).unwrap();
+    assert_snapshot!(event["reason"], @r#""history.jsonl has no revision 2, TASK.md was at 4""#);
+    // Another thing that needs attention does not hide it.
+    let raised =
+        r#"{"type":"attention.raised","timestamp":"2026-01-01T00:00:00Z","reason":"look here"}"#;
+    fs::write(task.journal(), format!("{text}{raised}\n")).unwrap();
+    assert_eq!(env.show(&task)["attention"], "look here");
+    env.orange(["doctor"]).fails_with(1).says("unreadable line");
+    env.orange(["doctor", "--repair"])
+        .ok()
+        .says("set aside as history.unreadable-1");
+    env.orange(["doctor"]).ok();
+}
+
+#[test]
+fn a_journal_that_is_gone_is_told() {
+    let (env, task) = working();
+    fs::remove_file(task.journal()).unwrap();
+    assert_snapshot!(env.orange(["doctor"]), @"
+    tasks      ✗ shop:TASK-001 (shop/[ID]): history.jsonl was lost, and with it what happened before
+                   --repair: takes TASK.md as it is, and lets history.jsonl go on from there
+    checked 1 task and 1 project
+    ------- stderr -------
+    error: 1 problem found
+    hint: `orange doctor --repair` does what it can
+    [exit status: 1]
+    ");
+    assert!(!task.journal().exists());
+    let lost = "history.jsonl was lost, and with it what happened before";
+    env.orange(["ls"]).ok().says(lost);
+    assert_snapshot!(env.orange(["doctor", "--repair"]), @"
+    tasks      + shop:TASK-001 (shop/[ID]): history.jsonl was lost, and with it what happened before → it goes on from TASK.md as it is
+    checked 1 task and 1 project: 1 problem found and repaired
+    ------- stderr -------
+    note: TASK-001: history.jsonl was lost, and with it what happened before; TASK.md is taken as it is
+    ");
+    env.orange(["doctor"]).ok();
+    let event = task.last("journal.recovered");
+    assert_eq!(event["lost"], "all");
+    assert_eq!(event["fields"]["status"], "working");
+    assert!(!task.events().contains(&"task.adopted".to_owned()));
+    // It needs attention until the task moves on.
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"TASK-001 is working: waits for the handoff: no "## Handoff" section in TASK.md; needs attention: its history.jsonl was lost, and with it what happened before: its reviews and checks count no more; then: orange task complete TASK-001"###);
+    env.orange(["task", "stuck", "TASK-001"]).ok();
+    assert!(env.show(&task)["attention"].is_null());
+    // Any command tells it too.
+    fs::remove_file(task.journal()).unwrap();
+    env.orange(["task", "show", "TASK-001"]).ok().says(lost);
+    assert_eq!(env.show(&task)["status"], "stuck");
 }
 
 #[test]
@@ -351,6 +421,31 @@ fn a_changed_context_is_kept_and_flagged() {
     env.orange(["task", "show", &task.id])
         .ok()
         .says("changed since the task was created");
+}
+
+#[test]
+fn a_context_that_went_with_its_file_is_lost() {
+    let env = TestEnvironment::new();
+    env.call(["new", "With context", "--context", "-"])
+        .input("Only Chrome\n")
+        .run()
+        .ok();
+    let task = env.task_of(&env.list([""; 0])[0]);
+    fs::remove_file(task.file()).unwrap();
+    assert_snapshot!(env.orange(["doctor", "--repair"]), @"
+    tasks      + shop:TASK-001 (shop/[ID]): TASK.md is missing → written again; its body is lost; TASK-001 is pending
+    checked 1 task and 1 project: 1 problem found and repaired
+    ------- stderr -------
+    note: TASK-001: its Context is lost, it went with TASK.md
+    ");
+    let event = task.last("context.changed");
+    assert_eq!(
+        (&event["gone"], &event["by"]),
+        (&json!(true), &json!("engine"))
+    );
+    env.orange(["task", "show", &task.id])
+        .ok()
+        .says("gone from TASK.md since the task was created");
 }
 
 #[test]

@@ -157,17 +157,23 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
         "[{\"name\": \"shop\","
     );
     assert_snapshot!(env.orange(["doctor"]), @"
-    home       ✗ projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
+    home       ✗ projects.json: cannot be read: EOF while parsing a value at line 1 column 17
                    --repair: sets the file aside and registers again what is known from it and from the slots
-    checked 1 task: 1 problem found
+    checked 1 task
     ------- stderr -------
-    error: 1 problem left
+    error: 1 problem found
     hint: `orange doctor --repair` does what it can
     [exit status: 1]
     ");
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
-    home       + projects.json: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17 → set aside as projects.json.damaged-[STAMP]; where the repository of shop is cannot be told: `orange project add PATH --name shop`
-    checked 1 task: 1 problem found and repaired
+    home       + projects.json: cannot be read: EOF while parsing a value at line 1 column 17 → set aside as projects.json.damaged-[STAMP]; register projects again with `orange project add`
+               ✗ project shop: is not registered, and has 1 open task: where its repository is cannot be told
+                   by hand: `orange project add PATH --name shop`
+    checked 1 task: 2 problems found, 1 repaired
+    ------- stderr -------
+    error: 1 problem left
+    hint: the list says what to do by hand
+    [exit status: 1]
     ");
     let aside: Vec<String> = crate::env::names_in(&env.home())
         .into_iter()
@@ -178,8 +184,22 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
         std::fs::read_to_string(env.home().join(&aside[0])).unwrap(),
         "[{\"name\": \"shop\","
     );
-    env.orange(["doctor"]).ok();
+    // What could not be registered again is a problem until somebody says where it is.
+    assert_snapshot!(env.orange(["doctor"]), @"
+    home       ✗ project shop: is not registered, and has 1 open task: where its repository is cannot be told
+                   by hand: `orange project add PATH --name shop`
+    checked 1 task
+    ------- stderr -------
+    error: 1 problem found
+    hint: it is yours to mend
+    [exit status: 1]
+    ");
+    assert_snapshot!(env.orange(["task", "why", &task.id]), @"TASK-001 is pending: its project shop is not registered, so nothing can be done in its repository; next: orange project add PATH --name shop");
     env.orange(["project", "add", "."]).ok();
+    env.orange(["doctor"]).ok();
+    env.orange(["task", "why", &task.id])
+        .ok()
+        .says("nothing is in its way");
     assert_eq!(env.keys([""; 0]), [task.key]);
 }
 
@@ -208,10 +228,13 @@ fn projects_are_found_again_in_what_is_left() {
     );
     std::fs::write(&path, &broken).unwrap();
     env.orange(["doctor", "--repair"])
-        .ok()
+        .fails_with(1)
         .says(&format!("books at {}", books.display()))
         .says(&format!("shop at {}", env.shop().display()))
-        .says("where the repository of papers is cannot be told: `orange project add PATH --name papers`");
+        .says("✗ project papers: is not registered, and has 1 open task")
+        .says("by hand: `orange project add PATH --name papers`")
+        .says("2 problems found, 1 repaired")
+        .says("error: 1 problem left");
     let listed = env.orange(["project", "list", "--json"]).ok().json();
     let project = |name: &str| {
         let all = listed["projects"].as_array().unwrap();

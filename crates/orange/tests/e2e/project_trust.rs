@@ -254,20 +254,20 @@ fn doctor_reads_the_rules_too() {
     let env = with_commands("workspace:\n  setup: make\n  shape: round\n");
     assert_snapshot!(env.orange(["doctor"]), @"
     home       ✗ project shop: .orange/config.yaml, line 3: workspace.shape means nothing here; `orange config show` lists the settings
-    checked 0 tasks and 1 project: 1 problem found
+    checked 0 tasks and 1 project
     ------- stderr -------
-    error: 1 problem left
-    hint: these are yours to mend
+    error: 1 problem found
+    hint: it is yours to mend
     [exit status: 1]
     ");
     commit_commands(&env, "workspace:\n  setup: {}\n");
     assert_snapshot!(without_hash(&env, env.orange(["doctor"])), @"
     home       ✗ project shop: .orange/config.yaml at commit [SHORT], line 2: workspace.setup must be a command or a list of commands
                    by hand: correct it in [TMP]/shop and commit that on the branch the task starts from
-    checked 0 tasks and 1 project: 1 problem found
+    checked 0 tasks and 1 project
     ------- stderr -------
-    error: 1 problem left
-    hint: these are yours to mend
+    error: 1 problem found
+    hint: it is yours to mend
     [exit status: 1]
     ");
     commit_commands(&env, COMMANDS);

@@ -119,10 +119,10 @@ fn delete_and_restore() {
     assert_snapshot!(env.orange(["doctor"]), @"
     tasks      ✗ shop:TASK-002: waits for TASK-001, which does not exist
                    by hand: `orange task update TASK-002 --remove-blocker TASK-001`
-    checked 1 task and 1 project: 1 problem found
+    checked 1 task and 1 project
     ------- stderr -------
-    error: 1 problem left
-    hint: these are yours to mend
+    error: 1 problem found
+    hint: it is yours to mend
     [exit status: 1]
     ");
     assert_snapshot!(env.orange(["task", "restore", "TASK-001"]), @"TASK-001: restored, it is pending");

@@ -1,7 +1,7 @@
 //! A report of `doctor` for programs.
 
 use crate::ui::terminal_size;
-use orange_engine::doctor::{DiskUse, FileSystem, Group, HarnessFound, Kept, Report};
+use orange_engine::doctor::{DiskUse, FileSystem, Group, HarnessFound, Kept, Report, Tone};
 use orange_engine::harness::inquiry::Login;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ pub(super) fn as_json(report: &Report) -> Value {
 fn of_group(report: &Report, group: Group) -> Value {
     let remarks = |is_fine: bool| -> Vec<Value> {
         let all = report.remarks.iter();
-        let wanted = all.filter(|one| one.group == group && one.is_fine == is_fine);
+        let wanted = all.filter(|one| one.group == group && (one.tone == Tone::Fine) == is_fine);
         wanted
             .map(|one| json!({"text": one.text, "time": one.time.map(|time| time.to_string())}))
             .collect()

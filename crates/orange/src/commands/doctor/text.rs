@@ -3,7 +3,7 @@
 use crate::ui::{Palette, Style, ago, clean_block, size, terminal_size};
 use orange_core::naming::counted;
 use orange_core::{SignedDuration, Timestamp};
-use orange_engine::doctor::{BY_HAND, DiskUse, Finding, Group, HarnessFound, Kept, Report};
+use orange_engine::doctor::{BY_HAND, DiskUse, Finding, Group, HarnessFound, Kept, Report, Tone};
 use orange_engine::harness::inquiry::Login;
 use std::fmt::Write;
 
@@ -26,11 +26,12 @@ pub(super) fn as_text(report: &Report, repair: bool) -> String {
             let _ = writeln!(text, "{name:WIDTH$}{line}");
         }
     }
-    let _ = writeln!(text, "{}", verdict(report));
+    let _ = writeln!(text, "{}", verdict(report, repair));
     text
 }
 
-fn verdict(report: &Report) -> String {
+/// What is left is the error's to say.
+fn verdict(report: &Report, repair: bool) -> String {
     let checked = match (report.tasks, report.projects) {
         (0, 0) => "nothing to check yet but this machine".to_owned(),
         (tasks, 0) => format!("checked {}", counted(tasks, "task")),
@@ -46,13 +47,12 @@ fn verdict(report: &Report) -> String {
             "{checked}: {} found and repaired",
             counted(found, "problem")
         ),
-        (found, left) if found == left => {
-            format!("{checked}: {} found", counted(found, "problem"))
-        }
-        (found, left) => format!(
-            "{checked}: {} found, {left} left",
-            counted(found, "problem")
+        (found, left) if repair && left < found => format!(
+            "{checked}: {} found, {} repaired",
+            counted(found, "problem"),
+            found - left
         ),
+        (_, _) => checked,
     }
 }
 
@@ -93,15 +93,16 @@ fn remarks(report: &Report, group: Group, palette: Palette) -> Vec<String> {
         lines.push(fine(palette, &clean_block(&text)));
     }
     let all = report.remarks.iter().filter(|one| one.group == group);
-    let (good, other): (Vec<_>, Vec<_>) = all.partition(|one| one.is_fine);
+    let (good, other): (Vec<_>, Vec<_>) = all.partition(|one| one.tone == Tone::Fine);
     for remark in good.into_iter().chain(other) {
         let time = remark
             .time
             .map(|time| format!(" {}", ago(Timestamp::now(), time)));
         let text = format!("{}{}", clean_block(&remark.text), time.unwrap_or_default());
-        lines.push(match remark.is_fine {
-            true => fine(palette, &text),
-            false => note(palette, &text),
+        lines.push(match remark.tone {
+            Tone::Fine => fine(palette, &text),
+            Tone::Note => note(palette, &text),
+            Tone::Aside => format!("  {text}"),
         });
     }
     match group {

@@ -17,6 +17,7 @@ use crate::ui::{
 use clap::Args;
 use evidence::Shown;
 use orange_core::Timestamp;
+use orange_core::artifact::section;
 use orange_core::config::Permissions;
 use orange_core::history::{HookOutcome, HookState};
 use orange_core::naming::counted;
@@ -115,7 +116,10 @@ fn to_json(view: &TaskView, state: Option<&WorkspaceState>, whole: bool) -> Valu
             ("referenced_by", linked_json(&view.referenced_by)),
             ("children", linked_json(&view.children)),
             ("waits_for", linked_json(&view.blockers)),
-            ("damaged", json!(view.damaged)),
+            (
+                "damaged",
+                json!(view.damaged.as_ref().map(ToString::to_string)),
+            ),
             ("attention", json!(view.attention)),
             ("context_changed", json!(view.context_changed)),
             ("hooks", hooks_json(view)),
@@ -319,11 +323,11 @@ fn fields(view: &TaskView, about: &About) -> KeyValues {
         }
     }
     if view.context_changed {
-        lines.add_styled(
-            "context",
-            "changed since the task was created",
-            Style::Yellow,
-        );
+        let what = match section(&view.body, "Context") {
+            Some(_) => "changed since the task was created",
+            None => "gone from TASK.md since the task was created",
+        };
+        lines.add_styled("context", what, Style::Yellow);
     }
     if let Some(usage) = about.usage {
         lines.add("used", agents::used(usage));

@@ -6,6 +6,7 @@ use crate::session::Session;
 use crate::ui::{Extent, clean};
 use clap::Args;
 use orange_core::history::HookOutcome;
+use orange_core::reconcile::Broken;
 use orange_core::task::stands;
 use orange_engine::engine::TaskView;
 use serde_json::json;
@@ -52,10 +53,25 @@ impl Answer {
             too_early: why.too_early,
             needs_human: why.needs_human || view.attention.is_some(),
         };
+        let label = view.task.label();
+        let repair = "orange doctor --repair";
+        if !view.history.bad_lines.is_empty() {
+            answer.next = Some(repair.to_owned());
+            (answer.needs_human, answer.too_early) = (true, false);
+        }
         if let Some(damage) = &view.damaged {
             answer.because = format!("its TASK.md is damaged: {damage}");
-            answer.next = Some("orange doctor --repair".to_owned());
+            answer.next = Some(repair.to_owned());
             (answer.needs_human, answer.too_early) = (true, false);
+            // What a person wrote is theirs to correct; a repair takes it out of the file.
+            if matches!(damage, Broken::Value { .. }) {
+                answer.because.push_str(&format!(
+                    "; correct that line, or let `{repair}` put back the last good value"
+                ));
+                answer.next = Some(format!(
+                    "${{EDITOR:-vi}} \"$(orange task path {label} --task)/TASK.md\""
+                ));
+            }
         }
         // A crash is what the answer speaks of already.
         let said = |attention: &&String| !attention.contains(" crashed: ");
@@ -65,7 +81,6 @@ impl Answer {
                 false => format!("{}; needs attention: {attention}", answer.because),
             };
         }
-        let label = view.task.label();
         let answers = format!("orange task answer {label}");
         if view
             .attention
