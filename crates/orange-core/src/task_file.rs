@@ -64,7 +64,7 @@ pub enum EditError {
 impl From<YamlError> for Damage {
     fn from(error: YamlError) -> Damage {
         match error {
-            YamlError::DuplicateKey { key, line } => Damage::DuplicateKey { key, line },
+            YamlError::DuplicateKey { key, line, .. } => Damage::DuplicateKey { key, line },
             YamlError::Invalid { line, message } => Damage::Yaml { line, message },
         }
     }

@@ -1,6 +1,7 @@
 //! Reads YAML into a small tree that remembers where every value stood.
 
 mod emit;
+mod plain;
 pub(crate) mod simple;
 pub(crate) mod splice;
 
@@ -56,7 +57,12 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum YamlError {
     #[error("line {line} repeats the key `{key}`")]
-    DuplicateKey { key: String, line: usize },
+    DuplicateKey {
+        key: String,
+        line: usize,
+        /// Where it stood before.
+        first: usize,
+    },
     #[error("line {line}: {message}")]
     Invalid { line: usize, message: String },
 }
@@ -253,8 +259,12 @@ impl<'a> Reader<'a> {
     fn next(&mut self) -> Result<(Event<'a>, Span), YamlError> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
-            Some(Err(error)) => Err(self.invalid(self.byte(error.marker().index()), error.info())),
-            None => Err(self.invalid(self.end, "unexpected end")),
+            Some(Err(error)) => {
+                let (info, at) = (error.info(), self.byte(error.marker().index()));
+                let at = plain::place(info, &self.text[..self.end], at);
+                Err(self.invalid(at, &plain::words(info)))
+            }
+            None => Err(self.invalid(self.end, &plain::words("unexpected end"))),
         }
     }
 
@@ -419,10 +429,12 @@ impl<'a> Reader<'a> {
         {
             None => Ok(()),
             Some(Entry { key, key_span, .. }) => {
-                let line = line_of(self.text, key_span.start);
+                let before = entries.iter().find(|entry| entry.key == *key);
+                let before = before.map_or(key_span.start, |entry| entry.key_span.start);
                 Err(YamlError::DuplicateKey {
                     key: key.clone(),
-                    line,
+                    line: line_of(self.text, key_span.start),
+                    first: line_of(self.text, before),
                 })
             }
         }

@@ -150,6 +150,8 @@ pub struct Engine {
     pub(crate) local_time: fn(Timestamp) -> String,
     pub(crate) say: fn(&str),
     loaded: Option<Loaded>,
+    /// Mistakes in settings keep nobody from looking.
+    only_reads: bool,
     index: Option<Index>,
     database: Option<Database>,
     notices: Vec<String>,
@@ -177,6 +179,7 @@ impl Engine {
             local_time: settings.local_time,
             say: settings.say,
             loaded: None,
+            only_reads: false,
             index: None,
             database: None,
             notices: Vec::new(),

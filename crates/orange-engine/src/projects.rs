@@ -6,6 +6,7 @@ use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
 use orange_core::suggest::meant;
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 use serde_json::{Map, Value};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,10 +47,25 @@ pub fn read(store: &Store) -> Result<Vec<Project>> {
     serde_json::from_slice(&text).map_err(|error| {
         Error::new(
             Code::Damaged,
-            format!("{} cannot be read: {error}", path.display()),
+            format!("{} cannot be read: {}", path.display(), why(&error)),
         )
         .hint("correct the file by hand, or run `orange doctor --repair`, which sets it aside and registers again what it finds")
     })
+}
+
+/// In words for people who do not know the parser's.
+fn why(error: &serde_json::Error) -> String {
+    let line = error.line();
+    let told = error.to_string();
+    let told = told.split(" at line ").next().unwrap_or(&told);
+    match error.classify() {
+        Category::Data if told.ends_with("expected a sequence") => {
+            "it must be a list of projects, between [ and ]".to_owned()
+        }
+        Category::Data => format!("line {line}: a project is not as it should be: {told}"),
+        Category::Eof => format!("line {line}: it ends too early"),
+        Category::Syntax | Category::Io => format!("line {line}: it is no JSON: {told}"),
+    }
 }
 
 /// Changes the registry under its lock, so that two commands never lose each other's entry.

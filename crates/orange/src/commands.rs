@@ -55,7 +55,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Signal(args) => return agent::signal(&args),
         command => command,
     };
-    let mut session = Session::open(cli.json, &cli.config)?;
+    let mut session = Session::open(cli.json, &cli.config, only_reads(&command))?;
     match command {
         Command::Project(command) => project::run(&mut session, command),
         Command::Task(command) => task::run(&mut session, *command),
@@ -86,6 +86,23 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         | Command::Errand(_)
         | Command::Signal(_) => Ok(()),
         Command::Ls(args) => task::list::run(&mut session, &args),
+    }
+}
+
+/// Whether a command only looks. `config` and `doctor` tell of mistakes in their own way.
+fn only_reads(command: &Command) -> bool {
+    match command {
+        Command::Ls(_)
+        | Command::Search(_)
+        | Command::Log(_)
+        | Command::Watch(_)
+        | Command::Diff(_)
+        | Command::Prompt(_)
+        | Command::Harness(_) => true,
+        Command::Task(command) => task::only_reads(command),
+        Command::Project(command) => matches!(command, project::ProjectCommand::List),
+        Command::Workspace(command) => matches!(command, workspace::WorkspaceCommand::List(_)),
+        _ => false,
     }
 }
 

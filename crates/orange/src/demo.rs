@@ -115,17 +115,14 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
 fn check_programs(stage: &Stage) -> Result<()> {
     Tmux::at(&stage.socket()).version().map_err(|error| {
         let message = format!("the demo needs tmux: {}", error.message);
-        CommandError(Error::new(Code::ConditionUnmet, message).hint(error.hint.unwrap_or_default()))
+        CommandError(Error::new(Code::Failed, message).hint(error.hint.unwrap_or_default()))
     })?;
     let found = stage.git(&["--version"]).status();
     if found.is_ok_and(|status| status.success()) {
         return Ok(());
     }
     Err(CommandError(
-        Error::new(
-            Code::ConditionUnmet,
-            "the demo needs git, and it cannot be started",
-        )
-        .hint("install git 2.39 or newer: `sudo apt-get install git`, `brew install git`"),
+        Error::new(Code::Failed, "the demo needs git, and it cannot be started")
+            .hint("install git 2.39 or newer: `sudo apt-get install git`, `brew install git`"),
     ))
 }

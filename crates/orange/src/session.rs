@@ -23,7 +23,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn open(json: bool, settings: &[String]) -> Result<Session> {
+    /// Where a command only reads, mistakes in settings are told and do not stop it.
+    pub(crate) fn open(json: bool, settings: &[String], only_reads: bool) -> Result<Session> {
         let home = home()?;
         // Only debug builds listen to this; it is how the tests kill the program at a chosen step.
         faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
@@ -34,8 +35,14 @@ impl Session {
             return Err(CommandError(error.hint("leave it out")));
         }
         let mut engine = engine(home, caller.clone(), flags(settings)?)?;
+        if only_reads {
+            engine.only_reads();
+        }
         start_log(&mut engine)?;
-        engine.recover();
+        // What an earlier process began is not finished with settings that nobody wanted.
+        if !only_reads || !engine.has_makeshift_settings() {
+            engine.recover();
+        }
         let folder = std::env::current_dir().map_err(|error| {
             CommandError::usage(
                 format!("the current folder cannot be read: {error}"),
@@ -76,17 +83,24 @@ impl Session {
 
     /// The project that was named, the one we are in, or that of the agent's task.
     pub(crate) fn project(&mut self, named: Option<&str>) -> Result<Option<String>> {
-        if let Some(name) = named {
-            return Ok(Some(name.to_owned()));
-        }
-        match self.engine.project_at(&self.folder.clone()) {
+        match self.known_project(named) {
             // A list must not break because the registry did; whoever needs the registry says so.
-            Err(error) if error.code == Code::Damaged => {
+            Err(CommandError(error)) if error.code == Code::Damaged => {
                 output::note(&error.message);
                 Ok(None)
             }
-            Ok(None) => Ok(self.own_task().map(|own| own.project)),
-            found => Ok(found?),
+            found => found,
+        }
+    }
+
+    /// The same for who cannot do without the registry.
+    pub(crate) fn known_project(&mut self, named: Option<&str>) -> Result<Option<String>> {
+        if let Some(name) = named {
+            return Ok(Some(name.to_owned()));
+        }
+        match self.engine.project_at(&self.folder.clone())? {
+            None => Ok(self.own_task().map(|own| own.project)),
+            found => Ok(found),
         }
     }
 
@@ -100,7 +114,7 @@ impl Session {
 
     /// The same for a command that needs one.
     pub(crate) fn required_project(&mut self, named: Option<&str>) -> Result<String> {
-        let name = self.project(named)?.ok_or_else(|| {
+        let name = self.known_project(named)?.ok_or_else(|| {
             CommandError::usage(
                 "which project is meant? this folder is in none",
                 "name it with --project; `orange project list` shows them",

@@ -49,8 +49,40 @@ fn changed(text: &str, key: &str, value: Option<&Value>) -> Result<String, EditE
     let new = spliced(text, section, &wanted[section]).ok_or_else(layout)?;
     // Whatever the layout was: every other setting is as before, or nothing is written.
     match read(&new) {
-        Ok(Some(now)) if same(&now, &wanted) => Ok(new),
-        _ => Err(layout()),
+        Ok(Some(now)) if same(&now, &wanted) => {}
+        _ => return Err(layout()),
+    }
+    if value.is_none() && same_value(&wanted[section], &Value::Null) {
+        wanted.shift_remove(section);
+        let without = without_section(&new, section).filter(|without| {
+            read(without).is_ok_and(|now| same(&now.unwrap_or_default(), &wanted))
+        });
+        return Ok(without.unwrap_or(new));
+    }
+    Ok(new)
+}
+
+/// The text without a section that has become empty; None: somebody's comment would be left without its place.
+fn without_section(text: &str, section: &str) -> Option<String> {
+    let Some(Node::Mapping { entries, .. }) = yaml::read(text, 0..text.len()).ok()? else {
+        return None;
+    };
+    let entry = entries.iter().find(|entry| entry.key == section)?;
+    let start = entry.key_span.start;
+    let end = yaml::line_after(text, start);
+    let begins_a_line = start == 0 || text[..start].ends_with('\n');
+    if !begins_a_line || text[start..end].contains('#') {
+        return None;
+    }
+    // What is indented, or is a setting that was commented out, belongs to the section; a remark belongs to the next.
+    let mut below = text[end..]
+        .lines()
+        .take_while(|line| line.trim_start().starts_with('#') || line.trim().is_empty());
+    match below.any(|line| {
+        line.starts_with([' ', '\t']) && !line.trim().is_empty() || line.starts_with("#  ")
+    }) {
+        true => None,
+        false => Some(format!("{}{}", &text[..start], &text[end..])),
     }
 }
 
@@ -69,12 +101,16 @@ fn read(text: &str) -> Result<Option<Map<String, Value>>, EditError> {
 
 /// A section from which the last setting went is as good as an empty one.
 fn same(now: &Map<String, Value>, wanted: &Map<String, Value>) -> bool {
-    let is_empty = |value: &Value| value.as_object().map_or(value.is_null(), Map::is_empty);
     let equal = |(name, value): (&String, &Value)| {
         let other = wanted.get(name);
-        other.is_some_and(|other| other == value || is_empty(other) && is_empty(value))
+        other.is_some_and(|other| same_value(other, value))
     };
     now.len() == wanted.len() && now.iter().all(equal)
+}
+
+fn same_value(one: &Value, other: &Value) -> bool {
+    let is_empty = |value: &Value| value.as_object().map_or(value.is_null(), Map::is_empty);
+    one == other || is_empty(one) && is_empty(other)
 }
 
 fn spliced(text: &str, section: &str, settings: &Value) -> Option<String> {
@@ -174,7 +210,7 @@ mod tests {
         let new = set(text, "git.fetch", json!("never"));
         assert_eq!(new, text.replace("create", "never"));
         assert_eq!(set("\u{feff}", "git.fetch", json!("never")), new);
-        assert_eq!(edited(&new, "git.fetch", None).unwrap(), "\u{feff}git:\n");
+        assert_eq!(edited(&new, "git.fetch", None).unwrap(), "\u{feff}");
     }
 
     #[test]
@@ -191,8 +227,38 @@ mod tests {
         assert_eq!(edited(text, "workspace.copy", None).unwrap(), text);
         assert_eq!(
             edited("git:\n  fetch: never\n", "git.fetch", None).unwrap(),
-            "git:\n"
+            ""
         );
+    }
+
+    #[test]
+    fn an_emptied_section_goes_unless_a_comment_is_left_in_it() {
+        let unset = |text: &str| edited(text, "git.fetch", None).unwrap();
+        for (text, new) in [
+            (
+                "log:\n  level: info\n\ngit:\n  fetch: never # why\n",
+                "log:\n  level: info\n\n",
+            ),
+            (
+                "git:\n  fetch: never\n\n# about the log\nlog:\n  level: info\n",
+                "\n# about the log\nlog:\n  level: info\n",
+            ),
+            ("git: {fetch: never}\nlog:\n", "log:\n"),
+            ("git: # mine\n  fetch: never\n", "git: # mine\n"),
+            ("git:\n  # mine\n  fetch: never\n", "git:\n  # mine\n"),
+            (
+                "git:\n  fetch: never\n  # mine\nlog:\n",
+                "git:\n  # mine\nlog:\n",
+            ),
+            (
+                "git:\n  fetch: never\n#  branch_template: x\n",
+                "git:\n#  branch_template: x\n",
+            ),
+        ] {
+            assert_eq!(unset(text), new, "{text:?}");
+        }
+        // It was empty before, and nothing was taken out.
+        assert_eq!(unset("git:\n"), "git:\n");
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub struct Ignored {
 pub enum Why {
     /// A newer program may know it, or somebody mistyped this one.
     Unknown { meant: Option<&'static str> },
+    /// It is a section: what it has are settings, no value of its own.
+    Section,
     /// A repository may not say it.
     NotForRepositories(&'static str),
 }
@@ -73,6 +75,13 @@ impl Ignored {
             }
             Why::Unknown { meant: Some(meant) } => {
                 format!("{key} means nothing here; did you mean {meant}?")
+            }
+            Why::Section => {
+                let below: Vec<&str> = Setting::of_section(key).map(|one| one.key).collect();
+                format!(
+                    "{key} is a section and has no value of its own; its settings stand on lines below it: {}",
+                    below.join(", ")
+                )
             }
             Why::NotForRepositories(why) => format!("{key} does not count here: {why}"),
         };
@@ -124,8 +133,13 @@ impl Layer {
                 why,
             };
             let Some(setting) = Setting::of(&key) else {
-                let meant = Setting::nearest(&key);
-                layer.ignored.push(ignored(Why::Unknown { meant }));
+                let why = match Setting::of_section(&key).next() {
+                    Some(_) => Why::Section,
+                    None => Why::Unknown {
+                        meant: Setting::nearest(&key),
+                    },
+                };
+                layer.ignored.push(ignored(why));
                 continue;
             };
             if let Some(why) = refuse(setting) {
@@ -213,7 +227,10 @@ pub fn about(key: &str, problem: &str) -> String {
 
 pub(super) fn unreadable(error: YamlError) -> Mistake {
     let (line, reason) = match error {
-        YamlError::DuplicateKey { key, line } => (line, format!("the key `{key}` is there twice")),
+        YamlError::DuplicateKey { key, line, first } => (
+            line,
+            format!("{key} stands there twice, lines {first} and {line}; take one of them out"),
+        ),
         YamlError::Invalid { line, message } => (line, message),
     };
     Mistake {

@@ -67,7 +67,8 @@ impl Engine {
             return None;
         }
         let starts = self.store.home().join(WANTED).exists();
-        if !starts && !self.made_room {
+        // Whoever starts them will not while settings are wrong.
+        if !starts && !self.made_room || self.has_makeshift_settings() {
             return None;
         }
         let next = self.next_in_queue().ok()?;

@@ -1,9 +1,12 @@
 //! Settings in layers: defaults, the user's config.yaml, a repository's, the environment, the command line.
 
 mod change;
+mod makeshift;
+mod outside;
 mod view;
 
 pub use change::SettingChanged;
+pub use outside::{Outside, Override};
 pub use view::{SettingView, SettingsView, Source};
 
 use super::{Engine, newest_base};
@@ -19,44 +22,6 @@ use std::path::PathBuf;
 /// No settings of a person are longer.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// A setting from outside the files, which outdoes them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Override {
-    pub key: String,
-    pub value: String,
-    pub from: Outside,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outside {
-    Environment,
-    CommandLine,
-}
-
-impl Override {
-    /// What a person would have to change.
-    pub fn place(&self) -> String {
-        match self.from {
-            Outside::Environment => Config::variable(&self.key),
-            Outside::CommandLine => "--config".to_owned(),
-        }
-    }
-
-    fn apply(&self, config: &mut Config) -> Result<()> {
-        config
-            .override_with(&self.key, &self.value)
-            .map_err(|problem| self.wrong(&problem))
-    }
-
-    fn wrong(&self, problem: &str) -> Error {
-        let error = Error::new(Code::Usage, format!("{}: {problem}", self.place()));
-        error.hint(match self.from {
-            Outside::Environment => "correct the variable, or unset it",
-            Outside::CommandLine => "write it as KEY=VALUE; `orange config show` lists the keys",
-        })
-    }
-}
-
 /// A notice about a line of the user's file that does not count.
 fn told_of(ignored: &Ignored) -> String {
     format!("config.yaml, {ignored}")
@@ -67,6 +32,8 @@ fn told_of(ignored: &Ignored) -> String {
 pub(super) struct Loaded {
     pub(super) user: Layer,
     config: Config,
+    /// Defaults stand in for what somebody wrote wrongly.
+    makeshift: bool,
 }
 
 impl Engine {
@@ -77,17 +44,29 @@ impl Engine {
 
     pub(super) fn loaded(&mut self) -> Result<&Loaded> {
         if self.loaded.is_none() {
-            let user = self.user_layer()?.usable();
-            let user = user.map_err(|error| self.unusable(error.to_string()))?;
-            let mut config = Config::default();
-            user.apply(&mut config);
-            self.apply_overrides(&mut config)?;
-            for ignored in &user.ignored {
-                self.notices.push(told_of(ignored));
-            }
-            self.loaded = Some(Loaded { user, config });
+            let loaded = match self.only_reads {
+                true => self.load_what_can_be_used()?,
+                false => self.load()?,
+            };
+            self.loaded = Some(loaded);
         }
         Ok(self.loaded.get_or_insert_default())
+    }
+
+    fn load(&mut self) -> Result<Loaded> {
+        let user = self.user_layer()?.usable();
+        let user = user.map_err(|error| self.unusable(error.to_string()))?;
+        let mut config = Config::default();
+        user.apply(&mut config);
+        self.apply_overrides(&mut config)?;
+        for ignored in &user.ignored {
+            self.notices.push(told_of(ignored));
+        }
+        Ok(Loaded {
+            user,
+            config,
+            makeshift: false,
+        })
     }
 
     /// The settings for a task: the user's, and what its repository says where its work started from.
@@ -136,23 +115,23 @@ impl Engine {
 
     /// How much goes into the log. A config.yaml that cannot be read is named by whoever needs more of it.
     pub fn log_level(&mut self) -> Result<LogLevel> {
-        let said = self.overrides.iter().rfind(|said| said.key == "log.level");
-        if let Some(said) = said {
+        if self.only_reads {
+            return Ok(self.config()?.log.level);
+        }
+        if self.overrides.iter().any(|said| said.key == "log.level") {
             let mut config = Config::default();
-            said.apply(&mut config)?;
-            return Ok(config.log.level);
+            let said = self.overrides.iter().rfind(|said| said.key == "log.level");
+            if said.is_some_and(|said| said.problem(&mut config).is_none()) {
+                return Ok(config.log.level);
+            }
+            // Whatever else is wrong out there is named with it.
+            if let Ok(user) = self.user_layer() {
+                user.apply(&mut config);
+            }
+            self.apply_overrides(&mut config)?;
         }
         let level = self.config().map(|config| config.log.level);
         Ok(level.unwrap_or(Config::default().log.level))
-    }
-
-    fn apply_overrides(&self, config: &mut Config) -> Result<()> {
-        let overrides = || self.overrides.iter();
-        overrides().try_for_each(|said| said.apply(config))?;
-        overrides().try_for_each(|said| {
-            let unknown = config.unknown_harness(&said.key, &said.value);
-            unknown.map_or(Ok(()), |problem| Err(said.wrong(&problem)))
-        })
     }
 
     pub fn settings_file(&self) -> PathBuf {

@@ -105,6 +105,22 @@ pub(crate) enum TaskCommand {
     Rescue(rescue::RescueCommand),
 }
 
+/// Whether it only looks.
+pub(crate) fn only_reads(command: &TaskCommand) -> bool {
+    matches!(
+        command,
+        TaskCommand::List(_)
+            | TaskCommand::Show(_)
+            | TaskCommand::Peek(_)
+            | TaskCommand::Wait(_)
+            | TaskCommand::Why(_)
+            | TaskCommand::Deps(_)
+            | TaskCommand::Diff(_)
+            | TaskCommand::Path(_)
+            | TaskCommand::Rescue(rescue::RescueCommand::List(_) | rescue::RescueCommand::Show(_))
+    )
+}
+
 pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
     match command {
         TaskCommand::Create(args) => create::run(session, args),

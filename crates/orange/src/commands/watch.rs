@@ -36,6 +36,15 @@ pub(crate) struct WatchArgs {
 pub(crate) fn run(session: &mut Session, args: &WatchArgs) -> Result<()> {
     session.people_only("watch over others")?;
     let interval = session.engine.config()?.monitor.interval;
+    let only_prints = session.engine.has_makeshift_settings();
+    for notice in session.engine.take_notices() {
+        output::note(&notice);
+    }
+    if only_prints {
+        output::note(
+            "nothing is seen to with such settings: this only prints what happens; start it again once they are corrected",
+        );
+    }
     let mut monitor = Monitor::new();
     let mut news = News::default();
     news.read(session, false)?;
@@ -48,7 +57,7 @@ pub(crate) fn run(session: &mut Session, args: &WatchArgs) -> Result<()> {
     let mut next = Instant::now();
     let mut told_to_follow = false;
     loop {
-        if Instant::now() >= next {
+        if !only_prints && Instant::now() >= next {
             next = Instant::now() + interval;
             let tick = monitor.tick(&mut session.engine)?;
             if tick.follows && !told_to_follow {

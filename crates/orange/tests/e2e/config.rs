@@ -321,12 +321,12 @@ fn edit_works_on_a_copy_that_is_checked() {
     ] {
         let run = env.call(["config", "edit"]).var("VISUAL", missing).run();
         let told = format!("cannot start the editor {missing}: there is no ");
-        run.fails_with(1).says(&told);
+        run.fails_with(127).says(&told);
     }
     let folder = env.root().display().to_string();
     let run = env.call(["config", "edit"]).var("EDITOR", &folder).run();
     let told = format!("cannot start the editor {folder}: permission denied");
-    run.fails_with(1).says(&told);
+    run.fails_with(127).says(&told);
     env.call(["config", "edit"])
         .var("VISUAL", "")
         .var("EDITOR", "")
@@ -472,7 +472,7 @@ fn the_level_of_the_log_is_a_setting() {
         .var("EDITOR", "/no/editor")
         .var("ORANGE_LOG_LEVEL", "ERROR")
         .run()
-        .fails_with(1);
+        .fails_with(127);
     let log = fs::read_to_string(env.home().join("orange.log")).unwrap();
     assert!(log.contains(r#""level":"error""#), "{log}");
 }

@@ -72,7 +72,6 @@ fn show_marks_every_mistake_and_hides_nothing() {
             .contains("config.yaml has 3 mistakes:\n  line 2: "),
         "{new}"
     );
-    env.orange(["ls"]).ok();
     let doctor = env.orange(["doctor"]).fails_with(1);
     for told in [
         "line 2: agents.limit",
@@ -127,6 +126,13 @@ fn what_is_no_yaml_can_only_be_edited() {
             assert!(run.stderr.contains("error: config.yaml, line "), "{run}");
             assert_eq!(run.stdout, "", "no defaults as if they counted");
         }
+        let ls = env.orange(["ls"]).ok();
+        assert!(ls.stderr.contains("note: config.yaml, line "), "{ls}");
+        assert!(
+            ls.stderr.contains("all settings have their defaults"),
+            "{ls}"
+        );
+        env.orange(["new", "Add a login form"]).fails_with(2);
         let run = env.orange(["config", "set", "agents.limit", "3"]);
         run.fails_with(2).says("`orange config edit` opens it");
         let doctor = env.orange(["doctor"]).fails_with(1);
@@ -263,4 +269,119 @@ fn the_other_name_of_a_file_is_told_of() {
         .orange(["config", "set", "merge.strategy", "merge"])
         .ok();
     assert_eq!(again.stderr, "");
+}
+
+#[test]
+fn who_only_reads_goes_on_with_what_can_be_used() {
+    let env = TestEnvironment::new();
+    env.create(["login", "Add a login form"]);
+    let file = env.home().join("config.yaml");
+    let before = fs::read_to_string(&file).unwrap_or_default();
+    let wrong = format!("{before}\nmerge:\n  strategy: sqash\nlist:\n  keepdays: 3\n");
+    fs::write(&file, wrong).unwrap();
+    for arguments in [
+        &["ls"][..],
+        &["task", "show", "TASK-001"],
+        &["task", "why", "TASK-001"],
+        &["task", "deps"],
+        &["task", "path", "TASK-001", "--json"],
+        &["search", "login"],
+        &["log"],
+        &["watch", "--once"],
+        &["project", "list"],
+        &["workspace", "list"],
+        &["harness", "list"],
+        &["prompt", "list"],
+    ] {
+        let run = env.orange(arguments);
+        for told in [
+            "note: config.yaml has 2 mistakes:",
+            ": merge.strategy must be one of: ",
+            ": list.keepdays means nothing here; did you mean list.keep_days?",
+            "what cannot be used has its default until you correct it",
+        ] {
+            assert_eq!(run.stderr.matches(told).count(), 1, "{arguments:?}: {run}");
+        }
+        assert!(!run.stderr.contains("error: config.yaml"), "{run}");
+    }
+    env.orange(["task", "why", "TASK-001"]).ok();
+    assert_eq!(env.orange(["status"]).ok().stderr, "");
+    let merge = env.orange(["merge", "TASK-001"]);
+    assert!(merge.stderr.contains("error: "), "{merge}");
+    let new = env.orange(["new", "Add a logout button"]).fails_with(2);
+    assert!(
+        new.stderr.contains("error: config.yaml has 2 mistakes:"),
+        "{new}"
+    );
+}
+
+#[test]
+fn variables_that_cannot_be_used_are_all_named() {
+    let env = TestEnvironment::new();
+    let with = |arguments: &[&str]| {
+        env.call(arguments)
+            .var("ORANGE_AGENTS_LIMIT", "many")
+            .var("ORANGE_MERGE_PUSH", "perhaps")
+            .var("ORANGE_LOG_LEVEL", "loud")
+            .run()
+    };
+    assert_snapshot!(with(&["new", "Add a login form"]), @"
+    ------- stderr -------
+    error: 3 variables cannot be used:
+      ORANGE_AGENTS_LIMIT: agents.limit must be a whole number above 0
+      ORANGE_MERGE_PUSH: merge.push must be true or false
+      ORANGE_LOG_LEVEL: log.level must be one of: off, error, warn, info, debug, trace
+    hint: correct them, or unset them
+    [exit status: 2]
+    ");
+    assert_snapshot!(with(&["ls"]), @r#"
+    no open tasks in shop; `orange new "…"` creates one
+    ------- stderr -------
+    note: ORANGE_AGENTS_LIMIT: agents.limit must be a whole number above 0; the variable does not count
+    note: ORANGE_MERGE_PUSH: merge.push must be true or false; the variable does not count
+    note: ORANGE_LOG_LEVEL: log.level must be one of: off, error, warn, info, debug, trace; the variable does not count
+    "#);
+    let one = env.call(["new", "Add a login form"]);
+    let one = one.var("ORANGE_AGENTS_LIMIT", "many").run().fails_with(2);
+    one.says("error: ORANGE_AGENTS_LIMIT: agents.limit must be a whole number above 0\nhint: correct the variable");
+}
+
+#[test]
+fn a_section_with_a_value_is_told_for_what_it_is() {
+    let env = with_settings("trash: 3\n");
+    let told = "config.yaml, line 1: trash is a section and has no value of its own; its settings stand on lines below it: trash.keep_days";
+    env.orange(["ls"]).ok().says(told);
+}
+
+#[test]
+fn what_was_corrected_is_not_told_any_more() {
+    let env = with_settings("trash:\n  keepdays: 3\n  keep_days: 4\n");
+    let run = edit(&env, "printf 'trash:\\n  keep_days: 3\\n' > \"$1\"").ok();
+    assert_eq!(run.stderr, "");
+    // What is still there, is told from where it stands now.
+    fs::write(
+        env.home().join("config.yaml"),
+        "log:\n  level: info\ntrash:\n  keepdays: 3\n",
+    )
+    .unwrap();
+    assert_snapshot!(env.orange(["config", "unset", "log.level"]), @"
+    log.level: info → not set (default: info)
+    ------- stderr -------
+    note: config.yaml, line 2: trash.keepdays means nothing here; did you mean trash.keep_days?
+    ");
+    assert_eq!(settings(&env), "trash:\n  keepdays: 3\n");
+}
+
+#[test]
+fn an_empty_text_is_not_set() {
+    let env = TestEnvironment::empty();
+    for text in ["", "  ", "null"] {
+        assert_eq!(
+            env.orange(["config", "set", "notify.command", text])
+                .fails_with(2)
+                .stderr,
+            "error: notify.command: the text is empty\nhint: to have none: `orange config unset notify.command`\n"
+        );
+    }
+    assert!(!env.home().join("config.yaml").exists());
 }

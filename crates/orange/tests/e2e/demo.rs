@@ -254,7 +254,7 @@ fn without_tmux_or_git_it_says_what_to_install() {
         }
         let call = machine.call(&["--speed", "fast"]);
         let run = call.var("PATH", bin.display().to_string()).run();
-        assert_eq!(run.code, 3, "{run}");
+        assert_eq!(run.code, 1, "{run}");
         assert!(run.stderr.contains(missing), "{run}");
         assert!(run.stderr.contains("hint: install"), "{run}");
         machine.nothing_is_left();

@@ -113,7 +113,7 @@ fn topics() {
       2    usage: the command line, a setting or a value is wrong
       3    refused by a gate or precondition, or by a person
       4    not found, or the name fits more than one
-      127  a program that was to be started is not there
+      127  a program that you named (a command, an editor) cannot be started
       130  interrupted
 
     `task exec` and `task shell` end with their command's own code. A reader that

@@ -142,7 +142,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     std::fs::write(&path, "[{\"name\": \"shop\",").unwrap();
     assert_snapshot!(env.orange(["project", "list"]), @"
     ------- stderr -------
-    error: [HOME]/projects.json cannot be read: EOF while parsing a value at line 1 column 17
+    error: [HOME]/projects.json cannot be read: line 1: it ends too early
     hint: correct the file by hand, or run `orange doctor --repair`, which sets it aside and registers again what it finds
     [exit status: 1]
     ");
@@ -151,13 +151,20 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     assert_eq!(list.json()["tasks"][0]["key"], task.key);
     list.says("cannot be read");
     let error = env.orange(["new", "More", "--json"]).refuses(1, "damaged");
+    let new = env.orange(["new", "More"]).fails_with(1);
+    assert_eq!(new.stderr.matches("cannot be read").count(), 1, "{new}");
     assert!(error["hint"].as_str().unwrap().contains("doctor --repair"));
     assert_eq!(
         std::fs::read_to_string(&path).unwrap(),
         "[{\"name\": \"shop\","
     );
+    std::fs::write(&path, "{}").unwrap();
+    env.orange(["project", "list"])
+        .fails_with(1)
+        .says("cannot be read: it must be a list of projects, between [ and ]");
+    std::fs::write(&path, "[{\"name\": \"shop\",").unwrap();
     assert_snapshot!(env.orange(["doctor"]), @"
-    home       ✗ projects.json: cannot be read: EOF while parsing a value at line 1 column 17
+    home       ✗ projects.json: cannot be read: line 1: it ends too early
                    --repair: sets the file aside and registers again what is known from it and from the slots
     checked 1 task
     ------- stderr -------
@@ -166,7 +173,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     [exit status: 1]
     ");
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
-    home       + projects.json: cannot be read: EOF while parsing a value at line 1 column 17 → set aside as projects.json.damaged-[STAMP]; register projects again with `orange project add`
+    home       + projects.json: cannot be read: line 1: it ends too early → set aside as projects.json.damaged-[STAMP]; register projects again with `orange project add`
                ✗ project shop: is not registered, and has 1 open task: where its repository is cannot be told
                    by hand: `orange project add PATH --name shop`
     checked 1 task: 2 problems found, 1 repaired

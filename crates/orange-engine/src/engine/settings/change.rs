@@ -1,11 +1,11 @@
 //! Changing the user's config.yaml: one setting, or the whole text.
 
-use super::MAX_BYTES;
+use super::{MAX_BYTES, told_of};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::committed::text_of;
 use crate::store::replace;
-use orange_core::config::{Layer, Setting, about, edited, unknown};
+use orange_core::config::{Kind, Layer, Setting, about, edited, unknown};
 use orange_core::yaml::Node;
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
@@ -83,6 +83,10 @@ impl Engine {
         }
         if new != text {
             self.put_settings(old.as_deref(), new.as_bytes())?;
+            // Of a file with worse mistakes, all of them are told.
+            if now.bad.is_empty() {
+                self.notices.extend(now.ignored.iter().map(told_of));
+            }
         }
         let mut overrides = self.overrides.iter();
         Ok(SettingChanged {
@@ -129,7 +133,11 @@ impl Engine {
                 path.display()
             ));
         }
-        self.loaded = None;
+        // What was told of the text from before may not be so any more.
+        if let Some(before) = self.loaded.take() {
+            let told: Vec<String> = before.user.ignored.iter().map(told_of).collect();
+            self.notices.retain(|notice| !told.contains(notice));
+        }
         Ok(())
     }
 }
@@ -155,7 +163,13 @@ fn usable(setting: &Setting, key: &str, values: &[String]) -> Result<Value> {
     setting
         .check(key, &node)
         .map_err(|problem| wrong(&problem))?;
-    Ok(setting.value(&node))
+    let value = setting.value(&node);
+    // Nothing where a text should be: none is what the setting has once it is taken out.
+    if setting.kind == Kind::Text && (value.is_null() || value == "") {
+        let error = Error::new(Code::Usage, format!("{key}: the text is empty"));
+        return Err(error.hint(format!("to have none: `orange config unset {key}`")));
+    }
+    Ok(value)
 }
 
 /// A command that would work.

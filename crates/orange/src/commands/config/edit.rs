@@ -101,7 +101,7 @@ fn no_editor(line: &OsStr, why: &str) -> CommandError {
     let why = why.rsplit(": ").next().unwrap_or(why);
     let message = format!("cannot start the editor {}: {why}", line.display());
     CommandError(
-        Error::new(Code::Failed, message).hint("set VISUAL or EDITOR to one that is there"),
+        Error::new(Code::NoCommand, message).hint("set VISUAL or EDITOR to one that is there"),
     )
 }
 

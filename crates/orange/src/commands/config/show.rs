@@ -3,7 +3,7 @@
 use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::Session;
-use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean_block};
+use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean, clean_block, wrapped_under};
 use orange_core::config::{ConfigError, Ignored};
 use orange_core::yaml::to_yaml_inline;
 use orange_engine::engine::{SettingView, SettingsView, Source};
@@ -35,7 +35,10 @@ pub(super) fn run(
         view.ignored.clear();
     }
     let path = session.engine.settings_file();
-    session.finish(|| all_as_json(&view, &path), || as_text(&view, &path));
+    session.finish(
+        || all_as_json(&view, &path),
+        || as_text(&rows(&view, &path), Extent::stdout(), Palette::stdout()),
+    );
     for ignored in &view.ignored {
         output::note(ignored);
     }
@@ -53,33 +56,89 @@ pub(super) fn run(
     ))
 }
 
-/// The table; what means nothing is below the rest.
-fn as_text(view: &SettingsView, path: &Path) -> String {
-    let mut table = Table::new(COLUMNS);
-    for one in &view.settings {
+/// A line of the table.
+struct Row {
+    key: String,
+    value: String,
+    sources: Vec<String>,
+    style: Style,
+}
+
+/// Every setting; what means nothing is below the rest.
+fn rows(view: &SettingsView, path: &Path) -> Vec<Row> {
+    let settings = view.settings.iter().map(|one| {
         let style = match one.sources.as_slice() {
             _ if one.mistake.is_some() => Style::Red,
             [Source::Default] => Style::Dim,
             _ => Style::Bold,
         };
         let sign = if one.mistake.is_some() { "✗ " } else { "" };
-        let sources: Vec<String> = one.sources.iter().map(|from| source(from, path)).collect();
-        table.row([
-            Cell::new(one.key.clone(), style),
-            Cell::new(format!("{sign}{}", spoken(&one.value)), style),
-            Cell::new(sources.join(", "), style),
-        ]);
+        Row {
+            key: one.key.clone(),
+            value: format!("{sign}{}", spoken(&one.value)),
+            sources: one.sources.iter().map(|from| source(from, path)).collect(),
+            style,
+        }
+    });
+    let unknown = view.unknown.iter().map(|one| Row {
+        key: one.key.clone(),
+        value: format!("✗ {}", spoken(&one.value)),
+        sources: vec![source(&Source::User { line: one.line }, path)],
+        style: Style::Red,
+    });
+    settings.chain(unknown).collect()
+}
+
+fn as_text(rows: &[Row], extent: Extent, palette: Palette) -> String {
+    if let Extent::Columns(room) = extent
+        && !fits(rows, room)
+    {
+        return narrow(rows, extent, palette);
     }
-    for one in &view.unknown {
-        let from = Source::User { line: one.line };
+    let mut table = Table::new(COLUMNS);
+    for row in rows {
         table.row([
-            Cell::new(one.key.clone(), Style::Red),
-            Cell::new(format!("✗ {}", spoken(&one.value)), Style::Red),
-            Cell::new(source(&from, path), Style::Red),
+            Cell::new(row.key.as_str(), row.style),
+            Cell::new(row.value.as_str(), row.style),
+            Cell::new(row.sources.join(", "), row.style),
         ]);
     }
     let mut text = String::new();
-    table.render(&mut text, Extent::stdout(), Palette::stdout());
+    table.render(&mut text, extent, palette);
+    text
+}
+
+/// Whether a table would cut nothing.
+fn fits(rows: &[Row], room: usize) -> bool {
+    let widest = |width: fn(&Row) -> usize| rows.iter().map(width).max().unwrap_or_default();
+    let key = widest(|row| row.key.chars().count());
+    let value = widest(|row| row.value.chars().count());
+    let from = widest(|row| row.sources.join(", ").chars().count());
+    key + value + from + 4 <= room
+}
+
+/// Where there is no room for a third column: values go on below themselves, and where they come from stands there too.
+fn narrow(rows: &[Row], extent: Extent, palette: Palette) -> String {
+    let widest = rows.iter().map(|row| row.key.chars().count()).max();
+    let indent = widest.unwrap_or_default() + 2;
+    let mut text = String::new();
+    for row in rows {
+        let is_default = row.sources == [source(&Source::Default, Path::new(""))];
+        let value = clean(&row.value);
+        let value = match is_default {
+            true => format!("{value} (default)"),
+            false => value.into_owned(),
+        };
+        let blanks = " ".repeat(indent.saturating_sub(row.key.chars().count()));
+        let (key, value) = (clean(&row.key), palette.paint(row.style, &value));
+        let line = format!("{}{blanks}{value}\n", palette.paint(row.style, &key));
+        text.push_str(&wrapped_under(&line, indent, extent));
+        for from in row.sources.iter().filter(|_| !is_default) {
+            let from = palette.paint(Style::Dim, from);
+            let line = format!("{:indent$}{from}\n", "");
+            text.push_str(&wrapped_under(&line, indent, extent));
+        }
+    }
     text
 }
 
@@ -156,5 +215,34 @@ pub(super) fn bare(value: &Value) -> String {
         Value::Null => String::new(),
         Value::Array(items) => items.iter().map(line).collect(),
         other => line(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_terminal_cuts_nothing_and_a_pipe_has_one_line_each() {
+        let row = |key: &str, value: &str, from: &str, style| Row {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            sources: vec![from.to_owned()],
+            style,
+        };
+        let rows = [
+            row("merge.push", "true", "default", Style::Dim),
+            row(
+                "workspace.setup",
+                "[npm ci, make everything that is needed]",
+                "~/orange/config.yaml:12",
+                Style::Bold,
+            ),
+        ];
+        let palette = Palette { enabled: false };
+        insta::assert_snapshot!(as_text(&rows, Extent::Columns(40), palette), @"");
+        let wide = as_text(&rows, Extent::Columns(100), palette);
+        assert_eq!(wide, as_text(&rows, Extent::Unlimited, palette));
+        assert_eq!(wide.lines().count(), 3, "{wide}");
     }
 }

@@ -327,7 +327,7 @@ fn read(session: &Session, source: &str) -> Result<String> {
 
 /// The project we are in; an unregistered repository is registered, and told.
 fn chosen_project(session: &mut Session, named: Option<&str>) -> Result<String> {
-    if let Some(project) = session.project(named)? {
+    if let Some(project) = session.known_project(named)? {
         return Ok(project);
     }
     if git::repository_of(&session.folder)?.is_none() {

@@ -8,7 +8,6 @@ use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative, time_of_day};
 use clap::Args;
 use orange_core::Timestamp;
-use orange_core::config::Config;
 use orange_core::exit::{is_expected, role_of};
 use orange_core::task::{Category, Priority, Queue, Status, WorkflowName};
 use orange_core::workflow::Workflow;
@@ -80,11 +79,7 @@ pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
     if projects.is_empty() && !args.all_projects {
         projects.extend(session.project(None)?);
     }
-    // A list is shown whatever is wrong with the settings.
-    let days = match session.engine.config() {
-        Ok(config) => config.list.keep_days,
-        Err(_) => Config::default().list.keep_days,
-    };
+    let days = session.engine.config()?.list.keep_days;
     let kept = i64::from(days) * SECONDS_OF_A_DAY;
     let words = |list: Vec<&'static str>| list.into_iter().map(str::to_owned).collect();
     let filter = Filter {

@@ -96,7 +96,7 @@ pub(crate) fn attach(session: &mut Session, args: &AttachArgs) -> Result<()> {
     }
     let error = attach.command().exec();
     Err(CommandError(Error::new(
-        Code::NoCommand,
+        Code::Failed,
         format!("tmux cannot be started: {error}"),
     )))
 }

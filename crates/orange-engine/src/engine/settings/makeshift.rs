@@ -1,0 +1,63 @@
+//! Settings for a command that only reads: a mistake in them is told and does not keep anybody from looking.
+
+use super::{Loaded, told_of};
+use crate::engine::Engine;
+use crate::error::Result;
+use orange_core::config::{Config, ConfigError, Layer};
+
+impl Engine {
+    /// From now on nothing is changed or started here: where a setting cannot be used, its default counts.
+    pub fn only_reads(&mut self) {
+        self.only_reads = true;
+        self.loaded = None;
+    }
+
+    /// Whether defaults stand in for what somebody wrote wrongly: not good enough to act upon.
+    pub fn has_makeshift_settings(&mut self) -> bool {
+        self.loaded().is_ok_and(|loaded| loaded.makeshift)
+    }
+
+    pub(super) fn load_what_can_be_used(&mut self) -> Result<Loaded> {
+        let (user, trouble) = match self.user_layer() {
+            Ok(layer) if layer.bad.is_empty() => (layer, None),
+            Ok(layer) => {
+                let mistakes = layer.mistakes();
+                let told = ConfigError { mistakes }.to_string();
+                let rest = "what cannot be used has its default until you correct it: `orange config edit`";
+                (layer, Some(joined(&told, rest)))
+            }
+            Err(error) => {
+                let rest =
+                    "all settings have their defaults until you correct it: `orange config edit`";
+                (Layer::default(), Some(joined(&error.message, rest)))
+            }
+        };
+        let mut config = Config::default();
+        user.apply(&mut config);
+        let unheard = self.apply_overrides(&mut config)?;
+        let makeshift = trouble.is_some() || !unheard.is_empty();
+        match trouble {
+            Some(trouble) => self.notice(trouble),
+            None => user
+                .ignored
+                .iter()
+                .for_each(|ignored| self.notices.push(told_of(ignored))),
+        }
+        for problem in unheard {
+            self.notice(format!("{problem}; the variable does not count"));
+        }
+        Ok(Loaded {
+            user,
+            config,
+            makeshift,
+        })
+    }
+}
+
+/// Several mistakes are lines of their own.
+fn joined(told: &str, rest: &str) -> String {
+    match told.contains('\n') {
+        true => format!("{told}\n{rest}"),
+        false => format!("{told}; {rest}"),
+    }
+}
