@@ -294,7 +294,7 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
     );
     assert_snapshot!(env.orange(["ls"]), @r#"
        KEY       STATUS   SUMMARY                                                                                          BRANCH  UPDATED
-    ✗  TASK-001  damaged  Gets hurt · line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low  hurt    [AGE]
+    ✗  TASK-001  damaged  line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low · Gets hurt  hurt    [AGE]
     ·  TASK-002  pending  Stays well                                                                                       well    [AGE]
     "#);
     env.orange(["task", "merge", "TASK-001", "--force"])
