@@ -12,16 +12,23 @@ pub(super) fn of(error: &clap::Error, arguments: &[OsString]) -> CommandError {
     root.build();
     let command = meant(&root, arguments);
     let name = command.get_bin_name().unwrap_or("orange");
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage:").trim();
+    let missing = words(error, ContextKind::InvalidArg);
     let help = match error.kind() {
-        ErrorKind::MissingRequiredArgument => {
-            let usage = command.clone().render_usage().to_string();
-            let usage = usage.trim_start_matches("Usage:").trim();
+        // Options that go together are not told apart there.
+        ErrorKind::MissingRequiredArgument if missing.iter().all(|name| usage.contains(name)) => {
             format!("`{usage}`; `{name} --help` tells more")
         }
-        ErrorKind::InvalidSubcommand => format!("`{name} --help` lists what there is"),
+        ErrorKind::InvalidSubcommand
+        | ErrorKind::MissingSubcommand
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            format!("`{name} --help` lists what there is")
+        }
         _ => format!("`{name} --help` tells what it takes"),
     };
     let hint = match tip(error) {
+        Some(Tip::Dashes(tip)) => format!("{help}; {tip}"),
         // It says all.
         Some(Tip::Whole(tip)) => tip,
         Some(Tip::Near(near)) => format!("did you mean {near}? {help}"),
@@ -63,7 +70,10 @@ fn message(error: &clap::Error) -> String {
         }
         (ErrorKind::ValueValidation, Some(value)) => {
             let why = error.source().map(ToString::to_string);
-            let why = why.unwrap_or_default();
+            let why = match why.unwrap_or_default() {
+                why if why == "invalid digit found in string" => "not a whole number".to_owned(),
+                why => why,
+            };
             match !value.is_empty() && why.contains(*value) {
                 true => format!("{}{why}", of_option(first)),
                 false => format!("{}{value:?}: {why}", of_option(first)),
@@ -75,6 +85,9 @@ fn message(error: &clap::Error) -> String {
                 Some(other) if other != first => format!("{first} and {other} exclude each other"),
                 _ => format!("{first} can be given only once"),
             }
+        }
+        (ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
+            "no command is given".to_owned()
         }
         (ErrorKind::MissingRequiredArgument, _) if !invalid.is_empty() => {
             let verb = if invalid.len() > 1 { "are" } else { "is" };
@@ -109,6 +122,8 @@ fn of_option(name: &str) -> String {
 /// What may have been meant.
 enum Tip {
     Whole(String),
+    /// How a word is written that begins like an option.
+    Dashes(String),
     /// Something that is spelled like it.
     Near(String),
 }
@@ -118,7 +133,11 @@ fn tip(error: &clap::Error) -> Option<Tip> {
         && !tips.is_empty()
     {
         let tips: Vec<String> = tips.iter().map(ToString::to_string).collect();
-        return Some(Tip::Whole(tips.join("; ").replace('\'', "`")));
+        let tip = tips.join("; ").replace('\'', "`");
+        return Some(match tip.starts_with("to pass ") {
+            true => Tip::Dashes(tip),
+            false => Tip::Whole(tip),
+        });
     }
     let kinds = [
         ContextKind::SuggestedSubcommand,

@@ -283,10 +283,7 @@ fn options_and_words_that_do_not_exist() {
     let error = env
         .orange(["task", "update", "TASK-001", "--force", "--json"])
         .refuses(2, "usage");
-    assert_eq!(
-        error["message"],
-        "the following required arguments were not provided: --status <STATUS>"
-    );
+    assert_eq!(error["message"], "--status <STATUS> is missing");
     for (option, value) in [
         ("--priority", "urgent"),
         ("--queue", "later"),

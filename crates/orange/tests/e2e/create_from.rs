@@ -165,7 +165,12 @@ fn the_work_comes_along_if_it_is_wanted() {
     ");
     let task = env.task_of(&env.list(["--status", "pending"])[0]);
     assert!(task.text().contains("put back into your worktree"));
-    let slot = start(&env, &task);
+    env.orange(["task", "spawn", "TASK-002"])
+        .ok()
+        .says("  branch   orange/TASK-002-add-a-login-form starts from login@")
+        .says("  slot     shop--")
+        .says(" are put back, uncommitted\n");
+    let slot = env.slot_of(&task);
     let start = head(&env, "login");
     assert_eq!(head(&env, &task.branch), start);
     assert_eq!(env.branch_at(&slot), task.branch);

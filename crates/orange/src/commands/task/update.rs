@@ -323,6 +323,7 @@ pub(crate) fn workspace_json(acquired: &Acquired) -> Value {
         "base": acquired.start.reference,
         "base_commit": acquired.start.commit,
         "fetched": acquired.start.fetched,
+        "brought": acquired.brought,
     })
 }
 
