@@ -253,7 +253,7 @@ fn conditions_that_are_not_met() {
     assert_snapshot!(env.update(&blocker, &["--force"]), @"
     ------- stderr -------
     error: --status <STATUS> is missing
-    hint: `orange task update [OPTIONS] [ID]`; `orange task update --help` tells more
+    hint: `orange task update --help` tells what it takes
     [exit status: 2]
     ");
 }
@@ -265,7 +265,7 @@ fn options_and_words_that_do_not_exist() {
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--colour", "red"]), @"
     ------- stderr -------
     error: there is no option --colour
-    hint: to pass `--colour` as a value, use `-- --colour`
+    hint: `orange task update --help` tells what it takes; to pass `--colour` as a value, use `-- --colour`
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--priority", "urgent"]), @r#"

@@ -40,7 +40,7 @@ fn names_that_git_refuses_are_refused_with_a_hint() {
     assert_snapshot!(env.orange(["task", "create", "-x", "Leading dash"]), @"
     ------- stderr -------
     error: there is no option -x
-    hint: to pass `-x` as a value, use `-- -x`
+    hint: `orange task create --help` tells what it takes; to pass `-x` as a value, use `-- -x`
     [exit status: 2]
     ");
     // A refused command uses no key up, and names that merely look unusual are git's to judge.
@@ -226,7 +226,7 @@ fn words_outside_a_closed_set_are_refused_with_the_allowed_ones() {
     assert_snapshot!(env.orange(["new", "Strange", "--colour", "red"]), @"
     ------- stderr -------
     error: there is no option --colour
-    hint: to pass `--colour` as a value, use `-- --colour`
+    hint: `orange new --help` tells what it takes; to pass `--colour` as a value, use `-- --colour`
     [exit status: 2]
     ");
     assert!(!env.tasks().exists() || env.keys(["--all"]).is_empty());

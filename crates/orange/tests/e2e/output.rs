@@ -88,7 +88,7 @@ fn orange_alone_and_commands_that_do_not_exist() {
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"
-    {"error":{"code":"usage","message":"\"orange\" requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, config, doctor, gc, run, watch, search, log, status, headless, demo, sim, help, man, completions, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"`orange --help` tells what it takes"}}
+    {"error":{"code":"usage","message":"no command is given","hint":"`orange --help` lists what there is"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "delete"]), @"

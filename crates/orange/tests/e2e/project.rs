@@ -68,7 +68,7 @@ fn what_cannot_be_a_project_is_refused_with_a_hint() {
     "#);
     assert_snapshot!(env.orange(["project", "update", "shop", "--pool-size", "many"]), @r#"
     ------- stderr -------
-    error: --pool-size: "many": invalid digit found in string
+    error: --pool-size: "many": not a whole number
     hint: `orange project update --help` tells what it takes
     [exit status: 2]
     "#);
