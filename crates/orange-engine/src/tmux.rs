@@ -27,7 +27,7 @@ pub const OLDEST: (u32, u32) = (3, 2);
 /// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-const INSTALL: &str = "install tmux (apt install tmux, brew install tmux)";
+const INSTALL: &str = "`apt install tmux` or `brew install tmux` installs it";
 
 /// Which tmux server.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! `ORANGE_COMPLETE` set and the words of the line behind `--`, the one to complete last; an answer is a line.
 //! Nobody wants messages in the middle of a command line: whatever goes wrong, there is just nothing to offer.
 
+mod rescues;
 mod settings;
 mod table;
 mod tasks;

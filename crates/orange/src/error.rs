@@ -1,9 +1,12 @@
 //! Errors on their way out: an exit code, a message and a hint on stderr, or one JSON value on stdout.
 
+mod slips;
+
 use crate::output;
 use crate::ui::{Extent, Palette, clean_block, wrapped, wrapped_under};
 use clap::error::ErrorKind;
 use orange_engine::{Code, Error};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// What a command gives up with.
@@ -124,38 +127,24 @@ pub(crate) fn exit_code(code: Code) -> u8 {
 }
 
 /// A command line that clap did not understand, or a request for help.
-pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
+pub(crate) fn usage(error: &clap::Error, arguments: &[OsString], json: bool) -> ExitCode {
     let asked_for = matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
     if asked_for {
         let _ = error.print();
-    } else if !json {
+        return ExitCode::SUCCESS;
+    }
+    // Whoever typed only a part of a command gets its help.
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !json {
         let text = error.render();
         let text = match Palette::stderr().enabled {
             true => text.ansi().to_string(),
             false => text.to_string(),
         };
         output::say(&wrapped(&text, Extent::stderr()));
-    } else {
-        let text = error.render().to_string();
-        // What was wrong ends at the first empty line; tips and usage follow.
-        let mut lines = text.lines();
-        let problem: Vec<&str> = lines
-            .by_ref()
-            .take_while(|line| !line.is_empty())
-            .map(str::trim)
-            .collect();
-        let problem = problem.join(" ");
-        let message = problem.trim_start_matches("error: ");
-        let hint = lines.find_map(|line| line.trim().strip_prefix("tip: ").map(str::to_owned));
-        let value = serde_json::json!({"error": {
-            "code": Code::Usage.as_str(),
-            "message": message,
-            "hint": hint.unwrap_or_else(|| "see `orange --help`".to_owned()),
-        }});
-        output::print(&format!("{value}\n"));
+        return ExitCode::from(2);
     }
-    ExitCode::from(if asked_for { 0 } else { 2 })
+    slips::of(error, arguments).report(json)
 }

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let wants_json = own.any(|argument| argument == "--json");
     let outcome = match cli::parse(&arguments) {
         Ok(cli) => commands::run(cli),
-        Err(error) => return error::usage(&error, wants_json),
+        Err(error) => return error::usage(&error, &arguments, wants_json),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,7 +5,7 @@ use crate::error::{EXIT_CODES, Result};
 use crate::help::after::After;
 use crate::help::files::FILES;
 use crate::help::{command_of, groups, is_shown, topics, variables};
-use clap::Command;
+use clap::{Arg, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
@@ -80,13 +80,32 @@ fn page(command: &Command) -> Page {
     tail.control("SH", ["SEE ALSO"]);
     tail.text(see_also(command, is_root));
     let mut text = head.render().into_bytes();
-    // Writing to memory cannot fail.
-    let _ = Man::new(with_values_in_words(command)).render_options_section(&mut text);
+    text.extend_from_slice(&arguments(&with_values_in_words(command)));
     text.extend_from_slice(tail.render().as_bytes());
     Page {
         file: format!("{name}.1"),
         text: String::from_utf8_lossy(&text).into_owned(),
     }
+}
+
+/// What stands without a name comes first, as in the usage; clap_mangen has it last, among the options.
+fn arguments(command: &Command) -> Vec<u8> {
+    let section = |positional: bool| {
+        let hidden = |arg: Arg| match arg.is_positional() == positional {
+            true => arg,
+            false => arg.hide(true),
+        };
+        let mut text = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = Man::new(command.clone().mut_args(hidden)).render_options_section(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    let mut text = String::new();
+    if command.get_positionals().any(|arg| !arg.is_hide_set()) {
+        text = section(true).replacen(".SH OPTIONS", ".SH ARGUMENTS", 1);
+    }
+    text.push_str(&section(false));
+    text.into_bytes()
 }
 
 /// A list of values with bullets takes half a page; in the sentence they take a line.

@@ -63,6 +63,13 @@ pub(super) fn change(name: &str, value: &Value) -> String {
         (Some(Field::QueuedAt), _) => "put it into the queue".into(),
         (Some(Field::Workspace), Value::Null) => "left it without a slot".into(),
         (Some(Field::TmuxSession), Value::Null) => "left it without a session".into(),
+        (Some(Field::Metadata), Value::Object(map)) if map.contains_key("resolution_message") => {
+            let message = map.get("resolution_message").and_then(Value::as_str);
+            format!(
+                "resolved it: \"{}\"",
+                cut(message.unwrap_or_default(), VALUE)
+            )
+        }
         _ => match said(value) {
             nothing if nothing.is_empty() => format!("cleared {}", noun(name)),
             value => format!("set {} to {value}", noun(name)),

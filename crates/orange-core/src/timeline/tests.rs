@@ -51,6 +51,10 @@ fn who_did_what() {
             "you cleared weight",
         ),
         (
+            r#""type":"task.updated","by":"human","fields":{"metadata":{"resolved":"true","resolved_at":"2026-01-01T10:00:00Z","resolution_message":"by hand"}}"#,
+            r#"you resolved it: "by hand""#,
+        ),
+        (
             r#""type":"fields.restored","by":"engine","fields":{"status":"working"},"found":{"status":"done"}"#,
             "engine put back what was edited by hand: status (done → working)",
         ),

@@ -14,7 +14,7 @@ pub(crate) fn acquire(engine: &mut Engine, locked: &LockedTask) -> Event {
     let outcome = engine.acquire(&locked.task, &locked.place);
     let now = engine.now();
     match outcome {
-        Ok(acquired) => {
+        Ok(mut acquired) => {
             let Acquired { lease, start, .. } = &acquired;
             let brought = match engine.bring_work(&locked.task, &locked.place, lease) {
                 Ok(brought) => brought,
@@ -29,10 +29,11 @@ pub(crate) fn acquire(engine: &mut Engine, locked: &LockedTask) -> Event {
             if let Some(commit) = &start.commit {
                 event = event.detail("base_commit", commit.as_str());
             }
-            if let Some(rescue) = brought {
-                event = event.detail(BROUGHT, rescue);
+            if let Some(rescue) = &brought {
+                event = event.detail(BROUGHT, rescue.as_str());
             }
             let event = workspace(event, locked, Value::from(lease.slot.as_str()));
+            acquired.brought = brought;
             engine.note_acquired(acquired);
             event
         }

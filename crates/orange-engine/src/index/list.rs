@@ -47,6 +47,8 @@ pub struct Listing {
     pub rows: Vec<Listed>,
     /// Terminal tasks that are left out only because they have been over for long.
     pub older: usize,
+    /// Those that the limit leaves out.
+    pub more: usize,
 }
 
 /// Which tasks to list. Empty lists mean: all.
@@ -196,10 +198,12 @@ impl Selected {
             });
         }
         sort(&mut rows);
+        let found = rows.len();
         if let Some(limit) = filter.limit {
             rows.truncate(limit);
         }
         Listing {
+            more: found - rows.len(),
             rows,
             older: if filter.ready { 0 } else { self.older },
         }

@@ -19,6 +19,8 @@ pub struct Acquired {
     pub folder: PathBuf,
     /// Where the branch starts, or started.
     pub start: Start,
+    /// The rescue whose files were put into it.
+    pub brought: Option<String>,
 }
 
 /// What is in a slot once the task's branch is checked out.
@@ -140,6 +142,7 @@ impl Engine {
                 lease,
                 folder,
                 start,
+                brought: None,
             }),
             Err(error) => Err(NotReady {
                 error,

@@ -12,19 +12,23 @@ use std::process::{Command, Stdio};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-On a terminal the page is shown by man; anywhere else its source is printed.
+The page is shown by man, or formatted by mandoc or groff; without any of them its source is printed.
 
 Examples:
   orange man
   orange man task merge
-  orange man task merge > orange-task-merge.1
+  orange man task merge | grep -- --strategy
+  orange man task merge --source > orange-task-merge.1
   orange man --write ~/.local/share/man/man1      then: man orange-task-merge")]
 pub(crate) struct ManArgs {
     /// The command; the page of the program itself unless given
     #[arg(value_name = "COMMAND")]
     words: Vec<String>,
+    /// The page's source, in troff
+    #[arg(long)]
+    source: bool,
     /// Write all pages into this folder
-    #[arg(long, value_name = "DIR", conflicts_with = "words")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["words", "source"])]
     write: Option<PathBuf>,
 }
 
@@ -36,10 +40,69 @@ pub(crate) fn run(args: &ManArgs, wants_json: bool) -> Result<()> {
     if wants_json {
         let value = json!({"page": {"file": page.file, "text": page.text}});
         output::print(&format!("{value}\n"));
-    } else if !stdout().is_terminal() || !shown_by_man(&page) {
+    } else if args.source {
+        output::print(&page.text);
+    } else if !stdout().is_terminal() {
+        match formatted(&page) {
+            Some(text) => output::print(&text),
+            None => {
+                output::note("there is no man, mandoc or groff, so this is the page's source");
+                output::print(&page.text);
+            }
+        }
+    } else if !shown_by_man(&page) {
         output::print(&page.text);
     }
     Ok(())
+}
+
+/// Programs that format a page for a file or a pipe, the one that people know first.
+const FORMATTERS: [(&str, &[&str]); 3] = [
+    ("man", &["-l", "-"]),
+    ("mandoc", &["-man", "-T", "utf8"]),
+    ("groff", &["-K", "utf8", "-man", "-T", "utf8", "-P", "-c"]),
+];
+
+/// The page as text, as man(1) gives it where nobody looks at a terminal. None: nothing here can do that.
+fn formatted(page: &Page) -> Option<String> {
+    let title = page.file.trim_end_matches(".1").to_uppercase();
+    FORMATTERS.iter().find_map(|(program, arguments)| {
+        let text = formatted_by(program, arguments, page)?;
+        // Where man pages were left out of a system, `man` may only say that.
+        text.contains(&title).then_some(text)
+    })
+}
+
+fn formatted_by(program: &str, arguments: &[&str], page: &Page) -> Option<String> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        // Bold letters are of no use to grep.
+        .env_remove("MAN_KEEP_FORMATTING")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    // A formatter reads the whole page before it writes, or at least as much as a pipe holds; a thread is safe.
+    let mut pipe = child.stdin.take()?;
+    let source = page.text.clone();
+    let writer = std::thread::spawn(move || pipe.write_all(source.as_bytes()));
+    let output = child.wait_with_output().ok()?;
+    let _ = writer.join();
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| without_overstrikes(&text))
+}
+
+/// Some write a bold letter as itself, a backspace and itself again.
+fn without_overstrikes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\u{8}' => drop(plain.pop()),
+            letter => plain.push(letter),
+        }
+    }
+    plain
 }
 
 /// False: there is no `man` that can do it, and nothing was shown.

@@ -2,8 +2,10 @@
 
 use crate::error::Result;
 use crate::output;
+use crate::ui::{Extent, wrapped};
 use clap::{Args, Subcommand, ValueEnum};
 use orange_core::task::{Status, WorkflowName, is_active};
+use orange_core::timeline::hooks;
 use orange_core::workflow::{By, HookEntry, Origin, Transition, Who, Workflow};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -43,7 +45,7 @@ pub(crate) fn run(command: &WorkflowCommand, wants_json: bool) -> Result<()> {
     let workflow = Workflow::named(args.name);
     let text = match (wants_json, args.format) {
         (true, _) => format!("{}\n", as_json(workflow)),
-        (false, Format::Text) => as_text(workflow),
+        (false, Format::Text) => wrapped(&as_text(workflow), Extent::stdout()).into_owned(),
         (false, Format::Mermaid) => as_mermaid(workflow),
     };
     output::print(&text);
@@ -81,10 +83,19 @@ fn requirements(row: &Transition) -> Vec<String> {
 }
 
 fn hook(entry: &HookEntry) -> String {
+    limited(entry, entry.hook.name())
+}
+
+/// The same for people, as `task show` calls it.
+fn aim(entry: &HookEntry) -> String {
+    limited(entry, &hooks::aim(entry.hook.name()))
+}
+
+fn limited(entry: &HookEntry, what: &str) -> String {
     match entry.only_by {
-        Some(Who::Human) => format!("{} (if a human did it)", entry.hook.name()),
-        Some(other) => format!("{} (if the {other} did it)", entry.hook.name()),
-        None => entry.hook.name().to_owned(),
+        Some(Who::Human) => format!("{what} (if a human did it)"),
+        Some(other) => format!("{what} (if the {other} did it)"),
+        None => what.to_owned(),
     }
 }
 
@@ -110,7 +121,7 @@ fn as_text(workflow: &Workflow) -> String {
         if !needs.is_empty() {
             let _ = writeln!(text, "      needs  {}", needs.join("; "));
         }
-        let hooks: Vec<String> = row.hooks.iter().map(hook).collect();
+        let hooks: Vec<String> = row.hooks.iter().map(aim).collect();
         if !hooks.is_empty() {
             let _ = writeln!(text, "      hooks  {}", hooks.join(", "));
         }
@@ -122,9 +133,9 @@ fn as_text(workflow: &Workflow) -> String {
             parts.push("needs an existing branch".into());
         }
         if !row.hooks.is_empty() {
-            parts.push(row.hooks.iter().map(hook).collect::<Vec<_>>().join(", "));
+            parts.push(row.hooks.iter().map(aim).collect::<Vec<_>>().join(", "));
         }
-        let line = format!("  {:<14} {}", row.status, parts.join("; "));
+        let line = format!("  {:<14}  {}", row.status, parts.join("; "));
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text

@@ -1,6 +1,6 @@
 //! The values themselves: projects, branches and whatever else has a name, with a word of what it is.
 
-use super::tasks::{Wanted, name_of};
+use super::tasks::Wanted;
 use crate::cli;
 use crate::help::{is_shown, topics};
 use crate::session;
@@ -11,7 +11,6 @@ use orange_core::prompt::PromptName;
 use orange_core::task::WorkflowName;
 use orange_core::workflow::Workflow;
 use orange_engine::harness;
-use orange_engine::index::list::Listed;
 use orange_engine::{Engine, Settings};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -141,34 +140,6 @@ impl Line {
         let config = engine.as_mut().and_then(|engine| engine.config().ok());
         let names = harness::names(&config.cloned().unwrap_or_default());
         names.into_iter().map(CompletionCandidate::new).collect()
-    }
-
-    /// Of the task that stands before the name.
-    fn rescues(&self) -> Vec<CompletionCandidate> {
-        let Some(mut engine) = self.engine() else {
-            return Vec::new();
-        };
-        let here = self.project(&mut engine);
-        let verb = self.words.iter().position(|word| word == "rescue");
-        let after = verb.and_then(|verb| self.words.get(verb + 2..));
-        let mut after = after.unwrap_or_default().iter();
-        let Some(named) = after.find(|word| !word.starts_with('-')) else {
-            return Vec::new();
-        };
-        let tasks = engine.glance_at_tasks();
-        let is_meant = |task: &&Listed| {
-            task.id == *named
-                || name_of(task, here.as_deref(), named).is_some_and(|name| name == *named)
-        };
-        let Some(task) = tasks.iter().find(is_meant) else {
-            return Vec::new();
-        };
-        let latest = described("latest".to_owned(), "the newest one");
-        let rescues = engine.glance_at_rescues(&task.project, &task.id);
-        let rescues = rescues
-            .into_iter()
-            .map(|rescue| described(rescue.name, &rescue.note.reason));
-        std::iter::once(latest).chain(rescues).collect()
     }
 
     /// The commands below the words that stand there, and topics where none does.

@@ -18,6 +18,8 @@ const FLEXIBLE_MIN: usize = 20;
 pub(crate) struct Column {
     header: &'static str,
     min: usize,
+    /// What it keeps until every other one is as narrow as it may be.
+    ease: usize,
     max: usize,
     priority: u8,
     flexible: bool,
@@ -32,6 +34,7 @@ impl Column {
         Column {
             header,
             min: usize::MAX,
+            ease: 0,
             max: usize::MAX,
             priority: Column::ALWAYS,
             flexible: false,
@@ -41,6 +44,11 @@ impl Column {
     /// The column may be cut down to `min` before any column is dropped.
     pub(crate) const fn min(self, min: usize) -> Column {
         Column { min, ..self }
+    }
+
+    /// The others are cut before this one becomes narrower than that.
+    pub(crate) const fn ease(self, ease: usize) -> Column {
+        Column { ease, ..self }
     }
 
     /// The column is at most `max` wide, however long its cells are.
@@ -75,6 +83,17 @@ pub(crate) struct Cell<'a> {
     /// How wide its column should be for it.
     counts: u32,
     style: Style,
+    beside: Beside,
+}
+
+/// What a cell is to those beside it in its row, where room is short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beside {
+    Keeps,
+    /// Goes on over cells after it that are empty or give way.
+    Takes,
+    /// Is left out where one before it needs the room.
+    Gives,
 }
 
 impl<'a> Cell<'a> {
@@ -87,6 +106,7 @@ impl<'a> Cell<'a> {
                 width,
                 counts: width,
                 style,
+                beside: Beside::Keeps,
             };
         }
         let text = clean_cell(text);
@@ -96,6 +116,7 @@ impl<'a> Cell<'a> {
             width,
             counts: width,
             style,
+            beside: Beside::Keeps,
         }
     }
 
@@ -103,6 +124,18 @@ impl<'a> Cell<'a> {
     pub(crate) fn counting(self, columns: usize) -> Cell<'a> {
         let counts = u32::try_from(columns).unwrap_or(u32::MAX).min(self.width);
         Cell { counts, ..self }
+    }
+
+    /// Where it is too long for its column, it goes on over the cells after it that are empty or give way.
+    pub(crate) fn taking(self) -> Cell<'a> {
+        let beside = Beside::Takes;
+        Cell { beside, ..self }
+    }
+
+    /// Says less than one before it that is too long for its column.
+    pub(crate) fn giving_way(self) -> Cell<'a> {
+        let beside = Beside::Gives;
+        Cell { beside, ..self }
     }
 
     fn columns(&self) -> usize {
@@ -198,8 +231,22 @@ impl<'a> Table<'a> {
         }
         line.end();
         for row in self.cells.chunks_exact(self.columns.len()) {
-            for slot in &shown {
-                line.cell(&row[slot.column], slot.width);
+            let mut slots = shown.iter();
+            while let Some(slot) = slots.next() {
+                let cell = &row[slot.column];
+                let mut width = slot.width;
+                if line.cuts && cell.beside == Beside::Takes {
+                    for next in slots.as_slice() {
+                        let other = &row[next.column];
+                        let is_free = other.text.is_empty() || other.beside == Beside::Gives;
+                        if cell.columns() <= width || !is_free {
+                            break;
+                        }
+                        width += GAP + next.width;
+                        slots.next();
+                    }
+                }
+                line.cell(cell, width);
             }
             line.end();
         }
@@ -294,8 +341,8 @@ fn drop_one(columns: &[Column], shown: &mut Vec<Slot>) -> bool {
     true
 }
 
-/// Takes what is too much from the flexible column down to its least width, then from the others
-/// by rising priority; in the end, on a very narrow terminal, all from the flexible one.
+/// Takes what is too much from the flexible column down to what it keeps at ease, then from the others by rising
+/// priority, then from it down to its least width; in the end, on a very narrow terminal, all from it.
 fn shrink(columns: &[Column], shown: &mut Vec<Slot>, available: usize) {
     let mut order: Vec<usize> = (0..shown.len()).collect();
     order.sort_by_key(|&at| {
@@ -303,11 +350,13 @@ fn shrink(columns: &[Column], shown: &mut Vec<Slot>, available: usize) {
         (!column.flexible, column.priority)
     });
     for &at in &order {
-        let floor = columns[shown[at].column].min;
-        shrink_one(shown, at, floor, available);
+        let column = &columns[shown[at].column];
+        shrink_one(shown, at, column.min.max(column.ease), available);
     }
     for at in order {
-        if columns[shown[at].column].flexible {
+        let column = &columns[shown[at].column];
+        if column.flexible {
+            shrink_one(shown, at, column.min, available);
             shrink_one(shown, at, 0, available);
         }
     }

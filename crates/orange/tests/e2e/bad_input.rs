@@ -176,9 +176,8 @@ fn moves_that_the_table_does_not_have() {
     ");
     assert_snapshot!(env.move_to(&task, "purple"), @r#"
     ------- stderr -------
-    error: invalid value 'purple' for '--status <STATUS>': "purple" is not a status; allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
-
-    For more information, try '--help'.
+    error: --status: "purple" is not a status; allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
+    hint: `orange task update --help` tells what it takes
     [exit status: 2]
     "#);
     assert_snapshot!(env.call(["task", "update", "--status", "agent-review"]).agent(&task, "worker").run(), @"
@@ -253,12 +252,8 @@ fn conditions_that_are_not_met() {
     ");
     assert_snapshot!(env.update(&blocker, &["--force"]), @"
     ------- stderr -------
-    error: the following required arguments were not provided:
-      --status <STATUS>
-
-    Usage: orange task update --status <STATUS> --force <ID>
-
-    For more information, try '--help'.
+    error: --status <STATUS> is missing
+    hint: `orange task update --help` tells what it takes
     [exit status: 2]
     ");
 }
@@ -269,13 +264,8 @@ fn options_and_words_that_do_not_exist() {
     let task = env.create(["A task"]);
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--colour", "red"]), @"
     ------- stderr -------
-    error: unexpected argument '--colour' found
-
-      tip: to pass '--colour' as a value, use '-- --colour'
-
-    Usage: orange task update <ID>
-
-    For more information, try '--help'.
+    error: there is no option --colour
+    hint: `orange task update --help` tells what it takes; to pass `--colour` as a value, use `-- --colour`
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--priority", "urgent"]), @r#"
@@ -293,10 +283,7 @@ fn options_and_words_that_do_not_exist() {
     let error = env
         .orange(["task", "update", "TASK-001", "--force", "--json"])
         .refuses(2, "usage");
-    assert_eq!(
-        error["message"],
-        "the following required arguments were not provided: --status <STATUS>"
-    );
+    assert_eq!(error["message"], "--status <STATUS> is missing");
     for (option, value) in [
         ("--priority", "urgent"),
         ("--queue", "later"),

@@ -208,10 +208,18 @@ fn whatever_else_has_a_name() {
     let rescues = values(&env, &["task", "rescue", "restore", &task.key, ""]);
     assert_eq!(rescues.len(), 2, "{rescues:?}");
     assert_eq!(rescues[0], "latest");
+    // However it is named, a deleted one too.
+    for named in ["task-001", "1", &task.id[..10]] {
+        let again = values(&env, &["task", "rescue", "restore", named, ""]);
+        assert_eq!(again, rescues, "{named}");
+    }
     assert_eq!(
         values(&env, &["task", "rescue", "list", ""]),
         [task.key.as_str()]
     );
+    env.orange(["task", "delete", &task.key, "--yes"]).ok();
+    let deleted = values(&env, &["task", "rescue", "restore", &task.key, ""]);
+    assert_eq!(deleted, rescues);
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn words_and_settings_are_taken_over_and_nothing_else() {
     created TASK-002 Add a login form
       branch   orange/TASK-002-add-a-login-form (not made yet) from main@[HASH]
       from     TASK-001 (cancelled)
-      testing  UI tests, from its words (--ui-testing false to change)
+      testing  UI, by its words; else orange task update TASK-002 --ui-testing false
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task spawn TASK-002
     ");
@@ -159,13 +159,18 @@ fn the_work_comes_along_if_it_is_wanted() {
     created TASK-002 Add a login form
       branch   orange/TASK-002-add-a-login-form (not made yet) from login@[HASH]
       from     TASK-001 (cancelled), with its commits and what it had not committed
-      testing  UI tests, from its words (--ui-testing false to change)
+      testing  UI, by its words; else orange task update TASK-002 --ui-testing false
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task spawn TASK-002
     ");
     let task = env.task_of(&env.list(["--status", "pending"])[0]);
     assert!(task.text().contains("put back into your worktree"));
-    let slot = start(&env, &task);
+    env.orange(["task", "spawn", "TASK-002"])
+        .ok()
+        .says("  branch   orange/TASK-002-add-a-login-form starts from login@")
+        .says("  slot     shop--")
+        .says(" are put back, uncommitted\n");
+    let slot = env.slot_of(&task);
     let start = head(&env, "login");
     assert_eq!(head(&env, &task.branch), start);
     assert_eq!(env.branch_at(&slot), task.branch);

@@ -39,13 +39,8 @@ fn names_that_git_refuses_are_refused_with_a_hint() {
         .refuses(2, "usage");
     assert_snapshot!(env.orange(["task", "create", "-x", "Leading dash"]), @"
     ------- stderr -------
-    error: unexpected argument '-x' found
-
-      tip: to pass '-x' as a value, use '-- -x'
-
-    Usage: orange task create [OPTIONS] [BRANCH] [SUMMARY]...
-
-    For more information, try '--help'.
+    error: there is no option -x
+    hint: `orange task create --help` tells what it takes; to pass `-x` as a value, use `-- -x`
     [exit status: 2]
     ");
     // A refused command uses no key up, and names that merely look unusual are git's to judge.
@@ -202,16 +197,14 @@ fn words_outside_a_closed_set_are_refused_with_the_allowed_ones() {
     let env = TestEnvironment::new();
     assert_snapshot!(env.orange(["new", "Too urgent", "--priority", "urgent"]), @r#"
     ------- stderr -------
-    error: invalid value 'urgent' for '--priority <PRIORITY>': "urgent" is not a priority; allowed: critical, high, normal, low
-
-    For more information, try '--help'.
+    error: --priority: "urgent" is not a priority; allowed: critical, high, normal, low
+    hint: `orange new --help` tells what it takes
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["new", "Unknown", "--workflow", "phased"]), @r#"
     ------- stderr -------
-    error: invalid value 'phased' for '--workflow <WORKFLOW>': "phased" is not a workflow; allowed: interactive
-
-    For more information, try '--help'.
+    error: --workflow: "phased" is not a workflow; allowed: interactive
+    hint: `orange new --help` tells what it takes
     [exit status: 2]
     "#);
     for option in [
@@ -232,13 +225,8 @@ fn words_outside_a_closed_set_are_refused_with_the_allowed_ones() {
     }
     assert_snapshot!(env.orange(["new", "Strange", "--colour", "red"]), @"
     ------- stderr -------
-    error: unexpected argument '--colour' found
-
-      tip: to pass '--colour' as a value, use '-- --colour'
-
-    Usage: orange new <BRANCH> [SUMMARY]...
-
-    For more information, try '--help'.
+    error: there is no option --colour
+    hint: `orange new --help` tells what it takes; to pass `--colour` as a value, use `-- --colour`
     [exit status: 2]
     ");
     assert!(!env.tasks().exists() || env.keys(["--all"]).is_empty());

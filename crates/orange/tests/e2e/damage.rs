@@ -294,7 +294,7 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
     );
     assert_snapshot!(env.orange(["ls"]), @r#"
        KEY       STATUS   SUMMARY                                                                                          BRANCH  UPDATED
-    ✗  TASK-001  damaged  Gets hurt · line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low  hurt    [AGE]
+    ✗  TASK-001  damaged  line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low · Gets hurt  hurt    [AGE]
     ·  TASK-002  pending  Stays well                                                                                       well    [AGE]
     "#);
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r#"TASK-001 is working: its TASK.md is damaged: line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low; correct that line, or let `orange doctor --repair` put back the last good value; next: ${EDITOR:-vi} "$(orange task path TASK-001 --task)/TASK.md""#);

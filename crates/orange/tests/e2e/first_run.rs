@@ -126,7 +126,7 @@ fn without_tmux() {
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
     error: cannot start tmux: it is not installed, or not on PATH
-    hint: install tmux (apt install tmux, brew install tmux); nothing was created, --no-spawn creates it for later
+    hint: `apt install tmux` or `brew install tmux` installs it; nothing was created, --no-spawn creates it for later
     [exit status: 1]
     $ orange ls
     no open tasks in shop; `orange new "…"` creates one
@@ -140,7 +140,7 @@ fn without_tmux() {
     assert_snapshot!(env.orange(["demo"]), @"
     ------- stderr -------
     error: the demo needs tmux: cannot start tmux: it is not installed, or not on PATH
-    hint: install tmux (apt install tmux, brew install tmux)
+    hint: `apt install tmux` or `brew install tmux` installs it
     [exit status: 3]
     ");
     // Without an agent there is no need of it, and no key was used up.
@@ -162,7 +162,7 @@ fn in_a_repository_without_commits_and_in_a_bare_one() {
     assert_snapshot!(env.orange(["new", "Add a login form"]), @"
     created TASK-001 Add a login form
       branch   orange/TASK-001-add-a-login-form (not made yet) from main (no commits yet)
-      testing  UI tests, from its words (--ui-testing false to change)
+      testing  UI, by its words; else orange task update TASK-001 --ui-testing false
       file     [HOME]/tasks/shop/[ID]/TASK.md
       queued   [TMP]/shop has no commit that a branch could start from (make a first commit there: `git commit --allow-empty -m start`)
     next: orange task why TASK-001
@@ -174,7 +174,7 @@ fn in_a_repository_without_commits_and_in_a_bare_one() {
     assert_snapshot!(env.call(["new", "Add a login form"]).at(env.root().join("bare")).run(), @"
     created TASK-001 Add a login form
       branch   orange/TASK-001-add-a-login-form (not made yet) from main (no commits yet)
-      testing  UI tests, from its words (--ui-testing false to change)
+      testing  UI, by its words; else orange task update TASK-001 --ui-testing false
       file     [HOME]/tasks/bare/[ID]/TASK.md
       queued   [TMP]/bare has no commit that a branch could start from (make a first commit there: `git commit --allow-empty -m start`)
     next: orange task why TASK-001

@@ -54,8 +54,8 @@ fn from_pending_to_done_by_hand() {
 
     assert_snapshot!(env.move_to(&task, "planning"), @"
     TASK-001: pending → planning
-      workspace shop--1  [HOME]/workspaces/shop--1
-      branch    starts from main@[HASH]
+      branch   login starts from main@[HASH]
+      slot     shop--1 [HOME]/workspaces/shop--1
     ");
     check();
     let shown = env.show(&task);

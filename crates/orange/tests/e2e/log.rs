@@ -194,23 +194,18 @@ fn wrong_words_are_named_with_what_may_be_meant() {
     hint: did you mean task? there are agent, check, command, file, hook, merge, message, store, task
     [exit status: 2]
     "#);
-    assert_snapshot!(env.orange(["log", "--level", "wran"]), @"
+    assert_snapshot!(env.orange(["log", "--level", "wran"]), @r#"
     ------- stderr -------
-    error: invalid value 'wran' for '--level <LEVEL>'
-      [possible values: error, warn, info, debug, trace]
-
-      tip: a similar value exists: 'warn'
-
-    For more information, try '--help'.
+    error: --level: "wran" is not one of: error, warn, info, debug, trace
+    hint: did you mean warn? `orange log --help` tells what it takes
     [exit status: 2]
-    ");
-    assert_snapshot!(env.orange(["log", "--since", "yesterday"]), @"
+    "#);
+    assert_snapshot!(env.orange(["log", "--since", "yesterday"]), @r#"
     ------- stderr -------
-    error: invalid value 'yesterday' for '--since <TIME>': neither a time span (30m, 8h, 2d) nor a time ([TIME])
-
-    For more information, try '--help'.
+    error: --since: "yesterday": neither a time span (30m, 8h, 2d) nor a time ([TIME])
+    hint: `orange log --help` tells what it takes
     [exit status: 2]
-    ");
+    "#);
     env.orange(["log", "--component", "zzz", "--json"])
         .refuses(2, "usage");
     env.orange(["log", "--task", "TASK-777", "--json"])

@@ -62,7 +62,7 @@ fn every_command_has_a_page() {
 #[test]
 fn the_page_of_the_program_has_codes_variables_files_and_topics() {
     let env = TestEnvironment::empty();
-    let text = env.orange(["man"]).ok().stdout;
+    let text = env.orange(["man", "--source"]).ok().stdout;
     for word in [
         "\n.SH \"EXIT STATUS\"\n",
         "\n.SH ENVIRONMENT\n",
@@ -120,6 +120,25 @@ fn on_a_terminal_man_shows_it() {
     let shown = in_terminal_without_path(&env);
     assert!(shown.contains(".SH SYNOPSIS"), "{shown}");
     assert!(shown.contains("note: man cannot be started"), "{shown}");
+}
+
+#[test]
+fn a_pipe_gets_text_and_the_source_only_on_demand() {
+    let mut env = TestEnvironment::empty();
+    let text = env.orange(["man", "task", "rescue", "show"]).ok().stdout;
+    assert!(text.starts_with("ORANGE-TASK-RESCUE-SHOW(1)"), "{text}");
+    assert!(!text.contains(".SH") && !text.contains('\u{8}') && !text.contains('\u{1b}'));
+    // What has no name comes first, as in the usage.
+    let at = |word: &str| text.find(word).unwrap();
+    assert!(at("ARGUMENTS") < at("<ID>   The task") && at("<ID>   The task") < at("OPTIONS\n"));
+    env.orange(["man", "task", "merge", "--source"])
+        .ok()
+        .says(".SH SYNOPSIS");
+    env.set("PATH", "/nowhere");
+    env.orange(["man", "task", "merge"])
+        .ok()
+        .says(".SH SYNOPSIS")
+        .says("note: there is no man, mandoc or groff");
 }
 
 /// `script` itself is found by its full path.

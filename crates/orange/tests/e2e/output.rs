@@ -71,44 +71,30 @@ fn orange_alone_and_commands_that_do_not_exist() {
     let alone = env.orange([""; 0]);
     assert_eq!(alone.code, 2);
     assert!(alone.stderr.contains("Usage: orange"), "{alone}");
-    assert_snapshot!(env.orange(["tsak"]), @"
+    assert_snapshot!(env.orange(["tsak"]), @r#"
     ------- stderr -------
-    error: unrecognized subcommand 'tsak'
-
-      tip: a similar subcommand exists: 'task'
-
-    Usage: orange [OPTIONS] <COMMAND>
-
-    For more information, try '--help'.
+    error: there is no command "tsak"
+    hint: did you mean task? `orange --help` lists what there is
     [exit status: 2]
-    ");
-    assert_snapshot!(env.orange(["task", "lst"]), @"
+    "#);
+    assert_snapshot!(env.orange(["task", "lst"]), @r#"
     ------- stderr -------
-    error: unrecognized subcommand 'lst'
-
-      tip: a similar subcommand exists: 'list'
-
-    Usage: orange task [OPTIONS] <COMMAND>
-
-    For more information, try '--help'.
+    error: there is no command "lst"
+    hint: did you mean list? `orange task --help` lists what there is
     [exit status: 2]
-    ");
+    "#);
     assert_snapshot!(env.orange(["tsak", "--json"]), @r#"
-    {"error":{"code":"usage","message":"unrecognized subcommand 'tsak'","hint":"a similar subcommand exists: 'task'"}}
+    {"error":{"code":"usage","message":"there is no command \"tsak\"","hint":"did you mean task? `orange --help` lists what there is"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"
-    {"error":{"code":"usage","message":"'orange' requires a subcommand but one was not provided [subcommands: project, task, workspace, workflow, prompt, harness, config, doctor, gc, run, watch, search, log, status, headless, demo, sim, help, man, completions, new, ls, attach, diff, send, merge, signal, run-agent, errand]","hint":"see `orange --help`"}}
+    {"error":{"code":"usage","message":"no command is given","hint":"`orange --help` lists what there is"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "delete"]), @"
     ------- stderr -------
-    error: the following required arguments were not provided:
-      <ID>...
-
-    Usage: orange task delete <ID>...
-
-    For more information, try '--help'.
+    error: <ID>... is missing
+    hint: `orange task delete [OPTIONS] <ID>...`; `orange task delete --help` tells more
     [exit status: 2]
     ");
     let version = env.orange(["--version"]).ok();
@@ -140,11 +126,11 @@ fn the_workflow_as_text() {
       pending → planning
           by     human, engine
           needs  summary not empty; dependencies over; a slot free
-          hooks  acquire_workspace, spawn_agent(worker)
+          hooks  take a slot, start the worker
       pending → clarification
           by     human, engine
           needs  summary empty; dependencies over; a slot free
-          hooks  acquire_workspace, spawn_agent(clarify)
+          hooks  take a slot, start the worker
       planning → working
           by     agent, engine
           needs  Plan
@@ -153,78 +139,78 @@ fn the_workflow_as_text() {
       planning → stuck
           by     engine (crash limit)
           needs  crash limit
-          hooks  ensure_fixer
+          hooks  get the worker to help
       clarification → planning
           by     agent, human
-          hooks  notify_worker (if a human did it)
+          hooks  tell the worker (if a human did it)
       clarification → working
           by     agent, human
           needs  Plan
-          hooks  notify_worker (if a human did it)
+          hooks  tell the worker (if a human did it)
       working → agent-review
           by     agent, engine
           needs  Handoff
-          hooks  increment_review_round, archive_review, spawn_reviewer, verify
+          hooks  count the review round, archive the review, start the reviewer, have the work checked
       working → clarification
           by     agent
       working → stuck
           by     agent, engine
-          hooks  ensure_fixer
+          hooks  get the worker to help
       working → delegated
           by     agent
           needs  open children; worktree clean
-          hooks  kill_session, release_workspace, spawn_next
+          hooks  end its agents, give the slot back, look at the queue
       agent-review → reviewing
           by     reviewer, engine
           needs  verify over; Review PASS
-          hooks  kill_reviewer
+          hooks  stop the reviewer
       agent-review → working
           by     reviewer, engine
           needs  round < max; Review FAIL
-          hooks  archive_handoff, kill_reviewer, notify_worker
+          hooks  archive the handoff, stop the reviewer, tell the worker
       agent-review → stuck
           by     reviewer, engine
           needs  round ≥ max; Review FAIL
-          hooks  kill_reviewer, ensure_fixer
+          hooks  stop the reviewer, get the worker to help
       agent-review → stuck
           by     engine (crash limit)
           needs  crash limit
-          hooks  kill_reviewer, ensure_fixer
+          hooks  stop the reviewer, get the worker to help
       reviewing → working
           by     human
-          hooks  reset_review_round, archive_handoff, notify_worker
+          hooks  count review rounds anew, archive the handoff, tell the worker
       reviewing → done
           by     human, engine
           needs  merged
-          hooks  kill_session, release_workspace, delete_remote_branch, spawn_next
+          hooks  end its agents, give the slot back, see to its branch on the remote, look at the queue
       stuck → reviewing
           by     human, agent
       stuck → working
           by     human
-          hooks  notify_worker
+          hooks  tell the worker
       delegated → done
           by     engine
           needs  every child over; no commits of its own
-          hooks  spawn_next
+          hooks  look at the queue
       delegated → reviewing
           by     engine
           needs  every child over; commits of its own
       delegated → working
           by     human
           needs  a slot free
-          hooks  acquire_workspace, spawn_agent(respawn)
+          hooks  take a slot, start the worker
       any active → done
           by     human (force), engine (PR merged)
           needs  merged
-          hooks  kill_session, release_workspace, delete_remote_branch, spawn_next
+          hooks  end its agents, give the slot back, see to its branch on the remote, look at the queue
       any not terminal → cancelled
           by     human, engine (PR closed)
-          hooks  kill_reviewer, kill_session, release_workspace
+          hooks  stop the reviewer, end its agents, give the slot back
 
     created as
       pending
-      agent-review   needs an existing branch; acquire_workspace, spawn_agent(worker-wait), increment_review_round, spawn_reviewer, verify
-      reviewing      needs an existing branch
+      agent-review    needs an existing branch; take a slot, start the worker, count the review round, start the reviewer, have the work checked
+      reviewing       needs an existing branch
     ");
     assert!(!env.home().exists());
 }
@@ -280,9 +266,8 @@ fn the_workflow_as_a_diagram() {
     "#);
     assert_snapshot!(env.orange(["workflow", "show", "nonsense"]), @r#"
     ------- stderr -------
-    error: invalid value 'nonsense' for '[NAME]': "nonsense" is not a workflow; allowed: interactive
-
-    For more information, try '--help'.
+    error: "nonsense" is not a workflow; allowed: interactive
+    hint: `orange workflow show --help` tells what it takes
     [exit status: 2]
     "#);
     env.orange(["workflow", "show", "--format", "poem", "--json"])

@@ -66,13 +66,12 @@ fn what_cannot_be_a_project_is_refused_with_a_hint() {
     hint: did you mean shop? known projects: shop
     [exit status: 4]
     "#);
-    assert_snapshot!(env.orange(["project", "update", "shop", "--pool-size", "many"]), @"
+    assert_snapshot!(env.orange(["project", "update", "shop", "--pool-size", "many"]), @r#"
     ------- stderr -------
-    error: invalid value 'many' for '--pool-size <N>': invalid digit found in string
-
-    For more information, try '--help'.
+    error: --pool-size: "many": not a whole number
+    hint: `orange project update --help` tells what it takes
     [exit status: 2]
-    ");
+    "#);
     assert_snapshot!(env.orange(["project", "remove", "shp"]), @r#"
     ------- stderr -------
     error: there is no project "shp"

@@ -39,9 +39,8 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     "#);
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--status", "plannig"]), @r#"
     ------- stderr -------
-    error: invalid value 'plannig' for '--status <STATUS>': "plannig" is not a status; did you mean planning? allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
-
-    For more information, try '--help'.
+    error: --status: "plannig" is not a status; did you mean planning? allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
+    hint: `orange task update --help` tells what it takes
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "create", "x", "--harness", "cluade"]), @r#"
@@ -58,23 +57,20 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     "#);
     assert_snapshot!(env.orange(["prompt", "show", "reviwer"]), @r#"
     ------- stderr -------
-    error: invalid value 'reviwer' for '<NAME>': "reviwer" is not a prompt; did you mean reviewer? allowed: worker, worker-wait, clarify, reviewer, stuck-fix, review-failed, changes-requested, answered, told-stuck, nudge, respawn-planning, respawn-clarification, respawn-working, respawn-agent-review, respawn-reviewing, respawn-stuck
-
-    For more information, try '--help'.
+    error: "reviwer" is not a prompt; did you mean reviewer? allowed: worker, worker-wait, clarify, reviewer, stuck-fix, review-failed, changes-requested, answered, told-stuck, nudge, respawn-planning, respawn-clarification, respawn-working, respawn-agent-review, respawn-reviewing, respawn-stuck
+    hint: `orange prompt show --help` tells what it takes
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["workflow", "show", "interative"]), @r#"
     ------- stderr -------
-    error: invalid value 'interative' for '[NAME]': "interative" is not a workflow; did you mean interactive? allowed: interactive
-
-    For more information, try '--help'.
+    error: "interative" is not a workflow; did you mean interactive? allowed: interactive
+    hint: `orange workflow show --help` tells what it takes
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "merge", "TASK-001", "--strategy", "sqash"]), @r#"
     ------- stderr -------
-    error: invalid value 'sqash' for '--strategy <STRATEGY>': "sqash" is not a merge strategy; did you mean squash? allowed: squash, merge, rebase, ff
-
-    For more information, try '--help'.
+    error: --strategy: "sqash" is not a merge strategy; did you mean squash? allowed: squash, merge, rebase, ff
+    hint: `orange task merge --help` tells what it takes
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--priority", "hihg"]), @r#"
@@ -85,57 +81,41 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     "#);
     assert_snapshot!(env.orange(["task", "create", "x", "--permissions", "ful"]), @r#"
     ------- stderr -------
-    error: invalid value 'ful' for '--permissions <MODE>': "ful" is not a permission mode; did you mean full? allowed: full, edits, ask
-
-    For more information, try '--help'.
+    error: --permissions: "ful" is not a permission mode; did you mean full? allowed: full, edits, ask
+    hint: `orange task create --help` tells what it takes
     [exit status: 2]
     "#);
-    assert_snapshot!(env.orange(["task", "lsit"]), @"
+    assert_snapshot!(env.orange(["task", "lsit"]), @r#"
     ------- stderr -------
-    error: unrecognized subcommand 'lsit'
-
-      tip: a similar subcommand exists: 'list'
-
-    Usage: orange task [OPTIONS] <COMMAND>
-
-    For more information, try '--help'.
+    error: there is no command "lsit"
+    hint: did you mean list? `orange task --help` lists what there is
     [exit status: 2]
-    ");
-    assert_snapshot!(env.orange(["task", "mrege"]), @"
+    "#);
+    assert_snapshot!(env.orange(["task", "mrege"]), @r#"
     ------- stderr -------
-    error: unrecognized subcommand 'mrege'
-
-      tip: a similar subcommand exists: 'merge'
-
-    Usage: orange task [OPTIONS] <COMMAND>
-
-    For more information, try '--help'.
+    error: there is no command "mrege"
+    hint: did you mean merge? `orange task --help` lists what there is
     [exit status: 2]
-    ");
+    "#);
     assert_snapshot!(env.orange(["ls", "--done"]), @"
     ------- stderr -------
-    error: unexpected argument '--done' found
-
-      tip: --status done, with --all however long ago
-
-    Usage: orange ls [OPTIONS]
-
-    For more information, try '--help'.
+    error: there is no option --done
+    hint: --status done, with --all however long ago
     [exit status: 2]
     ");
     env.orange(["task", "list", "--sort", "age"])
         .fails_with(2)
-        .says("tip: what needs you comes first");
+        .says("hint: what needs you comes first");
     env.orange(["ls", "--trash"])
         .fails_with(2)
-        .says("tip: `orange task restore` lists deleted tasks")
+        .says("hint: `orange task restore` lists deleted tasks")
         .silent_about("a similar argument");
     env.orange(["ls", "--stauts", "done"])
         .fails_with(2)
-        .says("'--status'");
+        .says("did you mean --status?");
     env.orange(["run", "TASK-001"])
         .fails_with(2)
-        .says("tip: `orange task spawn TASK-001` starts one task");
+        .says("hint: `orange task spawn TASK-001` starts one task");
     assert_snapshot!(env.orange(["run"]), @"
     ------- stderr -------
     error: it is not said what is to be run

@@ -23,7 +23,7 @@ fn every_option_ends_up_in_the_frontmatter() {
     created TASK-003 Fix the menu
       branch   fix-menu (not made yet) from main@[HASH]
       waits    for TASK-001
-      testing  UI tests, from its words (--ui-testing false to change)
+      testing  UI, by its words; else orange task update TASK-003 --ui-testing false
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task why TASK-003
     ");

@@ -44,11 +44,8 @@ fn a_parent_with_open_children_is_not_cancelled_by_accident() {
     assert_eq!(env.show(&parent)["status"], "pending");
     assert_snapshot!(env.orange(["task", "cancel", "TASK-001", "--with-children", "--keep-children"]), @"
     ------- stderr -------
-    error: the argument '--with-children' cannot be used with '--keep-children'
-
-    Usage: orange task cancel --with-children <ID>...
-
-    For more information, try '--help'.
+    error: --with-children and --keep-children exclude each other
+    hint: `orange task cancel --help` tells what it takes
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["task", "cancel", "TASK-001", "--with-children"]), @"TASK-001: pending → cancelled, TASK-003 too, TASK-002 too");

@@ -121,6 +121,8 @@ fn what_is_over_leaves_the_list_after_a_week() {
        KEY       STATUS   SUMMARY           BRANCH                            UPDATED
     ▶  TASK-001  working  Add a login form  orange/TASK-001-add-a-login-form  [AGE]
     1 older one is over: `orange ls --all`
+    ------- stderr -------
+    … and 3 more
     ");
     assert_snapshot!(env.orange(["ls", "--ready"]), @"
        KEY       STATUS   PRIORITY  SUMMARY   BRANCH                    UPDATED
@@ -159,6 +161,8 @@ fn projects_are_told_apart() {
        KEY       PROJECT  STATUS   SUMMARY           BRANCH                            UPDATED
     ·  TASK-001  books    pending  Write a book      orange/TASK-001-write-a-book      [AGE]
     ▶  TASK-001  shop     working  Add a login form  orange/TASK-001-add-a-login-form  [AGE]
+    ------- stderr -------
+    … and 4 more
     ");
     assert_snapshot!(env.orange(["ls", "--project", "magazines"]), @r#"
     ------- stderr -------
@@ -168,11 +172,8 @@ fn projects_are_told_apart() {
     "#);
     assert_snapshot!(env.orange(["ls", "--project", "shop", "--all-projects"]), @"
     ------- stderr -------
-    error: the argument '--project <NAME>' cannot be used with '--all-projects'
-
-    Usage: orange ls --project <NAME>
-
-    For more information, try '--help'.
+    error: --project and --all-projects exclude each other
+    hint: `orange ls --help` tells what it takes
     [exit status: 2]
     ");
     env.orange(["ls", "--project", "magazines", "--json"])
@@ -184,9 +185,8 @@ fn unknown_words_are_refused() {
     let env = several();
     assert_snapshot!(env.orange(["ls", "--status", "sleeping"]), @r#"
     ------- stderr -------
-    error: invalid value 'sleeping' for '--status <STATUS>': "sleeping" is not a status; allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
-
-    For more information, try '--help'.
+    error: --status: "sleeping" is not a status; allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
+    hint: `orange ls --help` tells what it takes
     [exit status: 2]
     "#);
     env.orange(["ls", "--limit", "-1", "--json"])
@@ -226,6 +226,26 @@ fn at_eighty_columns_every_line_fits() {
 }
 
 #[test]
+fn the_project_stays_where_keys_look_alike_and_a_long_summary_is_cut_first() {
+    let env = TestEnvironment::new();
+    let long =
+        "A summary that goes on and on, far beyond what fits on a terminal of eighty columns";
+    let task = env.create(["login", long]);
+    let books = env.init_repository("books");
+    env.call(["new", "book", "Write"]).at(&books).run().ok();
+    env.bring_to(&task, "reviewing");
+    env.commit(&env.slot_of(&task), "login.txt", "a form\n");
+    let list = format!("NO_COLOR=1 {} ls --all-projects", program().display());
+    for width in [80, 60, 45] {
+        let shown = in_terminal(&env, width, &list);
+        for word in ["PROJECT", "STATUS", "books", "shop", "A summ"] {
+            assert!(shown.contains(word), "{word} at {width}\n{shown}");
+        }
+        assert_eq!(shown.contains("DIFF"), width == 80, "{width}\n{shown}");
+    }
+}
+
+#[test]
 fn a_damaged_task_takes_no_columns_from_the_others() {
     let env = TestEnvironment::new();
     let task = env.create(["feature/one-and-more-words", "Short"]);
@@ -235,7 +255,7 @@ fn a_damaged_task_takes_no_columns_from_the_others() {
     fs::write(task.file(), "no frontmatter at all").unwrap();
     assert_snapshot!(in_terminal(&env, 80, &list), @"
        KEY       STATUS   SUMMARY                BRANCH                      UPDATED
-    ✗  TASK-001  damaged  Short · the file doe…  feature/one-and-more-words  [AGE]
+    ✗  TASK-001  damaged  the file does not start with a `---` line · Short  [AGE]
     ·  TASK-002  pending  Another                feature/two                 [AGE]
     ");
     env.orange(["ls", "--search", "short"]).ok().says("damaged");

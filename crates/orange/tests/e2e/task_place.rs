@@ -179,12 +179,8 @@ fn exec_ends_as_its_command_does() {
     ");
     assert_snapshot!(env.orange(["task", "exec", "TASK-001"]), @"
     ------- stderr -------
-    error: the following required arguments were not provided:
-      <COMMAND>...
-
-    Usage: orange task exec <ID> -- <COMMAND>...
-
-    For more information, try '--help'.
+    error: <COMMAND>... is missing
+    hint: `orange task exec [OPTIONS] [ID] -- <COMMAND>...`; `orange task exec --help` tells more
     [exit status: 2]
     ");
 }

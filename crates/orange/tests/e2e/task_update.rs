@@ -49,8 +49,8 @@ fn fields_and_status_go_together_or_not_at_all() {
     // The summary that this very command gives opens the way.
     assert_snapshot!(env.update(&task, &["--status", "planning", "--summary", "Now it has one"]), @"
     TASK-001: pending → planning; summary Now it has one
-      workspace shop--1  [HOME]/workspaces/shop--1
-      branch    starts from main@[HASH]
+      branch   nameless starts from main@[HASH]
+      slot     shop--1 [HOME]/workspaces/shop--1
     ");
     // A refused move takes the fields with it.
     env.update(&task, &["--status", "reviewing", "--priority", "high"])

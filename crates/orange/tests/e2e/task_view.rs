@@ -188,11 +188,8 @@ fn deps() {
     assert_snapshot!(env.orange(["task", "deps", "TASK-002", "--tree", "--json"]), @r#"{"tree":[{"depth":0,"task":"TASK-002","status":"pending","summary":"The left wing","repeated":false},{"depth":1,"task":"TASK-001","status":"pending","summary":"The base","repeated":false}]}"#);
     assert_snapshot!(env.orange(["task", "deps", "TASK-002", "--tree", "--graph"]), @"
     ------- stderr -------
-    error: the argument '--tree' cannot be used with '--graph'
-
-    Usage: orange task deps --tree <ID>
-
-    For more information, try '--help'.
+    error: --tree and --graph exclude each other
+    hint: `orange task deps --help` tells what it takes
     [exit status: 2]
     ");
     env.create(["alone", "Stands alone"]);

@@ -11,7 +11,7 @@ fn an_unregistered_repository_is_registered_by_the_first_task_and_told() {
     assert_snapshot!(env.orange(["task", "create", "Add a login form"]), @"
     created TASK-001 Add a login form
       branch   orange/TASK-001-add-a-login-form (not made yet) from main@[HASH]
-      testing  UI tests, from its words (--ui-testing false to change)
+      testing  UI, by its words; else orange task update TASK-001 --ui-testing false
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task spawn TASK-001
     ------- stderr -------

@@ -17,6 +17,7 @@ use orange_core::naming::counted;
 use orange_core::task::{Category, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_engine::engine::{AddProject, Created, NewTask, Origin, Start, StartOutcome};
 use orange_engine::error::plain;
+use orange_engine::workspaces::Acquired;
 use orange_engine::{Code, git};
 use serde_json::json;
 use std::fmt::Write;
@@ -369,6 +370,15 @@ pub(crate) fn started(start: &Start, verb: &str) -> String {
     text
 }
 
+pub(super) fn branch(task: &Task, start: &str) -> String {
+    format!("  branch   {} {start}\n", clean(&task.branch))
+}
+
+pub(super) fn slot(acquired: &Acquired) -> String {
+    let folder = acquired.folder.display().to_string();
+    format!("  slot     {} {}\n", acquired.lease.slot, clean(&folder))
+}
+
 fn described_task(
     created: &Created,
     origin: Option<&Origin>,
@@ -383,10 +393,9 @@ fn described_task(
         summary => clean(summary),
     };
     let mut text = format!("created {} {summary}\n", palette.bold(&task.label()));
-    let _ = writeln!(text, "  branch   {} {start}", clean(&task.branch));
+    text.push_str(&branch(task, start));
     if let Some(acquired) = &created.acquired {
-        let folder = acquired.folder.display();
-        let _ = writeln!(text, "  slot     {} {folder}", acquired.lease.slot);
+        text.push_str(&slot(acquired));
     }
     for line in origin.map(again::line).into_iter().chain(extras(task)) {
         let _ = writeln!(text, "  {line}");
@@ -416,7 +425,10 @@ fn extras(task: &Task) -> Vec<String> {
         lines.push(format!("waits    for {}", task.blocked_by.join(", ")));
     }
     if task.requires_ui_testing {
-        lines.push("testing  UI tests, from its words (--ui-testing false to change)".into());
+        lines.push(format!(
+            "testing  UI, by its words; else orange task update {} --ui-testing false",
+            task.label()
+        ));
     }
     lines
 }

@@ -105,17 +105,22 @@ pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
     };
     let json = session.json;
     let live = session.engine.live_agents();
-    let text = session.engine.list_as(&filter, |listing| {
+    let (text, more) = session.engine.list_as(&filter, |listing| {
         let text = match json {
             // The rows are JSON already; building values of thousands of them would only cost time.
             true => as_json(&listing.rows, &live),
             false => as_text(&listing, &filter, &live),
         };
+        let more = listing.more;
         // The process ends soon: giving back thousands of small pieces of memory one by one only takes time.
         std::mem::forget(listing);
-        text
+        (text, more)
     })?;
     crate::output::print(&text);
+    if more > 0 && !json {
+        // Beside the list: who cut it off and counts its lines gets as many as asked for.
+        crate::output::say(&format!("… and {more} more\n"));
+    }
     Ok(())
 }
 
@@ -192,13 +197,14 @@ const COLUMNS: &[Column] = &[
     Column::new(""),
     Column::new(""),
     Column::new("KEY"),
-    Column::new("PROJECT").max(16).min(6).priority(40),
+    // Keys of several projects look alike: it stays.
+    Column::new("PROJECT").max(16).min(8),
     Column::new("STATUS"),
-    Column::new("PRIORITY").priority(20),
-    Column::new("SUMMARY").min(36).max(100).flexible(),
-    Column::new("DIFF").priority(15),
+    Column::new("PRIORITY").priority(30),
+    Column::new("SUMMARY").min(24).ease(36).max(100).flexible(),
+    Column::new("DIFF").priority(25),
     Column::new("BRANCH").max(56).min(16).priority(10),
-    Column::new("UPDATED"),
+    Column::new("UPDATED").priority(20),
 ];
 
 /// The table, and how many of those that are over are not in it.
@@ -288,7 +294,10 @@ fn cells(
         priority(row.priority),
         summary(row, halted),
         diff(row),
-        Cell::new(row.branch.as_str(), Style::Dim),
+        match &row.damaged {
+            Some(_) => Cell::new(row.branch.as_str(), Style::Dim).giving_way(),
+            None => Cell::new(row.branch.as_str(), Style::Dim),
+        },
         // Of a damaged one it may not be known.
         match row.updated_second {
             0 => Cell::from(""),
@@ -328,12 +337,12 @@ fn priority(order: i64) -> Cell<'static> {
 /// The summary, with what a person should know of the task; trouble stands before it.
 fn summary(row: &Listed, halted: Option<String>) -> Cell<'_> {
     if let Some(damage) = &row.damaged {
-        // Its status says that it is damaged; why takes room only where there is some.
-        return match row.summary.as_str() {
-            "" => Cell::new(damage.as_str(), Style::Red).counting(0),
-            summary => Cell::new(format!("{summary} · {damage}"), Style::Red)
-                .counting(summary.chars().count()),
+        // Its status says that it is damaged; why takes no columns from the others, but what its own row has no use for.
+        let (text, counts) = match row.summary.as_str() {
+            "" => (damage.clone(), 0),
+            summary => (format!("{damage} · {summary}"), summary.chars().count()),
         };
+        return Cell::new(text, Style::Red).counting(counts).taking();
     }
     if let Some(attention) = &row.attention {
         return Cell::new(

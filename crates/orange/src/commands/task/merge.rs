@@ -118,7 +118,8 @@ fn to_text(merged: &Merged) -> String {
         let _ = writeln!(text, "  pushed    {target} to origin");
     }
     if let Some(path) = &merged.fast_forwarded {
-        let _ = writeln!(text, "  forward   {}", clean(&path.display().to_string()));
+        let path = path.display().to_string();
+        let _ = writeln!(text, "  your checkout {} is at it now", clean(&path));
     }
     text
 }

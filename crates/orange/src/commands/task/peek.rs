@@ -59,11 +59,10 @@ pub(crate) fn run(session: &mut Session, args: &PeekArgs) -> Result<()> {
     if args.follow && screen.alive {
         return follow(session, args, &place);
     }
-    if let Some(path) = &screen.kept {
+    if screen.kept.is_some() {
         output::note(&format!(
-            "{} is gone; this is the last it showed ({})",
-            agent(&screen),
-            path.display()
+            "{} is gone; this is the last it showed",
+            agent(&screen)
         ));
     } else if args.follow {
         output::note(&format!(
@@ -88,6 +87,7 @@ fn to_json(screen: &Screen) -> Value {
         "role": screen.role,
         "alive": screen.alive,
         "text": screen.text,
+        "kept": screen.kept,
     }})
 }
 

@@ -248,7 +248,7 @@ pub(crate) fn finish_with<const N: usize>(
     if changed.failed.is_empty() || !session.json {
         let mut text = format!("{message}\n");
         if let Some(acquired) = &changed.acquired {
-            text.push_str(&workspace_lines(acquired));
+            text.push_str(&workspace_lines(&changed.task, acquired));
         }
         let spawned = session.engine.take_spawned();
         if session.is_person() {
@@ -300,13 +300,19 @@ pub(crate) fn failure(task: &Task, failed: &[(String, String)]) -> Result<()> {
     ))))
 }
 
-pub(crate) fn workspace_lines(acquired: &Acquired) -> String {
-    format!(
-        "  workspace {}  {}\n  branch    {}\n",
-        acquired.lease.slot,
-        acquired.folder.display(),
-        super::create::started(&acquired.start, "starts")
-    )
+/// As for a task that is created and started at once.
+fn workspace_lines(task: &Task, acquired: &Acquired) -> String {
+    let start = super::create::started(&acquired.start, "starts");
+    let mut text = super::create::branch(task, &start);
+    text.push_str(&super::create::slot(acquired));
+    if let Some(rescue) = &acquired.brought {
+        let name = rescue.rsplit('/').next().unwrap_or(rescue);
+        let _ = writeln!(
+            text,
+            "  files    of rescue {name} are put back, uncommitted"
+        );
+    }
+    text
 }
 
 pub(crate) fn workspace_json(acquired: &Acquired) -> Value {
@@ -317,6 +323,7 @@ pub(crate) fn workspace_json(acquired: &Acquired) -> Value {
         "base": acquired.start.reference,
         "base_commit": acquired.start.commit,
         "fetched": acquired.start.fetched,
+        "brought": acquired.brought,
     })
 }
 

@@ -103,6 +103,54 @@ TASK-001  broken  fix-parser  1h   Short, be…
 }
 
 #[test]
+fn a_cell_takes_the_room_of_those_after_it_that_say_less() {
+    let columns = [
+        Column::new("TASK"),
+        Column::new("SUMMARY").flexible(),
+        Column::new("DIFF"),
+        Column::new("BRANCH"),
+        Column::new("AGE"),
+    ];
+    let long = "cannot be read: it has no frontmatter";
+    let mut table = Table::new(&columns);
+    let row = |branch: Cell<'static>| {
+        let summary = Cell::from(long).counting(0).taking();
+        let [key, none, age] = ["TASK-001", "", "1h"].map(Cell::from);
+        [key, summary, none, branch, age]
+    };
+    table.row(row(Cell::from("some-branch").giving_way()));
+    table.row(row(Cell::from("kept")));
+    let shown = render(&table, Extent::Columns(52));
+    let lines: Vec<&str> = shown.lines().skip(1).collect();
+    assert_eq!(lines[0], format!("TASK-001  {long}  1h"));
+    assert!(
+        lines[1].starts_with("TASK-001  cannot be read: it has"),
+        "{shown}"
+    );
+    assert!(lines[1].ends_with("…  kept         1h"), "{shown}");
+    assert!(render(&table, Extent::Unlimited).contains("some-branch"));
+}
+
+#[test]
+fn others_are_cut_before_the_flexible_column_is_less_than_at_ease() {
+    let columns = [
+        Column::new("SUMMARY").min(10).ease(16).flexible(),
+        Column::new("BRANCH").min(8).priority(10),
+    ];
+    let mut table = Table::new(&columns);
+    table.row(["A summary that is long", "a-very-long-branch-name"].map(Cell::from));
+    let line = |width| {
+        render(&table, Extent::Columns(width))
+            .lines()
+            .nth(1)
+            .map(str::to_owned)
+    };
+    assert_eq!(line(30).as_deref(), Some("A summary that …  a-very-long…"));
+    assert_eq!(line(22).as_deref(), Some("A summary t…  a-very-…"));
+    assert_eq!(line(19).as_deref(), Some("A summary that is …"));
+}
+
+#[test]
 fn there_are_no_trailing_blanks() {
     let mut table = Table::new(&COLUMNS);
     table.row([Cell::from("TASK-003")]);

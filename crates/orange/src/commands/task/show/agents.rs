@@ -6,7 +6,7 @@ use orange_core::history::{Event, EventType, History};
 use orange_core::runs::Ending;
 use orange_core::usage::Usage;
 use orange_engine::engine::AgentView;
-use orange_engine::runs::{Doing, Source};
+use orange_engine::runs::{Doing, Source, State};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -114,14 +114,18 @@ fn line(agent: &AgentView, now: Timestamp) -> String {
     line
 }
 
-/// `working for 4m`, `waiting until 14:05 (usage limit) for 2m`
+/// `working for 4m`, `finished 2m ago`, `waiting until 14:05 (usage limit) for 2m`
 fn for_how_long(doing: &Doing, now: Timestamp) -> String {
     let words = doing.words(time_of_day);
     let screen = match doing.source {
         Source::Signals => "",
         Source::Screen => " (no signals; see its screen)",
     };
-    format!("{words} for {}{screen}", lasting(now, doing.since))
+    match doing.state {
+        // Nothing that lasts.
+        State::Finished => format!("{words} {}{screen}", ago(now, doing.since)),
+        _ => format!("{words} for {}{screen}", lasting(now, doing.since)),
+    }
 }
 
 /// `57.0k in, 1.2k out, 0.3k cached, $0.16`

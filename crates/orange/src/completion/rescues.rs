@@ -1,0 +1,68 @@
+//! Rescues that can be named: those of the task that stands before the name.
+
+use super::tasks::name_of;
+use super::values::{Line, described};
+use clap_complete::CompletionCandidate;
+use orange_core::id::Key;
+use orange_engine::Engine;
+
+impl Line {
+    pub(super) fn rescues(&self) -> Vec<CompletionCandidate> {
+        let Some(mut engine) = self.engine() else {
+            return Vec::new();
+        };
+        let here = self.project(&mut engine);
+        let verb = self.words.iter().position(|word| word == "rescue");
+        let after = verb.and_then(|verb| self.words.get(verb + 2..));
+        let mut after = after.unwrap_or_default().iter();
+        let Some(named) = after.find(|word| !word.starts_with('-')) else {
+            return Vec::new();
+        };
+        let Some((project, id)) = owner(&engine, here.as_deref(), named) else {
+            return Vec::new();
+        };
+        let rescues = engine.glance_at_rescues(&project, &id);
+        let rescues = rescues
+            .into_iter()
+            .map(|rescue| described(rescue.name, &rescue.note.reason));
+        let latest = described("latest".to_owned(), "the newest one");
+        let mut offers: Vec<_> = std::iter::once(latest).chain(rescues).collect();
+        if offers.len() == 1 {
+            offers.clear();
+        }
+        offers
+    }
+}
+
+/// Project and id of the task that commands would take the word for, a deleted one too. None: not just one.
+fn owner(engine: &Engine, here: Option<&str>, named: &str) -> Option<(String, String)> {
+    let tasks = engine.glance_at_tasks();
+    let by_name = |begun: &str| {
+        let mut all = tasks.iter();
+        all.find(|task| name_of(task, here, begun).is_some_and(|name| name == begun))
+    };
+    if let Some(task) = by_name(named) {
+        return Some((task.project.clone(), task.id.clone()));
+    }
+    let is_meant = |project: &str, id: &str, key: Option<Key>| {
+        let is_here = here.is_none_or(|here| here == project);
+        id.starts_with(named) || is_here && key.is_some_and(|key| is_key(&key.to_string(), named))
+    };
+    let living = tasks
+        .iter()
+        .map(|task| (task.project.clone(), task.id.clone(), task.key));
+    let deleted = engine.trashed().into_iter();
+    let deleted = deleted.map(|(_, task)| (task.project, task.id, task.key));
+    let mut found = living
+        .chain(deleted)
+        .filter(|(project, id, key)| is_meant(project, id, *key));
+    let (project, id, _) = found.next()?;
+    found.next().is_none().then_some((project, id))
+}
+
+/// `TASK-001`, in any case, or `1`.
+fn is_key(key: &str, named: &str) -> bool {
+    let number = key.rsplit('-').next().unwrap_or(key);
+    key.eq_ignore_ascii_case(named)
+        || number.trim_start_matches('0') == named.trim_start_matches('0')
+}

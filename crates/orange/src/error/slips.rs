@@ -1,0 +1,159 @@
+//! What clap has against a command line, in the words of every other message: what, why, what to do.
+
+use super::CommandError;
+use crate::cli;
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::error::Error as _;
+use std::ffi::OsString;
+
+pub(super) fn of(error: &clap::Error, arguments: &[OsString]) -> CommandError {
+    let mut root = cli::command();
+    root.build();
+    let command = meant(&root, arguments);
+    let name = command.get_bin_name().unwrap_or("orange");
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage:").trim();
+    let missing = words(error, ContextKind::InvalidArg);
+    let help = match error.kind() {
+        // Options that go together are not told apart there.
+        ErrorKind::MissingRequiredArgument if missing.iter().all(|name| usage.contains(name)) => {
+            format!("`{usage}`; `{name} --help` tells more")
+        }
+        ErrorKind::InvalidSubcommand
+        | ErrorKind::MissingSubcommand
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            format!("`{name} --help` lists what there is")
+        }
+        _ => format!("`{name} --help` tells what it takes"),
+    };
+    let hint = match tip(error) {
+        Some(Tip::Dashes(tip)) => format!("{help}; {tip}"),
+        // It says all.
+        Some(Tip::Whole(tip)) => tip,
+        Some(Tip::Near(near)) => format!("did you mean {near}? {help}"),
+        None => help,
+    };
+    CommandError::usage(message(error), hint)
+}
+
+/// The innermost command that was named.
+fn meant<'c>(root: &'c Command, arguments: &[OsString]) -> &'c Command {
+    let mut command = root;
+    for word in arguments.iter().skip(1).filter_map(|word| word.to_str()) {
+        match command.find_subcommand(word) {
+            Some(below) => command = below,
+            None if word.starts_with('-') => {}
+            None => break,
+        }
+    }
+    command
+}
+
+fn message(error: &clap::Error) -> String {
+    let invalid = words(error, ContextKind::InvalidArg);
+    let first = invalid.first().map_or("", |name| bare(name));
+    let value = words(error, ContextKind::InvalidValue);
+    match (error.kind(), value.first()) {
+        (ErrorKind::InvalidSubcommand, _) => {
+            let typed = words(error, ContextKind::InvalidSubcommand);
+            format!("there is no command {:?}", typed.concat())
+        }
+        (ErrorKind::UnknownArgument, _) if first.starts_with('-') => {
+            format!("there is no option {first}")
+        }
+        (ErrorKind::UnknownArgument, _) => format!("{first:?} is one word too many"),
+        (ErrorKind::InvalidValue, None | Some(&"")) => format!("{first} needs a value"),
+        (ErrorKind::InvalidValue, Some(value)) => {
+            let allowed = words(error, ContextKind::ValidValue).join(", ");
+            format!("{}{value:?} is not one of: {allowed}", of_option(first))
+        }
+        (ErrorKind::ValueValidation, Some(value)) => {
+            let why = error.source().map(ToString::to_string);
+            let why = match why.unwrap_or_default() {
+                why if why == "invalid digit found in string" => "not a whole number".to_owned(),
+                why => why,
+            };
+            match !value.is_empty() && why.contains(*value) {
+                true => format!("{}{why}", of_option(first)),
+                false => format!("{}{value:?}: {why}", of_option(first)),
+            }
+        }
+        (ErrorKind::ArgumentConflict, _) => {
+            let other = words(error, ContextKind::PriorArg);
+            match other.first().map(|name| bare(name)) {
+                Some(other) if other != first => format!("{first} and {other} exclude each other"),
+                _ => format!("{first} can be given only once"),
+            }
+        }
+        (ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
+            "no command is given".to_owned()
+        }
+        (ErrorKind::MissingRequiredArgument, _) if !invalid.is_empty() => {
+            let verb = if invalid.len() > 1 { "are" } else { "is" };
+            format!("{} {verb} missing", invalid.join(" and "))
+        }
+        _ => {
+            let text = error.render().to_string();
+            let problem = text.lines().take_while(|line| !line.is_empty());
+            let problem: Vec<&str> = problem.map(str::trim).collect();
+            let problem = problem.join(" ");
+            problem.trim_start_matches("error: ").replace('\'', "\"")
+        }
+    }
+}
+
+/// `--status` of `--status <STATUS>`.
+fn bare(name: &str) -> &str {
+    match name.starts_with('-') {
+        true => name.split([' ', '=']).next().unwrap_or(name),
+        false => name,
+    }
+}
+
+/// What stands before the trouble with an option's value; a word without a name speaks for itself.
+fn of_option(name: &str) -> String {
+    match name.starts_with('-') {
+        true => format!("{name}: "),
+        false => String::new(),
+    }
+}
+
+/// What may have been meant.
+enum Tip {
+    Whole(String),
+    /// How a word is written that begins like an option.
+    Dashes(String),
+    /// Something that is spelled like it.
+    Near(String),
+}
+
+fn tip(error: &clap::Error) -> Option<Tip> {
+    if let Some(ContextValue::StyledStrs(tips)) = error.get(ContextKind::Suggested)
+        && !tips.is_empty()
+    {
+        let tips: Vec<String> = tips.iter().map(ToString::to_string).collect();
+        let tip = tips.join("; ").replace('\'', "`");
+        return Some(match tip.starts_with("to pass ") {
+            true => Tip::Dashes(tip),
+            false => Tip::Whole(tip),
+        });
+    }
+    let kinds = [
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+    ];
+    let mut near = kinds.into_iter().map(|kind| words(error, kind));
+    let near = near.find(|words| !words.is_empty())?;
+    let near: Vec<&str> = near.into_iter().map(bare).collect();
+    Some(Tip::Near(near.join(" or ")))
+}
+
+fn words(error: &clap::Error, kind: ContextKind) -> Vec<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(word)) => vec![word],
+        Some(ContextValue::Strings(words)) => words.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
