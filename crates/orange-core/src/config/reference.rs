@@ -37,9 +37,10 @@ runs, what agents may do, what they spend, or anything about your machine. The t
 any other one in `.orange/config.yaml` does not count, and `orange doctor` and `orange config show` name it with its line.
 
 A key that means nothing is named with its line and the nearest right one, a value that cannot be used with what it must be;
-all of them at once. `orange config show` marks them (✗) and ends with 1. Commands that need settings do not run until
-every value can be used; a key that means nothing does not stop them. `orange config edit` works whatever the file looks
-like, `orange config set` as long as it is YAML.
+all of them at once. `orange config show` marks them (✗) and ends with 1. Commands that change or start something do not run
+until every value that they need can be used; a key that means nothing does not stop them. Commands that only look (`ls`,
+`task show`, `log`, …) tell of the mistakes and go on with the defaults; `orange watch` then only prints. `orange config edit`
+works whatever the file looks like, `orange config set` as long as it is YAML.
 
 Agents may read settings, not change them. An agent's own variables and `--config` do not count, and so neither do yours in
 what follows from its commands: a reviewer that starts, a check. A variable is for the commands that you type; what should

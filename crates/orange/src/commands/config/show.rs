@@ -240,7 +240,13 @@ mod tests {
             ),
         ];
         let palette = Palette { enabled: false };
-        insta::assert_snapshot!(as_text(&rows, Extent::Columns(40), palette), @"");
+        insta::assert_snapshot!(as_text(&rows, Extent::Columns(40), palette), @"
+        merge.push       true (default)
+        workspace.setup  [npm ci, make
+                         everything that is
+                         needed]
+                         ~/orange/config.yaml:12
+        ");
         let wide = as_text(&rows, Extent::Columns(100), palette);
         assert_eq!(wide, as_text(&rows, Extent::Unlimited, palette));
         assert_eq!(wide.lines().count(), 3, "{wide}");
