@@ -79,8 +79,10 @@ impl Engine {
 
     /// A new home has no such file; one in which something was done has.
     fn registry_is_gone(&self) -> bool {
-        let is_there = fs::symlink_metadata(self.store.projects_file()).is_ok();
-        !is_there && !(self.names_of_tasks().is_empty() && self.slot_folders_by_name().is_empty())
+        if fs::symlink_metadata(self.store.projects_file()).is_ok() {
+            return false;
+        }
+        !self.names_of_tasks().is_empty() || !self.slot_folders_by_name().is_empty()
     }
 
     /// The damaged file is copied aside and then replaced in one step: whenever this ends early, what was known before is
@@ -92,7 +94,7 @@ impl Engine {
         let is_there = fs::symlink_metadata(&path).is_ok();
         let (text, mut said) = match fs::read(&path) {
             // As a power cut leaves it: as good as gone.
-            Ok(text) if text.trim_ascii().is_empty() => self.from_newest_aside(),
+            Ok(text) if text.trim_ascii().is_empty() => self.newest_aside(),
             Ok(text) => {
                 let name = format!("{ASIDE}{stamp}");
                 let aside = path.with_file_name(&name);
@@ -105,7 +107,7 @@ impl Engine {
                 let aside = set_aside(&path, &stamp)?;
                 (Vec::new(), format!("set aside as {aside}"))
             }
-            Err(_) => self.from_newest_aside(),
+            Err(_) => self.newest_aside(),
         };
         let mut found = self.projects_found(&String::from_utf8_lossy(&text));
         projects::write(&self.store, &found.projects)?;
@@ -160,7 +162,7 @@ impl Engine {
     }
 
     /// The text of the file that was set aside last, whose name ends with the time, and what to say of it.
-    fn from_newest_aside(&self) -> (Vec<u8>, String) {
+    fn newest_aside(&self) -> (Vec<u8>, String) {
         let entries = fs::read_dir(self.store.home()).into_iter().flatten();
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let newest = names.filter(|name| name.starts_with(ASIDE)).max();
