@@ -135,7 +135,7 @@ run "orange task merge TASK-001"
 expect "merged into main as"
 expect "1 commit squashed"
 expect "pushed    main to origin"
-expect "forward   $shop"
+expect "your checkout $shop is at it now"
 check "what the user has in hand is as it was" untouched
 check "their checkout has the new price" contains prices.txt "green tea 5"
 check "origin has the same main" pushed

@@ -50,7 +50,7 @@ git -C "$stage/colleague" push -q origin main
 base=$(git -C "$stage/colleague" rev-parse HEAD)
 
 run "orange task update TASK-001 --status planning"
-expect "workspace shop--1"
+expect "slot     shop--1"
 expect "starts from origin/main@$(git rev-parse --short=7 "$base"), fetched now; your local main has 2 commits that are not in it"
 check "the worktree is at the colleague's commit" same "$(git -C "$pool/shop--1" rev-parse HEAD)" "$base"
 check "its branch is the task's" same "$(git -C "$pool/shop--1" branch --show-current)" orange/TASK-001-add-a-login-form
@@ -113,14 +113,14 @@ check "below it is the commit of the task" same \
 step "The next task gets the same slot, clean"
 
 run "orange new 'Show a logout button' >/dev/null && orange task update TASK-002 --status planning"
-expect "workspace shop--1"
+expect "slot     shop--1"
 check "no change of the task before it" same "$(cat "$pool/shop--1/README.md")" "the shop"
 check "no file of the task before it" absent "$pool/shop--1/login.html"
 
 step "Two slots, two tasks: the third is told who has them"
 
 run "orange new 'Write the manual' >/dev/null && orange task update TASK-003 --status planning"
-expect "workspace shop--2"
+expect "slot     shop--2"
 run "orange new 'Sell gift cards' >/dev/null"
 refused 3 "orange task update TASK-004 --status planning"
 expect "all 2 slots are taken, by TASK-002, TASK-003"
@@ -140,7 +140,7 @@ expect "Orange never ends or deletes what is not its own"
 run "orange project update shop --pool-size 3"
 run "orange task update TASK-004 --status planning"
 expect "shop--2 is passed over: process $lodger"
-expect "workspace shop--3"
+expect "slot     shop--3"
 check "the process lives on" kill -0 "$lodger"
 kill "$lodger"
 wait "$lodger" 2>/dev/null || true
@@ -198,7 +198,7 @@ expect "attention"
 check "all of its output is in a log beside the task" contains \
 	"$(orange task path TASK-005 --task)/setup.log" "looking for the tools"
 run "touch ~/tools && orange task retry-hooks TASK-005"
-expect "workspace shop--2"
+expect "slot     shop--2"
 
 step "Rules come from the base commit: what an agent writes into its worktree changes none"
 
@@ -221,7 +221,7 @@ expect "orange/TASK-004-sell-gift-cards is checked out again"
 check "the link is back too" test -L "$pool/shop--3/TASK.md"
 run "orange task cancel TASK-004"
 run "orange new 'Sell gift cards, again' >/dev/null && orange task update TASK-006 --status planning"
-expect "workspace shop--2"
+expect "slot     shop--2"
 
 step "The pool's file is deleted: it is made again from the tasks"
 

@@ -83,7 +83,7 @@ fn without_tmux_an_agent_that_runs_is_not_gone() {
         env.say(&[&["task", "peek", &task.id], more].concat())
             .fails_with(1)
             .says("error: cannot start tmux: ")
-            .says("hint: install tmux")
+            .says("hint: `apt install tmux`")
             .silent_about("is gone");
     }
     env.say(&["doctor"])
@@ -93,7 +93,7 @@ fn without_tmux_an_agent_that_runs_is_not_gone() {
     // A check that found something is no error of Orange's own.
     env.say(&["log", "--component", "command"])
         .ok()
-        .says("info  command  1 problem left");
+        .says("info  command  1 problem found");
     env.set_path(path);
     env.say(&["task", "peek", &task.id]).ok();
 }

@@ -256,7 +256,7 @@ fn without_tmux_or_git_it_says_what_to_install() {
         let run = call.var("PATH", bin.display().to_string()).run();
         assert_eq!(run.code, 1, "{run}");
         assert!(run.stderr.contains(missing), "{run}");
-        assert!(run.stderr.contains("hint: install"), "{run}");
+        assert!(run.stderr.contains("install"), "{run}");
         machine.nothing_is_left();
     }
 }

@@ -102,7 +102,7 @@ fn without_git() {
     ------- stderr -------
     error: the demo needs git, and it cannot be started
     hint: install git 2.39 or newer: `sudo apt-get install git`, `brew install git`
-    [exit status: 3]
+    [exit status: 1]
     ");
     assert!(!env.home().join("projects.json").exists());
     assert!(!env.tasks().exists());
@@ -141,7 +141,7 @@ fn without_tmux() {
     ------- stderr -------
     error: the demo needs tmux: cannot start tmux: it is not installed, or not on PATH
     hint: `apt install tmux` or `brew install tmux` installs it
-    [exit status: 3]
+    [exit status: 1]
     ");
     // Without an agent there is no need of it, and no key was used up.
     assert_eq!(env.create(["Later", "--no-spawn"]).key, "TASK-001");

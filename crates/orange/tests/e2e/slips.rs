@@ -136,28 +136,31 @@ fn a_command_that_people_know_from_elsewhere_is_answered_with_its_name_here() {
     for (line, tip) in [
         (
             "show TASK-001",
-            "tip: did you mean `orange task show TASK-001`?",
+            "hint: did you mean `orange task show TASK-001`?",
         ),
-        ("peek", "tip: did you mean `orange task peek`?"),
+        ("peek", "hint: did you mean `orange task peek`?"),
         (
             "cancel 1 --yes",
-            "tip: did you mean `orange task cancel 1`?",
+            "hint: did you mean `orange task cancel 1`?",
         ),
         (
             "request-changes a&b",
             "did you mean `orange task request-changes`?",
         ),
-        ("init", "tip: `orange project add .` registers"),
-        ("version", "tip: `orange --version` tells"),
-        ("list", "tip: `orange ls` lists tasks"),
-        ("task start 1", "tip: `orange task spawn ID` starts"),
-        ("config list", "tip: `orange config show` lists"),
-        ("config show merge", "tip: `orange config get merge` shows"),
+        ("init", "hint: `orange project add .` registers"),
+        ("version", "hint: `orange --version` tells"),
+        ("list", "hint: `orange ls` lists tasks"),
+        ("task start 1", "hint: `orange task spawn ID` starts"),
+        ("config list", "hint: `orange config show` lists"),
+        ("config show merge", "hint: `orange config get merge` shows"),
         (
             "config set agents.harness=sim",
-            "tip: key and value are two words: `orange config set agents.harness sim`",
+            "hint: key and value are two words: `orange config set agents.harness sim`",
         ),
-        ("log TASK-002", "tip: `orange log --task TASK-002` is about"),
+        (
+            "log TASK-002",
+            "hint: `orange log --task TASK-002` is about",
+        ),
         ("help show", "hint: did you mean `orange help task show`?"),
     ] {
         env.orange(line.split(' ')).fails_with(2).says(tip);

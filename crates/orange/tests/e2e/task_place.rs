@@ -22,6 +22,8 @@ pub(crate) fn settle(env: &TestEnvironment, task: &TestTask, slot: &str) -> Path
 /// The field alone.
 fn claim(task: &TestTask, slot: &str) {
     fs::remove_file(task.journal()).unwrap();
+    // Nor has it ever had one, as far as anybody knows.
+    fs::remove_file(task.folder.join(".lock")).unwrap();
     task.edit(
         "status: pending",
         &format!("status: working\nworkspace: {slot}"),

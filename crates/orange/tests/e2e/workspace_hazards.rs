@@ -136,11 +136,11 @@ fn a_slot_with_somebody_in_it_is_saved_and_left_alone() {
     run.says("is not tidied yet").says("(sleep 1000)");
     assert!(there);
     assert_eq!(rescued(&env, "being-written.txt"), ["so far"]);
-    other.ok().says("workspace shop--2");
+    other.ok().says("slot     shop--2");
     let third = env.create(["third", "One more"]);
     env.move_to(&third, "planning")
         .ok()
-        .says("workspace shop--1");
+        .says("slot     shop--1");
     assert!(!slot.join("being-written.txt").exists());
 }
 

@@ -27,28 +27,29 @@ struct Look {
     /// How many rows the window has had above the first of these; None: not known.
     above: Option<i64>,
     scrollback: Scrollback,
-    /// Rows that the window had thrown away by then.
-    thrown: i64,
 }
 
 impl Look {
-    /// The next look, that many rows above the screen. Another run begins anew.
-    fn next(&self, screen: &Screen, depth: u32) -> Look {
+    /// A look at that many rows above the screen.
+    fn of(screen: &Screen, depth: u32) -> Look {
         let now = screen.scrollback;
-        let same = self.run == screen.run;
-        let mut thrown = if same { self.thrown } else { 0 };
-        // What is full throws a tenth away at once.
-        if same && now.lines < self.scrollback.lines {
-            thrown += i64::from(now.limit / 10);
-        }
-        let known = now != Scrollback::default();
+        // What is full has thrown away nobody knows how much.
+        let known = now != Scrollback::default() && !now.is_full();
         Look {
             run: screen.run.clone(),
             lines: lines_of(screen),
-            above: known.then(|| thrown + i64::from(now.lines.saturating_sub(depth))),
+            above: known.then(|| i64::from(now.lines.saturating_sub(depth))),
             scrollback: now,
-            thrown,
         }
+    }
+
+    /// Is what looks as if nothing had come, something that came once more? Rows have left the window since.
+    fn hides(&self, next: &Look, fit: Fit) -> bool {
+        next.above.is_none()
+            && fit.gone == 0
+            && self.run == next.run
+            && self.scrollback.lines != next.scrollback.lines
+            && since(&self.lines, &next.lines, fit).is_empty()
     }
 
     /// How the next look fits to this one, if it can be told.
@@ -67,7 +68,9 @@ impl News {
         let Some(before) = self.looks.get(&screen.role) else {
             return true;
         };
-        before.lines.is_empty() || before.fit(&before.next(screen, depth)).is_some()
+        let next = Look::of(screen, depth);
+        let fit = before.fit(&next);
+        before.lines.is_empty() || fit.is_some_and(|fit| !before.hides(&next, fit))
     }
 
     /// Prints what is new, after a word about lines that were lost before it. False: nobody reads on.
@@ -81,7 +84,7 @@ impl News {
         }
         self.whose = Some(screen.role);
         let before = self.looks.remove(&screen.role).unwrap_or_default();
-        let mut now = before.next(screen, depth);
+        let mut now = Look::of(screen, depth);
         if screen.alive && !self.is_whole(now.lines.last()) {
             now.lines.pop();
         }
