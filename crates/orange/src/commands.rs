@@ -47,7 +47,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Help(args) => return help::run(&args, cli.json),
         Command::Man(args) => return man::run(&args, cli.json),
         Command::Completions(args) => return completions::run(&args, cli.json),
-        Command::Config(ref command) if config::without_home(command) => return Ok(()),
+        Command::Config(ref command) if config::without_home(command, cli.json) => return Ok(()),
         Command::Demo(args) => return demo::run(&args, cli.json),
         Command::RunAgent(args) => return agent::run_agent(&args),
         Command::Status(args) => return status::run(&args, cli.json),

@@ -113,6 +113,16 @@ fn same_value(one: &Value, other: &Value) -> bool {
     one == other || is_empty(one) && is_empty(other)
 }
 
+/// A sign inside quotes looks like one, too; better refused than lost.
+fn has_comment(text: &str) -> bool {
+    let mut before = ' ';
+    text.chars().any(|c| {
+        let begins = c == '#' && before.is_whitespace();
+        before = c;
+        begins
+    })
+}
+
 fn spliced(text: &str, section: &str, settings: &Value) -> Option<String> {
     let newline = match text.contains("\r\n") {
         true => "\r\n",
@@ -140,6 +150,19 @@ fn spliced(text: &str, section: &str, settings: &Value) -> Option<String> {
         && whole[span.clone()].contains('#')
     {
         return None;
+    }
+    // Nor does one between the items of a list survive a new list.
+    if let Some(Node::Mapping { entries, .. }) = old.map(|entry| &entry.value) {
+        let is_changed = |name: &str, value: &Node| settings.get(name) != Some(&value.to_json());
+        let loses_comment = entries.iter().any(|entry| match &entry.value {
+            Node::Sequence { span, .. } => {
+                is_changed(&entry.key, &entry.value) && has_comment(&whole[span.clone()])
+            }
+            _ => false,
+        });
+        if loses_comment {
+            return None;
+        }
     }
     let mut splicer = Splicer {
         text: &whole,
@@ -215,7 +238,7 @@ mod tests {
 
     #[test]
     fn lists_and_blocks_are_replaced_whole() {
-        let text = "workspace:\n  setup:\n    - one   # first\n    - |\n      two\n      lines\n  # next\n  timeout: 10m\n";
+        let text = "workspace:\n  setup:\n    - one\n    - |\n      two\n      lines\n  # next\n  timeout: 10m\n";
         assert_eq!(
             set(text, "workspace.setup", json!(["make"])),
             "workspace:\n  setup: [make]\n  # next\n  timeout: 10m\n"
@@ -229,6 +252,23 @@ mod tests {
             edited("git:\n  fetch: never\n", "git.fetch", None).unwrap(),
             ""
         );
+    }
+
+    #[test]
+    fn no_comment_goes_with_the_items_of_a_list() {
+        let new = serde_json::json!(["make"]);
+        let set = |text: &str| edited(text, "workspace.setup", Some(&new));
+        for text in [
+            "workspace:\n  setup: # s\n  # pre\n  - a # one\n  # mid\n  - b\n",
+            "workspace:\n  setup: [a, # one\n    b]\n",
+        ] {
+            assert!(matches!(set(text), Err(EditError::Layout { .. })), "{text}");
+            // Another setting beside it can be changed.
+            let other = edited(text, "workspace.timeout", Some(&serde_json::json!("5m"))).unwrap();
+            assert!(other.starts_with(text), "{other}");
+        }
+        let kept = set("workspace:\n  # pre\n  setup: [a, 'b#c'] # two\n").unwrap();
+        assert!(kept.contains("# pre\n") && kept.contains("# two"), "{kept}");
     }
 
     #[test]

@@ -90,9 +90,12 @@ pub(crate) struct UnsetArgs {
 }
 
 /// What needs no home; true: that was it.
-pub(crate) fn without_home(command: &ConfigCommand) -> bool {
+pub(crate) fn without_home(command: &ConfigCommand, as_json: bool) -> bool {
     match command {
         ConfigCommand::Schema => output::print(&format!("{:#}\n", schema())),
+        ConfigCommand::Docs if as_json => {
+            output::print(&format!("{}\n", json!({"docs": reference()})));
+        }
         ConfigCommand::Docs => output::print(&reference()),
         ConfigCommand::Show(_)
         | ConfigCommand::Get(_)

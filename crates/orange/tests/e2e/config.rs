@@ -485,6 +485,8 @@ fn the_schema_and_the_reference_need_no_home() {
         call.var("HOME", "relative").run().ok().stdout
     };
     let schema: Value = serde_json::from_str(&call(["config", "schema"])).unwrap();
+    let docs = env.orange(["config", "docs", "--json"]).ok().json();
+    assert_eq!(docs["docs"], call(["config", "docs"]));
     let draft = "https://json-schema.org/draft/2020-12/schema";
     assert_eq!(schema["$schema"], draft);
     let strategy = &schema["properties"]["merge"]["properties"]["strategy"];

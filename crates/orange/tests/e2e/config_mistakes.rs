@@ -202,11 +202,14 @@ fn what_cannot_be_used_is_not_set() {
         .ok();
     env.orange(["config", "set", "agents.harness", "mine"]).ok();
     assert_snapshot!(env.orange(["config", "set", "agents.retry_delay", "5"]), @"agents.retry_delay: not set → 5s");
-    let unset = env.orange(["config", "unset", "harness.mine"]).ok();
-    assert!(
-        unset.stderr.contains("there is no harness \"mine\""),
-        "{unset}"
-    );
+    // What another setting needs stays.
+    let before = fs::read_to_string(env.home().join("config.yaml")).unwrap();
+    env.orange(["config", "unset", "harness.mine"])
+        .fails_with(2)
+        .says("harness.mine is in use, and without it agents.harness: there is no harness \"mine\"")
+        .says("hint: change agents.harness first");
+    let after = fs::read_to_string(env.home().join("config.yaml")).unwrap();
+    assert_eq!(after, before);
     let run = env
         .call(["config", "show"])
         .var("ORANGE_AGENTS_REVIEW_HARNESS", "frog");

@@ -70,7 +70,12 @@ impl Engine {
         })?;
         let new = edited(&text, key, after.as_ref())
             .map_err(|error| Error::new(Code::Usage, error.to_string()).hint(BY_HAND))?;
-        let before = Layer::of_user(&text).ok().and_then(|layer| {
+        let earlier = Layer::of_user(&text).ok();
+        let was_bad = |key: &str| {
+            let mut bad = earlier.iter().flat_map(|layer| &layer.bad);
+            bad.any(|bad| bad.key == key)
+        };
+        let before = earlier.as_ref().and_then(|layer| {
             let bad = layer.bad.iter().find(|bad| bad.key == key);
             let said = layer.get(key).map(|said| said.value());
             said.or_else(|| bad.map(|bad| bad.value.clone()))
@@ -80,6 +85,11 @@ impl Engine {
         if let Some(bad) = now.bad.iter().find(|bad| bad.key == key && after.is_some()) {
             let reason = bad.mistake.reason.clone();
             return Err(Error::new(Code::Usage, reason).hint(example(setting, key)));
+        }
+        if let Some(bad) = now.bad.iter().find(|bad| !was_bad(&bad.key)) {
+            let message = format!("{key} is in use, and without it {}", bad.mistake.reason);
+            let hint = format!("change {} first", bad.key);
+            return Err(Error::new(Code::Usage, message).hint(hint));
         }
         if new != text {
             self.put_settings(old.as_deref(), new.as_bytes())?;
