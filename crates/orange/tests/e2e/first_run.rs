@@ -182,9 +182,10 @@ fn in_a_repository_without_commits_and_in_a_bare_one() {
     note: registered project bare at [TMP]/bare (default branch main, 2 workspaces)
     ");
     env.commit(&env.shop(), "README.md", "first");
+    // Whoever looks after the queue may have started it by then.
     env.orange(["task", "why", "TASK-001"])
         .ok()
-        .says("next: orange task spawn");
+        .silent_about("no commit");
 }
 
 #[test]
