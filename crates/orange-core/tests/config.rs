@@ -84,10 +84,18 @@ fn comments(text: &str) -> Vec<&str> {
     lines.filter(|line| line.starts_with('#')).collect()
 }
 
+/// That of an item of a list; it is refused then.
+fn would_lose_a_comment(text: &str, key: &str) -> bool {
+    key == "workspace.copy" && text.contains("# secrets")
+}
+
 proptest! {
     #[test]
     fn what_is_set_is_read_again_and_the_rest_stays(text in file(), (key, value) in change()) {
-        let new = edited(&text, key, Some(&value)).unwrap();
+        let Ok(new) = edited(&text, key, Some(&value)) else {
+            prop_assert!(would_lose_a_comment(&text, key), "{}", text);
+            return Ok(());
+        };
         let (before, after) = (Layer::of_user(&text).unwrap(), Layer::of_user(&new).unwrap());
         prop_assert_eq!(after.get(key).unwrap().value(), value.clone(), "{}", new);
         for said in before.said().iter().filter(|said| said.key != key) {
@@ -113,7 +121,10 @@ proptest! {
 
     #[test]
     fn taken_out_it_is_gone_and_the_rest_stays(text in file(), (key, _) in change()) {
-        let new = edited(&text, key, None).unwrap();
+        let Ok(new) = edited(&text, key, None) else {
+            prop_assert!(would_lose_a_comment(&text, key), "{}", text);
+            return Ok(());
+        };
         let (before, after) = (Layer::of_user(&text).unwrap(), Layer::of_user(&new).unwrap());
         prop_assert!(after.get(key).is_none());
         for said in before.said().iter().filter(|said| said.key != key) {

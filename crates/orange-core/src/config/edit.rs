@@ -6,6 +6,7 @@ use super::values::no_sections;
 use crate::yaml::splice::Splicer;
 use crate::yaml::{self, Node};
 use serde_json::{Map, Value};
+use std::ops::Range;
 
 /// Why a text was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -113,14 +114,17 @@ fn same_value(one: &Value, other: &Value) -> bool {
     one == other || is_empty(one) && is_empty(other)
 }
 
-/// A sign inside quotes looks like one, too; better refused than lost.
-fn has_comment(text: &str) -> bool {
-    let mut before = ' ';
-    text.chars().any(|c| {
-        let begins = c == '#' && before.is_whitespace();
-        before = c;
-        begins
-    })
+/// Is there a comment in a list, beside its items?
+fn has_comment_between(text: &str, span: Range<usize>, items: &[Node]) -> bool {
+    let mut gap_start = span.start;
+    let mut gaps = Vec::new();
+    for item in items {
+        gaps.push(gap_start..item.span().start.max(gap_start));
+        gap_start = item.span().end;
+    }
+    gaps.push(gap_start..span.end);
+    let has_comment = |gap: Range<usize>| text.get(gap).is_some_and(|gap| gap.contains('#'));
+    gaps.into_iter().any(has_comment)
 }
 
 fn spliced(text: &str, section: &str, settings: &Value) -> Option<String> {
@@ -155,8 +159,9 @@ fn spliced(text: &str, section: &str, settings: &Value) -> Option<String> {
     if let Some(Node::Mapping { entries, .. }) = old.map(|entry| &entry.value) {
         let is_changed = |name: &str, value: &Node| settings.get(name) != Some(&value.to_json());
         let loses_comment = entries.iter().any(|entry| match &entry.value {
-            Node::Sequence { span, .. } => {
-                is_changed(&entry.key, &entry.value) && has_comment(&whole[span.clone()])
+            Node::Sequence { span, items, .. } => {
+                is_changed(&entry.key, &entry.value)
+                    && has_comment_between(&whole, span.clone(), items)
             }
             _ => false,
         });

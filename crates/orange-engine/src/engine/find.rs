@@ -83,7 +83,9 @@ impl Engine {
     /// So little of an id is more often a slip than a wish: it counts, and what it was taken for is told.
     fn tell_if_short(&mut self, text: &str, found: &Found) {
         const SHORT: usize = 4;
-        if text.len() < SHORT && found.id.starts_with(text) && found.id != text {
+        // `3` is TASK-003, whatever its id begins with.
+        let is_key = found.key.is_some_and(|key| text.parse() == Ok(key.0));
+        if !is_key && text.len() < SHORT && found.id.starts_with(text) && found.id != text {
             let key = found.key.map_or_else(String::new, |key| format!("{key}, "));
             self.notice(format!("{text:?} is taken for {key}{}", found.id));
         }
