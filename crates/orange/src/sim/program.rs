@@ -1,12 +1,11 @@
 //! The one file of the scripted agent that starts outside programs: git, sh and `orange` itself.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -77,7 +76,8 @@ pub(super) fn orange(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> 
 impl Program {
     /// Starts it and goes on.
     pub(super) fn start(mut self) -> io::Result<Running> {
-        let output = nameless_file()?;
+        // A file without a name: a pipe would be held open by what a command leaves behind.
+        let output = tempfile::tempfile()?;
         self.0
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
@@ -184,26 +184,6 @@ impl Ended {
         let telling = self.output.lines().find(says_so);
         telling.or_else(|| lines.next_back()).unwrap_or_default()
     }
-}
-
-/// A file that nobody else can open, for output: a pipe would be held open by what a command leaves behind.
-fn nameless_file() -> io::Result<File> {
-    let path = temporary();
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .open(&path)?;
-    std::fs::remove_file(&path)?;
-    Ok(file)
-}
-
-/// A name for a file that is not there yet.
-pub(super) fn temporary() -> PathBuf {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("orange-sim-{}-{count}", std::process::id());
-    std::env::temp_dir().join(name)
 }
 
 /// PATH with `orange` on it: a script may call it wherever the agent was started from.

@@ -3,7 +3,9 @@
 use super::super::program::{self, Running};
 use super::Agent;
 use serde_json::{Value, json};
+use std::io::Write;
 use std::time::{Duration, Instant};
+use tempfile::NamedTempFile;
 
 /// How long `orange signal` may take; agents wait for their hooks, but not for ever.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -31,20 +33,25 @@ impl Agent {
         let text = text.replace('\0', "");
         let short: String = text.chars().take(LONGEST).collect();
         // A prompt may be longer than a command line.
-        let file = program::temporary();
-        let argument = match kind {
-            "prompt-taken" => {
-                std::fs::write(&file, text).map_err(|error| error.to_string())?;
-                format!("--text-file={}", file.display())
-            }
-            _ => format!("--text={short}"),
+        let file = match kind {
+            "prompt-taken" => Some(file_with(&text).map_err(|error| error.to_string())?),
+            _ => None,
+        };
+        let argument = match &file {
+            Some(file) => format!("--text-file={}", file.path().display()),
+            None => format!("--text={short}"),
         };
         let mut arguments = vec!["signal".to_owned(), kind.to_owned(), argument];
         arguments.extend_from_slice(options);
-        let sent = wait_for_hook(&arguments);
-        let _ = std::fs::remove_file(&file);
-        sent
+        wait_for_hook(&arguments)
     }
+}
+
+/// Gone when it is dropped, and never called like one that a killed agent left.
+fn file_with(text: &str) -> std::io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::with_prefix("orange-sim-")?;
+    file.write_all(text.as_bytes())?;
+    Ok(file)
 }
 
 impl Agent {
