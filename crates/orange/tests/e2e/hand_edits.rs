@@ -399,14 +399,19 @@ fn a_task_file_that_is_gone_is_written_again() {
     assert_eq!(env.show(&task)["status"], "working");
 }
 
-#[test]
-fn a_changed_context_is_kept_and_flagged() {
+fn with_context() -> (TestEnvironment, TestTask) {
     let env = TestEnvironment::new();
     env.call(["new", "With context", "--context", "-"])
         .input("Only Chrome\n")
         .run()
         .ok();
     let task = env.task_of(&env.list([""; 0])[0]);
+    (env, task)
+}
+
+#[test]
+fn a_changed_context_is_kept_and_flagged() {
+    let (env, task) = with_context();
     env.bring_to(&task, "planning");
     task.edit("Only Chrome", "Every browser");
     assert_snapshot!(env.call(["task", "update", "--summary", "With another context"]).agent(&task, "worker").run(), @"
@@ -425,12 +430,7 @@ fn a_changed_context_is_kept_and_flagged() {
 
 #[test]
 fn a_context_that_went_with_its_file_is_lost() {
-    let env = TestEnvironment::new();
-    env.call(["new", "With context", "--context", "-"])
-        .input("Only Chrome\n")
-        .run()
-        .ok();
-    let task = env.task_of(&env.list([""; 0])[0]);
+    let (env, task) = with_context();
     fs::remove_file(task.file()).unwrap();
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
     tasks      + shop:TASK-001 (shop/[ID]): TASK.md is missing → written again; its body is lost; TASK-001 is pending
