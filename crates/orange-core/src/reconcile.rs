@@ -174,6 +174,10 @@ fn adopt(
     whole(adoption(&task, now), true)
 }
 
+/// Why an edit of a field that is settled at the start is put back.
+const SETTLED: &str =
+    "settled when the task started; a person changes it with `orange task update`";
+
 const JOURNAL_GONE: &str = "history.jsonl was lost, and with it what happened before";
 
 /// The detail of a recovery that says how much was lost, and its value when that is everything.
@@ -307,7 +311,7 @@ fn merge(
     let bad = |field: Field| problems.iter().find(|problem| problem.error.field == field);
     if let Some(problem) = problems
         .iter()
-        .find(|problem| problem.error.field.guard() == Guard::Descriptive)
+        .find(|problem| problem.error.field.is_editable(latest.status))
     {
         let broken = Broken::Value {
             line: problem.line,
@@ -332,7 +336,8 @@ fn merge(
         }
         let turned_down = match field.guard() {
             Guard::Guarded => Some(None),
-            Guard::Descriptive => refuse(field, found).map(Some),
+            Guard::UntilStart if !field.is_editable(latest.status) => Some(Some(SETTLED.into())),
+            Guard::UntilStart | Guard::Descriptive => refuse(field, found).map(Some),
         };
         match turned_down {
             None => {

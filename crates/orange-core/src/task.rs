@@ -9,8 +9,11 @@ use crate::yaml;
 use serde_json::{Map, Value};
 
 choice! {
-    /// Who may change a field: the engine alone, or people and agents in the file too.
-    pub enum Guard ("kind of field") { Guarded = "guarded", Descriptive = "descriptive" }
+    /// Who may change a field: the engine alone, or people and agents in the file too, always or only until the task
+    /// starts. What decides how a task is worked on, checked and merged is settled at its start.
+    pub enum Guard ("kind of field") {
+        Guarded = "guarded", Descriptive = "descriptive", UntilStart = "until-start",
+    }
 }
 
 choice! {
@@ -43,6 +46,11 @@ impl Status {
     /// The work is in: what waits for this task may start.
     pub fn is_over(self) -> bool {
         matches!(self, Status::Done | Status::Finished)
+    }
+
+    /// An agent, a reviewer or a person has, or had, the task.
+    pub fn has_started(self) -> bool {
+        !matches!(self, Status::Pending | Status::Created)
     }
 
     /// Nothing moves the task from here.
@@ -336,6 +344,15 @@ macro_rules! task_fields {
                 match self { $(Field::$variant => Guard::$guard),+ }
             }
 
+            /// Whether an edit in TASK.md counts while the task has this status.
+            pub fn is_editable(self, status: Status) -> bool {
+                match self.guard() {
+                    Guard::Guarded => false,
+                    Guard::Descriptive => true,
+                    Guard::UntilStart => !status.has_started(),
+                }
+            }
+
             pub const fn shape(self) -> Shape {
                 match self { $(Field::$variant => <$ty as FieldValue>::SHAPE),+ }
             }
@@ -397,11 +414,11 @@ task_fields! {
     Summary summary: String = String::new(), Descriptive;
     Branch branch: String = String::new(), Guarded;
     Base base: Option<String> = None, Guarded;
-    TargetBranch target_branch: Option<String> = None, Descriptive;
-    Harness harness: Option<String> = None, Descriptive;
-    Effort effort: Option<String> = None, Descriptive;
-    ReviewHarness review_harness: Option<String> = None, Descriptive;
-    ReviewEffort review_effort: Option<String> = None, Descriptive;
+    TargetBranch target_branch: Option<String> = None, UntilStart;
+    Harness harness: Option<String> = None, UntilStart;
+    Effort effort: Option<String> = None, UntilStart;
+    ReviewHarness review_harness: Option<String> = None, UntilStart;
+    ReviewEffort review_effort: Option<String> = None, UntilStart;
     Permissions permissions: Option<Permissions> = None, Guarded;
     ReviewRound review_round: u32 = 0, Guarded;
     CrashCount crash_count: u32 = 0, Guarded;
@@ -409,20 +426,20 @@ task_fields! {
     QueuedAt queued_at: Option<Timestamp> = None, Guarded;
     Priority priority: Priority = Priority::Normal, Descriptive;
     Category category: Category = Category::Feature, Descriptive;
-    Weight weight: Option<Weight> = None, Descriptive;
-    Tags tags: Vec<String> = Vec::new(), Descriptive;
-    InitiativeId initiative_id: Option<String> = None, Descriptive;
+    Weight weight: Option<Weight> = None, UntilStart;
+    Tags tags: Vec<String> = Vec::new(), UntilStart;
+    InitiativeId initiative_id: Option<String> = None, UntilStart;
     Parent parent: Option<String> = None, Guarded;
-    BlockedBy blocked_by: Vec<String> = Vec::new(), Descriptive;
+    BlockedBy blocked_by: Vec<String> = Vec::new(), UntilStart;
     RelatedTo related_to: Vec<String> = Vec::new(), Descriptive;
-    RequiresUiTesting requires_ui_testing: bool = false, Descriptive;
-    TestingRequirements testing_requirements: TestingRequirements = TestingRequirements::default(), Descriptive;
+    RequiresUiTesting requires_ui_testing: bool = false, UntilStart;
+    TestingRequirements testing_requirements: TestingRequirements = TestingRequirements::default(), UntilStart;
     CurrentPhase current_phase: Option<String> = None, Guarded;
     Workspace workspace: Option<String> = None, Guarded;
     TmuxSession tmux_session: Option<String> = None, Guarded;
     PrUrl pr_url: Option<String> = None, Guarded;
     Pr pr: Map<String, Value> = Map::new(), Guarded;
-    Metadata metadata: Map<String, Value> = Map::new(), Descriptive;
+    Metadata metadata: Map<String, Value> = Map::new(), UntilStart;
     CreatedAt created_at: Timestamp = Timestamp::UNIX_EPOCH, Guarded;
     CreatedBy created_by: Option<String> = None, Guarded;
     UpdatedAt updated_at: Timestamp = Timestamp::UNIX_EPOCH, Guarded;

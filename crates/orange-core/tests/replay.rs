@@ -154,7 +154,9 @@ fn step() -> impl Strategy<Value = Step> {
         1 => prop::collection::vec(texts.clone(), 0..3).prop_map(|tags| Step::Update("tags", json!(tags))),
         1 => words.prop_map(|word| Step::EditByHand("priority", json!(word))),
         1 => texts.clone().prop_map(|text| Step::EditByHand("summary", json!(text))),
-        1 => texts.prop_map(|text| Step::EditByHand("branch", json!(text))),
+        1 => texts.clone().prop_map(|text| Step::EditByHand("branch", json!(text))),
+        1 => prop::sample::select(vec!["harness", "review_harness", "target_branch", "weight", "blocked_by"])
+            .prop_flat_map(move |name| texts.clone().prop_map(move |text| Step::EditByHand(name, json!(text)))),
         1 => statuses.prop_map(|status| Step::EditByHand("status", json!(status.as_str()))),
         1 => (0u64..40).prop_map(|revision| Step::EditByHand("revision", json!(revision))),
     ]
@@ -230,6 +232,21 @@ proptest! {
             if ![Field::Revision, Field::UpdatedAt].contains(field) {
                 prop_assert!(files.task.same(&before, *field), "{:?}", field);
             }
+        }
+        files.agree();
+    }
+
+    /// Once a task has started, no hand edit changes what decides how it is worked on, checked and merged.
+    #[test]
+    fn hand_edits_after_the_start_change_no_rule(edits in prop::collection::vec(step(), 1..10)) {
+        let mut files = Files::new();
+        play(&mut files, vec![Step::Move(Status::Planning, 0)]);
+        prop_assert_eq!(files.task.status, Status::Planning);
+        let before = files.task.clone();
+        let by_hand: Vec<Step> = edits.into_iter().filter(|s| matches!(s, Step::EditByHand(..))).collect();
+        play(&mut files, by_hand);
+        for field in Field::ALL.iter().filter(|field| field.guard() == Guard::UntilStart) {
+            prop_assert!(files.task.same(&before, *field), "{:?}", field);
         }
         files.agree();
     }

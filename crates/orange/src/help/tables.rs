@@ -36,6 +36,7 @@ fn table(name: &str) -> Option<String> {
         "gates" => gates(),
         "guarded" => fields(Guard::Guarded),
         "descriptive" => fields(Guard::Descriptive),
+        "until-start" => fields(Guard::UntilStart),
         "harnesses" => harnesses(),
         "settings" => wrapped(Config::known_keys().iter().copied()),
         "exit-codes" => rows(

@@ -85,6 +85,22 @@ impl TestTask {
         fs::write(self.file(), text.replacen(old, new, 1)).unwrap();
     }
 
+    /// Sets one field of the frontmatter, as an editor would; `value` is YAML on one line.
+    pub(crate) fn set_field(&self, name: &str, value: &str) {
+        let text = self.text();
+        let (front, body) = text.split_once("\n---\n").unwrap();
+        let mut inside = false;
+        let mut kept: Vec<&str> = Vec::new();
+        for line in front.lines() {
+            inside = line.starts_with(&format!("{name}:")) || (inside && line.starts_with("  "));
+            if !inside {
+                kept.push(line);
+            }
+        }
+        let front = format!("{}\n{name}: {value}", kept.join("\n"));
+        fs::write(self.file(), format!("{front}\n---\n{body}")).unwrap();
+    }
+
     pub(crate) fn history(&self) -> Vec<Value> {
         fs::read_to_string(self.journal())
             .unwrap()

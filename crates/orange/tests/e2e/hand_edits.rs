@@ -81,7 +81,8 @@ fn every_guarded_field_is_put_back() {
 
 #[test]
 fn descriptive_fields_are_taken_over() {
-    let (env, task) = working();
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
     env.create(["other", "Another task"]);
     task.edit("summary: Add a login form", "summary: Add a better form");
     task.edit("priority: normal", "priority: high");
@@ -90,11 +91,9 @@ fn descriptive_fields_are_taken_over() {
         "category: bug\ntags: [web, ui]\nblocked_by: [TASK-002]\nweight: small",
     );
     assert_eq!(env.list(["--search", "better"])[0]["priority"], "high");
-    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"
-    TASK-001 is working: waits for the handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001
-    ------- stderr -------
-    note: TASK-001: taken over from TASK.md: summary, priority, category, weight, tags, blocked_by
-    "###);
+    env.orange(["task", "why", "TASK-001"]).says(
+        "note: TASK-001: taken over from TASK.md: summary, priority, category, weight, tags, blocked_by",
+    );
     let event = task.last("task.updated");
     assert_eq!(event["source"], "file");
     assert_eq!(
@@ -104,7 +103,42 @@ fn descriptive_fields_are_taken_over() {
     );
     let shown = env.show(&task);
     assert_eq!(shown["tags"], json!(["web", "ui"]));
-    assert_eq!(shown["revision"], 5);
+    assert_eq!(shown["revision"], 2);
+}
+
+#[test]
+fn what_is_settled_at_the_start_is_put_back_afterwards() {
+    let (env, task) = working();
+    env.create(["other", "Another task"]);
+    for (field, value) in [
+        ("harness", "none"),
+        ("review_harness", "sim"),
+        ("effort", "high"),
+        ("review_effort", "low"),
+        ("target_branch", "release"),
+        ("weight", "large"),
+        ("initiative_id", "INIT-001"),
+        ("blocked_by", "[TASK-002]"),
+        ("tags", "[web]"),
+        ("metadata", "{a: 1}"),
+        ("testing_requirements", "{visual: true}"),
+        // Not even a value that cannot be used stops the task.
+        ("weight", "gigantic"),
+    ] {
+        let before = env.show(&task);
+        task.set_field(field, value);
+        env.orange(["task", "show", &task.id])
+            .ok()
+            .says("put back")
+            .says("settled when the task started");
+        let after = env.show(&task);
+        assert_eq!(after[field], before[field], "{field}");
+        let found = &task.last("fields.restored")["found"];
+        assert!(found[field] != Value::Null, "{field}: {found}");
+    }
+    // A person says so with a command.
+    env.update(&task, &["--target-branch", "release"]).ok();
+    assert_eq!(env.show(&task)["target_branch"], "release");
 }
 
 #[test]
@@ -450,7 +484,8 @@ fn a_context_that_went_with_its_file_is_lost() {
 
 #[test]
 fn strange_but_legal_yaml_is_read_and_kept() {
-    let (env, task) = working();
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
     task.edit(
         "summary: Add a login form",
         "summary: >-\n  Folded over\n  two lines",
@@ -459,7 +494,7 @@ fn strange_but_legal_yaml_is_read_and_kept() {
     let shown = env.show(&task);
     assert_eq!(shown["summary"], "Folded over two lines");
     assert_eq!(shown["tags"], json!(["a", "b"]));
-    env.orange(["task", "stuck", &task.id]).ok();
+    env.bring_to(&task, "working");
     assert!(
         task.text()
             .contains("summary: >-\n  Folded over\n  two lines\n"),
