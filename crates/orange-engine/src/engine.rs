@@ -80,6 +80,8 @@ pub enum Caller {
     Agent {
         task: String,
         role: Role,
+        /// The run that it is part of, where that is known.
+        run: Option<String>,
     },
     /// Orange itself: an errand, the monitor.
     Engine,

@@ -30,7 +30,8 @@ pub fn others_in_folder(folder: &Path, except: &[u32]) -> Vec<Occupant> {
 
 /// This process and those it descends from: the shell somebody typed the command in is no stranger.
 pub fn own_line() -> Vec<u32> {
-    const LONGEST: usize = 256;
+    // An agent must not get out of sight behind many shells.
+    const LONGEST: usize = 65_536;
     let mut line = vec![std::process::id()];
     while let Some(parent) = line.last().and_then(|pid| system::parent_of(*pid)) {
         if parent == 0 || line.len() >= LONGEST || line.contains(&parent) {
@@ -39,6 +40,15 @@ pub fn own_line() -> Vec<u32> {
         line.push(parent);
     }
     line
+}
+
+/// The words that a process was started with; none if it is gone or may not be looked at.
+pub(crate) fn command_line(pid: u32) -> Vec<String> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = line.split(|byte| *byte == 0);
+    words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
 }
 
 #[cfg(target_os = "linux")]

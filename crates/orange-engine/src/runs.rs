@@ -1,12 +1,14 @@
 //! Runs on disk: `runs/<run id>/` holds what a run was started with, what its agent signalled, what is to be
 //! told to it, and how it ended. Whether it is alive is told by a lock that dies with its `run-agent`.
 
+mod above;
 mod inbox;
 mod process;
 mod questions;
 mod signals;
 mod speaker;
 
+pub use above::{RunAbove, run_above};
 pub use inbox::{Message, Outcome};
 pub use process::{ProcessId, end_tagged, end_tree, tagged, tagged_in};
 pub(crate) use process::{carrying, descendants, end_marked, is_of_home};

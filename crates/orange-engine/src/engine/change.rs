@@ -10,6 +10,7 @@ use orange_core::gate::Gate;
 use orange_core::history::{AppendSection, Event};
 use orange_core::id::{Reference, read_stored, stored_reference};
 use orange_core::machine::{self, Move, Refusal, Situation};
+use orange_core::runs::open_runs;
 use orange_core::task::{BadValue, Field, FieldMap, FieldValue, Status, Task};
 use orange_core::timeline::fields::noun;
 use orange_core::workflow::{Actor, Condition, Hook, Transition, Workflow};
@@ -76,6 +77,7 @@ impl Engine {
         };
         let mut locked = self.lock_task(place)?;
         self.may_change(&locked.task, change)?;
+        self.speaks_for_an_open_run(&locked)?;
         if change.status == Some(Status::Cancelled) && !change.keep_children {
             self.no_open_children(&locked.task)?;
         }
@@ -196,6 +198,7 @@ impl Engine {
     pub fn retry_hooks(&mut self, place: Place) -> Result<(Changed, Vec<String>)> {
         let mut locked = self.lock_task(place)?;
         self.own_task_only(&locked.task, "retry the hooks of")?;
+        self.speaks_for_an_open_run(&locked)?;
         let tried = locked.retry_hooks(self)?;
         let changed = Changed {
             from: locked.task.status,
@@ -310,7 +313,9 @@ impl Engine {
         match &self.caller {
             Caller::Human | Caller::Engine => Ok(()),
             Caller::Agent { task: own, .. } if *own == task.id => Ok(()),
-            Caller::Agent { task: own, role } => Err(Error::new(
+            Caller::Agent {
+                task: own, role, ..
+            } => Err(Error::new(
                 Code::NotAllowed,
                 format!(
                     "this {role} agent runs for task {own} and may not {verb} {}",
@@ -319,6 +324,33 @@ impl Engine {
             )
             .hint("an agent may read every task, but change only its own")),
         }
+    }
+
+    /// Refuses an agent whose run the journal does not know in that role, or knows to be over.
+    fn speaks_for_an_open_run(&self, locked: &LockedTask) -> Result<()> {
+        let Caller::Agent {
+            role,
+            run: Some(run),
+            ..
+        } = &self.caller
+        else {
+            return Ok(());
+        };
+        let known = open_runs(locked.history());
+        if known
+            .iter()
+            .any(|known| known.id == *run && known.role == *role)
+        {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::NotAllowed,
+            format!(
+                "run {run} is not an open {role} run of {}",
+                locked.task.label()
+            ),
+        )
+        .hint("only an agent that Orange started, and that has not ended, changes its task"))
     }
 
     /// Refuses an agent outright, where only a person decides.

@@ -2,8 +2,7 @@
 
 use super::{RunFolder, RunSpec};
 use crate::harness;
-use crate::occupants::own_line;
-use std::fs;
+use crate::occupants::{command_line, own_line};
 use std::path::Path;
 
 impl RunFolder {
@@ -58,14 +57,6 @@ fn is_orange(command: &[String]) -> bool {
 
 fn file_name(word: &str) -> Option<&str> {
     Path::new(word).file_name()?.to_str()
-}
-
-fn command_line(pid: u32) -> Vec<String> {
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let words = line.split(|byte| *byte == 0);
-    words
-        .map(|word| String::from_utf8_lossy(word).into_owned())
-        .collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use orange_core::workflow::Role;
 use orange_engine::agent_run::{self, AgentRun};
 use orange_engine::harness::Adapter;
 use orange_engine::harness::claude::{self, Dialog};
-use orange_engine::runs::{Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind};
+use orange_engine::runs::{
+    Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, run_above,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -136,6 +138,17 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
                 "only an agent that orange started gives signals",
             )
         })?;
+    let home = session::home()?;
+    let above = run_above(&home).and_then(|above| above.run);
+    if let Some(own) = above.filter(|own| own != run) {
+        return Err(CommandError(
+            orange_engine::Error::new(
+                orange_engine::Code::NotAllowed,
+                format!("an agent of run {own} gives no signals for run {run}"),
+            )
+            .hint("leave ORANGE_RUN_ID as it was"),
+        ));
+    }
     let stdin = args.from.map(|_| PathBuf::from("-"));
     let text = match args.text_file.as_ref().or(stdin.as_ref()) {
         Some(file) => read(file).map_err(|error| {
@@ -150,7 +163,7 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
         })?,
         None => args.text.clone().unwrap_or_default(),
     };
-    let folder = RunFolder::new(&session::home()?, run);
+    let folder = RunFolder::new(&home, run);
     let Some(spec) = folder.spec() else {
         return Err(CommandError(
             orange_engine::Error::new(

@@ -1,10 +1,11 @@
 //! `orange demo`: the arguments of the demo.
 
-use crate::caller;
 use crate::demo::{self, Settings};
 use crate::error::{CommandError, Result};
+use crate::session;
 use clap::{Args, ValueEnum};
-use orange_engine::{Caller, Code, Error};
+use orange_engine::runs::run_above;
+use orange_engine::{Code, Error};
 use std::time::Duration;
 
 /// The demo ends within a minute, clearing away included.
@@ -39,7 +40,7 @@ enum Speed {
 
 pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<()> {
     // Its commands would be taken for those of this agent, about a task that their home does not know.
-    if caller::from_ancestors() != Caller::Human {
+    if run_above(&session::home()?).is_some() {
         return Err(CommandError(
             Error::new(Code::NotAllowed, "an agent cannot play the demo")
                 .hint("run it in a terminal of your own"),

@@ -21,6 +21,7 @@ mod agent_following;
 mod agent_harness;
 mod agent_hazards;
 mod agent_hooks;
+mod agent_identity;
 mod agent_kills;
 mod agent_merge;
 mod agent_misdeeds;
