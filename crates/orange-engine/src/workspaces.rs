@@ -21,7 +21,7 @@ pub(crate) use earlier_work::BROUGHT;
 pub(crate) use link::{name_at, unexclude};
 pub use pool_file::{Pool, Slot};
 pub use release::Released;
-pub(crate) use rules_commit::UPON;
+pub(crate) use rules_commit::{RULES_COMMIT, UPON};
 pub(crate) use setup::surroundings_of_check;
 pub(crate) use slot_lock::SlotLock;
 pub(crate) use slot_truth::astray;

@@ -3,7 +3,7 @@
 use super::spoken;
 use crate::engine::Engine;
 use crate::locked::LockedTask;
-use crate::workspaces::{Acquired, BROUGHT, Lease, Released};
+use crate::workspaces::{Acquired, BROUGHT, Lease, RULES_COMMIT, Released};
 use orange_core::history::{Event, EventType};
 use orange_core::machine;
 use orange_core::task::Field;
@@ -24,7 +24,16 @@ pub(crate) fn acquire(engine: &mut Engine, locked: &LockedTask) -> Event {
                     return workspace(with_lease(event, lease), locked, slot);
                 }
             };
+            let rules = match engine.rules_at_start(&locked.task, start) {
+                Ok(commit) => commit,
+                Err(error) => {
+                    let event = Event::new(EventType::HookFailed, now).because(spoken(&error));
+                    let slot = Value::from(lease.slot.as_str());
+                    return workspace(with_lease(event, lease), locked, slot);
+                }
+            };
             let mut event = with_lease(Event::new(EventType::HookCompleted, now), lease)
+                .detail(RULES_COMMIT, rules)
                 .detail("base", start.reference.as_str());
             if let Some(commit) = &start.commit {
                 event = event.detail("base_commit", commit.as_str());

@@ -1,7 +1,7 @@
 //! Which commit speaks for the repository about a task: the one its work starts from, as long as no agent could
-//! have written it.
+//! have written it. It is journalled when the task starts and counts from then on, wherever branches point later.
 
-use crate::engine::{Caller, Engine};
+use crate::engine::{Caller, Engine, Start};
 use crate::error::Result;
 use crate::git;
 use crate::projects::Project;
@@ -18,6 +18,9 @@ const LONGEST_CHAIN: usize = 32;
 /// What the first event of a task calls the task whose work it was built upon.
 pub(crate) const UPON: &str = "upon";
 
+/// What the journal calls the commit that the rules of a task come from.
+pub(crate) const RULES_COMMIT: &str = "rules_commit";
+
 impl Engine {
     /// Where the task starts from, never its own branch nor the work of another task: agents write there. Work
     /// built upon a task follows that task's rules, whatever has become of it.
@@ -31,6 +34,10 @@ impl Engine {
                 ..MadeAs::default()
             },
         };
+        // An agent moves branches and remote branches as it likes; what the journal says it cannot move.
+        if let Some(commit) = made.settled_rules(project) {
+            return Ok(commit.to_owned());
+        }
         for _ in 0..LONGEST_CHAIN {
             if let Some(upon) = &made.upon {
                 match self.made_as_of(&project.name, upon)? {
@@ -68,6 +75,21 @@ impl Engine {
             }
         }
         self.parking_place(project)
+    }
+
+    /// The commit to journal as the source of a task's rules when it has got its slot and before its agent starts.
+    pub(crate) fn rules_at_start(&mut self, task: &Task, start: &Start) -> Result<String> {
+        let project = self.registered(&task.project)?;
+        let is_default = default_branch(&project, &start.reference).is_some();
+        let settled = match self.folder_of(&task.project, &task.id)? {
+            Some(folder) => made_as(&folder).and_then(|made| made.rules),
+            None => None,
+        };
+        match (settled, &start.commit) {
+            (Some(commit), _) => Ok(commit),
+            (None, Some(commit)) if is_default && !start.existing => Ok(commit.clone()),
+            (None, _) => self.rules_commit(&project, task),
+        }
     }
 
     /// The task whose work a commit is, for the journal of one that is to be built upon it.
@@ -142,9 +164,23 @@ struct MadeAs {
     by_agent: bool,
     /// The task whose work it was built upon.
     upon: Option<String>,
-    /// Where it began, once it had begun.
+    /// Where it began, once it had begun, and what that was called.
     base_commit: Option<String>,
+    base_reference: Option<String>,
     started: bool,
+    /// Where its rules come from, once it had begun.
+    rules: Option<String>,
+}
+
+impl MadeAs {
+    /// The commit that was settled when the task started. A task of an earlier version has no note of it, but where
+    /// its branch started from says the same if that was the default branch.
+    fn settled_rules(&self, project: &Project) -> Option<&str> {
+        let began = self.base_reference.as_deref();
+        let from_default = began.is_some_and(|name| default_branch(project, name).is_some());
+        let began = self.base_commit.as_deref().filter(|_| from_default);
+        self.rules.as_deref().or(began)
+    }
 }
 
 impl Default for MadeAs {
@@ -154,7 +190,9 @@ impl Default for MadeAs {
             by_agent: true,
             upon: None,
             base_commit: None,
+            base_reference: None,
             started: true,
+            rules: None,
         }
     }
 }
@@ -171,7 +209,13 @@ fn made_as(folder: &Path) -> Option<MadeAs> {
         let mut told = events.iter().filter_map(|event| event.details.get(name));
         told.find_map(|value| value.as_str().map(str::to_owned))
     };
+    let began = events
+        .iter()
+        .find(|event| event.details.contains_key("base_commit"));
+    let reference = began.and_then(|event| event.details.get("base")?.as_str());
     Some(MadeAs {
+        base_reference: reference.map(str::to_owned),
+        rules: text(RULES_COMMIT),
         base: machine::fold(&events, u64::MAX).ok()?.base,
         // One that was found and taken over may be anybody's.
         by_agent: !(by_us && first.kind == EventType::TaskCreated),

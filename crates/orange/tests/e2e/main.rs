@@ -34,6 +34,7 @@ mod agent_screen;
 mod agent_talk;
 mod agents;
 mod bad_input;
+mod cheating;
 mod completions;
 mod config;
 mod config_mistakes;

@@ -55,8 +55,7 @@ fn time_that_was_not_enough_says_nothing_about_more_of_it() {
     let verify = ["task", "verify", &task.id];
     env.allow("hold");
     let given = |time: &str| {
-        let rules = format!("verify:\n  command: sh check.sh\n  timeout: {time}\n");
-        env.commit(&env.shop(), ".orange/config.yaml", &rules);
+        env.say(&["config", "set", "verify.timeout", time]).ok();
     };
     given("1s");
     env.say(&verify)
