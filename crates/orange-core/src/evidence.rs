@@ -3,6 +3,7 @@
 
 use crate::Timestamp;
 use crate::history::{Event, EventType, History};
+use crate::review;
 use crate::task::Status;
 use crate::verification::Verified;
 
@@ -22,6 +23,8 @@ pub struct Verdict {
     pub passed: bool,
     /// Which review of the task it was, counted from 1.
     pub round: u32,
+    /// Who wrote the Review section, where that is known: `reviewer`, or `unknown` if another agent was at work too.
+    pub written_by: Option<String>,
 }
 
 /// All that speaks for a task's work.
@@ -88,6 +91,10 @@ impl Evidence {
                 said: Statement::of(event),
                 passed: to == Some(Status::Reviewing),
                 round: self.rounds,
+                written_by: event
+                    .details
+                    .get(review::WRITTEN_BY)
+                    .and_then(|who| who.as_str().map(str::to_owned)),
             });
         }
         match to {

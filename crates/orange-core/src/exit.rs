@@ -37,6 +37,10 @@ pub fn after_exit(workflow: &Workflow, situation: Situation<'_>, role: Role) -> 
                     running: detail,
                 };
             }
+            Err(Refusal::Unmet {
+                condition: Condition::ReviewersOwn,
+                detail,
+            }) => return Consequence::Crash { missing: detail },
             Err(_) => {}
         }
     }

@@ -16,6 +16,7 @@ pub mod merge;
 pub mod naming;
 pub mod prompt;
 pub mod reconcile;
+pub mod review;
 pub mod runs;
 pub mod search;
 pub mod suggest;

@@ -33,6 +33,8 @@ pub struct Facts {
     pub own_commits: Option<u64>,
     /// The check of the handed-over commit that still runs, in words.
     pub verifying: Option<String>,
+    /// Why the Review section gives no verdict ([`crate::review`]).
+    pub review_problem: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -184,6 +186,10 @@ fn check(
         if forced.contains(&condition) && wish.force && actor == Actor::Human {
             return Ok(());
         }
+        // A person who moves a task past its review has read it, whoever wrote it.
+        if condition == Condition::ReviewersOwn && actor == Actor::Human {
+            return Ok(());
+        }
         meets(condition, situation).map_err(|detail| Refusal::Unmet { condition, detail })
     };
     // What only takes time is asked for last: whoever is told to wait has done all that was to be done.
@@ -279,6 +285,10 @@ pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), Strin
         Condition::WeightUnknown => demand(task.weight.is_none(), "it has a weight".into()),
         Condition::VerifyOver => match &facts.verifying {
             Some(running) => Err(running.clone()),
+            None => Ok(()),
+        },
+        Condition::ReviewersOwn => match &facts.review_problem {
+            Some(problem) => Err(problem.clone()),
             None => Ok(()),
         },
     }

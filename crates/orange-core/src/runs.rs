@@ -2,6 +2,7 @@
 
 use crate::Timestamp;
 use crate::history::{Event, EventType, History};
+use crate::review;
 use crate::usage::Usage;
 use crate::workflow::Role;
 
@@ -21,6 +22,9 @@ pub struct Run {
     pub workspace: Option<String>,
     /// What the conversation had used when the run ended.
     pub usage: Option<Usage>,
+    /// The marks of the Review section when a reviewer started and when it ended ([`crate::review`]).
+    pub review_before: Option<String>,
+    pub review: Option<String>,
 }
 
 /// How a run ended, as it was journalled.
@@ -69,6 +73,7 @@ pub fn runs(history: &History) -> Vec<Run> {
             run.transcript = text(event, "transcript").map(str::to_owned);
             let usage = event.details.get("usage").cloned();
             run.usage = usage.and_then(|usage| serde_json::from_value(usage).ok());
+            run.review = text(event, review::MARK).map(str::to_owned);
         }
     }
     found
@@ -134,6 +139,8 @@ fn spawned(event: &Event, id: &str) -> Option<Run> {
         transcript: None,
         workspace: text(event, "workspace").map(str::to_owned),
         usage: None,
+        review_before: text(event, review::BEFORE).map(str::to_owned),
+        review: None,
     })
 }
 

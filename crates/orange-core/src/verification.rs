@@ -6,6 +6,7 @@ pub mod lines;
 use crate::choice;
 use crate::evidence::Statement;
 use crate::history::{Event, EventType, History};
+use crate::review;
 use crate::task::Status;
 use crate::{Timestamp, naming};
 use serde::{Deserialize, Serialize};
@@ -231,6 +232,8 @@ fn open(events: &[Event]) -> Option<Running> {
 pub struct Deferred {
     pub by: String,
     pub head: Option<String>,
+    /// The mark of the review that gave the verdict.
+    pub mark: Option<String>,
 }
 
 /// The verdict that waits for the end of a check.
@@ -240,11 +243,12 @@ pub fn deferred(history: &History) -> Option<Deferred> {
     (last.kind == EventType::StatusDeferred).then(|| Deferred {
         by: last.by.clone().unwrap_or_default(),
         head: text(last, "head"),
+        mark: text(last, review::MARK),
     })
 }
 
 /// What was journalled since the task came to its review; nothing if it is not there.
-fn since_review(history: &History) -> &[Event] {
+pub(crate) fn since_review(history: &History) -> &[Event] {
     let moved = |event: &Event| event.kind == EventType::StatusChanged || event.is_whole();
     let Some(at) = history.events.iter().rposition(moved) else {
         return &[];

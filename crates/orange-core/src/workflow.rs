@@ -99,6 +99,7 @@ choice! {
         WeightKnown = "weight known",
         WeightUnknown = "no weight",
         VerifyOver = "verify over",
+        ReviewersOwn = "written by its reviewer",
     }
 }
 

@@ -20,6 +20,7 @@ use alarms::{Alarms, Child, End};
 use claude_status::ClaudeStatus;
 use courier::Courier;
 use orange_core::Timestamp;
+use orange_core::workflow::Role;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -109,6 +110,10 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     } else {
         live(this, &folder, &spec, &mut alarms)
     };
+    if spec.role == Role::Reviewer {
+        // At once: what is written later is not the reviewer's.
+        ended.review = folder.review_now(&spec);
+    }
     if !ended.stopped && ended.code.is_some_and(|code| code != 0) {
         ended.last_words = read_last_words(&folder);
     }
@@ -343,6 +348,7 @@ fn ended(how: String, code: Option<i32>, stopped: bool) -> Ended {
         code,
         stopped,
         last_words: String::new(),
+        review: None,
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod branches;
 pub(crate) mod committed;
 pub mod diff;
 pub(crate) mod forward;
+pub(crate) mod gitlinks;
 pub mod landed;
 pub(crate) mod landing;
 mod layout;

@@ -5,6 +5,7 @@ mod above;
 mod inbox;
 mod process;
 mod questions;
+mod review;
 mod signals;
 mod speaker;
 
@@ -64,6 +65,9 @@ pub struct RunSpec {
     pub withheld: Vec<String>,
     #[serde(default)]
     pub interrupt: Option<String>,
+    /// The mark of the Review section before a reviewer starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_before: Option<String>,
 }
 
 /// A conversation, by the name that its harness knows.
@@ -116,6 +120,19 @@ pub struct Ended {
     /// What its screen showed last, where that may say why it ended.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_words: String,
+    /// The mark of the Review section when a reviewer was gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<String>,
+}
+
+/// A shell, or a program that catches a signal, ends with 128 and the number of the signal.
+const SIGNAL_CODES: std::ops::RangeInclusive<i32> = 129..=192;
+
+impl Ended {
+    /// Did it end in another way than by itself?
+    pub(crate) fn was_by_signal(&self) -> bool {
+        self.code.is_none_or(|code| SIGNAL_CODES.contains(&code))
+    }
 }
 
 /// What a run is started with besides its description.

@@ -44,7 +44,11 @@ pub(crate) fn begin(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> 
     if locked.task.status != Status::AgentReview {
         return vec![completed];
     }
-    let head = engine.head_of(&locked.task);
+    // What was handed over, whatever has been committed since.
+    let handoff = Evidence::of(locked.history()).handoff;
+    let head = handoff
+        .and_then(|handoff| handoff.head)
+        .or_else(|| engine.head_of(&locked.task));
     let refused = |engine: &Engine, why: String| {
         let result = CheckResult::not_run(why);
         Verified::event(head.as_deref(), &result, engine.now())

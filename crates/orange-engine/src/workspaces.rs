@@ -18,7 +18,7 @@ mod view;
 
 pub use acquire::Acquired;
 pub(crate) use earlier_work::BROUGHT;
-pub(crate) use link::{name_at, unexclude};
+pub(crate) use link::{LINK_NAMES, name_at, unexclude};
 pub use pool_file::{Pool, Slot};
 pub use release::Released;
 pub(crate) use rules_commit::{RULES_COMMIT, UPON};

@@ -166,7 +166,7 @@ pub static INTERACTIVE: Workflow = Workflow {
             from: from(&[S::AgentReview]),
             to: S::Reviewing,
             who: &[REVIEWER, ENGINE],
-            conditions: &[C::VerifyOver],
+            conditions: &[C::VerifyOver, C::ReviewersOwn],
             gate: Some(Gate::ReviewPass),
             hooks: &[run(H::KillReviewer)],
             ..ROW
@@ -175,7 +175,7 @@ pub static INTERACTIVE: Workflow = Workflow {
             from: from(&[S::AgentReview]),
             to: S::Working,
             who: &[REVIEWER, ENGINE],
-            conditions: &[C::RoundBelowMax],
+            conditions: &[C::RoundBelowMax, C::ReviewersOwn],
             gate: Some(Gate::ReviewFail),
             hooks: &[
                 run(H::ArchiveHandoff),
@@ -188,7 +188,7 @@ pub static INTERACTIVE: Workflow = Workflow {
             from: from(&[S::AgentReview]),
             to: S::Stuck,
             who: &[REVIEWER, ENGINE],
-            conditions: &[C::RoundAtMax],
+            conditions: &[C::RoundAtMax, C::ReviewersOwn],
             gate: Some(Gate::ReviewFail),
             hooks: &[run(H::KillReviewer), run(H::EnsureFixer)],
             ..ROW

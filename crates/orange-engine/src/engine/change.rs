@@ -7,7 +7,7 @@ use crate::locked::LockedTask;
 use crate::store::Place;
 use crate::workspaces::{Acquired, astray};
 use orange_core::gate::Gate;
-use orange_core::history::{AppendSection, Event};
+use orange_core::history::{AppendSection, Event, History};
 use orange_core::id::{Reference, read_stored, stored_reference};
 use orange_core::machine::{self, Move, Refusal, Situation};
 use orange_core::runs::open_runs;
@@ -257,6 +257,11 @@ impl Engine {
         // A person's word stands for what git would be asked.
         conditions.retain(|condition| resolution.is_none() || *condition != Condition::Merged);
         let mut facts = self.facts(task, &conditions)?;
+        let history = match conditions.contains(&Condition::ReviewersOwn) {
+            true => self.history_of(task).unwrap_or_default(),
+            false => History::default(),
+        };
+        facts.review_problem = self.review_problem(&history, body, None);
         if let Some(message) = resolution {
             facts.merged = Some(Ok(message.to_owned()));
         }
@@ -274,10 +279,12 @@ impl Engine {
         };
         event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
         // A handoff and a verdict speak of one commit; later ones must be seen as later.
-        let evidence = [Gate::Handoff, Gate::ReviewPass, Gate::ReviewFail];
-        let speaks = |row: &&Transition| {
-            row.gate.is_some_and(|gate| evidence.contains(&gate)) || row.to == Status::Reviewing
-        };
+        let judges = |row: &&Transition| row.gate.and_then(Gate::verdict).is_some();
+        let speaks =
+            |row: &&Transition| row.gate == Some(Gate::Handoff) || row.to == Status::Reviewing;
+        if rows.iter().any(judges) {
+            return Ok(Ok(self.with_verdict(task, &history, body, event)));
+        }
         match rows.iter().any(speaks) {
             true => Ok(Ok(self.with_head(task, event))),
             false => Ok(Ok(event)),

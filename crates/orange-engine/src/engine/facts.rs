@@ -3,13 +3,17 @@
 use super::Engine;
 use crate::error::Result;
 use crate::git;
+use crate::locked::review_mark;
 use crate::workspaces::Slot;
+use orange_core::evidence::Evidence;
 use orange_core::history::{Event, History};
 use orange_core::id::{Key, read_stored};
 use orange_core::machine::{Facts, Linked, Slots};
 use orange_core::naming::counted;
+use orange_core::review::{self, Left};
+use orange_core::runs::{self, Run};
 use orange_core::task::Task;
-use orange_core::workflow::Condition;
+use orange_core::workflow::{Condition, Role};
 use std::path::Path;
 
 impl Engine {
@@ -30,7 +34,9 @@ impl Engine {
                     facts.own_commits = self.own_commits(task)?;
                 }
                 Condition::VerifyOver => facts.verifying = self.check_of(task)?,
-                Condition::SummaryGiven
+                // It needs the body: whoever has that asks ([`Engine::review_problem`]).
+                Condition::ReviewersOwn
+                | Condition::SummaryGiven
                 | Condition::SummaryMissing
                 | Condition::CrashLimit
                 | Condition::RoundBelowMax
@@ -244,6 +250,64 @@ impl Engine {
     pub fn branch_head(&self, task: &Task) -> Option<String> {
         let project = self.project_of(&task.project)?;
         git::commit_in_files(&project.path, &task.branch)
+    }
+
+    /// Why the Review section of a task gives no verdict.
+    pub(crate) fn review_problem(
+        &self,
+        history: &History,
+        body: &str,
+        left: Option<Left<'_>>,
+    ) -> Option<String> {
+        review::problem(history, review_mark(body).as_deref(), left)
+    }
+
+    /// A verdict speaks of the commit that was handed over, whatever has been committed since, and of the review as
+    /// it is now.
+    pub(crate) fn with_verdict(
+        &self,
+        task: &Task,
+        history: &History,
+        body: &str,
+        event: Event,
+    ) -> Event {
+        let handoff = Evidence::of(history).handoff;
+        let mut event = match handoff.and_then(|handoff| handoff.head) {
+            Some(head) => event.detail("head", head),
+            None => self.with_head(task, event),
+        };
+        let mark = review_mark(body);
+        if let Some(run) = review::reviewer(history) {
+            let writer = self.writer_of_review(history, &run, mark.as_deref());
+            event = event
+                .detail("run", run.id.as_str())
+                .detail(review::WRITTEN_BY, writer);
+        }
+        match mark {
+            Some(mark) => event.detail(review::MARK, mark),
+            None => event,
+        }
+    }
+
+    /// `reviewer` if no other agent of the task can have written it: each had ended when the reviewer started, or its turn
+    /// was over and had left another text.
+    fn writer_of_review(
+        &self,
+        history: &History,
+        reviewer: &Run,
+        mark: Option<&str>,
+    ) -> &'static str {
+        let began = reviewer.started;
+        let could_not = |run: &Run| match &run.end {
+            Some(end) => end.at <= began,
+            None => self.run_folder(&run.id).was_quiet_since(began, mark),
+        };
+        let runs = runs::runs(history);
+        let mut others = runs.iter().filter(|run| run.id != reviewer.id);
+        match others.all(could_not) {
+            true => Role::Reviewer.as_str(),
+            false => "unknown",
+        }
     }
 
     /// An event that speaks of the work as it is now.

@@ -6,6 +6,7 @@ use crate::git;
 use crate::index::query::Found;
 use crate::projects;
 use crate::store::Place;
+use crate::workspaces::LINK_NAMES;
 use orange_core::id::{Key, Reference};
 use orange_core::suggest;
 use std::path::Path;
@@ -176,7 +177,7 @@ impl Engine {
             return Ok(None);
         };
         for ancestor in folder.ancestors() {
-            for name in ["TASK.md", "ORANGE_TASK.md"] {
+            for name in LINK_NAMES {
                 if let Ok(target) = std::fs::canonicalize(ancestor.join(name))
                     && let Ok(inside) = target.strip_prefix(&tasks)
                     && let Some(parent) = inside.parent().and_then(Path::to_str)

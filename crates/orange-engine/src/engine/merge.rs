@@ -7,6 +7,7 @@ mod concerns;
 mod landing;
 mod moving;
 mod remote_branch;
+mod slot_concerns;
 mod target;
 mod words;
 

@@ -131,6 +131,9 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
             "create the children first: `orange task create --parent`".into()
         }
         Condition::VerifyOver => "wait for it, or add --force".into(),
+        Condition::ReviewersOwn => {
+            "the reviewer writes its own `## Review` in place of that one, then tries again".into()
+        }
         Condition::DependenciesOpen
         | Condition::CrashLimit
         | Condition::ChildrenOver

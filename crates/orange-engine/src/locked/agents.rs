@@ -11,6 +11,7 @@ use orange_core::exit::{self, Consequence};
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine::{self, Facts};
 use orange_core::prompt::PromptName;
+use orange_core::review::{self, Left};
 use orange_core::runs::{Ending, Run, last_run, next_run_id, open_runs};
 use orange_core::task::{Field, Status};
 use orange_core::workflow::{Actor, Role, Workflow};
@@ -86,30 +87,33 @@ impl LockedTask {
                 vec![gone(engine, EventType::AgentStopped, run, &how)],
             );
         }
-        let last_words = ended.map(|ended| ended.last_words.clone());
-        self.follow(engine, run, &how, &last_words.unwrap_or_default())
+        let end = End {
+            how,
+            last_words: ended.map_or(String::new(), |ended| ended.last_words.clone()),
+            by_signal: ended.is_none_or(Ended::was_by_signal),
+            review: ended.and_then(|ended| ended.review.clone()),
+        };
+        self.follow(engine, run, &end)
     }
 
     /// What follows from an end. A worker that wrote its plan and its handoff before it ended has done both; so
     /// its end is journalled last, and whoever comes after a process that died in between goes on from there.
-    fn follow(
-        &mut self,
-        engine: &mut Engine,
-        run: &Run,
-        how: &str,
-        last_words: &str,
-    ) -> Result<()> {
+    fn follow(&mut self, engine: &mut Engine, run: &Run, end: &End) -> Result<()> {
+        let how = end.how.as_str();
         // A run that was replaced by another one has no say any more.
         let current = last_run(self.history(), run.role).is_some_and(|last| last.id == run.id);
-        let exited = gone(engine, EventType::AgentExited, run, how);
-        match self.consequence(engine, run.role)? {
+        let exited = end.noted(gone(engine, EventType::AgentExited, run, how));
+        match self.consequence(engine, run.role, end)? {
             Consequence::Advance(decision) if current => {
                 let mut event = decision
                     .event
                     .because(format!("its {} ended: {how}", run.role));
                 event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
-                event = engine.with_head(&self.task, event);
                 let goes_on = run.role == Role::Worker;
+                event = match goes_on {
+                    true => engine.with_head(&self.task, event),
+                    false => engine.with_verdict(&self.task, self.history(), &self.body, event),
+                };
                 // The hooks that follow would end a reviewer whose end nobody knows.
                 let events = match goes_on {
                     true => vec![event],
@@ -121,7 +125,7 @@ impl LockedTask {
                 engine.keep_screen(&self.place, run);
                 self.finish_hooks(engine)?;
                 match goes_on {
-                    true => self.follow(engine, run, how, last_words),
+                    true => self.follow(engine, run, end),
                     false => Ok(()),
                 }
             }
@@ -131,11 +135,11 @@ impl LockedTask {
                 self.remark(engine, [exited].into_iter().chain(deferral).collect())
             }
             Consequence::Crash { missing } if current => {
-                let reason = match last_words {
+                let reason = match end.last_words.as_str() {
                     "" => format!("{how}; {missing}"),
                     words => format!("{how}; {missing}; its screen said: {words}"),
                 };
-                self.crashed(engine, run, &reason)
+                self.crashed(engine, run, end, &reason)
             }
             Consequence::Advance(_)
             | Consequence::Wait { .. }
@@ -147,9 +151,14 @@ impl LockedTask {
         }
     }
 
-    fn consequence(&self, engine: &mut Engine, role: Role) -> Result<Consequence> {
+    fn consequence(&self, engine: &mut Engine, role: Role, end: &End) -> Result<Consequence> {
+        let left = Left {
+            by_signal: end.by_signal,
+            mark: end.review.as_deref(),
+        };
         let facts = Facts {
             verifying: engine.verifying(&self.place, self.history()),
+            review_problem: engine.review_problem(self.history(), &self.body, Some(left)),
             ..Facts::default()
         };
         let situation = self.situation(engine, &facts)?;
@@ -158,9 +167,10 @@ impl LockedTask {
     }
 
     /// Counts a crash; too many in one status and the task is stuck.
-    fn crashed(&mut self, engine: &mut Engine, run: &Run, reason: &str) -> Result<()> {
+    fn crashed(&mut self, engine: &mut Engine, run: &Run, end: &End, reason: &str) -> Result<()> {
         let count = self.task.crash_count.saturating_add(1);
-        let mut event = gone(engine, EventType::AgentCrashed, run, reason)
+        let mut event = end
+            .noted(gone(engine, EventType::AgentCrashed, run, reason))
             .detail("status", self.task.status.as_str())
             .detail("crash_count", count);
         event
@@ -262,6 +272,24 @@ impl LockedTask {
         }
         self.mark(engine)?;
         self.outcome(engine, events)
+    }
+}
+
+/// How a run ended, as far as that counts.
+struct End {
+    how: String,
+    last_words: String,
+    by_signal: bool,
+    /// The mark of the Review section at the end of a reviewer.
+    review: Option<String>,
+}
+
+impl End {
+    fn noted(&self, event: Event) -> Event {
+        match &self.review {
+            Some(mark) => event.detail(review::MARK, mark.as_str()),
+            None => event,
+        }
     }
 }
 

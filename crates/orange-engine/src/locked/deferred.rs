@@ -5,10 +5,10 @@ use crate::engine::Engine;
 use crate::error::Result;
 use orange_core::evidence::Evidence;
 use orange_core::history::{Event, EventType};
-use orange_core::machine::{self, Facts, Move};
+use orange_core::machine::{self, Facts, Move, Refusal};
 use orange_core::task::Status;
 use orange_core::verification::deferred;
-use orange_core::workflow::{Actor, Role, Workflow};
+use orange_core::workflow::{Actor, Condition, Role, Workflow};
 
 impl LockedTask {
     /// Notes a move that waits, unless that was noted before.
@@ -39,7 +39,7 @@ impl LockedTask {
             .by(actor.name())
             .because(format!("to {to}, when the check is over: {running}"))
             .detail("wish", to.as_str());
-        Some(engine.with_head(&self.task, event))
+        Some(engine.with_verdict(&self.task, self.history(), &self.body, event))
     }
 
     /// Makes the move that waited for a check which is over. It is its who wanted it, and speaks of the commit that
@@ -63,7 +63,10 @@ impl LockedTask {
             "reviewer" => Actor::Agent(Role::Reviewer),
             _ => Actor::Engine,
         };
-        let facts = Facts::default();
+        let facts = Facts {
+            review_problem: engine.review_problem(self.history(), &self.body, None),
+            ..Facts::default()
+        };
         let situation = self.situation(engine, &facts)?;
         let workflow = Workflow::named(self.task.workflow);
         match machine::decide(workflow, situation, actor, Move::to(Status::Reviewing)) {
@@ -75,6 +78,7 @@ impl LockedTask {
                 };
                 let mut event = decision.event.because(why);
                 event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
+                event = engine.with_verdict(&self.task, self.history(), &self.body, event);
                 event = match wish.head {
                     Some(head) => event.detail("head", head),
                     None => event,
@@ -82,10 +86,17 @@ impl LockedTask {
                 self.commit(engine, vec![event])?;
                 self.finish_hooks(engine)
             }
-            Err(_) => {
+            Err(refusal) => {
+                let why = match refusal {
+                    Refusal::Unmet {
+                        condition: Condition::ReviewersOwn,
+                        detail,
+                    } => detail,
+                    _ => "its Review section does not say so any more".to_owned(),
+                };
                 let event = Event::new(EventType::AttentionRaised, engine.now())
                     .by("engine")
-                    .because("its review passed, but its Review section does not say so any more")
+                    .because(format!("its review passed, but {why}"))
                     .detail("wish", Status::Reviewing.as_str());
                 self.remark(engine, vec![event])
             }

@@ -57,6 +57,9 @@ pub struct Signal {
         deserialize_with = "sensible"
     )]
     pub until: Option<Timestamp>,
+    /// The mark of the Review section when a turn was over; what differs from it was written later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<String>,
 }
 
 /// A time that is none, or years away, must not take the signal with it.
@@ -83,6 +86,7 @@ impl Signal {
             error: None,
             question: None,
             until: None,
+            review: None,
         }
     }
 }
@@ -188,6 +192,9 @@ impl RunFolder {
             let cut = (0..=LONGEST_TEXT).rev().find(is_end).unwrap_or_default();
             signal.text.truncate(cut);
         }
+        if signal.signal == SignalKind::TurnDone {
+            signal.review = self.spec().and_then(|spec| self.review_now(&spec));
+        }
         let mut line = serde_json::to_vec(&signal).unwrap_or_default();
         line.push(b'\n');
         let file = File::options()
@@ -236,6 +243,18 @@ impl RunFolder {
             Some(last) => self.doing(last),
             None => plainly(State::Starting, began, Source::Signals),
         })
+    }
+
+    /// Whether the agent has done nothing since a time, and wrote no review with this mark before: its turn was over by
+    /// then, or what it left at the end of its turn is not that review.
+    pub(crate) fn was_quiet_since(&self, time: Timestamp, mark: Option<&str>) -> bool {
+        let quiet = [State::Idle, State::Finished, State::Failed, State::Waiting];
+        let Some(doing) = self.state().filter(|doing| quiet.contains(&doing.state)) else {
+            return false;
+        };
+        let last = self.signals().pop();
+        let left = last.filter(|last| last.signal == SignalKind::TurnDone);
+        doing.since <= time || left.is_some_and(|left| left.review.as_deref() != mark)
     }
 
     /// What an agent does that signalled this last.

@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::harness::{self, Harness, Occasion};
-use crate::locked::LockedTask;
+use crate::locked::{LockedTask, review_mark};
 use crate::prompt::PromptExtra;
 use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descendants};
 use crate::store::faults::crash_point;
@@ -12,6 +12,7 @@ use orange_core::Timestamp;
 use orange_core::history::{Event, EventType};
 use orange_core::machine;
 use orange_core::prompt::PromptName;
+use orange_core::review;
 use orange_core::runs;
 use orange_core::task::{Field, Task};
 use orange_core::workflow::Role;
@@ -166,6 +167,9 @@ impl Engine {
         if let Some(slot) = &locked.task.workspace {
             event = event.detail("workspace", slot.to_string());
         }
+        if let Some(mark) = spec.review_before {
+            event = event.detail(review::BEFORE, mark);
+        }
         if let Some(pane) = pane {
             event = event
                 .detail("session", pane.session_name.as_str())
@@ -291,6 +295,10 @@ impl Engine {
             permissions,
             withheld: prepared.withheld,
             interrupt: Some(harness.interrupt.clone()),
+            review_before: match begin.role {
+                Role::Reviewer => review_mark(&locked.body),
+                Role::Worker | Role::Executor => None,
+            },
         };
         let mut environment = self.environment.clone();
         environment.extend(prepared.environment);

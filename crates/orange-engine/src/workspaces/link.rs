@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 pub(crate) const LINK: &str = "TASK.md";
 const OTHER_LINK: &str = "ORANGE_TASK.md";
 
+/// What the link may be called; where a worktree has both, the first is the link.
+pub(crate) const LINK_NAMES: [&str; 2] = [OTHER_LINK, LINK];
+
 /// Where a file that replaced the link waits until its text is taken over.
 const REPLACED: &str = ".orange-TASK.md";
 

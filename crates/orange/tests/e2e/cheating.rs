@@ -66,3 +66,181 @@ fn a_task_for_an_existing_branch_keeps_the_rules_it_started_with() {
     let again = env.say(&["task", "verify", &task.id, "--again"]);
     again.fails_with(1).says("`sh check.sh` failed");
 }
+
+/// A worker that hands over, writes the verdict itself and kills its reviewer.
+const KILL_THE_REVIEWER: &str = r#"
+worker:
+  - plan: "APPROACH: x"
+  - status: working
+  - write: a.txt
+    text: work
+  - commit: work
+  - handoff: "DONE: x"
+  - complete
+  - wait for: {file: ROOT/reviewer.pid}
+  - review: PASS
+  - run: kill -KILL $(cat ROOT/reviewer.pid)
+  - wait for: {file: never}
+reviewer:
+  - run: echo $PPID > ROOT/pid && mv ROOT/pid ROOT/reviewer.pid
+  - wait for: {file: never}
+reviewer attempt 2:
+  - run: orange task update --status reviewing > ROOT/refused 2>&1
+    expect: 3
+  - exit: 0
+"#;
+
+#[test]
+fn a_killed_reviewer_gives_no_verdict_and_an_old_review_is_nobodys() {
+    let env = Agents::new();
+    let task = env.start("Review myself", KILL_THE_REVIEWER);
+    env.until_status(&task, "stuck");
+    let crashes: Vec<String> = task
+        .history()
+        .iter()
+        .filter(|event| event["type"] == "agent.crashed")
+        .map(|event| event["reason"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(crashes.len(), 2, "{crashes:?}");
+    assert!(
+        crashes[0].contains("a reviewer that does not end by itself gives no verdict"),
+        "{crashes:?}"
+    );
+    assert!(
+        crashes[1].contains("`## Review` was there before its reviewer started"),
+        "{crashes:?}"
+    );
+    let refused = fs::read_to_string(env.root().join("refused")).unwrap();
+    assert!(
+        refused.contains("was there before its reviewer started"),
+        "{refused}"
+    );
+    env.say(&["task", "merge", &task.id])
+        .fails_with(3)
+        .says("nobody has reviewed it");
+}
+
+#[test]
+fn a_person_may_take_a_review_that_no_reviewer_wrote() {
+    let env = Agents::new();
+    let script = "reviewer:\n  - wait for: {file: never}\n";
+    let reviewer = env.script("waits", script);
+    let task = env.create([
+        "mine",
+        "My work",
+        "--harness",
+        "none",
+        "--review-harness",
+        &reviewer,
+    ]);
+    env.bring_on(&task, "working");
+    env.commit(&env.slot_of(&task), "a.txt", "work");
+    env.bring_on(&task, "agent-review");
+    env.until_event(&task, "agent.spawned");
+    task.append("## Review\n\nVerdict: PASS\n");
+    env.move_to(&task, "reviewing").ok();
+    assert_eq!(task.last("status.changed")["by"], "human");
+}
+
+/// A reviewer that passes the work while a check is held, and ends.
+const PASS_AND_GO: &str = r#"
+worker:
+  - plan: "APPROACH: x"
+  - status: working
+  - write: a.txt
+    text: work
+  - commit: work
+  - handoff: "DONE: x"
+  - complete
+  - end turn
+reviewer:
+  - wait for: {file: ROOT/review}
+  - review: PASS
+  - status: reviewing
+  - exit: 0
+"#;
+
+#[test]
+fn a_review_that_changes_after_the_verdict_is_not_carried_out() {
+    let env = checked();
+    env.allow("hold");
+    let task = env.start("Change the review", PASS_AND_GO);
+    env.allow("review");
+    env.until_event(&task, "agent.exited");
+    assert_eq!(env.status(&task), "agent-review");
+    task.edit(
+        "Verdict: PASS",
+        "Verdict: PASS\n\nAnd everything else is fine too.",
+    );
+    fs::remove_file(env.root().join("hold")).unwrap();
+    env.until_attention(
+        &task,
+        "`## Review` was changed after its reviewer had ended",
+    );
+    assert_eq!(env.status(&task), "agent-review");
+}
+
+#[test]
+fn the_journal_says_who_wrote_the_review() {
+    let env = Agents::new();
+    let task = env.start("An honest review", PASS_AND_GO);
+    env.until_status(&task, "agent-review");
+    // The worker's turn is over before the reviewer writes.
+    env.until("the worker has stopped", || {
+        let agents = env.show(&task)["agents"].as_array().cloned();
+        let agents = agents.unwrap_or_default();
+        agents
+            .iter()
+            .any(|agent| agent["role"] == "worker" && agent["state"] == "finished")
+    });
+    env.allow("review");
+    env.until_status(&task, "reviewing");
+    let verdict = env.show(&task)["evidence"]["verdict"].clone();
+    assert_eq!(verdict["written_by"], "reviewer", "{}", env.dump());
+    let moved = task.last("status.changed");
+    let reviewer = task.last("agent.exited");
+    assert_eq!(moved["run"], reviewer["run"]);
+}
+
+/// A worker that commits once more while its reviewer looks.
+const COMMIT_MEANWHILE: &str = r#"
+worker:
+  - plan: "APPROACH: x"
+  - status: working
+  - write: good.txt
+    text: good
+  - commit: good
+  - handoff: "DONE: x"
+  - complete
+  - write: unseen.txt
+    text: bad
+  - commit: nobody saw this
+  - run: touch ROOT/committed
+  - wait for: {file: never}
+reviewer:
+  - wait for: {file: ROOT/committed}
+  - review: PASS
+  - status: reviewing
+"#;
+
+#[test]
+fn a_commit_that_the_reviewer_did_not_see_is_a_concern() {
+    let env = checked();
+    let task = env.start("Commit meanwhile", COMMIT_MEANWHILE);
+    env.until_status(&task, "reviewing");
+    let evidence = env.show(&task)["evidence"].clone();
+    let handed_over = env.git(&env.shop(), &["rev-parse", &format!("{}~1", task.branch)]);
+    for said in ["handoff", "verdict", "review", "verify"] {
+        assert_eq!(
+            evidence[said]["head"],
+            handed_over.as_str(),
+            "{said}: {evidence}"
+        );
+    }
+    assert_eq!(evidence["verdict"]["written_by"], "unknown");
+    env.say(&["task", "merge", &task.id])
+        .fails_with(3)
+        .says("1 commit since review")
+        .says("nobody saw this");
+    assert!(!env.shop().join("unseen.txt").exists());
+}

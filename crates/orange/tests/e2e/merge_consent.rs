@@ -5,11 +5,19 @@ use crate::env::{TestTask, with_answers};
 use crate::merges::Merges;
 use crate::run::program;
 use std::fs;
+use std::path::Path;
 
 /// A task that an agent handed off and a reviewer passed, with its slot and a commit.
 fn passed(env: &Merges) -> TestTask {
+    passed_with(env, |slot| {
+        env.commit(slot, "new", "x");
+    })
+}
+
+/// The same with other work.
+fn passed_with(env: &Merges, work: impl Fn(&Path)) -> TestTask {
     let (task, slot) = env.started("work");
-    env.commit(&slot, "new", "x");
+    work(&slot);
     env.bring_on(&task, "reviewing");
     task
 }
@@ -219,4 +227,87 @@ fn json_says_what_was_merged() {
     assert_eq!(merged["commits"], 1);
     assert_eq!(merged["already"], false);
     assert_eq!(merged["fast_forwarded"], shop.to_str().unwrap());
+}
+
+#[test]
+fn commits_beside_the_branch_are_named() {
+    let env = Merges::new();
+    let task = passed(&env);
+    let slot = env.slot_of(&task);
+    env.git(&slot, &["switch", "-q", "--detach"]);
+    let beside = env.commit(&slot, "beside", "x");
+    env.refuses(
+        &task,
+        &[],
+        3,
+        &[
+            "has a detached HEAD at",
+            &beside[..7],
+            "with 1 commit that is not on work",
+        ],
+    );
+    env.git(&slot, &["switch", "-qc", "elsewhere"]);
+    env.commit(&slot, "more", "x");
+    env.refuses(
+        &task,
+        &[],
+        3,
+        &["has branch elsewhere checked out, with 2 commits that are not on work"],
+    );
+    // Without work of its own it is nothing to worry about.
+    env.git(&slot, &["switch", "-q", "--detach", "work"]);
+    env.merge(&task, &[]).ok();
+}
+
+#[test]
+fn a_submodule_commit_that_only_the_workspace_has_is_named() {
+    let env = Merges::new();
+    let library = env.init_repository("library");
+    let shop = env.shop();
+    let add = [
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+    ];
+    env.git(
+        &shop,
+        &[&add[..], &[library.to_str().unwrap(), "lib"]].concat(),
+    );
+    env.git(&shop, &["commit", "-qm", "a submodule"]);
+    let task = passed_with(&env, |slot| {
+        let update = [
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "update",
+            "--init",
+        ];
+        env.git(slot, &update);
+        env.commit(&slot.join("lib"), "inside", "x");
+        env.git(slot, &["commit", "-qam", "point to it"]);
+    });
+    env.refuses(
+        &task,
+        &[],
+        3,
+        &["submodule lib points to", "which only its workspace has"],
+    );
+    let lib = env.slot_of(&task).join("lib");
+    env.git(&lib, &["push", "-q", "origin", "HEAD:refs/heads/published"]);
+    env.git(&lib, &["fetch", "-q"]);
+    env.merge(&task, &[]).ok();
+}
+
+#[test]
+fn a_journal_that_lost_events_is_told_before_a_merge() {
+    let env = Merges::new();
+    let task = passed(&env);
+    let journal = fs::read_to_string(task.journal()).unwrap();
+    let moved = journal.rfind("\"to\":\"reviewing\"").unwrap();
+    let start = journal[..moved].rfind('\n').unwrap() + 1;
+    fs::write(task.journal(), &journal[..start]).unwrap();
+    env.refuses(&task, &[], 3, &["its journal lost events on"]);
 }

@@ -7,10 +7,10 @@ use crate::error::{Code, Error, Result};
 use crate::git::{self, merge};
 use crate::projects::Project;
 use orange_core::evidence::Evidence;
-use orange_core::history::History;
+use orange_core::history::{EventType, History};
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task};
-use orange_core::verification::deferred;
+use orange_core::verification::{Verified, deferred};
 
 /// How many commits are named.
 const NAMED: usize = 10;
@@ -23,7 +23,7 @@ pub struct Concern {
 }
 
 impl Concern {
-    fn plain(what: impl Into<String>) -> Concern {
+    pub(super) fn plain(what: impl Into<String>) -> Concern {
         Concern {
             what: what.into(),
             details: Vec::new(),
@@ -64,9 +64,16 @@ impl Engine {
                 (Some(_) | None, Some(_) | None) => {}
             },
         }
-        if let Some(verified) = evidence.verify.filter(|verified| verified.result.failed()) {
-            concerns.push(Concern::plain(verified.words()));
+        let reviewed = evidence.review.and_then(|review| review.head);
+        concerns.extend(
+            evidence
+                .verify
+                .and_then(|verified| check_concern(&verified, head, reviewed.as_deref())),
+        );
+        if let Some(lost) = lost_events(history) {
+            concerns.push(Concern::plain(lost));
         }
+        concerns.extend(self.slot_concerns(task, project, head)?);
         if let Some(Err(detail)) = self.worktree(task)? {
             concerns.push(Concern::plain(format!(
                 "what is not committed is not part of it, and is saved before its slot is given back: {detail}"
@@ -99,6 +106,37 @@ impl Engine {
         };
         is_without_work(task, history, &project, self.head_of(task).as_deref()).unwrap_or(false)
     }
+}
+
+/// A check that failed, or that has not seen the commit that would be merged.
+fn check_concern(
+    verified: &Verified,
+    head: Option<&str>,
+    reviewed: Option<&str>,
+) -> Option<Concern> {
+    if verified.result.failed() {
+        return Some(Concern::plain(verified.words()));
+    }
+    let checked = verified.said.head.as_deref();
+    // Commits since the review are named anyway, and they are those since the check.
+    if !verified.result.passed() || checked == head || checked == reviewed {
+        return None;
+    }
+    Some(Concern::plain(format!(
+        "its check has not seen {}: {}",
+        git::short(head?),
+        verified.words()
+    )))
+}
+
+/// A journal that lost events says what TASK.md said then, and anybody can write that.
+fn lost_events(history: &History) -> Option<String> {
+    let mut newest_first = history.events.iter().rev();
+    let lost = newest_first.find(|event| event.kind == EventType::JournalRecovered)?;
+    let date = lost.timestamp.to_zoned(jiff::tz::TimeZone::UTC).date();
+    Some(format!(
+        "its journal lost events on {date}, and its fields are what TASK.md said then: look at them"
+    ))
 }
 
 fn since_review(project: &Project, task: &Task, reviewed: &str, head: &str) -> Result<Concern> {

@@ -40,6 +40,7 @@ impl Shown {
             let mut value = said(&verdict.said);
             value["passed"] = json!(verdict.passed);
             value["round"] = json!(verdict.round);
+            value["written_by"] = json!(verdict.written_by);
             value
         });
         json!({
@@ -76,7 +77,11 @@ impl Shown {
                 0 => String::new(),
                 round => format!(" (round {round})"),
             };
-            lines.push(format!("review {word}{}{round}", at(&verdict.said)));
+            let writer = match verdict.written_by.as_deref() {
+                Some("unknown") => "; its worker was at work meanwhile",
+                Some(_) | None => "",
+            };
+            lines.push(format!("review {word}{}{round}{writer}", at(&verdict.said)));
         } else if let Some(review) = &evidence.review {
             lines.push(format!("approved by {}{}", review.by, at(review)));
         }

@@ -1,0 +1,121 @@
+//! Whose word a `## Review` is: it gives a verdict only if a reviewer's run can have written it. Marks are short names for
+//! the content of the section, taken when a reviewer starts and when it ends.
+
+use crate::history::{Event, EventType, History};
+use crate::runs::{Ending, Run, last_run};
+use crate::verification::{deferred, since_review};
+use crate::workflow::Role;
+
+/// Details of events: the mark when the reviewer started, when it ended or gave its verdict, and who wrote the section.
+pub const BEFORE: &str = "review_before";
+pub const MARK: &str = "review";
+pub const WRITTEN_BY: &str = "written_by";
+
+/// How a reviewer's run ended that is being judged, before its end is journalled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Left<'a> {
+    /// It did not end by itself: a signal, a closed window, a machine that went down.
+    pub by_signal: bool,
+    /// The mark that its `run-agent` took at the end.
+    pub mark: Option<&'a str>,
+}
+
+/// The reviewer's run that the present review belongs to; None if no reviewer was started for it.
+pub fn reviewer(history: &History) -> Option<Run> {
+    let is_reviewer = |event: &Event| {
+        event.kind == EventType::AgentSpawned
+            && event.details.get("role").and_then(|role| role.as_str())
+                == Some(Role::Reviewer.as_str())
+    };
+    let started = since_review(history).iter().any(is_reviewer);
+    started.then(|| last_run(history, Role::Reviewer))?
+}
+
+/// Why the section as it is now gives no verdict; None if it does. `left` is the end of a run that is being judged.
+pub fn problem(history: &History, mark: Option<&str>, left: Option<Left<'_>>) -> Option<String> {
+    let mark = mark?;
+    let run = reviewer(history)?;
+    if run.review_before.as_deref() == Some(mark) {
+        return Some("`## Review` was there before its reviewer started".to_owned());
+    }
+    // A verdict that the reviewer gave itself, while the check still ran.
+    let given = deferred(history).filter(|wish| wish.by == Role::Reviewer.as_str());
+    if given.and_then(|wish| wish.mark).as_deref() == Some(mark) {
+        return None;
+    }
+    let changed = "`## Review` was changed after its reviewer had ended";
+    match (&run.end, left) {
+        (None, Some(left)) if left.by_signal => {
+            Some("a reviewer that does not end by itself gives no verdict".to_owned())
+        }
+        (None, Some(left)) => left
+            .mark
+            .is_some_and(|at_end| at_end != mark)
+            .then(|| changed.to_owned()),
+        (None, None) => None,
+        (Some(end), _) if end.how == Ending::Crashed => {
+            Some("its reviewer ended without a verdict".to_owned())
+        }
+        (Some(_), _) => run
+            .review
+            .is_some_and(|at_end| at_end != mark)
+            .then(|| changed.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HANDED: &str = r#""type":"status.changed","from":"working","to":"agent-review""#;
+    const STARTED: &str =
+        r#""type":"agent.spawned","run":"r1","role":"reviewer","review_before":"old""#;
+
+    fn history(lines: &[&str]) -> History {
+        let text: String = lines
+            .iter()
+            .map(|rest| format!("{{\"timestamp\":\"2026-01-01T00:00:00Z\",{rest}}}\n"))
+            .collect();
+        History::parse(text.as_bytes())
+    }
+
+    fn counts(lines: &[&str], mark: &str, left: Option<Left<'_>>) -> bool {
+        problem(&history(lines), Some(mark), left).is_none()
+    }
+
+    #[test]
+    fn a_review_counts_only_if_the_reviewer_can_have_written_it() {
+        let running = [HANDED, STARTED];
+        assert!(counts(&running, "new", None));
+        assert!(!counts(&running, "old", None));
+        let left = |by_signal, mark| Some(Left { by_signal, mark });
+        assert!(counts(&running, "new", left(false, Some("new"))));
+        assert!(counts(&running, "new", left(false, None)));
+        assert!(!counts(&running, "new", left(false, Some("other"))));
+        assert!(!counts(&running, "new", left(true, Some("new"))));
+
+        let exited = r#""type":"agent.exited","run":"r1","review":"new""#;
+        assert!(counts(&[HANDED, STARTED, exited], "new", None));
+        assert!(!counts(&[HANDED, STARTED, exited], "later", None));
+        let crashed = r#""type":"agent.crashed","run":"r1","review":"new""#;
+        assert!(!counts(&[HANDED, STARTED, crashed], "new", None));
+    }
+
+    #[test]
+    fn a_verdict_that_was_given_outlives_its_reviewer() {
+        let given = r#""type":"status.deferred","by":"reviewer","wish":"reviewing","review":"new""#;
+        let exited = r#""type":"agent.exited","run":"r1","review":"later""#;
+        let lines = [HANDED, STARTED, given, exited];
+        assert!(counts(&lines, "new", None));
+        assert!(counts(&lines, "later", None));
+        assert!(!counts(&lines, "forged", None));
+    }
+
+    #[test]
+    fn a_reviewer_of_an_earlier_round_says_nothing_about_this_one() {
+        let back = r#""type":"status.changed","from":"agent-review","to":"working""#;
+        let lines = [HANDED, STARTED, back, HANDED];
+        assert_eq!(reviewer(&history(&lines)), None);
+        assert!(counts(&lines, "old", None));
+    }
+}

@@ -1,0 +1,95 @@
+//! What a workspace holds that a merge of the task's branch would leave out, or that would point to nothing.
+
+use super::concerns::Concern;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::git::merge_base::merge_base;
+use crate::git::state::{self, Head};
+use crate::git::{self, gitlinks};
+use crate::projects::Project;
+use orange_core::naming::counted;
+use orange_core::task::Task;
+use std::path::Path;
+
+impl Engine {
+    pub(super) fn slot_concerns(
+        &mut self,
+        task: &Task,
+        project: &Project,
+        head: Option<&str>,
+    ) -> Result<Vec<Concern>> {
+        let Some(slot) = &task.workspace else {
+            return Ok(Vec::new());
+        };
+        let folder = self.slot_folder(slot);
+        if !folder.is_dir() {
+            return Ok(Vec::new());
+        }
+        let mut concerns = Vec::new();
+        concerns.extend(elsewhere(task, project, &folder, slot)?);
+        if let Some(head) = head {
+            concerns.extend(unpublished_submodules(task, project, &folder, head)?);
+        }
+        Ok(concerns)
+    }
+}
+
+/// Commits that are checked out in the workspace and are not on the task's branch.
+fn elsewhere(task: &Task, project: &Project, folder: &Path, slot: &str) -> Result<Option<Concern>> {
+    let (place, commit) = match state::head(folder) {
+        Head::Branch(name) if name == task.branch => return Ok(None),
+        Head::Branch(name) => (
+            format!("{slot} has branch {name} checked out"),
+            format!("refs/heads/{name}"),
+        ),
+        Head::Detached(commit) => (
+            format!("{slot} has a detached HEAD at {}", git::short(&commit)),
+            commit,
+        ),
+        Head::Missing(why) => {
+            return Ok(Some(Concern::plain(format!(
+                "nobody can tell what {slot} has checked out: {why}"
+            ))));
+        }
+    };
+    let branch = format!("refs/heads/{}", task.branch);
+    let ahead = git::commits_ahead(&project.path, &commit, &branch)?;
+    Ok(match ahead {
+        Some(0) => None,
+        Some(count) => {
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            let commits = counted(count, "commit");
+            let verb = if count == 1 { "is" } else { "are" };
+            Some(Concern::plain(format!(
+                "{place}, with {commits} that {verb} not on {} and not part of the merge",
+                task.branch
+            )))
+        }
+        None => Some(Concern::plain(format!(
+            "{place}, and nobody can tell whether that is part of the merge"
+        ))),
+    })
+}
+
+fn unpublished_submodules(
+    task: &Task,
+    project: &Project,
+    folder: &Path,
+    head: &str,
+) -> Result<Vec<Concern>> {
+    let target = task.target(&project.default_branch);
+    let Some(base) = merge_base(&project.path, head, target)? else {
+        return Ok(Vec::new());
+    };
+    let mut concerns = Vec::new();
+    for link in gitlinks::changed(&project.path, &base, head)? {
+        if gitlinks::is_only_here(folder, &link)? {
+            concerns.push(Concern::plain(format!(
+                "submodule {} points to {}, which only its workspace has: push it from there first",
+                link.path.display(),
+                git::short(&link.commit)
+            )));
+        }
+    }
+    Ok(concerns)
+}
