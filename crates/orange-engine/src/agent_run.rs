@@ -308,9 +308,10 @@ fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result
         .env("ORANGE_RUN_ID", &spec.run)
         .env("ORANGE_HOME", &this.home);
     let path = search_path(this, spec);
-    let settings = fence::git_settings(|name| variable(&command, name));
+    let fence = fence::put_up(folder.path(), &spec.worktree)?;
+    let settings = fence.git_settings(|name| variable(&command, name));
     command
-        .env("PATH", fence::put_up(folder.path(), &path)?)
+        .env("PATH", fence.search_path(&path)?)
         .envs(settings);
     Child::start(&mut command)
 }

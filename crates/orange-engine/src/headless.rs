@@ -122,8 +122,10 @@ impl Engine {
         };
         let mark = uuid::Uuid::new_v4().to_string();
         let path = self.search_path.clone().unwrap_or_default();
-        let fenced = fence::put_up(&self.store.home().join(FENCE), &path)
-            .map_err(|error| Error::io("write", self.store.home(), &error))?;
+        let cannot_write = |error| Error::io("write", self.store.home(), &error);
+        let fence =
+            fence::put_up(&self.store.home().join(FENCE), &request.folder).map_err(cannot_write)?;
+        let fenced = fence.search_path(&path).map_err(cannot_write)?;
         let mut command = Command::new(&program);
         command
             .args(&harness.arguments)
@@ -131,7 +133,7 @@ impl Engine {
             .current_dir(&request.folder)
             .envs(&self.environment)
             .envs(&way.environment)
-            .envs(fence::git_settings(|name| std::env::var(name).ok()))
+            .envs(fence.git_settings(|name| std::env::var(name).ok()))
             .env("PATH", fenced)
             .env(MARK, &mark);
         for name in harness::environment::cleared() {

@@ -1,28 +1,58 @@
 //! The fence around an agent: no push, no post. A `git` and a `gh` of ours stand first on its PATH and hand on everything
-//! else; and git is told of a place for pushes that leads nowhere. It stops accidents, not malice.
+//! else. For a git that is called another way, variables lead pushes nowhere and hooks to a folder of ours, whose
+//! `pre-push` refuses. It stops accidents, not malice.
 
+mod settings;
+
+pub(crate) use settings::taken_back;
+
+use crate::git::state::hooks_folder;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "fence";
+const HOOKS: &str = "hooks";
 
-const PROGRAMS: [(&str, &str); 2] = [
+/// Hands a hook on to the repository's own; the names of hooks are links to it.
+const HOOK: &str = "hooks/orange-hook";
+
+const PROGRAMS: [(&str, &str); 4] = [
     ("git", include_str!("fence/git.sh")),
     ("gh", include_str!("fence/gh.sh")),
+    ("hooks/pre-push", include_str!("fence/pre-push.sh")),
+    (HOOK, include_str!("fence/hook.sh")),
 ];
 
-const COUNT: &str = "GIT_CONFIG_COUNT";
+/// Hooks that a repository may get while an agent is at work. Those that run with every change of a ref or of the index
+/// are not among them: they are handed on only if they are there when the agent starts.
+const USUAL: &[&str] = &[
+    "applypatch-msg",
+    "commit-msg",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-merge",
+    "post-rewrite",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-rebase",
+    "prepare-commit-msg",
+];
 
-/// For every push that has no place of its own. A shell that an agent starts may have forgotten its PATH.
-const KEY: &str = "url./dev/null/agents-of-orange-do-not-push/.pushInsteadOf";
+/// A fence that was put up.
+pub(crate) struct Fence {
+    folder: PathBuf,
+}
 
-/// Puts it up for one run. Gives the PATH with it in front.
-pub(crate) fn put_up(run: &Path, search_path: &OsStr) -> io::Result<OsString> {
+/// Puts it up for one run that works in `worktree`.
+pub(crate) fn put_up(run: &Path, worktree: &Path) -> io::Result<Fence> {
     let folder = run.join(FOLDER);
-    fs::create_dir_all(&folder)?;
+    fs::create_dir_all(folder.join(HOOKS))?;
     for (name, text) in PROGRAMS {
         let program = folder.join(name);
         // Somebody may be running it.
@@ -32,85 +62,70 @@ pub(crate) fn put_up(run: &Path, search_path: &OsStr) -> io::Result<OsString> {
         fs::write(&program, text)?;
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
     }
-    let rest = without(search_path);
-    let folders = std::iter::once(folder).chain(std::env::split_paths(&rest));
-    std::env::join_paths(folders).map_err(io::Error::other)
+    let usual = USUAL.iter().map(OsString::from);
+    for name in usual.chain(hooks_at(worktree)) {
+        let Some(target) = Path::new(HOOK).file_name() else {
+            continue;
+        };
+        match symlink(target, folder.join(HOOKS).join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(Fence { folder })
+}
+
+/// The names of the hooks that git would run in a folder.
+fn hooks_at(worktree: &Path) -> Vec<OsString> {
+    let folder = hooks_folder(worktree).unwrap_or_default();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let hooks = entries.filter(|entry| {
+        let about = fs::metadata(entry.path());
+        about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    });
+    let names = hooks.map(|entry| entry.file_name());
+    names
+        .filter(|name| Path::new(name).extension() != Some(OsStr::new("sample")))
+        .collect()
+}
+
+impl Fence {
+    /// The PATH with the fence in front, and no other fence.
+    pub(crate) fn search_path(&self, search_path: &OsStr) -> io::Result<OsString> {
+        let rest = without(search_path);
+        let folders = std::iter::once(self.folder.clone()).chain(std::env::split_paths(&rest));
+        std::env::join_paths(folders).map_err(io::Error::other)
+    }
+
+    /// What git is told by variables, after what the user tells it that way.
+    pub(crate) fn git_settings(
+        &self,
+        known: impl Fn(&str) -> Option<String>,
+    ) -> Vec<(String, String)> {
+        settings::added(&self.folder.join(HOOKS), known)
+    }
 }
 
 /// A PATH without any run's fence: Orange itself is not fenced in, and a fence ends with its run.
 pub fn without(search_path: &OsStr) -> OsString {
-    let is_fence = |folder: &Path| {
-        let mut names = folder.iter().rev();
-        names.next() == Some(OsStr::new(FOLDER)) && names.nth(1) == Some(OsStr::new("runs"))
-    };
     let folders = std::env::split_paths(search_path).filter(|folder| !is_fence(folder));
     std::env::join_paths(folders).unwrap_or_else(|_| search_path.to_owned())
 }
 
-/// What git is told by variables, after what the user tells it that way.
-pub(crate) fn git_settings(known: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
-    let count = count(&known);
-    if own(&known).is_some() {
-        return Vec::new();
-    }
-    vec![
-        (COUNT.to_owned(), (count + 1).to_string()),
-        (key(count), KEY.to_owned()),
-        (value(count), String::new()),
-    ]
+/// `…/runs/RUN/fence`
+fn is_fence(folder: &Path) -> bool {
+    let mut names = folder.iter().rev();
+    names.next() == Some(OsStr::new(FOLDER)) && names.nth(1) == Some(OsStr::new("runs"))
 }
 
-/// The variables as they were before. It was the last that was added, unless somebody added to it.
-pub(crate) fn taken_back(known: impl Fn(&str) -> Option<String>) -> Vec<(String, Option<String>)> {
-    let count = count(&known);
-    match own(&known) {
-        Some(at) if at + 1 == count => vec![
-            (COUNT.to_owned(), (at > 0).then(|| at.to_string())),
-            (key(at), None),
-            (value(at), None),
-        ],
-        Some(_) | None => Vec::new(),
-    }
-}
-
-fn own(known: impl Fn(&str) -> Option<String>) -> Option<usize> {
-    (0..count(&known)).find(|at| known(&key(*at)).as_deref() == Some(KEY))
-}
-
-fn count(known: impl Fn(&str) -> Option<String>) -> usize {
-    let count = known(COUNT).and_then(|count| count.trim().parse().ok());
-    count.unwrap_or_default()
-}
-
-fn key(number: usize) -> String {
-    format!("GIT_CONFIG_KEY_{number}")
-}
-
-fn value(number: usize) -> String {
-    format!("GIT_CONFIG_VALUE_{number}")
+/// `…/runs/RUN/fence/hooks`
+fn is_hooks_of_fence(folder: &Path) -> bool {
+    folder.ends_with(HOOKS) && folder.parent().is_some_and(is_fence)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
-
-    #[test]
-    fn what_the_user_tells_git_by_variables_stays() {
-        let mut known = BTreeMap::from([
-            (COUNT.to_owned(), "1".to_owned()),
-            (key(0), "user.name".to_owned()),
-        ]);
-        let added = git_settings(|name| known.get(name).cloned());
-        known.extend(added);
-        assert_eq!(known[COUNT], "2");
-        assert_eq!(known[&key(0)], "user.name");
-        assert_eq!(known[&key(1)], KEY);
-        let again = git_settings(|name| known.get(name).cloned());
-        assert_eq!(again, Vec::new());
-        let back = taken_back(|name| known.get(name).cloned());
-        assert_eq!(back[0], (COUNT.to_owned(), Some("1".to_owned())));
-    }
 
     #[test]
     fn only_fences_leave_the_path() {

@@ -1,7 +1,7 @@
 //! How a worktree stands, read from its files, mostly without starting git: what is checked
 //! out, what is under way.
 
-use super::Git;
+use super::{Git, SOON};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -108,6 +108,13 @@ pub fn operation(worktree: &Path) -> Option<Operation> {
         Some(_) => Some(Operation::CherryPick),
         None => has("BISECT_LOG").then_some(Operation::Bisect),
     }
+}
+
+/// Where git looks for hooks when it works in a folder, with `core.hooksPath` taken into account.
+pub(crate) fn hooks_folder(folder: &Path) -> Option<PathBuf> {
+    let hooks = ["rev-parse", "--path-format=absolute", "--git-path", "hooks"];
+    let said = Git::at(folder).args(hooks).patience(SOON).ask();
+    said.ok().flatten().map(PathBuf::from)
 }
 
 /// The folder with a worktree's own HEAD: `.git`, or the one that a file of that name leads to.

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The repository `shop` with a remote on disk.
-fn with_remote() -> (Agents, PathBuf) {
+pub(crate) fn with_remote() -> (Agents, PathBuf) {
     let env = Agents::new();
     let remote = env.root().join("remote.git");
     let path = remote.to_str().unwrap();
@@ -17,7 +17,7 @@ fn with_remote() -> (Agents, PathBuf) {
     (env, remote)
 }
 
-fn branches(env: &Agents, repository: &Path) -> String {
+pub(crate) fn branches(env: &Agents, repository: &Path) -> String {
     env.git(
         repository,
         &["for-each-ref", "--format=%(refname) %(objectname)"],
@@ -25,7 +25,7 @@ fn branches(env: &Agents, repository: &Path) -> String {
 }
 
 /// A task whose worker runs these lines one after the other, each with what it printed in `out`.
-fn run(env: &Agents, lines: &[&str]) -> (TestTask, String) {
+pub(crate) fn run(env: &Agents, lines: &[&str]) -> (TestTask, String) {
     let mut script = String::from("worker:\n  - commit: work\n    empty: true\n");
     for line in lines {
         let line = line.replace('\'', "''");
@@ -88,6 +88,10 @@ fn everything_else_of_git_works_and_people_push() {
         "git fetch -q origin",
         "git log --oneline -1",
         "git stash list",
+        "echo x > stashed && git stash push -q -u && git stash drop -q",
+        "echo x > stashed && git config alias.put 'stash push -q' && git put -u && git stash drop -q",
+        "echo x > stashed && git -c alias.away='stash push -q -u' away && git stash drop -q",
+        "git config alias.talk '!echo push it' && git talk",
         "git -c user.name=x -c user.email=x@y commit -q --allow-empty -m 'push the button'",
         "cd / && git --version",
         "git -C .git rev-parse HEAD || git rev-parse HEAD",

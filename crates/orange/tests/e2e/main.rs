@@ -28,6 +28,7 @@ mod agent_misdeeds;
 mod agent_notify;
 mod agent_permissions;
 mod agent_processes;
+mod agent_pushes;
 mod agent_queue;
 mod agent_respawn;
 mod agent_screen;
