@@ -12,6 +12,7 @@ pub use fence::without as without_fence;
 
 use crate::errand;
 use crate::error::{Code, Error, Result, plain};
+use crate::git::REAL_OBJECTS;
 use crate::harness::{Adapter, environment};
 use crate::last_words::last_words;
 use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Started};
@@ -312,7 +313,8 @@ fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result
     let settings = fence.git_settings(|name| variable(&command, name));
     command
         .env("PATH", fence.search_path(&path)?)
-        .envs(settings);
+        .envs(settings)
+        .envs(REAL_OBJECTS.iter().copied());
     Child::start(&mut command)
 }
 
@@ -382,6 +384,8 @@ fn shell(this: &AgentRun, spec: &RunSpec) -> Command {
     for name in ["ORANGE_TASK_ID", "ORANGE_ROLE", "ORANGE_RUN_ID"] {
         command.env_remove(name);
     }
+    // A person looks there at what the agent made: they see what a merge takes.
+    command.envs(REAL_OBJECTS.iter().copied());
     command
 }
 

@@ -45,6 +45,14 @@ pub const REDIRECTING: &[&str] = &[
     "GIT_PREFIX",
 ];
 
+/// Variables that make git read the objects that commits name. Replace refs and grafts are in the repository, where an
+/// agent can write them: git would show other content than the content that is merged.
+pub const REAL_OBJECTS: &[(&str, &str)] = &[
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    // Git prints a hint about every grafts file that it can open, even an empty one. This path cannot exist.
+    ("GIT_GRAFT_FILE", "/dev/null/no-grafts"),
+];
+
 /// What a slot of the pool is worked on with: nothing of the user's that could fail, wait or start something.
 /// The repository's own hooks are off.
 const QUIET: &[&str] = &[
@@ -103,6 +111,9 @@ impl Git {
         }
         command
             .args(["-c", "core.quotepath=off"])
+            // The variable is not passed on to the git that looks into a submodule; a setting is.
+            .args(["-c", "core.useReplaceRefs=false"])
+            .envs(REAL_OBJECTS.iter().copied())
             .env("LC_ALL", "C")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0");

@@ -7,6 +7,7 @@ mod pi;
 use crate::agent_run::fence;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result, plain};
+use crate::git::REAL_OBJECTS;
 use crate::harness::{self, Adapter, Harness};
 use crate::runs::{ProcessId, end_marked};
 use orange_core::config::Permissions;
@@ -134,6 +135,7 @@ impl Engine {
             .envs(&self.environment)
             .envs(&way.environment)
             .envs(fence.git_settings(|name| std::env::var(name).ok()))
+            .envs(REAL_OBJECTS.iter().copied())
             .env("PATH", fenced)
             .env(MARK, &mark);
         for name in harness::environment::cleared() {

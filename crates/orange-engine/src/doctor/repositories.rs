@@ -1,10 +1,14 @@
-//! What `doctor` finds in the repositories themselves: the rules they come with.
+//! What `doctor` finds in the repositories themselves: the rules they come with, and what makes git show other content
+//! than there is.
 
-use super::{BY_HAND, Report};
+use super::{BY_HAND, Report, some_of};
 use crate::engine::{Engine, newest_base};
+use crate::git::branches::refs_below;
+use crate::git::worktree::common_dir_of;
 use crate::projects::Project;
 use crate::workspaces::rules::Rules;
 use orange_core::config::WorkspaceConfig;
+use orange_core::naming::counted;
 use orange_core::prompt::PromptName;
 
 impl Engine {
@@ -15,10 +19,11 @@ impl Engine {
             if !project.path.is_dir() {
                 continue;
             }
+            let subject = format!("project {}", project.name);
+            check_replaced(&project, &subject, report);
             let Ok(commit) = newest_base(&project) else {
                 continue;
             };
-            let subject = format!("project {}", project.name);
             match Rules::read(&project.path, &commit, &WorkspaceConfig::default()) {
                 Ok(rules) => {
                     for ignored in rules.ignored {
@@ -57,5 +62,44 @@ impl Engine {
                 format!("{path} has the name of no prompt; there are {known}"),
             );
         }
+    }
+}
+
+/// Where git is told to put one object or one history in the place of another, `git diff` and `git log` of a person show
+/// something else than Orange merges. They may be the user's own, so nothing is removed here.
+fn check_replaced(project: &Project, subject: &str, report: &mut Report) {
+    const REPLACED: &str = "refs/replace/";
+    let refs = refs_below(&project.path, &[REPLACED]).unwrap_or_default();
+    let objects: Vec<String> = refs
+        .iter()
+        .filter_map(|name| name.strip_prefix(REPLACED).map(str::to_owned))
+        .collect();
+    let path = project.path.display();
+    if !objects.is_empty() {
+        let finding = report.add(
+            subject.to_owned(),
+            format!(
+                "git shows other content for {} (refs/replace): {}; Orange, its agents and its checks see and merge \
+                 the real one, your own git does not",
+                counted(objects.len(), "object"),
+                some_of(&objects)
+            ),
+        );
+        finding.by_hand(format!(
+            "unless you made them, `git -C '{path}' replace -d {}`",
+            objects.join(" ")
+        ));
+    }
+    let common = common_dir_of(&project.path).ok().flatten();
+    let Some(grafts) = common.map(|common| common.join("info/grafts")) else {
+        return;
+    };
+    if std::fs::metadata(&grafts).is_ok_and(|about| about.len() > 0) {
+        let finding = report.add(
+            subject.to_owned(),
+            "git shows another history than there is (info/grafts); Orange, its agents and its checks see the real \
+             one, your own git does not",
+        );
+        finding.by_hand(format!("unless you made it, `rm '{}'`", grafts.display()));
     }
 }

@@ -8,7 +8,7 @@ pub(crate) use self::group::end_left;
 use self::output::Output;
 pub(crate) use self::output::shown;
 use crate::error::{Code, Error, plain};
-use crate::git::REDIRECTING;
+use crate::git::{REAL_OBJECTS, REDIRECTING};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
 };
@@ -137,6 +137,7 @@ fn start(
         // A command that begins with a dash is no option.
         .args(["-c", "--", command])
         .envs(env.iter().map(|(name, value)| (name, value)))
+        .envs(REAL_OBJECTS.iter().copied())
         .current_dir(slot)
         .stdin(Stdio::null());
     let (stdout, stderr) = output.pipe()?;

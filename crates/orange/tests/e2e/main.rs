@@ -56,6 +56,7 @@ mod gates;
 mod gc;
 mod hand_edits;
 mod help;
+mod hidden_changes;
 mod leaving;
 mod lifecycle;
 mod log;

@@ -3,7 +3,7 @@
 
 use crate::error::{CommandError, Result};
 use orange_engine::error::plain;
-use orange_engine::git::REDIRECTING;
+use orange_engine::git::{REAL_OBJECTS, REDIRECTING};
 use orange_engine::{Code, Error};
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -27,6 +27,8 @@ impl Program {
         for variable in REDIRECTING {
             command.env_remove(variable);
         }
+        // Git in a worktree shows what a merge of it takes.
+        command.envs(REAL_OBJECTS.iter().copied());
         Program { name, command }
     }
 
