@@ -5,6 +5,7 @@ pub(crate) mod committed;
 pub mod diff;
 pub(crate) mod forward;
 pub(crate) mod gitlinks;
+mod hidden;
 pub mod landed;
 pub(crate) mod landing;
 mod layout;
@@ -544,9 +545,10 @@ pub fn is_ancestor(repository: &Path, commit: &str, of: &str) -> Result<bool> {
 
 /// What is changed and not committed in a worktree, a line each.
 pub fn uncommitted(worktree: &Path) -> Result<Vec<String>> {
-    let text = Git::in_slot(worktree)
-        .args(["status", "--porcelain=v1", "--untracked-files=normal"])
-        .text()?;
+    let text = hidden::look_past_flags(worktree, |git| {
+        git.args(["status", "--porcelain=v1", "--untracked-files=normal"])
+            .text()
+    })?;
     Ok(text.lines().map(str::to_owned).collect())
 }
 

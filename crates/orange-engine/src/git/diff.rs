@@ -1,5 +1,6 @@
 //! Diffs for people and programs: git's own, with nothing that a repository could make it run.
 
+use super::hidden::may_have_flags;
 use super::rescue::Worktree;
 use super::rescue::content::TempIndex;
 use super::{Git, cannot_start, spoken};
@@ -118,6 +119,9 @@ fn with_sides<T>(sides: &Sides, look: impl FnOnce(Git, &[&str]) -> Result<T>) ->
         Sides::Worktree(folder) => {
             let worktree = Worktree::open(folder)?;
             let index = TempIndex::copy_of(&worktree)?;
+            if may_have_flags(index.path()) {
+                index.clear_flags(&index.entries()?)?;
+            }
             // A nested repository without a commit cannot be announced; the rest is.
             let announce = ["add", "--intent-to-add", "--ignore-errors", "--", "."];
             index.git().args(announce).run()?;

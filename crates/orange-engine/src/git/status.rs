@@ -1,6 +1,7 @@
 //! What differs in a worktree: uncommitted changes, and commits on either side of its base, in one call.
 
 use super::Git;
+use super::hidden;
 use std::path::Path;
 use std::time::Duration;
 
@@ -42,7 +43,7 @@ pub struct Status {
 
 /// What is not committed in a worktree; None when git cannot tell.
 pub fn dirty(worktree: &Path) -> Option<Dirt> {
-    Some(parse(&ask(Git::in_slot(worktree))?).dirt)
+    Some(parse(&ask(worktree, |git| git)?).dirt)
 }
 
 /// How far a worktree's HEAD is from a revision; None when git cannot tell.
@@ -67,12 +68,14 @@ pub fn ahead_behind(worktree: &Path, base: &str) -> Option<AheadBehind> {
 /// that the base is the upstream. Where that cannot be said (an unusual upstream, a base that is no branch),
 /// the commits are counted by a second one.
 pub fn status(worktree: &Path, branch: Option<&str>, base: &str) -> Option<Status> {
-    let mut git = Git::in_slot(worktree);
     // A `=` would end the name of a setting.
-    if let Some(branch) = branch.filter(|name| !name.contains('=')) {
-        git = with_upstream(git, branch, &as_reference(base));
-    }
-    let mut status = parse(&ask(git)?);
+    let branch = branch.filter(|name| !name.contains('='));
+    let base_ref = as_reference(base);
+    let output = ask(worktree, |git| match branch {
+        Some(branch) => with_upstream(git, branch, &base_ref),
+        None => git,
+    })?;
+    let mut status = parse(&output);
     if status.distance.is_none() {
         status.distance = ahead_behind(worktree, base);
     }
@@ -110,19 +113,21 @@ fn with_upstream(mut git: Git, branch: &str, base: &str) -> Git {
     git
 }
 
-fn ask(git: Git) -> Option<Vec<u8>> {
-    let said = git
-        .patience(PATIENCE)
-        .args([
-            "status",
-            "--porcelain=v2",
-            "--branch",
-            "--ahead-behind",
-            "-z",
-        ])
-        .args(["--untracked-files=normal", "--no-renames"])
-        .run()
-        .ok()?;
+fn ask(worktree: &Path, settings: impl Fn(Git) -> Git) -> Option<Vec<u8>> {
+    let said = hidden::look_past_flags(worktree, |git| {
+        settings(git)
+            .patience(PATIENCE)
+            .args([
+                "status",
+                "--porcelain=v2",
+                "--branch",
+                "--ahead-behind",
+                "-z",
+            ])
+            .args(["--untracked-files=normal", "--no-renames"])
+            .run()
+    });
+    let said = said.ok()?;
     said.success.then_some(said.stdout)
 }
 

@@ -1,11 +1,13 @@
-//! Content that git is told to show in another way than it is: replaced objects and grafts. What is shown and checked is
-//! what is merged.
+//! Content that git is told to show in another way than it is: replaced objects, grafts, and files that the index says
+//! not to look at. What is shown and checked is what is merged, and what is not committed is seen and saved.
 
 use crate::agents::Agents;
-use crate::env::TestEnvironment;
+use crate::env::{TestEnvironment, TestTask};
 use crate::merges::Merges;
 use crate::verify::with_check;
+use serde_json::Value;
 use std::fs;
+use std::path::Path;
 
 /// The worker commits what is bad and makes git show what is good.
 const DECEIT: &str = "\
@@ -100,4 +102,86 @@ fn a_graft_does_not_hide_commits() {
     fs::write(grafts, format!("{head} {base}\n")).unwrap();
     let shown = env.orange(["task", "diff", &task.id, "--json"]).ok().json();
     assert_eq!(shown["diff"]["commits"], 3, "{shown}");
+}
+
+fn workspace(env: &TestEnvironment, task: &TestTask) -> Value {
+    let shown = env.orange(["task", "show", &task.id, "--json"]);
+    shown.ok().json()["workspace_state"].clone()
+}
+
+/// The files that `task diff --uncommitted` shows.
+fn uncommitted(env: &TestEnvironment, task: &TestTask) -> Vec<String> {
+    let words = ["task", "diff", &task.id, "--uncommitted", "--json"];
+    let shown = env.orange(words).ok().json();
+    let files = shown["diff"]["files"].as_array().unwrap().clone();
+    let name = |file: &Value| format!("{} {}", file["status"], file["path"]).replace('"', "");
+    files.iter().map(name).collect()
+}
+
+fn is_hidden_from_git(env: &TestEnvironment, slot: &Path) {
+    assert_eq!(env.git(slot, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn edits_that_the_index_hides_are_shown_and_saved() {
+    for flag in ["--assume-unchanged", "--skip-worktree"] {
+        let env = Merges::new();
+        let (task, slot) = env.started("work");
+        env.commit(&slot, "new", "x");
+        env.commit(&slot, "gone", "x");
+        env.bring_on(&task, "reviewing");
+        env.git(&slot, &["update-index", flag, "new", "gone"]);
+        fs::write(slot.join("new"), "half done").unwrap();
+        fs::remove_file(slot.join("gone")).unwrap();
+        is_hidden_from_git(&env, &slot);
+        assert_eq!(
+            uncommitted(&env, &task),
+            ["deleted gone", "modified new"],
+            "{flag}"
+        );
+        assert_eq!(workspace(&env, &task)["changed"], 2, "{flag}");
+        env.refuses(&task, &[], 3, &["2 uncommitted changes", "not part of it"]);
+        env.merge(&task, &["--force"]).ok();
+        let saved = |file: &str| env.rescued(&env.shop(), &task, file);
+        assert_eq!(saved("new").as_deref(), Some("half done"), "{flag}");
+        assert_eq!(saved("gone"), None, "{flag}");
+        assert_eq!(fs::read_to_string(env.shop().join("new")).unwrap(), "x");
+    }
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_is_not_deleted() {
+    let env = Merges::new();
+    let shop = env.shop();
+    for folder in ["app", "docs"] {
+        fs::create_dir(shop.join(folder)).unwrap();
+        env.commit(&shop, &format!("{folder}/file.txt"), folder);
+    }
+    env.git(&shop, &["sparse-checkout", "set", "app"]);
+    let (task, slot) = env.started("work");
+    assert!(!slot.join("docs").exists());
+    assert_eq!(uncommitted(&env, &task), Vec::<String>::new());
+    assert_eq!(workspace(&env, &task)["changed"], 0);
+    // One that is hidden beside it, and one that lies where the checkout has nothing.
+    env.git(
+        &slot,
+        &["update-index", "--assume-unchanged", "app/file.txt"],
+    );
+    fs::write(slot.join("app/file.txt"), "half done").unwrap();
+    fs::create_dir(slot.join("docs")).unwrap();
+    fs::write(slot.join("docs/file.txt"), "outside").unwrap();
+    env.git(
+        &slot,
+        &["config", "sparse.expectFilesOutsideOfPatterns", "true"],
+    );
+    is_hidden_from_git(&env, &slot);
+    let wanted = ["modified app/file.txt", "modified docs/file.txt"];
+    assert_eq!(uncommitted(&env, &task), wanted);
+    assert_eq!(workspace(&env, &task)["changed"], 2);
+    fs::remove_dir_all(slot.join("docs")).unwrap();
+    assert_eq!(workspace(&env, &task)["changed"], 1);
+    env.orange(["task", "cancel", &task.id, "--yes"]).ok();
+    let saved = |file: &str| env.rescued(&shop, &task, file);
+    assert_eq!(saved("app/file.txt").as_deref(), Some("half done"));
+    assert_eq!(saved("docs/file.txt").as_deref(), Some("docs"));
 }

@@ -75,16 +75,25 @@ impl<'a> TempIndex<'a> {
         Ok(Entries::new(said.stdout))
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Clears the flags by which git passes over files, so that what is in them counts as work. What a sparse checkout
+    /// leaves out keeps its flag: it is absent and not deleted.
+    pub(crate) fn clear_flags(&self, entries: &Entries) -> Result<()> {
+        self.unmark("--no-assume-unchanged", entries.assumed_unchanged())?;
+        // In a sparse checkout git itself clears the flag of each file that is there.
+        if entries.left_out().next().is_some() && !is_sparse(&self.worktree.root)? {
+            self.unmark("--no-skip-worktree", entries.left_out())?;
+        }
+        Ok(())
+    }
+
     /// Takes in everything there is but ignored files. Gives the nested repositories without a commit, which
     /// git cannot even name.
     pub(crate) fn add_everything(&self, entries: &Entries) -> Result<Vec<PathBuf>> {
-        // Somebody asked git not to look at these files; what is in them is work all the same.
-        self.unmark("--no-assume-unchanged", entries.assumed_unchanged())?;
-        let root = &self.worktree.root;
-        let present = entries
-            .left_out()
-            .filter(|path| fs::symlink_metadata(root.join(path)).is_ok());
-        self.unmark("--no-skip-worktree", present)?;
+        self.clear_flags(entries)?;
         let said = self
             .git()
             .args(["add", "-A", "--sparse", "--ignore-errors"])
@@ -148,6 +157,13 @@ impl Drop for TempIndex<'_> {
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_file(self.path.with_extension("index.lock"));
     }
+}
+
+/// Whether a worktree is a sparse checkout.
+pub(crate) fn is_sparse(worktree: &Path) -> Result<bool> {
+    let setting = ["config", "--type=bool", "--get", "core.sparseCheckout"];
+    let setting = Git::in_slot(worktree).args(setting).ask()?;
+    Ok(setting.as_deref() == Some("true"))
 }
 
 /// With its time: git tells from it which files may have changed in the very moment the index was written.

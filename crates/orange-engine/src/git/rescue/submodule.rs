@@ -2,16 +2,18 @@
 
 use super::{Git, LINK, succeeded, without_line_end};
 use crate::error::Result;
+use crate::git::hidden::look_past_flags;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Changes that are not committed, or commits that no remote has. True too where git cannot tell.
 pub(crate) fn holds_work(folder: &Path) -> Result<bool> {
-    let status = Git::in_slot(folder)
-        .args(["status", "--porcelain", "-z", "--untracked-files=normal"])
-        .arg("--ignore-submodules=none")
-        .run()?;
+    let status = look_past_flags(folder, |git| {
+        git.args(["status", "--porcelain", "-z", "--untracked-files=normal"])
+            .arg("--ignore-submodules=none")
+            .run()
+    })?;
     if !status.success || !status.stdout.is_empty() {
         return Ok(true);
     }

@@ -1,0 +1,45 @@
+//! Changes that git does not report because the index says so: entries with assume-unchanged or skip-worktree.
+
+mod flags;
+
+pub(super) use flags::may_have_flags;
+
+use super::Git;
+use super::rescue::Worktree;
+use super::rescue::content::{Entries, TempIndex, is_sparse};
+use super::state::git_folder;
+use crate::error::Result;
+use std::path::Path;
+
+/// In a sparse checkout git then looks at every file that is there, also at one that should not be.
+const LOOK_EVERYWHERE: &str = "sparse.expectFilesOutsideOfPatterns=false";
+
+/// Asks git about the changes of a worktree. Where flags in the index hide some, git looks at a copy of the index that has
+/// no such flags.
+pub(super) fn look_past_flags<T>(worktree: &Path, ask: impl Fn(Git) -> Result<T>) -> Result<T> {
+    let git = || Git::in_slot(worktree).setting(LOOK_EVERYWHERE);
+    let folder = git_folder(worktree);
+    let plain = folder.is_ok_and(|folder| !may_have_flags(&folder.join("index")));
+    let Some(entries) = (!plain).then(|| flagged(worktree)).flatten() else {
+        return ask(git());
+    };
+    let worktree = Worktree::open(worktree)?;
+    let index = TempIndex::copy_of(&worktree)?;
+    index.clear_flags(&entries)?;
+    ask(git().env("GIT_INDEX_FILE", index.path()))
+}
+
+/// The index, if it has entries that git passes over and should not. None also where git cannot read it: then the
+/// question fails too.
+fn flagged(worktree: &Path) -> Option<Entries> {
+    let said = Git::in_slot(worktree)
+        .setting(LOOK_EVERYWHERE)
+        .args(["ls-files", "-v", "-s", "-z"])
+        .run();
+    let said = said.ok().filter(|said| said.success)?;
+    let entries = Entries::new(said.stdout);
+    let assumed = entries.assumed_unchanged().next().is_some();
+    let skipped = || entries.left_out().next().is_some();
+    let hidden = assumed || (skipped() && !is_sparse(worktree).unwrap_or(false));
+    hidden.then_some(entries)
+}
