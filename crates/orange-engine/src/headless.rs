@@ -104,6 +104,7 @@ struct Ending {
 impl Engine {
     /// Runs one turn to its end, or until `stop` says so. A turn that failed is a [`Turn`] as well, as far as it came.
     pub fn headless(&mut self, request: &Request, stop: &AtomicBool) -> Result<Turn> {
+        self.people_only("start agents")?;
         let harness = self.headless_harness(&request.harness)?;
         if request.prompt.trim().is_empty() {
             return Err(Error::new(Code::Usage, "the prompt is empty").hint("say what to do"));

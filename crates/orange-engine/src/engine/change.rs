@@ -316,7 +316,7 @@ impl Engine {
     }
 
     /// Refuses an agent that reaches for a task that is not its own.
-    pub(crate) fn own_task_only(&self, task: &Task, verb: &str) -> Result<()> {
+    pub fn own_task_only(&self, task: &Task, verb: &str) -> Result<()> {
         match &self.caller {
             Caller::Human | Caller::Engine => Ok(()),
             Caller::Agent { task: own, .. } if *own == task.id => Ok(()),

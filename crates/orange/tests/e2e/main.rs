@@ -10,6 +10,7 @@
 mod actors;
 mod adoption;
 mod agent_cancel;
+mod agent_claims;
 mod agent_crash_points;
 mod agent_delegation;
 mod agent_exit;

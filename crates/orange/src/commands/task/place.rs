@@ -134,7 +134,9 @@ fn worktree(session: &mut Session, id: Option<&str>, verb: &str) -> Result<(Task
     }
     let place = session.task(id)?;
     let task = session.engine.view(place)?.task;
-    let folder = session.engine.workspace_folder(&task)?;
+    let engine = &mut session.engine;
+    engine.own_task_only(&task, "start programs in the worktree of")?;
+    let folder = engine.workspace_folder(&task)?;
     Ok((task, folder))
 }
 
