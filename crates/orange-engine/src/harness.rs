@@ -6,12 +6,14 @@ pub mod claude;
 pub mod environment;
 pub mod inquiry;
 pub mod pi;
+pub(crate) mod project_code;
 
 use crate::error::{Code, Error, Result};
 use crate::runs::Conversation;
 use orange_core::choice;
 use orange_core::config::{Config, CustomHarness, Permissions};
 use orange_core::suggest::meant;
+use project_code::ProjectCode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -77,6 +79,8 @@ struct Row {
     /// The key that interrupts a turn.
     interrupt: &'static str,
     package: &'static str,
+    /// How the repository's own configuration is switched off, where no adapter does it.
+    project_code: ProjectCode,
 }
 
 const TABLE: &[Row] = &[
@@ -87,6 +91,7 @@ const TABLE: &[Row] = &[
         arguments: &[],
         interrupt: "Escape",
         package: "npm install -g @anthropic-ai/claude-code",
+        project_code: ProjectCode::Elsewhere,
     },
     Row {
         name: "codex",
@@ -100,6 +105,7 @@ const TABLE: &[Row] = &[
         ],
         interrupt: "Escape",
         package: "npm install -g @openai/codex",
+        project_code: ProjectCode::Codex,
     },
     Row {
         name: "opencode",
@@ -108,6 +114,7 @@ const TABLE: &[Row] = &[
         arguments: &["--prompt", "{prompt}"],
         interrupt: "Escape",
         package: "npm install -g opencode-ai",
+        project_code: ProjectCode::Opencode,
     },
     Row {
         name: "pi",
@@ -116,6 +123,7 @@ const TABLE: &[Row] = &[
         arguments: &[],
         interrupt: "Escape",
         package: "npm install -g @earendil-works/pi-coding-agent",
+        project_code: ProjectCode::Elsewhere,
     },
     Row {
         name: "gemini",
@@ -124,6 +132,7 @@ const TABLE: &[Row] = &[
         arguments: &["--yolo", "--skip-trust", "-i", "{prompt}"],
         interrupt: "Escape",
         package: "npm install -g @google/gemini-cli",
+        project_code: ProjectCode::Gemini,
     },
 ];
 
@@ -143,6 +152,7 @@ pub struct Harness {
     only_full: bool,
     /// How to get it.
     install: Option<&'static str>,
+    pub(crate) project_code: ProjectCode,
 }
 
 /// What is known of a run before it starts.
@@ -163,6 +173,10 @@ pub(crate) struct Occasion<'a> {
     pub(crate) environment: &'a BTreeMap<String, String>,
     /// Whether it goes on by itself after a usage limit.
     pub(crate) go_on: bool,
+    /// Whether claude loads the repository's own `.claude` and `.mcp.json`, which the user agreed to.
+    pub(crate) project_settings: bool,
+    /// The repository's instructions, for a harness that does not read them by itself.
+    pub(crate) instructions: Option<&'a str>,
 }
 
 /// The folder for what all runs share, in Orange's home.
@@ -186,6 +200,8 @@ pub(crate) fn share(folder: &Path, files: &[(&str, &str)]) -> Result<()> {
 #[derive(Debug, Default)]
 pub(crate) struct Prepared {
     pub(crate) arguments: Vec<String>,
+    /// Arguments that have to stand in front of the prompt where the harness's own arguments have it.
+    pub(crate) before_prompt: Vec<String>,
     pub(crate) environment: BTreeMap<String, String>,
     /// Variables that the agent does not get.
     pub(crate) withheld: Vec<String>,
@@ -253,6 +269,7 @@ fn built_in(row: &Row) -> Harness {
         interrupt: row.interrupt.to_owned(),
         only_full: has_only_full(row),
         install: Some(row.package),
+        project_code: row.project_code,
     }
 }
 
@@ -267,8 +284,7 @@ fn custom(name: &str, own: &CustomHarness) -> Harness {
         None => Adapter::Screen,
     };
     let by_adapter = matches!(adapter, Adapter::Claude | Adapter::Pi);
-    let mentions = |word: &String| word.contains("{prompt}") || word.contains("{prompt_file}");
-    if !by_adapter && !arguments.iter().any(mentions) {
+    if !by_adapter && !arguments.iter().any(|word| mentions_prompt(word)) {
         arguments.push("{prompt}".into());
     }
     Harness {
@@ -280,6 +296,7 @@ fn custom(name: &str, own: &CustomHarness) -> Harness {
         interrupt: own.interrupt.clone().unwrap_or_else(|| "Escape".into()),
         only_full: like.is_some_and(has_only_full),
         install: None,
+        project_code: like.map(|row| row.project_code).unwrap_or_default(),
     }
 }
 
@@ -300,7 +317,13 @@ fn sim(name: &str, script: Option<&str>, orange: &Path) -> Harness {
         interrupt: "Escape".into(),
         only_full: false,
         install: None,
+        project_code: ProjectCode::Elsewhere,
     }
+}
+
+/// Whether an argument stands for the prompt.
+fn mentions_prompt(word: &str) -> bool {
+    word.contains("{prompt}") || word.contains("{prompt_file}")
 }
 
 impl Harness {
@@ -323,12 +346,30 @@ impl Harness {
     }
 
     /// What the run gets besides the harness's own arguments.
-    pub(crate) fn prepare(&self, occasion: &Occasion<'_>) -> Prepared {
+    pub(crate) fn prepare(&self, occasion: &Occasion<'_>) -> Result<Prepared> {
         match self.adapter {
-            Adapter::Claude => claude::prepare(occasion),
-            Adapter::Pi => pi::prepare(occasion),
-            Adapter::Signals | Adapter::Screen => Prepared::default(),
+            Adapter::Claude => Ok(claude::prepare(occasion)),
+            Adapter::Pi => Ok(pi::prepare(occasion)),
+            Adapter::Signals | Adapter::Screen => self.project_code.off(occasion, &self.arguments),
         }
+    }
+
+    /// The harness's own arguments, with what a run adds to them at the place where the CLI takes it.
+    pub(crate) fn command(&self, own: &[String], prepared: &Prepared) -> Vec<String> {
+        let prompt = own
+            .iter()
+            .position(|word| word == "--" || mentions_prompt(word))
+            .unwrap_or(own.len());
+        // An option whose value is the prompt stays with it.
+        let before = prompt.checked_sub(1).and_then(|at| own.get(at));
+        let is_option = |word: &String| word.starts_with('-');
+        let is_its_value = own.get(prompt).is_some_and(|word| word != "--");
+        let at = match is_its_value && before.is_some_and(is_option) {
+            true => prompt.saturating_sub(1),
+            false => prompt,
+        };
+        let (front, back) = own.split_at(at);
+        [front, &prepared.before_prompt, back, &prepared.arguments].concat()
     }
 
     /// Does a permission mode mean anything to it? The scripted agent and commands of the user's own ask as they like.
@@ -371,12 +412,29 @@ pub(crate) fn located(program: &str, search_path: Option<&OsStr>) -> Option<Path
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn found(name: &str, config: &str) -> Result<Option<Harness>> {
+    pub(super) fn found(name: &str, config: &str) -> Result<Option<Harness>> {
         let (config, _) = Config::parse(config).unwrap();
         find(name, &config, Path::new("/bin/orange"))
+    }
+
+    pub(super) fn occasion(environment: &BTreeMap<String, String>) -> Occasion<'_> {
+        Occasion {
+            run: "r",
+            folder: Path::new("/runs/r"),
+            shared: Path::new("/harness"),
+            task_folder: Path::new("/tasks/t"),
+            worktree: Path::new("/worktree"),
+            orange: Path::new("/bin/orange"),
+            permissions: Permissions::Full,
+            conversation: &Conversation::Unknown,
+            environment,
+            go_on: true,
+            project_settings: false,
+            instructions: None,
+        }
     }
 
     #[test]
@@ -389,20 +447,10 @@ mod tests {
     fn every_row_gives_the_prompt_as_one_argument() {
         for row in TABLE {
             let harness = found(row.name, "").unwrap().unwrap();
-            let prepared = harness.prepare(&Occasion {
-                run: "r",
-                folder: Path::new("/runs/r"),
-                shared: Path::new("/harness"),
-                task_folder: Path::new("/tasks/t"),
-                worktree: Path::new("/worktree"),
-                orange: Path::new("/bin/orange"),
-                permissions: Permissions::Full,
-                conversation: &Conversation::begin(harness.adapter),
-                environment: &BTreeMap::new(),
-                go_on: true,
-            });
-            let all = harness.arguments.iter().chain(&prepared.arguments);
-            let prompts = all.filter(|word| *word == "{prompt}");
+            let none = BTreeMap::new();
+            let prepared = harness.prepare(&occasion(&none)).unwrap();
+            let all = harness.command(&harness.arguments, &prepared);
+            let prompts = all.iter().filter(|word| *word == "{prompt}");
             assert_eq!(prompts.count(), 1, "{}", row.name);
         }
     }

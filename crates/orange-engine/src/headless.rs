@@ -118,7 +118,7 @@ impl Engine {
         }
         let program = self.fit_program(&harness)?;
         let way = match harness.adapter {
-            Adapter::Claude => claude::way(request),
+            Adapter::Claude => claude::way(request, &self.environment),
             Adapter::Pi => pi::way(request, self.store.home())?,
             Adapter::Signals | Adapter::Screen => return Err(no_headless(&harness.name)),
         };

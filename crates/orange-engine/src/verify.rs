@@ -87,12 +87,10 @@ impl Engine {
     fn plan_of_check(&mut self, task: &Task) -> Result<Option<Plan>> {
         let project = self.registered(&task.project)?;
         let commit = self.rules_commit(&project, task)?;
-        let mut rules = self.repository_rules(&project, &commit)?;
+        let rules = self.repository_rules(&project, &commit)?;
         if rules.verify.is_empty() {
             return Ok(None);
         }
-        // No agent runs there.
-        rules.foreign.claude.clear();
         match self.untrusted(&project, &rules)? {
             Some(refusal) => Err(refusal),
             None => Ok(Some(Plan { project, rules })),

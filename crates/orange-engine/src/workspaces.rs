@@ -7,6 +7,8 @@ mod earlier_work;
 pub mod files;
 mod link;
 mod pool_file;
+mod project_consent;
+pub mod project_files;
 mod release;
 pub mod rules;
 mod rules_commit;
@@ -33,7 +35,6 @@ use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::git::committed::Committed;
-use crate::harness::claude;
 use crate::occupants;
 use crate::projects::Project;
 use crate::store::Store;
@@ -435,10 +436,7 @@ pub(crate) fn lockfiles_at(repository: &Path, commit: &str) -> Result<Option<Str
 /// Every path that is looked for in the commit that a task starts from.
 pub(crate) fn asked_of_a_base() -> impl Iterator<Item = &'static str> {
     let rules = [rules::CONFIG, rules::INCLUDE, PROMPTS, link::LINK];
-    rules
-        .into_iter()
-        .chain(claude::PROJECT)
-        .chain(LOCKFILES.iter().copied())
+    rules.into_iter().chain(LOCKFILES.iter().copied())
 }
 
 /// What is in the folder of prompts.

@@ -20,6 +20,8 @@ pub struct AgentsConfig {
     pub spawn_on_create: bool,
     /// What agents may do without asking, where project and task say nothing else. None: nobody has chosen.
     pub permissions: Option<Permissions>,
+    /// Whether claude loads what a project has for it in `.claude` and `.mcp.json`.
+    pub project_settings: bool,
     /// Whether an agent goes on by itself after a usage limit or a failure of its model's service.
     pub go_on: bool,
     /// How long after such a failure it is told to; longer after the next ones.
@@ -50,6 +52,7 @@ impl Default for AgentsConfig {
             limit: 10,
             spawn_on_create: true,
             permissions: None,
+            project_settings: false,
             go_on: true,
             retry_delay: Duration::from_secs(60),
             start_patience: Duration::from_secs(20),

@@ -58,6 +58,15 @@ pub(super) const TABLE: &[Setting] = &[
         |c, _, n| put(&mut c.agents.permissions, one_of(n).map(Some)),
     ),
     row(
+        "agents.project_settings",
+        Kind::Flag,
+        ("false", "true"),
+        No(RUNS),
+        "Whether claude loads a project's `.claude` and `.mcp.json`. Then it starts only where you agreed to exactly these \
+         files (docs/harnesses.md).",
+        |c, _, n| put(&mut c.agents.project_settings, flag(n)),
+    ),
+    row(
         "agents.go_on",
         Kind::Flag,
         ("true", "false"),

@@ -5,6 +5,7 @@ use crate::database::Database;
 use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::projects::{self, Project};
+use crate::workspaces::project_files::{ProjectFile, ProjectFiles};
 use crate::workspaces::rules::{Commands, Rules};
 use orange_core::naming::counted;
 
@@ -18,6 +19,10 @@ pub struct Offer {
     /// The commit it was read from.
     pub commit: String,
     pub commands: Commands,
+    /// Files that claude would load; none unless `agents.project_settings` is on.
+    pub files: Vec<ProjectFile>,
+    /// What a consent to these files is bound to.
+    files_hash: Option<String>,
     pub trusted: bool,
 }
 
@@ -92,8 +97,14 @@ impl Engine {
             None => newest_base(&project)?,
         };
         let commands = self.repository_rules(&project, &commit)?.foreign;
-        let trusted = self.is_trusted(name, &commands)?;
+        let files = match self.config()?.agents.project_settings {
+            true => ProjectFiles::at_commit(&project.path, &commit)?,
+            false => ProjectFiles::default(),
+        };
+        let trusted = self.is_trusted(name, &commands)? && self.agreed_to_files(name, &files)?;
         Ok(Offer {
+            files: files.listed(&project.path)?,
+            files_hash: (!files.is_empty()).then(|| files.hash()),
             project,
             commit,
             commands,
@@ -112,8 +123,9 @@ impl Engine {
         let news = projects::change(&store, |all| {
             projects::named(all, name)?;
             let mut news = false;
-            for part in offer.commands.parts() {
-                news |= database.give_consent(name, &part.hash(), now)?;
+            let commands = offer.commands.parts().map(|part| part.hash());
+            for hash in commands.chain(offer.files_hash.clone()) {
+                news |= database.give_consent(name, &hash, now)?;
             }
             Ok(news)
         })?;
@@ -169,13 +181,9 @@ fn spelled_out(commands: &Commands) -> String {
     let Commands {
         setup,
         teardown,
-        claude,
         verify,
     } = commands;
-    let all: Vec<&String> = [setup, teardown, claude, verify]
-        .into_iter()
-        .flatten()
-        .collect();
+    let all: Vec<&String> = [setup, teardown, verify].into_iter().flatten().collect();
     let mut words: Vec<String> = all
         .iter()
         .take(SPELLED_OUT)

@@ -2,8 +2,8 @@
 
 mod dialogs;
 mod questions;
+pub(crate) mod sources;
 
-pub(crate) use dialogs::trusts;
 pub use questions::{Dialog, question as asked_question, reply, settles};
 
 use super::{Occasion, Prepared};
@@ -18,19 +18,6 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-/// The settings that come with a repository. The second is meant for a person's own, but a repository can hold it as well,
-/// and claude does not ask where it comes from.
-pub(crate) const PROJECT: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
-
-/// Settings whose values claude runs.
-const HELPERS: &[&str] = &[
-    "apiKeyHelper",
-    "awsAuthRefresh",
-    "awsCredentialExport",
-    "gcpAuthRefresh",
-    "otelHeadersHelper",
-];
 
 /// The settings of one run.
 const SETTINGS: &str = "claude.json";
@@ -113,6 +100,12 @@ pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
         Permissions::Edits => vec!["--permission-mode".into(), "acceptEdits".into()],
         Permissions::Ask => vec!["--permission-mode".into(), "default".into()],
     };
+    let sources = sources::sources(
+        occasion.worktree,
+        occasion.environment,
+        occasion.project_settings,
+    );
+    arguments.extend(sources.arguments);
     arguments.extend(["--settings".into(), settings]);
     match occasion.conversation {
         Conversation::New(id) => arguments.extend(["--session-id".into(), id.clone()]),
@@ -122,6 +115,7 @@ pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
     arguments.extend(["--".into(), "{prompt}".into()]);
     let answers = dialogs::answers(occasion);
     let mut environment = answers.environment;
+    environment.extend(sources.environment);
     if occasion.permissions == Permissions::Full && rustix::process::geteuid().is_root() {
         // It refuses to work for root without questions, unless it is told that this is meant.
         environment.insert("IS_SANDBOX".into(), "1".into());
@@ -169,37 +163,6 @@ fn settings_of(occasion: &Occasion<'_>, answers: serde_json::Map<String, Value>)
         settings.extend(answers);
     }
     settings.to_string()
-}
-
-/// What claude would run by itself because a repository's settings say so.
-pub(crate) fn commands_in(settings: &str) -> Vec<String> {
-    let settings: Value = serde_json::from_str(settings).unwrap_or_default();
-    let mut found = Vec::new();
-    // `hooks`, `statusLine` and others have a `command` somewhere below.
-    collect_commands(&settings, &mut found);
-    let helpers = HELPERS
-        .iter()
-        .filter_map(|name| settings.get(name)?.as_str());
-    found.extend(helpers.map(str::to_owned));
-    found
-}
-
-fn collect_commands(value: &Value, found: &mut Vec<String>) {
-    match value {
-        Value::Object(entries) => {
-            let command = entries.get("command").and_then(Value::as_str);
-            found.extend(command.map(str::to_owned));
-            for value in entries.values() {
-                collect_commands(value, found);
-            }
-        }
-        Value::Array(values) => {
-            for value in values {
-                collect_commands(value, found);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
 }
 
 /// Denied in every mode. It looks at what a command begins with; what gets past it meets the fence.

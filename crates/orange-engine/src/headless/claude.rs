@@ -2,12 +2,13 @@
 //! turn, what it says of cost and of models is that of the conversation: the latter is taken for both.
 
 use super::{Heard, Request, Way, count_of, text_of};
+use crate::harness::claude::sources::sources;
 use orange_core::config::Permissions;
 use orange_core::usage::Usage;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-pub(super) fn way(request: &Request) -> Way {
+pub(super) fn way(request: &Request, given: &BTreeMap<String, String>) -> Way {
     let mut arguments: Vec<String> = ["-p", "--output-format", "stream-json", "--verbose"]
         .map(str::to_owned)
         .to_vec();
@@ -23,7 +24,10 @@ pub(super) fn way(request: &Request) -> Way {
         None => ["--session-id".into(), uuid::Uuid::new_v4().to_string()],
     };
     arguments.extend(conversation);
-    let mut environment = BTreeMap::new();
+    // No project, so nobody agreed to what is in the folder.
+    let sources = sources(&request.folder, given, false);
+    arguments.extend(sources.arguments);
+    let mut environment = sources.environment;
     if request.permissions == Permissions::Full && rustix::process::geteuid().is_root() {
         // It refuses to work for root without questions, unless it is told that this is meant.
         environment.insert("IS_SANDBOX".into(), "1".into());

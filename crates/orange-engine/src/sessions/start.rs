@@ -2,8 +2,10 @@
 
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
-use crate::harness::{self, Harness, Occasion};
 use crate::locked::{LockedTask, review_mark};
+use crate::git::committed::Committed;
+use crate::harness::project_code::{INSTRUCTIONS, MAX_INSTRUCTIONS};
+use crate::harness::{self, Adapter, Harness, Occasion};
 use crate::prompt::PromptExtra;
 use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descendants};
 use crate::store::faults::crash_point;
@@ -243,13 +245,20 @@ impl Engine {
                 task.label()
             ))
         })?;
+        let worktree = self.slot_folder(slot);
         let program = self.fit_program(harness)?;
+        let project_settings =
+            harness.adapter == Adapter::Claude && self.config()?.agents.project_settings;
+        if project_settings {
+            self.check_project_files(task, &worktree)?;
+        }
+        let instructions = self.instructions_for(task, harness)?;
         let attempt = runs::attempts(locked.history(), begin.role) + 1;
-        let mut command = vec![program.to_string_lossy().into_owned()];
-        command.extend(harness.arguments.iter().map(|word| {
+        let own = harness.arguments.iter().map(|word| {
             word.replace("{round}", &task.review_round.to_string())
                 .replace("{attempt}", &attempt.to_string())
-        }));
+        });
+        let own: Vec<String> = own.collect();
         let folder = self.run_folder(&begin.run);
         let conversation = conversation(locked, begin.role, harness);
         if is_lost(locked, begin.role, harness, &conversation) {
@@ -259,7 +268,6 @@ impl Engine {
             ));
         }
         let permissions = self.permissions_of_run(task, harness)?;
-        let worktree = self.slot_folder(slot);
         let go_on = self.config()?.agents.go_on;
         let shared = self.store.home().join(harness::SHARED);
         let prepared = harness.prepare(&Occasion {
@@ -273,9 +281,12 @@ impl Engine {
             conversation: &conversation,
             environment: &self.environment,
             go_on,
-        });
+            project_settings,
+            instructions: instructions.as_deref(),
+        })?;
         harness::share(&shared, &prepared.shared)?;
-        command.extend(prepared.arguments);
+        let mut command = vec![program.to_string_lossy().into_owned()];
+        command.extend(harness.command(&own, &prepared));
         let spec = RunSpec {
             run: begin.run.clone(),
             task: task.id.clone(),
@@ -307,6 +318,28 @@ impl Engine {
             files: prepared.files,
         };
         Ok((spec, extras))
+    }
+
+    /// What the repository says to agents, for a harness that does not read it once its project code is off. From the
+    /// base commit: a worker does not write what its reviewer is told.
+    fn instructions_for(&mut self, task: &Task, harness: &Harness) -> Result<Option<String>> {
+        if !harness.project_code.drops_instructions() {
+            return Ok(None);
+        }
+        let project = self.registered(&task.project)?;
+        let commit = self.rules_commit(&project, task)?;
+        let files = Committed::at(&project.path, &commit, &[INSTRUCTIONS])?;
+        match files.file(INSTRUCTIONS, MAX_INSTRUCTIONS)? {
+            None => Ok(None),
+            Some(Ok(text)) => Ok(Some(text)),
+            Some(Err(unreadable)) => {
+                self.notice(format!(
+                    "{} gets no {INSTRUCTIONS}: {}",
+                    harness.name, unreadable.reason
+                ));
+                Ok(None)
+            }
+        }
     }
 
     /// A window of the task's session, which is made if there is none.

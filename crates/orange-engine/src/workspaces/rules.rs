@@ -4,7 +4,6 @@
 use crate::error::{Code, Error, Result, plain};
 use crate::git::committed::{Committed, Unreadable, text_of};
 use crate::git::{self, Git};
-use crate::harness::claude;
 use orange_core::config::{ConfigError, DEFAULT_TIMEOUT, Ignored, Layer, WorkspaceConfig};
 use sha2::{Digest, Sha256};
 use std::io::Read;
@@ -23,35 +22,27 @@ const MAX_PATTERN_BYTES: usize = 256 * 1024;
 pub struct Commands {
     pub setup: Vec<String>,
     pub teardown: Vec<String>,
-    /// What Claude Code would run by itself in a folder that it is told to trust.
-    pub claude: Vec<String>,
     /// What checks a commit that was handed over.
     pub verify: Vec<String>,
 }
 
 impl Commands {
     pub fn is_empty(&self) -> bool {
-        let all = [&self.setup, &self.teardown, &self.claude, &self.verify];
+        let all = [&self.setup, &self.teardown, &self.verify];
         all.iter().all(|commands| commands.is_empty())
     }
 
-    /// What is agreed to separately: other agents never see what is there for claude, and a check that was added
-    /// takes no workspace away from anybody.
+    /// What is agreed to separately: a check that was added takes no workspace away from anybody.
     pub(crate) fn parts(&self) -> impl Iterator<Item = Commands> {
-        let claude = Commands {
-            claude: self.claude.clone(),
-            ..Commands::default()
-        };
         let verify = Commands {
             verify: self.verify.clone(),
             ..Commands::default()
         };
         let workspace = Commands {
-            claude: Vec::new(),
             verify: Vec::new(),
             ..self.clone()
         };
-        let parts = [workspace, claude, verify].into_iter();
+        let parts = [workspace, verify].into_iter();
         parts.filter(|part| !part.is_empty())
     }
 
@@ -62,12 +53,11 @@ impl Commands {
         let kinds = [
             (b's', &self.setup),
             (b't', &self.teardown),
-            (b'c', &self.claude),
             (b'v', &self.verify),
         ];
         for (kind, commands) in kinds {
             // What was agreed to before there was such a kind stays agreed to.
-            if matches!(kind, b'c' | b'v') && commands.is_empty() {
+            if kind == b'v' && commands.is_empty() {
                 continue;
             }
             hash.update([kind]);
@@ -144,7 +134,6 @@ impl Rules {
             foreign: Commands {
                 setup: theirs.setup,
                 teardown: theirs.teardown,
-                claude: tree.claude()?,
                 verify: theirs.verify,
             },
             ignored: layer.ignored,
@@ -186,24 +175,8 @@ impl<'a> Tree<'a> {
         Ok(Tree {
             repository,
             commit,
-            files: Committed::at(
-                repository,
-                commit,
-                &[CONFIG, INCLUDE, claude::PROJECT[0], claude::PROJECT[1]],
-            )?,
+            files: Committed::at(repository, commit, &[CONFIG, INCLUDE])?,
         })
-    }
-
-    /// What is there for claude to run by itself.
-    fn claude(&self) -> Result<Vec<String>> {
-        let mut commands = Vec::new();
-        for file in claude::PROJECT {
-            // What cannot be read here, claude does not read either.
-            if let Some(Ok(text)) = self.files.file(file, MAX_BYTES)? {
-                commands.extend(claude::commands_in(&text));
-            }
-        }
-        Ok(commands)
     }
 
     /// The text of a file, if the commit has it.
@@ -302,10 +275,6 @@ mod tests {
             commands(&["a\nb"], &[]),
             commands(&["a "], &[]),
             commands(&["", "a"], &[]),
-            Commands {
-                claude: vec!["a".into()],
-                ..Commands::default()
-            },
             Commands {
                 verify: vec!["a".into()],
                 ..Commands::default()

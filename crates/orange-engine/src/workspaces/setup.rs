@@ -6,7 +6,6 @@ use super::verify_slot::{CHECK_MARK, VerifySlot};
 use super::{Lease, commands, files};
 use crate::engine::{Caller, Engine};
 use crate::error::{Error, Result};
-use crate::harness::{self, Adapter, claude};
 use crate::projects::Project;
 use crate::store::Place;
 use orange_core::naming::counted;
@@ -28,7 +27,10 @@ impl Engine {
         task: &Task,
     ) -> Result<Option<Error>> {
         let rules = self.rules_for(project, task)?;
-        self.untrusted(project, &rules)
+        match self.untrusted(project, &rules)? {
+            Some(refusal) => Ok(Some(refusal)),
+            None => self.unwanted_project_files(project, task),
+        }
     }
 
     /// The rules of the commit that the task starts from. An existing branch is not asked: it may be an agent's.
@@ -46,30 +48,7 @@ impl Engine {
                 project.name
             ));
         }
-        if !rules.foreign.claude.is_empty() && !self.would_run(task, &project.path)? {
-            rules.foreign.claude.clear();
-        }
         Ok(rules)
-    }
-
-    /// Would a claude of the task run what the repository has there for it? Whoever trusts the repository in claude
-    /// itself has agreed there.
-    fn would_run(&mut self, task: &Task, repository: &Path) -> Result<bool> {
-        if claude::trusts(&self.environment, repository) {
-            return Ok(false);
-        }
-        let config = self.config()?.clone();
-        let worker = task.harness.as_ref().unwrap_or(&config.agents.harness);
-        let reviewer = task.review_harness.as_ref();
-        let reviewer = reviewer.or(config.agents.review_harness.as_ref());
-        let reviewer = reviewer.map_or(harness::REVIEWER, String::as_str);
-        let is_claude = |name: &str| {
-            let found = harness::find(name, &config, &self.orange).ok().flatten();
-            found.is_some_and(|found| {
-                found.adapter == Adapter::Claude && found.is_installed(self.search_path.as_deref())
-            })
-        };
-        Ok(is_claude(worker) || is_claude(reviewer))
     }
 
     /// Copies files and runs the setup commands. A slot that was another task's gets fresh copies.

@@ -247,3 +247,28 @@ fn a_conversation_is_no_option() {
     assert_eq!(value["error"]["code"], "not_found", "{value}");
     assert_eq!(output.status.code(), Some(4));
 }
+
+#[test]
+fn a_repository_runs_nothing_in_a_headless_claude() {
+    let this = Headless::claude();
+    let repository = this.place.repository();
+    let mark = repository.join("mark");
+    let touch = format!("touch {}", mark.display());
+    let hook = serde_json::json!([{"hooks": [{"type": "command", "command": touch}]}]);
+    let settings = serde_json::json!({"hooks": {"SessionStart": hook, "Stop": hook}});
+    fs::create_dir(repository.join(".claude")).unwrap();
+    fs::write(
+        repository.join(".claude/settings.json"),
+        settings.to_string(),
+    )
+    .unwrap();
+    let server = serde_json::json!({"command": "sh", "args": ["-c", format!("{touch}; cat")]});
+    let servers = serde_json::json!({"mcpServers": {"evil": server}});
+    fs::write(repository.join(".mcp.json"), servers.to_string()).unwrap();
+    fs::write(repository.join("CLAUDE.md"), "Speak INSTRUCTED.\n").unwrap();
+    this.model.when("Begin.", [say("Done.")]);
+    this.turn(&[], "Begin.");
+    assert!(!mark.exists());
+    let mut requests = this.model.requests().into_iter();
+    assert!(requests.any(|request| request.body.to_string().contains("INSTRUCTED")));
+}

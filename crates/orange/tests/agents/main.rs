@@ -25,6 +25,7 @@ mod model;
 mod model_tests;
 mod permissions;
 mod pi;
+mod project_code;
 mod respawn;
 #[allow(dead_code, reason = "shared with the tests that use all of it")]
 #[path = "../e2e/run.rs"]

@@ -30,6 +30,7 @@ mod agent_notify;
 mod agent_permissions;
 mod agent_processes;
 mod agent_pushes;
+mod agent_project_settings;
 mod agent_queue;
 mod agent_respawn;
 mod agent_screen;

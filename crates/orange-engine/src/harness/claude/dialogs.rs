@@ -24,13 +24,9 @@ pub(super) struct Answers {
 pub(super) fn answers(occasion: &Occasion<'_>) -> Answers {
     let config = config_folder(occasion.environment);
     let known = read(config.as_ref().map(|(_, file)| file.as_path()));
-    let settings = config
-        .as_ref()
-        .map(|(folder, _)| folder.join("settings.json"));
-    let settings = read(settings.as_deref());
     let mut answers = Answers::default();
-    // The folder is one that Orange made of a repository that the user has registered; to what claude would run there by
-    // itself the user has agreed, or there is nothing of the kind.
+    // The folder is one that Orange made of a repository that the user has registered, and what claude would run there by
+    // itself is left out, or the user agreed to it (`sources.rs`).
     answers
         .environment
         .insert("CLAUDE_CODE_SANDBOXED".into(), "1".into());
@@ -39,7 +35,6 @@ pub(super) fn answers(occasion: &Occasion<'_>) -> Answers {
         answers.environment.insert("IS_DEMO".into(), "1".into());
     }
     answers.about_the_key(occasion.environment, &known);
-    answers.about_servers(occasion.worktree, &settings);
     answers
 }
 
@@ -60,39 +55,20 @@ impl Answers {
             self.settings.insert("apiKeyHelper".into(), json!(helper));
         }
     }
-
-    /// Programs that the repository would like claude to start: only those that the user has agreed to.
-    fn about_servers(&mut self, worktree: &Path, settings: &Value) {
-        // What the repository says of itself does not count.
-        if settings.get("enableAllProjectMcpServers") == Some(&json!(true)) {
-            return;
-        }
-        let named = |list: &str, name: &str| {
-            let list = settings.get(list).and_then(Value::as_array);
-            list.is_some_and(|list| list.iter().any(|entry| entry == name))
-        };
-        let offered = read(Some(&worktree.join(".mcp.json")));
-        let offered = offered.get("mcpServers").and_then(Value::as_object);
-        let unknown: Vec<&String> = offered
-            .into_iter()
-            .flat_map(serde_json::Map::keys)
-            .filter(|name| !named("enabledMcpjsonServers", name))
-            .collect();
-        if !unknown.is_empty() {
-            self.settings
-                .insert("disabledMcpjsonServers".into(), json!(unknown));
-        }
-    }
 }
 
-/// Has the user told claude itself to trust this repository?
-pub(crate) fn trusts(environment: &BTreeMap<String, String>, repository: &Path) -> bool {
-    let config = config_folder(environment);
-    let known = read(config.as_ref().map(|(_, file)| file.as_path()));
-    let project = known
-        .get("projects")
-        .and_then(|projects| projects.get(repository.to_str()?));
-    project.and_then(|project| project.get("hasTrustDialogAccepted")) == Some(&Value::Bool(true))
+/// The file with the MCP servers of the user's own, if there are any that claude takes from a file it is given. With one
+/// that it does not take it would not start.
+pub(super) fn user_servers(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let (_, file) = config_folder(environment)?;
+    let known = read(Some(&file));
+    let servers = known.get("mcpServers")?.as_object()?;
+    let is_usual = |server: &Value| {
+        let text = |name: &str| server.get(name).is_some_and(Value::is_string);
+        text("command") || text("url")
+    };
+    let usable = !servers.is_empty() && servers.values().all(is_usual);
+    usable.then_some(file)
 }
 
 /// The folder with the user's settings, and the file with what claude remembers.
@@ -167,6 +143,8 @@ mod tests {
                 conversation: &Conversation::Unknown,
                 environment: &self.environment,
                 go_on: true,
+                project_settings: false,
+                instructions: None,
             })
         }
     }
@@ -202,29 +180,18 @@ mod tests {
     }
 
     #[test]
-    fn servers_of_the_repository_start_only_if_the_user_agreed() {
-        let world = World::new(&onboarded());
-        let worktree = world.root.path().join("worktree");
-        fs::create_dir_all(worktree.join(".claude")).unwrap();
-        let offered = json!({"mcpServers": {"good": {}, "new": {}}});
-        fs::write(worktree.join(".mcp.json"), offered.to_string()).unwrap();
-        let disabled = || {
-            world
-                .answers()
-                .settings
-                .get("disabledMcpjsonServers")
-                .cloned()
+    fn servers_of_the_user_are_found_if_claude_takes_them() {
+        let servers = |servers: Value| {
+            let world = World::new(&json!({"mcpServers": servers}));
+            user_servers(&world.environment).is_some()
         };
-        assert_eq!(disabled(), Some(json!(["good", "new"])));
-        // The repository cannot agree in the user's place.
-        let agrees = json!({"enabledMcpjsonServers": ["new"]});
-        fs::write(worktree.join(".claude/settings.json"), agrees.to_string()).unwrap();
-        assert_eq!(disabled(), Some(json!(["good", "new"])));
-        let agrees = json!({"enabledMcpjsonServers": ["good"]});
-        fs::write(world.root.path().join("settings.json"), agrees.to_string()).unwrap();
-        assert_eq!(disabled(), Some(json!(["new"])));
-        let all = json!({"enableAllProjectMcpServers": true});
-        fs::write(world.root.path().join("settings.json"), all.to_string()).unwrap();
-        assert_eq!(disabled(), None);
+        assert!(servers(
+            json!({"a": {"command": "x"}, "b": {"type": "http", "url": "http://x"}})
+        ));
+        assert!(!servers(
+            json!({"a": {"command": "x"}, "b": {"type": "odd"}})
+        ));
+        assert!(!servers(json!({})));
+        assert!(!servers(Value::Null));
     }
 }

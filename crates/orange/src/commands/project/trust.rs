@@ -36,21 +36,29 @@ pub(crate) fn run(session: &mut Session, args: &TrustArgs) -> Result<()> {
     let offer = session.engine.offer(&args.name, args.at.as_deref())?;
     let name = &offer.project.name;
     let commit = git::short(&offer.commit);
-    if offer.commands.is_empty() {
+    if offer.commands.is_empty() && offer.files.is_empty() {
         let message = format!("project {name} comes with no commands at {commit}");
         finish(session, &offer, &message, "");
         return Ok(());
     }
     let listed = listed(&offer);
     if offer.trusted {
-        let message = format!("you have agreed to the commands of project {name} at {commit}");
+        let message = format!(
+            "you have agreed to {} of project {name} at {commit}",
+            offered(&offer)
+        );
         finish(session, &offer, &message, &listed);
         return Ok(());
     }
     let mut shown = listed.as_str();
     if asks(session, args.yes) {
         // Together, so that nobody is asked about something that went into a file.
-        let question = format!("{shown}let Orange run these in every workspace of {name}?");
+        let question = match offer.files.is_empty() {
+            true => format!("{shown}let Orange run these in every workspace of {name}?"),
+            false => {
+                format!("{shown}let Orange and claude use these in every workspace of {name}?")
+            }
+        };
         shown = "";
         if !yes(&question)? {
             return Err(nothing_changed());
@@ -59,10 +67,13 @@ pub(crate) fn run(session: &mut Session, args: &TrustArgs) -> Result<()> {
         if !session.json {
             output::print(&listed);
         }
-        return Err(unanswered(args));
+        return Err(unanswered(args, offered(&offer)));
     }
     session.engine.trust(&offer)?;
-    let message = format!("agreed to the commands of project {name} at {commit}");
+    let message = format!(
+        "agreed to {} of project {name} at {commit}",
+        offered(&offer)
+    );
     finish(session, &offer, &message, shown);
     Ok(())
 }
@@ -83,16 +94,24 @@ fn revoke(session: &mut Session, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// What there is to agree to.
+fn offered(offer: &Offer) -> &'static str {
+    match (offer.commands.is_empty(), offer.files.is_empty()) {
+        (_, true) => "the commands",
+        (true, false) => "the files for claude",
+        (false, false) => "the commands and the files for claude",
+    }
+}
+
 /// Nobody there to ask.
-fn unanswered(args: &TrustArgs) -> CommandError {
+fn unanswered(args: &TrustArgs, offered: &str) -> CommandError {
     let name = &args.name;
     let at = match &args.at {
         Some(revision) => format!(" --at {revision}"),
         None => String::new(),
     };
-    let message = format!(
-        "agreeing to the commands of project {name} needs an answer, and this is no terminal"
-    );
+    let message =
+        format!("agreeing to {offered} of project {name} needs an answer, and this is no terminal");
     let hint = format!("read them, then `orange project trust {name}{at} --yes`");
     CommandError(Error::new(Code::Refused, message).hint(hint))
 }
@@ -112,47 +131,63 @@ fn as_json(offer: &Offer, message: &str) -> Value {
         "commands": {
             "setup": offer.commands.setup,
             "teardown": offer.commands.teardown,
-            "claude": offer.commands.claude,
             "verify": offer.commands.verify,
         },
+        "claude_files": offer.files,
         "trusted": true,
         "message": message,
     })
 }
 
-/// Every command in full: what is not seen cannot be agreed to.
+/// Every command in full and every file: what is not seen cannot be agreed to.
 fn listed(offer: &Offer) -> String {
+    let mut text = String::new();
+    let (name, commit) = (&offer.project.name, git::short(&offer.commit));
+    if !offer.commands.is_empty() {
+        let _ = writeln!(
+            text,
+            "commands in .orange/config.yaml of project {name} at {commit}:"
+        );
+    }
     let Commands {
         setup,
         teardown,
-        claude,
         verify,
     } = &offer.commands;
-    let no_rules = [setup, teardown, verify].iter().all(|all| all.is_empty());
-    let files = match (claude.is_empty(), no_rules) {
-        (true, _) => ".orange/config.yaml",
-        (false, true) => ".claude/settings.json",
-        (false, false) => ".orange/config.yaml and .claude/settings.json",
-    };
-    let mut text = format!(
-        "commands in {files} of project {} at {}:\n",
-        offer.project.name,
-        git::short(&offer.commit)
-    );
-    let kinds = [
-        ("setup", setup),
-        ("teardown", teardown),
-        ("claude", claude),
-        ("verify", verify),
-    ];
-    for (kind, commands) in kinds {
+    for (kind, commands) in [("setup", setup), ("teardown", teardown), ("verify", verify)] {
         for command in commands {
-            let mut begin = format!("  {kind:<8}  ");
-            for line in clean_block(command).lines() {
-                let _ = writeln!(text, "{begin}{line}");
-                begin = " ".repeat(begin.len());
-            }
+            list(&mut text, &format!("  {kind:<8}  "), command);
+        }
+    }
+    if !offer.files.is_empty() {
+        let _ = writeln!(
+            text,
+            "files that claude loads from project {name} at {commit}, and what it runs because of them:"
+        );
+    }
+    for file in &offer.files {
+        let (blob, size) = (git::short(&file.blob), counted_bytes(file.size));
+        list(
+            &mut text,
+            &format!("  {blob}  "),
+            &format!("{} ({size})", file.path),
+        );
+        for command in &file.commands {
+            list(&mut text, "    runs    ", command);
         }
     }
     text
+}
+
+fn counted_bytes(size: u64) -> String {
+    counted(usize::try_from(size).unwrap_or(usize::MAX), "byte")
+}
+
+/// A text of one or more lines, the later ones under the first.
+fn list(text: &mut String, begin: &str, told: &str) {
+    let mut begin = begin.to_owned();
+    for line in clean_block(told).lines() {
+        let _ = writeln!(text, "{begin}{line}");
+        begin = " ".repeat(begin.len());
+    }
 }

@@ -1,0 +1,117 @@
+//! Consent to the files of a repository that claude loads (`agents.project_settings`): asked for before a task starts, and
+//! compared with the worktree at every start of an agent.
+
+use super::project_files::ProjectFiles;
+use crate::engine::{Engine, newest_base};
+use crate::error::{Code, Error, Result};
+use crate::git;
+use crate::harness::{self, Adapter};
+use crate::projects::Project;
+use orange_core::naming::counted;
+use orange_core::task::Task;
+use std::path::Path;
+
+/// How many files a refusal names.
+const NAMED: usize = 3;
+
+impl Engine {
+    /// Did the user agree to exactly these files? Nobody need agree to none.
+    pub(crate) fn agreed_to_files(&mut self, project: &str, files: &ProjectFiles) -> Result<bool> {
+        Ok(files.is_empty() || self.database()?.has_consent(project, &files.hash())?)
+    }
+
+    /// Why no agent of a task can be started yet: the base has files for claude that nobody agreed to.
+    pub(crate) fn unwanted_project_files(
+        &mut self,
+        project: &Project,
+        task: &Task,
+    ) -> Result<Option<Error>> {
+        if !self.config()?.agents.project_settings || !self.would_use_claude(task)? {
+            return Ok(None);
+        }
+        let commit = self.rules_commit(project, task)?;
+        let files = match ProjectFiles::at_commit(&project.path, &commit) {
+            Ok(files) => files,
+            Err(refusal) => return Ok(Some(refusal)),
+        };
+        match self.agreed_to_files(&project.name, &files)? {
+            true => Ok(None),
+            false => Ok(Some(not_agreed(project, &commit, &files))),
+        }
+    }
+
+    /// Refuses a claude in a worktree with other files than those that the user agreed to, whoever changed them.
+    pub(crate) fn check_project_files(&mut self, task: &Task, worktree: &Path) -> Result<()> {
+        let project = self.registered(&task.project)?;
+        let commit = self.rules_commit(&project, task)?;
+        let base = ProjectFiles::at_commit(&project.path, &commit)?;
+        let here = ProjectFiles::in_worktree(worktree)?;
+        let Some((path, how)) = here.difference(&base) else {
+            return match self.agreed_to_files(&project.name, &here)? {
+                true => Ok(()),
+                false => Err(not_agreed(&project, &commit, &here)),
+            };
+        };
+        // A branch of its own may have been agreed to as well.
+        if !here.is_empty() && self.agreed_to_files(&project.name, &here)? {
+            return Ok(());
+        }
+        let (label, name) = (task.label(), &project.name);
+        let shown = worktree.join(path);
+        Err(Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "cannot start claude for {label}: {path} {how} in its workspace, and you have not agreed to that"
+            ),
+        )
+        .hint(format!(
+            "look at {}, then put it back as it is at commit {}; or commit it on {branch} and agree: `orange project \
+             trust {name} --at {branch}`",
+            shown.display(),
+            git::short(&commit),
+            branch = task.branch
+        )))
+    }
+
+    /// Whether an agent of the task is claude.
+    fn would_use_claude(&mut self, task: &Task) -> Result<bool> {
+        let config = self.config()?.clone();
+        let worker = task.harness.as_ref().unwrap_or(&config.agents.harness);
+        let reviewer = task.review_harness.as_ref();
+        let reviewer = reviewer.or(config.agents.review_harness.as_ref());
+        let reviewer = reviewer.map_or(harness::REVIEWER, String::as_str);
+        let is_claude = |name: &str| {
+            let found = harness::find(name, &config, &self.orange).ok().flatten();
+            found.is_some_and(|found| {
+                found.adapter == Adapter::Claude && found.is_installed(self.search_path.as_deref())
+            })
+        };
+        Ok(is_claude(worker) || is_claude(reviewer))
+    }
+}
+
+fn not_agreed(project: &Project, commit: &str, files: &ProjectFiles) -> Error {
+    // Without more words the user is asked about the newest commit; this one may have other files.
+    let newest =
+        newest_base(project).and_then(|newest| ProjectFiles::at_commit(&project.path, &newest));
+    let at = match newest.is_ok_and(|newest| newest.difference(files).is_none()) {
+        true => String::new(),
+        false => format!(" --at {}", git::short(commit)),
+    };
+    let mut named: Vec<String> = files.paths().take(NAMED).map(str::to_owned).collect();
+    let more = files.paths().count().saturating_sub(named.len());
+    if more > 0 {
+        named.push(counted(more, "more file"));
+    }
+    let name = &project.name;
+    Error::new(
+        Code::ConditionUnmet,
+        format!(
+            "project {name} comes with files for claude that you have not agreed to: {}",
+            named.join(", ")
+        ),
+    )
+    .hint(format!(
+        "look at them and agree: `orange project trust {name}{at}`; or set `agents.project_settings` to false"
+    ))
+}
