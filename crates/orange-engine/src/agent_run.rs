@@ -4,6 +4,7 @@
 
 mod alarms;
 mod claude_status;
+mod codex_dialog;
 mod courier;
 pub(crate) mod fence;
 mod transcript;
@@ -19,6 +20,7 @@ use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Start
 use crate::tmux::Tmux;
 use alarms::{Alarms, Child, End};
 use claude_status::ClaudeStatus;
+use codex_dialog::CodexDialog;
 use courier::Courier;
 use orange_core::Timestamp;
 use orange_core::workflow::Role;
@@ -172,6 +174,7 @@ fn live(this: &AgentRun, folder: &RunFolder, spec: &RunSpec, alarms: &mut Alarms
         status: ClaudeStatus::new(folder.clone(), child.pid(), &this.environment),
         begins_late: false,
     };
+    let mut dialog = CodexDialog::new(spec);
     let mut wait = SHORT;
     let end = loop {
         alarms.wait(wait);
@@ -191,6 +194,7 @@ fn live(this: &AgentRun, folder: &RunFolder, spec: &RunSpec, alarms: &mut Alarms
             beside.status.look();
         }
         let pane = || folder.pane().map(|pane| (Tmux::at(&pane.socket), pane));
+        dialog.look(Instant::now(), pane);
         let news = courier.step(Instant::now(), beside.transcript.queue(), pane);
         if beside.is_due(folder, courier.has_begun()) || news {
             // Reaped with everything else that ends here.

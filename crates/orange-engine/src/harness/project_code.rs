@@ -64,6 +64,14 @@ fn codex(occasion: &Occasion<'_>) -> Result<Prepared> {
     })
 }
 
+/// Whether a command starts codex in a folder that it is told not to trust.
+pub(crate) fn is_untrusted_codex(command: &[String]) -> bool {
+    let is_it = |word: &String| word.starts_with("projects={") && word.contains(UNTRUSTED);
+    command.iter().any(is_it)
+}
+
+const UNTRUSTED: &str = "{trust_level=\"untrusted\"}";
+
 fn untrusted(folder: &Path) -> Result<String> {
     let Some(path) = folder.to_str() else {
         let shown = folder.display();
@@ -73,10 +81,7 @@ fn untrusted(folder: &Path) -> Result<String> {
         )
         .hint("choose another harness, or a home whose path is UTF-8"));
     };
-    Ok(format!(
-        "{}={{trust_level=\"untrusted\"}}",
-        toml_string(path)
-    ))
+    Ok(format!("{}={UNTRUSTED}", toml_string(path)))
 }
 
 /// A TOML string. Braces are escaped as well: `{prompt}` in an argument stands for the prompt.

@@ -28,6 +28,49 @@ fn with_claude(more: &str) -> Agents {
     env
 }
 
+/// With a codex that shows its dialog and waits for an Enter.
+fn with_codex() -> Agents {
+    let mut env = Agents::new();
+    fs::create_dir(env.root().join("bin")).unwrap();
+    let script = "#!/bin/sh\n\
+        case $1 in --version) echo 'codex-cli 0.166.0'; exit;; esac\n\
+        printf '%s\\n' \"$@\" > ROOT/seen.part\n\
+        printf '  Folder access\\n  /slot\\n\\n› 1. Open restricted\\n  2. Quit\\n\\n  enter continue · esc quit\\n'\n\
+        read answer\nclear\nmv ROOT/seen.part ROOT/seen\nexec cat\n";
+    let script = script.replace("ROOT", env.root().to_str().unwrap());
+    let codex = env.write("bin/codex", script);
+    fs::set_permissions(&codex, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let folder = env.root().join("bin");
+    env.put_first_in_path(&folder);
+    env
+}
+
+#[test]
+fn codex_opens_a_worktree_restricted_with_the_instructions_of_the_base() {
+    let env = with_codex();
+    put(&env.shop(), "AGENTS.md", "Say \"hi\".\n");
+    commit_all(&env);
+    let task = env.create([
+        "it",
+        "Do it",
+        "--harness",
+        "codex",
+        "--review-harness",
+        "none",
+    ]);
+    let seen = seen(&env);
+    let slot = env.slot_of(&task);
+    let untrusted = format!(
+        "projects={{\"{}\"={{trust_level=\"untrusted\"}}",
+        slot.display()
+    );
+    assert!(seen.contains(&untrusted), "{seen}");
+    assert!(
+        seen.contains("developer_instructions=\"Say \\\"hi\\\".\\n\"\n--\n"),
+        "{seen}"
+    );
+}
+
 /// How the newest claude was started.
 fn seen(env: &Agents) -> String {
     let file = env.root().join("seen");
