@@ -1,5 +1,6 @@
 //! The only file that starts git. Every call pins locale, prompts and the repository it speaks of.
 
+pub(crate) mod bare;
 pub(crate) mod branches;
 pub(crate) mod committed;
 pub mod diff;
@@ -99,7 +100,17 @@ pub(crate) struct Said {
 }
 
 impl Git {
-    pub(crate) fn at(folder: &Path) -> Git {
+    /// For a repository that a person registered, or a worktree of one. A bare repository counts as named.
+    pub(crate) fn at(repository: &Path) -> Git {
+        let mut git = Git::found_from(repository);
+        if bare::is_bare(repository) {
+            git.command.arg("--bare");
+        }
+        git
+    }
+
+    /// For any other folder: git looks for a repository there and above, and never uses a bare one.
+    pub(crate) fn found_from(folder: &Path) -> Git {
         let mut git = Git::anywhere();
         git.command.arg("-C").arg(folder);
         git
@@ -115,6 +126,7 @@ impl Git {
             // The variable is not passed on to the git that looks into a submodule; a setting is.
             .args(["-c", "core.useReplaceRefs=false"])
             .envs(REAL_OBJECTS.iter().copied())
+            .args(["-c", bare::ONLY_NAMED])
             .env("LC_ALL", "C")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0");
@@ -130,7 +142,7 @@ impl Git {
     /// For a slot of the pool: git never looks for a repository above the slot, should the slot's own link to
     /// its repository be gone, and starts none of the repository's hooks.
     pub(crate) fn in_slot(slot: &Path) -> Git {
-        let mut git = Git::at(slot).quiet();
+        let mut git = Git::found_from(slot).quiet();
         if let Some(above) = slot.parent() {
             git = git.env("GIT_CEILING_DIRECTORIES", above);
         }
@@ -323,6 +335,9 @@ fn spoken(command: &Command) -> String {
             arguments.next();
             continue;
         }
+        if word == "--bare" {
+            continue;
+        }
         let word = word.to_string_lossy();
         if word.starts_with('-') || words.len() > 2 {
             break;
@@ -363,21 +378,22 @@ fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
 
 /// The main work tree (or bare repository) that a folder belongs to; None outside of any.
 pub fn repository_of(folder: &Path) -> Result<Option<PathBuf>> {
-    let output = run(
-        Some(folder),
-        &["rev-parse", "--path-format=absolute", "--git-common-dir"],
-    )?;
+    let look = |words: &[&str]| Git::found_from(folder).arg("rev-parse").args(words);
+    let output = look(&["--path-format=absolute", "--git-common-dir"]).run()?;
     if !output.success {
-        return no_repository(folder, &output.stderr);
+        return match bare::refused(folder, &output.stderr) {
+            None => no_repository(folder, &output.stderr),
+            found => Ok(found),
+        };
     }
     let common = PathBuf::from(output.text());
-    if ask(folder, &["rev-parse", "--is-bare-repository"])?.as_deref() == Some("true") {
+    if look(&["--is-bare-repository"]).ask()?.as_deref() == Some("true") {
         return Ok(Some(common));
     }
     // In a linked worktree the common directory is the main one's .git.
     match common.file_name() {
         Some(name) if name == ".git" => Ok(common.parent().map(Path::to_owned)),
-        _ => Ok(ask(folder, &["rev-parse", "--show-toplevel"])?.map(PathBuf::from)),
+        _ => Ok(look(&["--show-toplevel"]).ask()?.map(PathBuf::from)),
     }
 }
 

@@ -42,9 +42,9 @@ impl Engine {
         let repository = self.registered(project)?.path;
         let ours = worktree::common_dir_of(&repository)?;
         // A folder without git is not in any repository.
-        let here = worktree::common_dir_of(folder).ok().flatten();
+        let here = worktree::common_dir_around(folder).ok().flatten();
         let commit = match here.is_some() && here == ours {
-            true => Git::at(folder)
+            true => Git::found_from(folder)
                 .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
                 .arg(format!("{base}^{{commit}}"))
                 .ask()?,

@@ -274,6 +274,17 @@ fn repository_at(path: &std::path::Path) -> Result<PathBuf> {
         )
         .hint("run `git init` there first, or give the path of a repository")
     })?;
+    if let Some(outer) = git::bare::outer_repository(&repository)? {
+        let message = format!(
+            "{} is a bare repository inside the repository {}, so its settings may be somebody else's commands",
+            repository.display(),
+            outer.display()
+        );
+        return Err(Error::new(Code::ConditionUnmet, message).hint(format!(
+            "give the path {}, or move the bare repository out of it if it is yours",
+            outer.display()
+        )));
+    }
     // Made readable, such a name leads nowhere.
     if !repository.exists() && real.to_str().is_none() {
         return Err(Error::new(

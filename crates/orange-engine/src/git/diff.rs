@@ -246,7 +246,7 @@ fn status_of(letter: Option<u8>) -> FileStatus {
 
 /// Where settings are looked for that name programs: outside of any repository, so that none can name one.
 fn nowhere() -> Git {
-    Git::at(Path::new("/"))
+    Git::found_from(Path::new("/"))
 }
 
 /// The line of shell that the user reads long texts of this kind with; None: none at all. As git itself would choose.
@@ -266,7 +266,7 @@ pub fn pager(kind: &str) -> Option<String> {
 
 /// Whether the user has diffs coloured on a terminal. As git itself would choose.
 pub fn colours(folder: &Path) -> bool {
-    let asked = Git::at(folder).args(["config", "--get-colorbool", "color.diff", "true"]);
+    let asked = Git::found_from(folder).args(["config", "--get-colorbool", "color.diff", "true"]);
     asked.ask().ok().flatten().as_deref() != Some("false")
 }
 

@@ -159,15 +159,24 @@ pub(crate) fn is_gone(path: &Path, workspaces: &Path) -> bool {
 
 /// The folder that all worktrees of a repository share.
 pub(crate) fn common_dir_of(repository: &Path) -> Result<Option<PathBuf>> {
-    let usual = repository.join(".git");
+    common_dir(repository, Git::at)
+}
+
+/// The same for the repository that is found from any folder.
+pub(crate) fn common_dir_around(folder: &Path) -> Result<Option<PathBuf>> {
+    common_dir(folder, Git::found_from)
+}
+
+fn common_dir(folder: &Path, git: fn(&Path) -> Git) -> Result<Option<PathBuf>> {
+    let usual = folder.join(".git");
     // As git itself would: a folder of this name that is not a worktree's own.
     if usual.is_dir() && usual.join("objects").is_dir() && !usual.join("commondir").exists() {
         return Ok(usual.canonicalize().ok());
     }
-    let folder = Git::at(repository)
+    let common = git(folder)
         .args(["rev-parse", "--path-format=absolute", "--git-common-dir"])
         .ask()?;
-    Ok(folder.map(PathBuf::from))
+    Ok(common.map(PathBuf::from))
 }
 
 /// Is this folder the top of a worktree of that repository, other than its main one? Git must never be let loose in one

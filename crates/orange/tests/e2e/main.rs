@@ -46,6 +46,7 @@ mod create_refused;
 mod damage;
 mod databases;
 mod demo;
+mod discovery;
 mod doctor;
 mod doctor_harnesses;
 mod doctor_surroundings;
