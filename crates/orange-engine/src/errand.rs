@@ -1,6 +1,8 @@
 //! Errands: Orange started by Orange, away from any terminal, to finish what its caller may not live to finish.
 //! In a session of its own, without a run's tag, and passed over when a run's processes are ended.
 
+pub mod pass;
+
 use crate::agent_run::fence;
 use crate::error::{Code, Error, Result, plain};
 use orange_core::config::Config;
@@ -50,6 +52,10 @@ fn spawn(
     more: &BTreeMap<String, String>,
     less: &[String],
 ) -> Result<Child> {
+    let cannot = |error: &std::io::Error| {
+        let message = format!("{} cannot be started: {}", orange.display(), plain(error));
+        Error::new(Code::Failed, message)
+    };
     let mut command = Command::new(orange);
     for name in [
         "ORANGE_TASK_ID",
@@ -85,7 +91,7 @@ fn spawn(
         .envs(more)
         // It must not live in a slot.
         .current_dir(if home.is_dir() { home } else { Path::new("/") })
-        .stdin(Stdio::null())
+        .stdin(pass::issue(words).map_err(|error| cannot(&error))?)
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     // SAFETY: between fork and exec only setsid is called, which is safe there.
@@ -95,10 +101,5 @@ fn spawn(
             session.map(|_| ()).map_err(std::io::Error::from)
         });
     }
-    command.spawn().map_err(|error| {
-        Error::new(
-            Code::Failed,
-            format!("{} cannot be started: {}", orange.display(), plain(&error)),
-        )
-    })
+    command.spawn().map_err(|error| cannot(&error))
 }

@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod completion;
 mod demo;
+mod errand_access;
 mod error;
 mod help;
 mod log;

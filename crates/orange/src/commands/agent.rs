@@ -1,5 +1,6 @@
 //! Commands that Orange and agents run, not people: the process of a window, errands, and the signals of a harness.
 
+use crate::errand_access;
 use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::{self, Session};
@@ -114,7 +115,21 @@ pub(crate) fn run_agent(args: &RunAgentArgs) -> Result<()> {
     }
 }
 
+impl Errand {
+    /// As it stands on the command line.
+    fn words(&self) -> Vec<&str> {
+        match self {
+            Errand::Tend { run } => vec!["tend", run],
+            Errand::Finish { folder } => vec!["finish", folder],
+            Errand::Queue => vec!["queue"],
+            Errand::Verify { folder } => vec!["verify", folder],
+            Errand::Notify => vec!["notify"],
+        }
+    }
+}
+
 pub(crate) fn errand(errand: &Errand) -> Result<()> {
+    errand_access::check(&session::home()?, &errand.words())?;
     let mut session = Session::for_errand()?;
     match errand {
         Errand::Tend { run } => session.engine.tend(run)?,

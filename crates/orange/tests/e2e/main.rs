@@ -52,6 +52,7 @@ mod doctor_harnesses;
 mod doctor_surroundings;
 mod doctor_workspaces;
 mod env;
+mod errands;
 mod everyday;
 mod examples;
 mod first_run;
