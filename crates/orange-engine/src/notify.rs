@@ -35,6 +35,17 @@ pub(crate) fn worth_telling(task: &Task, events: &[Event]) -> Vec<Notification> 
     events.iter().filter_map(tell).collect()
 }
 
+/// The user's command may print the text on a terminal, or into a file: it is one line, and nothing in it is a control
+/// character (ESC, or C1 such as U+009B) that a terminal would act on. An environment takes no NUL either.
+fn one_line(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\r' | '\t' => ' ',
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    text.chars().map(shown).collect()
+}
+
 impl Engine {
     /// Runs the user's command for each of these that was not told before.
     pub(crate) fn tell_person(&mut self, task: &Task, notifications: Vec<Notification>) {
@@ -68,8 +79,7 @@ impl Engine {
             ("ORANGE_NOTIFY_STATUS", task.status.to_string()),
             ("ORANGE_NOTIFY_MESSAGE", format!("{} {text}", task.label())),
         ];
-        // The system takes no such byte in an environment.
-        let about = about.map(|(name, value)| (name.to_owned(), value.replace('\0', "")));
+        let about = about.map(|(name, value)| (name.to_owned(), one_line(&value)));
         let about = BTreeMap::from(about);
         let home = self.store.home();
         if let Err(error) = errand::start_with(&self.orange, home, &["notify"], &about, &[]) {
@@ -100,5 +110,19 @@ impl Engine {
     fn is_new(&mut self, notification: &Notification) -> Result<bool> {
         let now = self.now();
         self.database()?.note_notified(&notification.key, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn a_variable_is_one_line_without_control_characters() {
+        assert_eq!(one_line("a\nb\tc"), "a b c");
+        assert_eq!(
+            one_line("\u{1b}[31m\0\u{9b}2J\u{7f}ü"),
+            "\u{fffd}[31m\u{fffd}\u{fffd}2J\u{fffd}ü"
+        );
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
         seconds,
     );
     if settings.json {
-        output::print(&format!("{value}\n"));
+        output::print_json(&value);
     }
     if value["demo"]["ok"] == true {
         screen.print(&report::next());

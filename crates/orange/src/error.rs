@@ -35,7 +35,7 @@ impl CommandError {
                 "message": error.message,
                 "hint": error.hint,
             }});
-            output::print(&format!("{value}\n"));
+            output::print_json(&value);
         } else if error.code == Code::Declined {
             // Who said no knows why, and how to say yes.
             let line = format!("{}\n", clean_block(&error.message));

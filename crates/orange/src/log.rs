@@ -20,6 +20,7 @@ use tracing::level_filters::LevelFilter;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
+use crate::ui::escaped_controls;
 use file::LogFile;
 
 /// Starts logging for this process. No file is created before there is something to write.
@@ -55,7 +56,7 @@ struct JsonLines {
 
 impl<S: Subscriber> Layer<S> for JsonLines {
     fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
-        let mut line = record(event);
+        let mut line = escaped_controls(&record(event)).into_owned();
         line.push('\n');
         self.file.append(line.as_bytes());
     }

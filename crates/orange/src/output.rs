@@ -1,6 +1,7 @@
 //! Writing to stdout: whole texts, and a reader that has gone away is no error.
 
-use crate::ui::{Extent, clean_block, wrapped_under};
+use crate::ui::{Extent, clean_block, escaped_controls, wrapped_under};
+use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
@@ -13,6 +14,11 @@ pub(crate) fn print(text: &str) {
 /// The same for a path, which need not be text.
 pub(crate) fn print_bytes(bytes: &[u8]) {
     print_piece(bytes);
+}
+
+/// Prints a JSON value on a line of its own; false: nobody reads on. The only way that JSON is printed.
+pub(crate) fn print_json(value: &impl Display) -> bool {
+    print_piece(escaped_controls(&format!("{value}\n")).as_bytes())
 }
 
 /// The same for a piece of something long; false: nobody reads on.

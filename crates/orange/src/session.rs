@@ -156,7 +156,7 @@ impl Session {
     ) {
         let notices = self.engine.take_notices();
         if self.json {
-            output::print(&format!("{}\n", json()));
+            output::print_json(&json());
         } else {
             output::print(&text());
         }

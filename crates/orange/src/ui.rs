@@ -3,6 +3,7 @@
 //!
 //! Nothing here prints. Functions fill a `String`; the caller writes it out in one go.
 
+mod json;
 mod key_values;
 mod palette;
 mod size;
@@ -11,6 +12,7 @@ mod text;
 mod time;
 mod wrap;
 
+pub(crate) use json::escaped_controls;
 pub(crate) use key_values::KeyValues;
 pub(crate) use palette::{Palette, Style};
 pub(crate) use size::size;

@@ -238,7 +238,7 @@ fn report(folder: &RunFolder, args: &SignalArgs, text: String) -> orange_engine:
     }
     folder.ask(&question, signal)?;
     if let Some(answer) = folder.wait_for_answer(&question, || None)? {
-        output::print(&format!("{}\n", serde_json::json!(answer)));
+        output::print_json(&serde_json::json!(answer));
     }
     Ok(())
 }
@@ -251,7 +251,7 @@ fn claude_reports(folder: &RunFolder, report: &Value) -> orange_engine::Result<(
         folder.ask(&question, signal)?;
         let mut dialog = Dialog::new(&claude_folder(), report);
         if let Some(answer) = folder.wait_for_answer(&question, || dialog.answered())? {
-            output::print(&format!("{}\n", claude::reply(&question, &answer)));
+            output::print_json(&claude::reply(&question, &answer));
         }
         return Ok(());
     }

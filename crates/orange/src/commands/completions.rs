@@ -30,6 +30,6 @@ pub(crate) fn run(args: &CompletionsArgs, wants_json: bool) -> Result<()> {
     let name = args.shell.to_possible_value();
     let name = name.map(|value| value.get_name().to_owned());
     let value = json!({"completions": {"shell": name, "script": script}});
-    output::print(&format!("{value}\n"));
+    output::print_json(&value);
     Ok(())
 }

@@ -92,9 +92,11 @@ pub(crate) struct UnsetArgs {
 /// What needs no home; true: that was it.
 pub(crate) fn without_home(command: &ConfigCommand, as_json: bool) -> bool {
     match command {
-        ConfigCommand::Schema => output::print(&format!("{:#}\n", schema())),
+        ConfigCommand::Schema => {
+            output::print_json(&format!("{:#}", schema()));
+        }
         ConfigCommand::Docs if as_json => {
-            output::print(&format!("{}\n", json!({"docs": reference()})));
+            output::print_json(&json!({"docs": reference()}));
         }
         ConfigCommand::Docs => output::print(&reference()),
         ConfigCommand::Show(_)

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &HelpArgs, wants_json: bool) -> Result<()> {
         let about = args.words.join(" ");
         let kind = if topic.is_some() { "topic" } else { "command" };
         let value = json!({"help": {kind: about, "text": text}});
-        output::print(&format!("{value}\n"));
+        output::print_json(&value);
     } else {
         show(&text);
     }

@@ -157,7 +157,7 @@ pub(crate) fn run(session: &mut Session, args: &LogArgs) -> Result<()> {
         return Ok(());
     }
     let show = |line: &Line| match session.json {
-        true => output::print_piece(format!("{}\n", to_json(line)).as_bytes()),
+        true => output::print_json(&to_json(line)),
         false => output::print_piece(layout.line(line).as_bytes()),
     };
     let mut read_on = found.lines.iter().all(&show);

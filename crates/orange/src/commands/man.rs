@@ -3,6 +3,7 @@
 use crate::error::{CommandError, Result};
 use crate::man::{self, Page};
 use crate::output;
+use crate::ui::clean;
 use clap::Args;
 use orange_engine::{Code, Error};
 use serde_json::json;
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &ManArgs, wants_json: bool) -> Result<()> {
     let page = man::of(&args.words)?;
     if wants_json {
         let value = json!({"page": {"file": page.file, "text": page.text}});
-        output::print(&format!("{value}\n"));
+        output::print_json(&value);
     } else if args.source {
         output::print(&page.text);
     } else if !stdout().is_terminal() {
@@ -134,10 +135,11 @@ fn write(folder: &Path, wants_json: bool) -> Result<()> {
         std::fs::write(&path, &page.text).map_err(|error| failed(&path, &error))?;
         written.push(path);
     }
-    let text = match wants_json {
-        true => format!("{}\n", json!({"pages": written})),
-        false => format!("{} pages in {}\n", written.len(), folder.display()),
-    };
-    output::print(&text);
+    if wants_json {
+        output::print_json(&json!({"pages": written}));
+    } else {
+        let folder = folder.display().to_string();
+        output::print(&format!("{} pages in {}\n", written.len(), clean(&folder)));
+    }
     Ok(())
 }

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &StatusArgs, json: bool) -> Result<()> {
     };
     let numbers = Numbers::of(&standing);
     if json {
-        output::print(&format!("{}\n", json!({"status": numbers.as_json()})));
+        output::print_json(&json!({"status": numbers.as_json()}));
         return Ok(());
     }
     let line = format.filled(&numbers);

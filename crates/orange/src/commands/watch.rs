@@ -107,10 +107,7 @@ impl News {
         lines.sort_by_key(|(event, _, _)| event.timestamp);
         for (event, label, project) in lines {
             if session.json {
-                output::print(&format!(
-                    "{}\n",
-                    json!({"project": project, "task": label, "event": event})
-                ));
+                output::print_json(&json!({"project": project, "task": label, "event": event}));
             } else if let Some(text) = told(&event) {
                 let at = clock(event.timestamp);
                 let line = format!("{at} {project} {label} {}\n", clean(&text));

@@ -43,10 +43,13 @@ fn parse_name(word: &str) -> std::result::Result<WorkflowName, String> {
 pub(crate) fn run(command: &WorkflowCommand, wants_json: bool) -> Result<()> {
     let WorkflowCommand::Show(args) = command;
     let workflow = Workflow::named(args.name);
-    let text = match (wants_json, args.format) {
-        (true, _) => format!("{}\n", as_json(workflow)),
-        (false, Format::Text) => wrapped(&as_text(workflow), Extent::stdout()).into_owned(),
-        (false, Format::Mermaid) => as_mermaid(workflow),
+    if wants_json {
+        output::print_json(&as_json(workflow));
+        return Ok(());
+    }
+    let text = match args.format {
+        Format::Text => wrapped(&as_text(workflow), Extent::stdout()).into_owned(),
+        Format::Mermaid => as_mermaid(workflow),
     };
     output::print(&text);
     Ok(())

@@ -101,6 +101,7 @@ mod task_resolve;
 mod task_show_workspace;
 mod task_update;
 mod task_view;
+mod terminal_bytes;
 mod verify;
 mod verify_by_hand;
 mod verify_kills;

@@ -116,7 +116,10 @@ pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
         std::mem::forget(listing);
         (text, more)
     })?;
-    crate::output::print(&text);
+    match json {
+        true => drop(crate::output::print_json(&text)),
+        false => crate::output::print(&text),
+    }
     if more > 0 && !json {
         // Beside the list: who cut it off and counts its lines gets as many as asked for.
         crate::output::say(&format!("… and {more} more\n"));
@@ -144,7 +147,7 @@ fn as_json(rows: &[Listed], live: &LiveAgents) -> String {
         text.push(',');
         text.push_str(extra.strip_prefix('{').unwrap_or(&extra));
     }
-    text.push_str("]}\n");
+    text.push_str("]}");
     text
 }
 

@@ -172,7 +172,7 @@ fn follow(session: &mut Session, args: &PeekArgs, place: &Place) -> Result<()> {
                 same if same == *before => true,
                 value => {
                     *before = value;
-                    output::print_piece(format!("{before}\n").as_bytes())
+                    output::print_json(before)
                 }
             },
         };

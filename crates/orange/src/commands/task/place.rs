@@ -75,7 +75,7 @@ pub(crate) fn path(session: &mut Session, args: &PathArgs) -> Result<()> {
         }
     };
     if session.json {
-        output::print(&format!("{}\n", json!({"path": path.to_string_lossy()})));
+        output::print_json(&json!({"path": path.to_string_lossy()}));
     } else {
         output::print_bytes(&[path.as_os_str().as_bytes(), b"\n"].concat());
     }
