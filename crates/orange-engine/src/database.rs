@@ -6,6 +6,7 @@ mod notified;
 
 use crate::error::{Code, Error, Result};
 use crate::index::is_damage;
+use crate::store::private;
 use crate::store::replace::write_atomic;
 use orange_core::id::Key;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
@@ -66,6 +67,8 @@ impl Database {
     /// Opens and, if need be, brings to this program's version.
     pub fn open(home: &Path) -> Result<Database> {
         let path = Self::path_in(home);
+        // SQLite gives its side files the mode of this one.
+        private::prepare(&path);
         let connection = Connection::open(&path).map_err(|error| explain(&path, &error))?;
         let mut database = Database { connection, path };
         let version = database
@@ -135,6 +138,7 @@ impl Database {
     fn copy_to(&self, target: &Path) -> rusqlite::Result<()> {
         let part = target.with_extension("part");
         let _ = std::fs::remove_file(&part);
+        private::prepare(&part);
         self.connection
             .execute("VACUUM INTO ?1", [part.to_string_lossy()])?;
         std::fs::rename(&part, target)
@@ -324,7 +328,7 @@ fn explain(path: &Path, error: &rusqlite::Error) -> Error {
 fn write_beside(path: &Path) -> std::io::Result<()> {
     const AS_MUCH_AS_SQLITE_NEEDS: usize = 64 * 1024;
     let test = path.with_extension(format!("test-{}", std::process::id()));
-    let outcome = std::fs::write(&test, vec![0; AS_MUCH_AS_SQLITE_NEEDS]);
+    let outcome = private::write(&test, vec![0; AS_MUCH_AS_SQLITE_NEEDS]);
     let _ = std::fs::remove_file(&test);
     outcome
 }

@@ -1,6 +1,7 @@
 //! `doctor`: what is wrong with the machine, the home and what is in it, what a repair would do, and doing it.
 //! A file per group; here is what they share.
 
+mod access;
 mod databases;
 mod disk;
 mod git_leftovers;

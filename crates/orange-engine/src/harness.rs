@@ -189,7 +189,7 @@ pub(crate) fn share(folder: &Path, files: &[(&str, &str)]) -> Result<()> {
         if std::fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
             continue;
         }
-        std::fs::create_dir_all(folder)
+        crate::store::private::make_folders(folder)
             .and_then(|()| crate::store::replace::write_atomic(&path, text.as_bytes()))
             .map_err(|error| Error::io("write", &path, &error))?;
     }

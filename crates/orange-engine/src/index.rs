@@ -17,7 +17,7 @@ pub(crate) use diff_stats::KeptStat;
 pub use rows::fields_json;
 
 use crate::error::{Code, Error, Result};
-use crate::store::Store;
+use crate::store::{Store, private};
 use orange_core::id::Key;
 use orange_core::task::Task;
 use rows::{Row, VERSION, create_tables, try_store};
@@ -184,6 +184,8 @@ fn open_anyhow(path: &Path) -> Result<Opened> {
 }
 
 fn open_file(path: &Path) -> rusqlite::Result<Opened> {
+    // SQLite gives its side files the mode of this one.
+    private::prepare(path);
     let mut connection = Connection::open_with_flags(
         path,
         OpenFlags::SQLITE_OPEN_READ_WRITE

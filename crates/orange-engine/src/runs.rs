@@ -20,7 +20,7 @@ pub use signals::{Doing, Due, DueFor, Signal, SignalKind, Source, State};
 
 use crate::error::{Error, Result};
 use crate::harness::Adapter;
-use crate::store::{make_folder, make_private_folder};
+use crate::store::{make_folder, private};
 use crate::tmux::Pane;
 use orange_core::Timestamp;
 use orange_core::config::Permissions;
@@ -185,11 +185,11 @@ impl RunFolder {
     /// Writes the folder anew; an earlier attempt that came to nothing is overwritten.
     pub(crate) fn write(&self, spec: &RunSpec, prompt: &str, extras: &Extras) -> Result<()> {
         let failed = |error: io::Error| Error::io("write", &self.path, &error);
-        make_private_folder(&self.path).map_err(failed)?;
+        make_folder(&self.path).map_err(failed)?;
         make_folder(&self.path.join("inbox")).map_err(failed)?;
-        fs::write(self.prompt_file(), prompt).map_err(failed)?;
+        private::write(&self.prompt_file(), prompt).map_err(failed)?;
         for (name, text) in &extras.files {
-            fs::write(self.path.join(name), text).map_err(failed)?;
+            private::write(&self.path.join(name), text).map_err(failed)?;
         }
         if !extras.environment.is_empty() {
             self.put(ENVIRONMENT, &extras.environment)?;
@@ -239,7 +239,7 @@ impl RunFolder {
 
     pub fn ask_to_stop(&self) -> Result<()> {
         let path = self.path.join("stop");
-        match fs::write(&path, b"") {
+        match private::write(&path, b"") {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(Error::io("write", &path, &error))
             }
@@ -257,7 +257,7 @@ impl RunFolder {
 
     /// The lock that says so. None when another process has it.
     pub fn lock(&self) -> io::Result<Option<File>> {
-        let file = File::options()
+        let file = private::options()
             .create(true)
             .truncate(false)
             .write(true)
@@ -299,7 +299,7 @@ impl RunFolder {
         let path = self.path.join(name);
         let text = serde_json::to_vec(value).unwrap_or_default();
         let aside = self.path.join(format!("{name}.{}", std::process::id()));
-        fs::write(&aside, text)
+        private::write(&aside, text)
             .and_then(|()| fs::rename(&aside, &path))
             .map_err(|error| Error::io("write", &path, &error))
     }

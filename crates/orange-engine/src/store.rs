@@ -4,6 +4,7 @@
 pub mod faults;
 pub mod journal;
 pub mod lock;
+pub(crate) mod private;
 mod remarks;
 pub mod replace;
 mod survey;
@@ -110,12 +111,8 @@ impl Store {
 
     /// Makes the folders a first command needs.
     pub fn ensure_home(&self) -> Result<()> {
-        for folder in [&self.home, &self.in_flight()] {
+        for folder in [&self.home, &self.in_flight(), &self.tasks] {
             make_folder(folder).map_err(|error| Error::io("create", folder, &error))?;
-        }
-        if !self.tasks.is_dir() {
-            make_private_folder(&self.tasks)
-                .map_err(|error| Error::io("create", &self.tasks, &error))?;
         }
         Ok(())
     }
@@ -198,7 +195,7 @@ impl Store {
         let path = folder.join(&name);
         let write = || -> io::Result<()> {
             make_folder(&folder)?;
-            let mut file = File::create(&path)?;
+            let mut file = private::create(&path)?;
             if !tells_folder(&name) {
                 file.write_all(place.folder().as_bytes())?;
                 file.sync_all()?;
@@ -242,7 +239,7 @@ impl Store {
     }
 }
 
-/// Makes a folder and those above it, each durable in its parent.
+/// Makes a private folder and those above it, each durable in its parent.
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -253,7 +250,7 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     if let Some(parent) = parent {
         make_folder(parent)?;
     }
-    match fs::create_dir(path) {
+    match private::make_folder(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !path.is_dir() => {
             return Err(error);
         }
@@ -265,18 +262,11 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The same for what only its user may read: prompts, messages, screens.
-pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    make_folder(path)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o700))
-}
-
 fn open_lock(path: &Path) -> Result<File> {
     if let Some(parent) = path.parent() {
         make_folder(parent).map_err(|error| Error::io("create", parent, &error))?;
     }
-    File::options()
+    private::options()
         .create(true)
         .truncate(false)
         .write(true)

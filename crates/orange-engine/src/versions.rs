@@ -2,6 +2,7 @@
 //! every start, and with some agents a tenth of a second.
 
 use crate::error::Result;
+use crate::store::private;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -24,9 +25,9 @@ pub(crate) fn remembered(
     }
     let version = ask()?;
     let keep = || {
-        fs::create_dir_all(home.join(FOLDER))?;
+        private::make_folders(&home.join(FOLDER))?;
         let part = file.with_extension(std::process::id().to_string());
-        fs::write(&part, format!("{stamp}{version}"))?;
+        private::write(&part, format!("{stamp}{version}"))?;
         fs::rename(&part, &file)
     };
     if let Err(error) = keep() {

@@ -7,6 +7,7 @@ mod settings;
 pub(crate) use settings::taken_back;
 
 use crate::git::state::hooks_folder;
+use crate::store::private;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -52,15 +53,15 @@ pub(crate) struct Fence {
 /// Puts it up for one run that works in `worktree`.
 pub(crate) fn put_up(run: &Path, worktree: &Path) -> io::Result<Fence> {
     let folder = run.join(FOLDER);
-    fs::create_dir_all(folder.join(HOOKS))?;
+    private::make_folders(&folder.join(HOOKS))?;
     for (name, text) in PROGRAMS {
         let program = folder.join(name);
         // Somebody may be running it.
         if fs::read(&program).is_ok_and(|found| found == text.as_bytes()) {
             continue;
         }
-        fs::write(&program, text)?;
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+        private::write(&program, text)?;
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o700))?;
     }
     let usual = USUAL.iter().map(OsString::from);
     for name in usual.chain(hooks_at(worktree)) {

@@ -5,6 +5,7 @@ use super::Report;
 use super::disk::is_slot_name;
 use crate::engine::Engine;
 use crate::error::{Error, plain};
+use crate::store::private::OTHERS;
 use crate::store::replace;
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata, Permissions};
@@ -118,6 +119,7 @@ impl Engine {
 
     /// Whoever can write here can have commands run in your name.
     fn check_permissions(&self, home: &Path, report: &mut Report, repair: bool) {
+        let is_open = self.check_access(home, report, repair);
         let mut looked_at = vec![home.to_owned()];
         looked_at.extend(entries(home).into_iter().filter(|path| is_own(path)));
         looked_at.extend(entries(self.store.tasks()));
@@ -130,7 +132,7 @@ impl Engine {
             if about.uid() != user.as_raw() {
                 strangers.insert((about.uid(), path.clone()));
             }
-            if about.is_symlink() || !others_write(&about, group.as_raw()) {
+            if is_open || about.is_symlink() || !others_write(&about, group.as_raw()) {
                 continue;
             }
             let mode = about.mode() & 0o7777;
@@ -138,10 +140,11 @@ impl Engine {
                 path.display().to_string(),
                 format!("other users can write to it (its mode is {mode:o})"),
             );
-            finding.repair(format!("takes that away (mode {:o})", mode & !0o022));
+            let private = mode & !OTHERS;
+            finding.repair(format!("takes that away (mode {private:o})"));
             if repair {
-                let changed = fs::set_permissions(&path, Permissions::from_mode(mode & !0o022));
-                let done = changed.map(|()| format!("its mode is {:o}", mode & !0o022));
+                let changed = fs::set_permissions(&path, Permissions::from_mode(private));
+                let done = changed.map(|()| format!("its mode is {private:o}"));
                 finding.done(done.map_err(|error| Error::io("change", &path, &error)));
             }
         }
@@ -179,7 +182,7 @@ impl Engine {
     }
 }
 
-fn is_own(path: &Path) -> bool {
+pub(super) fn is_own(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     OWN.iter().any(|own| match own.strip_suffix('*') {
         Some(start) => name.starts_with(start),
@@ -187,7 +190,7 @@ fn is_own(path: &Path) -> bool {
     })
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     all.sort();
@@ -195,7 +198,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// A group of one's own is nobody else; many systems give every user one.
-fn others_write(about: &Metadata, own_group: u32) -> bool {
+pub(super) fn others_write(about: &Metadata, own_group: u32) -> bool {
     let by_all = about.mode() & 0o002 != 0;
     by_all || (about.mode() & 0o020 != 0 && about.gid() != own_group)
 }

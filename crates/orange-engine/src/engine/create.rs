@@ -9,7 +9,7 @@ use crate::git;
 use crate::locked::{context_mark, written_fields};
 use crate::projects::Project;
 use crate::store::faults::crash_point;
-use crate::store::{Place, journal, replace};
+use crate::store::{Place, journal, private, replace};
 use crate::workspaces::{Acquired, UPON};
 use orange_core::config::Permissions;
 use orange_core::history::Event;
@@ -424,7 +424,7 @@ fn write_folder(
     event: &Event,
     file: &TaskFile,
 ) -> std::io::Result<()> {
-    fs::create_dir_all(hidden)?;
+    private::make_folders(hidden)?;
     journal::append(&hidden.join("history.jsonl"), &[event.to_line()])?;
     crash_point("create.journalled");
     replace::write_atomic(&hidden.join("TASK.md"), file.text().as_bytes())?;

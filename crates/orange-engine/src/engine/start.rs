@@ -7,7 +7,7 @@ use crate::errand;
 use crate::error::{Code, Error, Result};
 use crate::index::list::{Filter, Listed};
 use crate::runs;
-use crate::store::Place;
+use crate::store::{Place, private};
 use orange_core::Timestamp;
 use orange_core::id::Key;
 use orange_core::machine::{self, Facts, Situation};
@@ -232,7 +232,7 @@ impl Engine {
     pub(crate) fn want_queue(&mut self) -> Result<()> {
         let path = self.store.home().join(WANTED);
         let stamp = self.file_stamp();
-        fs::write(&path, stamp).map_err(|error| Error::io("write", &path, &error))
+        private::write(&path, stamp).map_err(|error| Error::io("write", &path, &error))
     }
 
     /// Has somebody look at the queue if that was asked for, without waiting for it.

@@ -3,7 +3,7 @@
 
 use super::{Heard, Request, Way, count_of, text_of};
 use crate::error::{Error, Result};
-use crate::store::make_private_folder;
+use crate::store::{make_folder, private};
 use orange_core::usage::Usage;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -47,8 +47,8 @@ fn extension(home: &Path) -> Result<PathBuf> {
         return Ok(path);
     }
     let part = path.with_extension(std::process::id().to_string());
-    make_private_folder(&folder)
-        .and_then(|()| fs::write(&part, SOURCE))
+    make_folder(&folder)
+        .and_then(|()| private::write(&part, SOURCE))
         .and_then(|()| fs::rename(&part, &path))
         .map_err(|error| Error::io("write", &path, &error))?;
     Ok(path)

@@ -3,7 +3,7 @@
 use super::nested::Copy;
 use crate::error::{Code, Error, Result, plain};
 use crate::git::rescue::submodule;
-use crate::store::make_folder;
+use crate::store::{make_folder, private};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, FileTimes};
 use std::io;
@@ -53,7 +53,7 @@ impl Staging {
         self.count += 1;
         let (from, to) = (root.join(&copy.path), self.current.join(&copy.path));
         if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent).map_err(|error| Error::io("create", parent, &error))?;
+            private::make_folders(parent).map_err(|error| Error::io("create", parent, &error))?;
         }
         if copy.files {
             copy_tree(&from, &to)?;

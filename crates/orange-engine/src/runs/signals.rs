@@ -2,11 +2,12 @@
 
 use super::{RunFolder, open_asks};
 use crate::error::Result;
+use crate::store::private;
 use orange_core::Timestamp;
 use orange_core::choice;
 use orange_core::usage::Usage;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 
 choice! {
@@ -197,7 +198,7 @@ impl RunFolder {
         }
         let mut line = serde_json::to_vec(&signal).unwrap_or_default();
         line.push(b'\n');
-        let file = File::options()
+        let file = private::options()
             .create(true)
             .append(true)
             .open(self.path.join("signals.jsonl"));

@@ -4,13 +4,12 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::locked::LockedTask;
 use crate::runs::{self, ProcessId};
-use crate::store::{Place, make_private_folder};
+use crate::store::{Place, make_folder, private};
 use crate::tmux::{PaneInfo, Tmux};
 use orange_core::history::{Event, EventType};
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
 use orange_core::workflow::Role;
-use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -148,8 +147,8 @@ impl Engine {
             return Ok(Some(path));
         }
         let text = Tmux::at(&pane.socket).capture(&pane, Some(KEPT_LINES))?;
-        make_private_folder(&folder).map_err(|error| Error::io("create", &folder, &error))?;
-        fs::write(&path, text).map_err(|error| Error::io("write", &path, &error))?;
+        make_folder(&folder).map_err(|error| Error::io("create", &folder, &error))?;
+        private::write(&path, text).map_err(|error| Error::io("write", &path, &error))?;
         Ok(Some(path))
     }
 }

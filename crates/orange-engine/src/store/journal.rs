@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use super::faults::crash_point;
-use super::replace;
+use super::{private, replace};
 
 /// Start of the names under which torn tails are kept, next to the journal.
 const TORN_PREFIX: &str = "history.torn-";
@@ -37,7 +37,7 @@ pub fn read(path: &Path) -> io::Result<JournalBytes> {
 /// Appends the lines durably, all or none, and returns the journal's new length; the caller holds the task's lock.
 pub fn append(path: &Path, lines: &[String]) -> io::Result<u64> {
     let block = block_of(lines)?;
-    let mut options = OpenOptions::new();
+    let mut options = private::options();
     let mut file = open(path, options.read(true).append(true).create(true))?;
     let old = split(&mut file)?;
     if old.len == 0 {
@@ -144,7 +144,7 @@ fn set_aside(path: &Path, prefix: &str, part: &[u8]) -> io::Result<String> {
     for number in 1_u32.. {
         let name = format!("{prefix}{number}");
         let aside = path.with_file_name(&name);
-        let mut file = match OpenOptions::new().write(true).create_new(true).open(&aside) {
+        let mut file = match private::options().write(true).create_new(true).open(&aside) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),

@@ -4,6 +4,7 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
+use super::private;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -157,7 +158,7 @@ pub(super) fn witness_in(record: &[u8]) -> Option<Witness> {
 }
 
 fn open(folder: &Path) -> Result<File, LockError> {
-    OpenOptions::new()
+    private::options()
         .read(true)
         .write(true)
         .create(true)

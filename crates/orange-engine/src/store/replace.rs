@@ -41,6 +41,7 @@ pub(crate) use self::old::short_hash;
 use self::old::{Hashes, Old};
 pub(crate) use self::probe::{PROBE, is_exact_in};
 use super::faults::crash_point;
+use super::private;
 
 /// How long a replacement waits for somebody who has the file open for writing.
 const WRITER_PATIENCE: Duration = Duration::from_millis(100);
@@ -133,9 +134,19 @@ pub fn settle_leftovers(target: &Path) -> io::Result<Leftovers> {
     Ok(found)
 }
 
-/// Writes a file that nobody else edits: readers see the old content or the new, also after a crash.
+/// Writes a private file that nobody else edits: readers see the old content or the new, also after a crash.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = Folder::of(path)?;
+    write_with_mode(path, bytes, private::FILE)
+}
+
+/// The same for a file that is not Orange's own: a new one gets the mode that the user's umask leaves.
+pub(crate) fn write_atomic_for_all(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_with_mode(path, bytes, 0o666)
+}
+
+fn write_with_mode(path: &Path, bytes: &[u8], new_mode: u32) -> io::Result<()> {
+    let mut folder = Folder::of(path)?;
+    folder.new_mode = new_mode;
     let old = folder
         .open(&folder.target)?
         .map(|file| file.metadata())

@@ -200,7 +200,7 @@ fn write(path: &Path, text: &[u8]) -> Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        replace::write_atomic(path, text)
+        replace::write_atomic_for_all(path, text)
     };
     write().map_err(|error| Error::io("write", path, &error))
 }

@@ -75,14 +75,14 @@ fn what_others_could_write_is_taken_from_them() {
     env.orange(["doctor"])
         .fails_with(1)
         .says("config.yaml: other users can write to it (its mode is 666)")
-        .says("--repair: takes that away (mode 644)")
+        .says("--repair: takes that away (mode 600)")
         .says("tasks: other users can write");
     assert_eq!(mode(&config), 0o666);
     env.orange(["doctor", "--repair"])
         .ok()
         .says("+ ")
-        .says("(its mode is 666) → its mode is 644");
-    assert_eq!((mode(&config), mode(&tasks)), (0o644, 0o755));
+        .says("(its mode is 666) → its mode is 600");
+    assert_eq!((mode(&config), mode(&tasks)), (0o600, 0o700));
     env.orange(["doctor", "--repair"]).ok().says("all is well");
 }
 

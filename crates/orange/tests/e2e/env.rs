@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -241,6 +242,13 @@ impl TestEnvironment {
 
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.root().join(name);
+        if path.starts_with(self.home()) && !self.home().exists() {
+            // As orange would make it.
+            fs::DirBuilder::new()
+                .mode(0o700)
+                .create(self.home())
+                .unwrap();
+        }
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
         path

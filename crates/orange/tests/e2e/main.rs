@@ -61,6 +61,7 @@ mod gc;
 mod hand_edits;
 mod help;
 mod hidden_changes;
+mod home_modes;
 mod leaving;
 mod lifecycle;
 mod log;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -57,7 +58,10 @@ impl World {
             ("GIT_COMMITTER_EMAIL", fixed("tester@example.com")),
         ]);
         let world = World { root, variables };
-        fs::create_dir_all(world.home()).unwrap();
+        // As orange would make it.
+        let mut private = fs::DirBuilder::new();
+        private.recursive(true).mode(0o700);
+        private.create(world.home()).unwrap();
         let config = format!(
             "tmux:\n  server: {}\nagents:\n  harness: sim\n  review_harness: sim\n  limit: 4\nmonitor:\n  interval: 1s\ngit:\n  fetch: never\n",
             world.socket().display()

@@ -11,6 +11,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::store::private;
+
 /// End of the names of files that are still being written; they are worthless after a crash.
 pub(super) const PART: &str = ".part";
 
@@ -19,6 +21,8 @@ pub(super) const PART: &str = ".part";
 pub(super) struct Folder {
     dir: Arc<File>,
     pub(super) target: String,
+    /// The mode of a file that stands for none that was there before.
+    pub(super) new_mode: u32,
 }
 
 /// A finished, durable file that is deleted again unless it is put in place.
@@ -41,6 +45,7 @@ impl Folder {
         Ok(Self {
             dir: Arc::new(dir),
             target: name.to_owned(),
+            new_mode: private::FILE,
         })
     }
 
@@ -100,7 +105,7 @@ impl Folder {
 
     fn create_part(&self, stem: &str, like: Option<&Metadata>) -> io::Result<(String, File)> {
         // Never more open than the file it stands for, not even for a moment.
-        let mode = like.map_or(0o666, |like| like.mode() & 0o777);
+        let mode = like.map_or(self.new_mode, |like| like.mode() & 0o777);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         for number in 0_u32.. {
             let name = self.free_name(&numbered(stem, number))?;

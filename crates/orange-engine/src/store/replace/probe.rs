@@ -7,6 +7,7 @@ use std::path::Path;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::lease;
+use crate::store::private;
 
 /// How files begin that are made for a moment to find out.
 pub(crate) const PROBE: &str = ".probe-";
@@ -16,8 +17,8 @@ pub(crate) fn is_exact_in(folder: &Path) -> io::Result<bool> {
     let name = |which: char| folder.join(format!("{PROBE}{}-{which}", std::process::id()));
     let (one, other) = (name('a'), name('b'));
     let probe = || {
-        fs::write(&one, "")?;
-        fs::write(&other, "")?;
+        private::write(&one, "")?;
+        private::write(&other, "")?;
         let exchanged = renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).is_ok();
         Ok(exchanged && lease::is_given(&File::open(&one)?))
     };

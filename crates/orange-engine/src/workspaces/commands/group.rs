@@ -2,6 +2,7 @@
 //! itself; it is ended before anything else is started in its place.
 
 use super::{GRACE, LONGEST_NAP};
+use crate::store::private;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ impl Remembered {
         let path = beside(log);
         // Without it a command that is left behind is not ended; that is no reason not to run it.
         if let Some(started) = started(leader)
-            && let Err(error) = fs::write(&path, format!("{leader} {started}"))
+            && let Err(error) = private::write(&path, format!("{leader} {started}"))
         {
             tracing::warn!(%error, "a running command is not remembered");
         }

@@ -1,5 +1,6 @@
 //! The output of one command: all of it (within reason) to a log, its last lines kept for the error message.
 
+use crate::store::private;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -28,7 +29,7 @@ impl Output {
     /// Appends to the log, which begins anew (the last one kept beside it) when it has grown long.
     pub(super) fn to(log: &Path, command: &str) -> io::Result<Output> {
         if let Some(parent) = log.parent() {
-            std::fs::create_dir_all(parent)?;
+            private::make_folders(parent)?;
         }
         if std::fs::symlink_metadata(log).is_ok_and(|data| data.len() > LOG_LIMIT) {
             let mut old = log.as_os_str().to_owned();
