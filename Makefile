@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-.PHONY: help demo tour test test-agents soak fuzz bench docs lint build install deb try-deb
+.PHONY: help demo tour test test-agents soak fuzz bench docs lint deny build install deb try-deb
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
@@ -23,10 +23,11 @@ tour: ## build Orange and play tasks, gates and worktrees step by step, without 
 TARGETS = $(patsubst %/main,%,$(basename $(wildcard crates/orange/tests/*.rs crates/orange/tests/*/main.rs)))
 OTHER_TARGETS = $(addprefix --test=,$(filter-out agents,$(notdir $(TARGETS))))
 
-test: ## check format and lints, then run all tests, the stories and test-agents
+test: ## check format, lints and dependencies, then run all tests, the stories and test-agents
 	@bash scripts/install-deps test
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	@$(MAKE) --no-print-directory deny
 	@if cargo nextest --version >/dev/null 2>&1; then \
 		set -x; cargo nextest run --workspace --locked -E 'not binary(agents)'; \
 	else \
@@ -78,6 +79,13 @@ docs: ## write the documents that come from the code: docs/configuration.md and 
 lint: ## check format and lints only
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+deny: ## check licences, sources and duplicates of all dependencies (deny.toml); installs cargo-deny into ~/.cache/orange
+	@bash scripts/install-cargo-deny
+	@PATH="$$(bash scripts/install-cargo-deny --print-path)/bin:$$PATH"; set -x; \
+	cargo deny --locked check -D warnings -A license-exception-not-encountered licenses sources bans; \
+	cargo deny --locked --manifest-path fuzz/Cargo.toml --config deny.toml \
+		check -D warnings -A unmatched-skip licenses sources bans
 
 build: ## build Orange for release (target/release/orange)
 	cargo build --release --locked

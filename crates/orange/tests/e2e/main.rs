@@ -84,6 +84,7 @@ mod prompt_override;
 mod refusals;
 mod run;
 mod running;
+mod scripts;
 mod search;
 mod sim;
 mod slips;
