@@ -1,5 +1,5 @@
 //! What speaks for a task's work, each bound to the commit it speaks of: read from the journal, so that every
-//! process sees the same.
+//! process sees the same. Only events that Orange itself journalled give evidence.
 
 use crate::Timestamp;
 use crate::history::{Event, EventType, History};
@@ -56,10 +56,38 @@ impl Statement {
     }
 }
 
+/// Whether Orange seals events of this kind when it journals them: those that give evidence, or say whose word
+/// it is.
+pub fn is_sealed(kind: &EventType) -> bool {
+    matches!(
+        kind,
+        EventType::TaskCreated
+            | EventType::StatusChanged
+            | EventType::StatusDeferred
+            | EventType::VerifyStarted
+            | EventType::TaskVerified
+            | EventType::AgentSpawned
+            | EventType::AgentExited
+            | EventType::AgentCrashed
+            | EventType::AgentStopped
+    )
+}
+
 impl Evidence {
+    /// What the journal says, whoever wrote it.
     pub fn of(history: &History) -> Evidence {
+        Evidence::confirmed(history, |_| true)
+    }
+
+    /// What the journal says in events that are genuine: `genuine` is asked about their places in the journal. One
+    /// that is not gives no evidence, but takes back what it would have taken back.
+    pub fn confirmed(history: &History, genuine: impl Fn(usize) -> bool) -> Evidence {
         let mut evidence = Evidence::default();
-        for event in &history.events {
+        for (place, event) in history.events.iter().enumerate() {
+            if is_sealed(&event.kind) && !genuine(place) {
+                evidence.only_said(event);
+                continue;
+            }
             match event.kind {
                 EventType::TaskCreated => {
                     let status = event.fields.get("status").and_then(|word| word.as_str());
@@ -75,6 +103,22 @@ impl Evidence {
             }
         }
         evidence
+    }
+
+    fn only_said(&mut self, event: &Event) {
+        match event.kind {
+            EventType::TaskVerified => self.verify = None,
+            EventType::StatusChanged => {
+                if event.to.as_deref() == Some(Status::AgentReview.as_str()) {
+                    self.handoff = None;
+                    self.rounds = self.rounds.saturating_add(1);
+                }
+                self.verdict = None;
+                self.reviewing = None;
+                self.review = None;
+            }
+            _ => {}
+        }
     }
 
     fn moved(&mut self, event: &Event) {
@@ -161,6 +205,24 @@ mod tests {
         assert!(evidence.verdict.is_some_and(|verdict| !verdict.passed));
         let gave_up = r#""type":"status.changed","by":"engine","from":"agent-review","to":"stuck","head":"a3""#;
         assert_eq!(of(&[HANDED, gave_up]).verdict, None);
+    }
+
+    #[test]
+    fn an_event_that_is_not_genuine_gives_nothing_and_takes_back() {
+        let verified =
+            r#""type":"task.verified","by":"engine","head":"a1","result":{"outcome":"passed"}"#;
+        let text: String = [HANDED, verified, PASSED]
+            .iter()
+            .map(|rest| format!("{{\"timestamp\":\"2026-01-01T00:00:00Z\",{rest}}}\n"))
+            .collect();
+        let history = History::parse(text.as_bytes());
+        let without = |place: usize| Evidence::confirmed(&history, |asked| asked != place);
+        let (no_handoff, no_check, no_pass) = (without(0), without(1), without(2));
+        assert_eq!((&no_handoff.handoff, no_handoff.rounds), (&None, 1));
+        assert!(no_handoff.verify.is_some() && no_handoff.review.is_some());
+        assert!(no_check.verify.is_none() && no_check.review.is_some());
+        assert_eq!((no_pass.verdict, no_pass.review), (None, None));
+        assert!(no_pass.verify.is_some());
     }
 
     #[test]

@@ -169,6 +169,9 @@ pub struct Event {
     /// The new value of every field this event changes.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub fields: FieldMap,
+    /// A keyed digest of the event, made by the Orange that journalled it. See [`crate::evidence::is_sealed`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seal: Option<String>,
     #[serde(flatten)]
     pub details: Map<String, Value>,
 }
@@ -191,6 +194,7 @@ enum Member {
     Archive,
     Append,
     Fields,
+    Seal,
     Other(String),
 }
 
@@ -216,6 +220,7 @@ impl<'de> serde::de::Visitor<'de> for EventVisitor {
         let (mut revision, mut by, mut transition) = (None, None, None);
         let (mut from, mut to, mut hook, mut reason) = (None, None, None, None);
         let (mut hooks, mut archive, mut append, mut fields) = (None, None, None, None);
+        let mut seal = None;
         let mut details = Map::new();
         while let Some(member) = map.next_key()? {
             match member {
@@ -240,6 +245,7 @@ impl<'de> serde::de::Visitor<'de> for EventVisitor {
                 Member::Archive => once(&mut archive, "archive", &mut map)?,
                 Member::Append => once(&mut append, "append", &mut map)?,
                 Member::Fields => once(&mut fields, "fields", &mut map)?,
+                Member::Seal => once(&mut seal, "seal", &mut map)?,
                 Member::Other(name) => {
                     details.insert(name, map.next_value()?);
                 }
@@ -259,6 +265,7 @@ impl<'de> serde::de::Visitor<'de> for EventVisitor {
             archive: archive.unwrap_or_default(),
             append: append.unwrap_or_default(),
             fields: fields.unwrap_or_default(),
+            seal: seal.unwrap_or_default(),
             details,
         })
     }
@@ -293,6 +300,7 @@ impl Event {
             archive: Vec::new(),
             append: Vec::new(),
             fields: FieldMap::new(),
+            seal: None,
             details: Map::new(),
         }
     }
@@ -329,6 +337,15 @@ impl Event {
         serde_json::to_string(self).unwrap_or_default()
     }
 
+    /// The bytes that a seal speaks of: every member but the seal, with sorted names, so that they are the same
+    /// after the line was read again, also by a later version that knows more members by name.
+    pub fn unsealed_bytes(&self) -> Vec<u8> {
+        let mut event = self.clone();
+        event.seal = None;
+        let value = serde_json::to_value(&event).unwrap_or_default();
+        sorted(value).to_string().into_bytes()
+    }
+
     /// Carries every field, so that nothing before it is needed to know the task.
     pub fn is_whole(&self) -> bool {
         matches!(
@@ -336,6 +353,19 @@ impl Event {
             EventType::TaskCreated | EventType::TaskAdopted | EventType::JournalRecovered
         ) && self.revision.is_some()
             && !self.fields.is_empty()
+    }
+}
+
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut members: Vec<(String, Value)> = map.into_iter().collect();
+            members.sort_by(|one, other| one.0.cmp(&other.0));
+            let members = members.into_iter();
+            Value::Object(members.map(|(name, value)| (name, sorted(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
     }
 }
 
@@ -488,6 +518,25 @@ mod tests {
         let line = r#"{"type":"future.thing","timestamp":"2026-01-01T00:00:00Z","revision":3,"fields":{"mood":"good"},"extra":[1,2]}"#;
         let history = History::parse(line.as_bytes());
         assert_eq!(history.events[0].to_line(), line);
+    }
+
+    #[test]
+    fn the_sealed_bytes_are_the_same_after_the_line_was_read_again() {
+        let result = serde_json::json!({"seconds": 0.1, "b": [{"z": 1, "a": null}], "a": -0.0});
+        let mut event = Event::new(EventType::TaskVerified, Timestamp::UNIX_EPOCH)
+            .by("engine")
+            .detail("result", result)
+            .detail("head", "a1");
+        let bytes = event.unsealed_bytes();
+        event.seal = Some("00".into());
+        assert_eq!(event.unsealed_bytes(), bytes);
+        let read = History::parse(event.to_line().as_bytes());
+        assert_eq!(read.events[0].seal.as_deref(), Some("00"));
+        assert_eq!(read.events[0].unsealed_bytes(), bytes);
+        // The order of members in the line says nothing.
+        let other = r#"{"head":"a1","result":{"a":-0.0,"b":[{"a":null,"z":1}],"seconds":0.1},"by":"engine","timestamp":"1970-01-01T00:00:00Z","type":"task.verified"}"#;
+        let other = History::parse(other.as_bytes());
+        assert_eq!(other.events[0].unsealed_bytes(), bytes);
     }
 
     #[test]

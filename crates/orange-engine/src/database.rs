@@ -1,8 +1,12 @@
-//! orange.db: the truth for what has no file of its own. Today: the counter of task keys, consents, notifications.
+//! orange.db: the truth for what has no file of its own. Today: the counter of task keys, consents, notifications, the
+//! key of seals. Only its owner can read it.
 //! Versioned migrations, a copy before each, a backup once a day.
 
 mod consents;
 mod notified;
+mod seals;
+
+pub use seals::JournalSeal;
 
 use crate::error::{Code, Error, Result};
 use crate::index::is_damage;
@@ -10,6 +14,8 @@ use crate::store::private;
 use crate::store::replace::write_atomic;
 use orange_core::id::Key;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
+use std::fs::{OpenOptions, Permissions};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -44,6 +50,19 @@ CREATE TABLE notifications (
     sent_at TEXT NOT NULL
 ) WITHOUT ROWID;
 ",
+    "
+-- Secrets of this home, made when they are first needed: the key of seals.
+CREATE TABLE secrets (
+    name  TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) WITHOUT ROWID;
+-- The last seal in each task's journal. incomplete: an earlier one was missing from the journal.
+CREATE TABLE journal_seals (
+    task_id    TEXT PRIMARY KEY,
+    seal       TEXT NOT NULL,
+    incomplete INTEGER NOT NULL
+) WITHOUT ROWID;
+",
 ];
 
 const BACKUP_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -67,8 +86,7 @@ impl Database {
     /// Opens and, if need be, brings to this program's version.
     pub fn open(home: &Path) -> Result<Database> {
         let path = Self::path_in(home);
-        // SQLite gives its side files the mode of this one.
-        private::prepare(&path);
+        keep_private(&path);
         let connection = Connection::open(&path).map_err(|error| explain(&path, &error))?;
         let mut database = Database { connection, path };
         let version = database
@@ -138,7 +156,7 @@ impl Database {
     fn copy_to(&self, target: &Path) -> rusqlite::Result<()> {
         let part = target.with_extension("part");
         let _ = std::fs::remove_file(&part);
-        private::prepare(&part);
+        keep_private(&part);
         self.connection
             .execute("VACUUM INTO ?1", [part.to_string_lossy()])?;
         std::fs::rename(&part, target)
@@ -254,6 +272,23 @@ impl Database {
             .optional()
             .map(|key| key.map(Key))
             .map_err(|error| explain(&self.path, &error))
+    }
+}
+
+/// Makes a file that is not there yet, and lets nobody but its owner read it: SQLite gives its side files the same
+/// mode. What cannot be done here is told by SQLite.
+fn keep_private(path: &Path) {
+    let made = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
+    if made.is_ok() {
+        return;
+    }
+    let mode = std::fs::metadata(path).map(|found| found.permissions().mode());
+    if mode.is_ok_and(|mode| mode & 0o077 != 0) {
+        let _ = std::fs::set_permissions(path, Permissions::from_mode(0o600));
     }
 }
 

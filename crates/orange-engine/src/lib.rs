@@ -26,6 +26,7 @@ pub mod prompt;
 pub mod recovery;
 pub mod rescue;
 pub mod runs;
+mod seal;
 pub mod sessions;
 pub mod store;
 pub mod tmux;

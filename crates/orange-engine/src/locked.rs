@@ -148,7 +148,7 @@ impl LockedTask {
     /// until [`LockedTask::unmark`].
     pub fn commit(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
         self.mark(engine)?;
-        self.append(events)?;
+        self.append(engine, events)?;
         crash_point("commit.journalled");
         self.settle(engine).map_err(|error| self.happened(error))?;
         crash_point("commit.written");
@@ -272,7 +272,8 @@ impl LockedTask {
     /// Journals what became of hooks.
     fn outcome(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
         let changes_fields = events.iter().any(|event| event.revision.is_some());
-        self.append(events).map_err(|error| self.happened(error))?;
+        self.append(engine, events)
+            .map_err(|error| self.happened(error))?;
         crash_point("hooks.journalled");
         self.unindexed = true;
         match changes_fields {
@@ -449,7 +450,7 @@ impl LockedTask {
         Ok(())
     }
 
-    fn append(&mut self, events: Vec<Event>) -> Result<()> {
+    fn append(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
@@ -457,15 +458,17 @@ impl LockedTask {
             machine::apply(&mut self.task, event)
                 .map_err(|error| Error::new(Code::Failed, error.to_string()))?;
         }
-        self.journal(events)
+        self.journal(engine, events)
     }
 
     /// Writes events to the journal, durably; `task` already knows what they say.
-    fn journal(&mut self, events: Vec<Event>) -> Result<()> {
+    fn journal(&mut self, engine: &mut Engine, mut events: Vec<Event>) -> Result<()> {
         let path = self.place.journal();
+        engine.seal(&self.task.id, &self.snapshot.history, &mut events);
         let lines: Vec<String> = events.iter().map(Event::to_line).collect();
         self.snapshot.journal_bytes =
             journal::append(&path, &lines).map_err(|error| Error::io("write", &path, &error))?;
+        engine.remember_seals(&self.task.id, &self.snapshot.history, &events);
         event_log::tell(&self.task, &events);
         self.untold
             .extend(notify::worth_telling(&self.task, &events));
@@ -502,7 +505,7 @@ impl LockedTask {
                     (false, false) => "its Context was changed",
                 };
                 engine.notice(format!("{}: {what}", self.task.label()));
-                self.append(vec![event])
+                self.append(engine, vec![event])
             }
             Some(_) | None => Ok(()),
         }

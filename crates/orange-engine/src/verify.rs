@@ -17,7 +17,6 @@ use crate::store::Place;
 use crate::store::faults::crash_point;
 use crate::workspaces::rules::Rules;
 use check::Check;
-use orange_core::evidence::Evidence;
 use orange_core::history::{Event, EventType, History};
 use orange_core::task::{Status, Task};
 use orange_core::verification::{CheckResult, Verified, running, unanswered};
@@ -270,7 +269,7 @@ impl Engine {
             std::thread::sleep(NAP);
         }
         let history = self.history_at(&place.path)?;
-        let told = Evidence::of(&history).verify;
+        let told = self.testimony(&task.id, &history).evidence(&history).verify;
         if let Some(newer) = last_begun(&history).filter(|last| *last != head) {
             let label = task.label();
             return Err(Error::new(

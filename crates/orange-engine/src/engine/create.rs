@@ -12,7 +12,7 @@ use crate::store::faults::crash_point;
 use crate::store::{Place, journal, private, replace};
 use crate::workspaces::{Acquired, UPON};
 use orange_core::config::Permissions;
-use orange_core::history::Event;
+use orange_core::history::{Event, History};
 use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::machine;
 use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight, WorkflowName};
@@ -383,6 +383,11 @@ impl Engine {
         if task.status != Status::Pending {
             event = self.with_head(&task, event);
         }
+        self.seal(
+            &task.id,
+            &History::default(),
+            std::slice::from_mut(&mut event),
+        );
         let file = TaskFile::create(&written_fields(&task), &body);
         self.store.mark(&place)?;
         crash_point("create.marked");

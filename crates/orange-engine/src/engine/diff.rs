@@ -49,7 +49,11 @@ impl Engine {
         }
         let repository = self.repository_of(task, &task.project)?;
         match (of, merged(task, &view.history)) {
-            (DiffOf::SinceReview, _) => since_review(&repository, view),
+            (DiffOf::SinceReview, _) => {
+                // A review that somebody else wrote into the journal would hide what came before it.
+                let testimony = self.testimony(&task.id, &view.history);
+                since_review(&repository, view, testimony.evidence(&view.history))
+            }
             (_, Some(event)) => merged_work(&repository, task, event),
             (_, None) => self.own_work(&repository, view),
         }
@@ -233,9 +237,8 @@ fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
     }
 }
 
-fn since_review(repository: &Path, view: &TaskView) -> Result<Comparison> {
+fn since_review(repository: &Path, view: &TaskView, evidence: Evidence) -> Result<Comparison> {
     let task = &view.task;
-    let evidence = Evidence::of(&view.history);
     let verdict = evidence.verdict.map(|verdict| verdict.said);
     let said = |said: Option<Statement>| said.and_then(|said| said.head);
     let Some(reviewed) = said(evidence.review).or_else(|| said(verdict)) else {

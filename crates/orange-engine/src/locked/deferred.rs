@@ -3,7 +3,6 @@
 use super::LockedTask;
 use crate::engine::Engine;
 use crate::error::Result;
-use orange_core::evidence::Evidence;
 use orange_core::history::{Event, EventType};
 use orange_core::machine::{self, Facts, Move, Refusal};
 use orange_core::task::Status;
@@ -48,9 +47,9 @@ impl LockedTask {
         if self.task.status != Status::AgentReview {
             return Ok(());
         }
-        let Some(wish) = deferred(self.history()) else {
+        if deferred(self.history()).is_none() {
             return Ok(());
-        };
+        }
         if engine.verifying(&self.place, self.history()).is_some() {
             return Ok(());
         }
@@ -58,6 +57,17 @@ impl LockedTask {
             // Its hooks would end this process; whoever carries out the check, or comes next, does it.
             return Ok(());
         }
+        let testimony = engine.testimony(&self.task.id, self.history());
+        if testimony.unreadable.is_some() {
+            return Ok(());
+        }
+        let Some(wish) = deferred(&testimony.without_forged(self.history())) else {
+            let event = Event::new(EventType::AttentionRaised, engine.now())
+                .by("engine")
+                .because("history.jsonl says that its review passed, and Orange cannot confirm it")
+                .detail("wish", Status::Reviewing.as_str());
+            return self.remark(engine, vec![event]);
+        };
         let actor = match wish.by.as_str() {
             "human" => Actor::Human,
             "reviewer" => Actor::Agent(Role::Reviewer),
@@ -71,7 +81,7 @@ impl LockedTask {
         let workflow = Workflow::named(self.task.workflow);
         match machine::decide(workflow, situation, actor, Move::to(Status::Reviewing)) {
             Ok(decision) => {
-                let told = Evidence::of(self.history()).verify;
+                let told = testimony.evidence(self.history()).verify;
                 let why = match told {
                     Some(told) => format!("the check is over: {}", told.words()),
                     None => "the check is over".to_owned(),

@@ -184,7 +184,7 @@ impl LockedTask {
         self.task = truth.task.clone();
         if !truth.events.is_empty() {
             self.mark(engine)?;
-            self.journal(std::mem::take(&mut truth.events))?;
+            self.journal(engine, std::mem::take(&mut truth.events))?;
             crash_point("reconciled.journalled");
         }
         Ok(truth)

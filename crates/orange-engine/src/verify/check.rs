@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::git::merge_base::merge_base;
 use crate::projects::Project;
 use crate::runs;
+use crate::seal::SealKey;
 use crate::store::faults::crash_point;
 use crate::store::make_folder;
 use crate::store::replace::write_atomic;
@@ -40,6 +41,29 @@ struct Known {
     /// How long its commands were given.
     #[serde(default)]
     limits: Option<Limits>,
+    /// Over all of the above, and the name of the file: only what Orange wrote counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seal: Option<String>,
+}
+
+impl Known {
+    fn sealed_with(&self, key: &SealKey, file: &Path) -> String {
+        let plain = Known {
+            seal: None,
+            ..self.clone()
+        };
+        let content = serde_json::to_vec(&plain).unwrap_or_default();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        key.of_file("check result", &name, &content)
+    }
+
+    /// What was found out before; None if it was not Orange that wrote it down.
+    fn read(file: &Path, key: &SealKey) -> Option<Known> {
+        let mut known: Known = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+        let is_ours = known.seal.as_ref() == Some(&known.sealed_with(key, file));
+        known.result.cached = true;
+        is_ours.then_some(known)
+    }
 }
 
 /// For each command of the setup, and of the check itself.
@@ -109,7 +133,8 @@ impl Engine {
     fn checked(&mut self, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result<Option<Known>> {
         let file = self.result_file(check, commit);
         let limits = (check.rules.timeout, check.rules.verify_timeout);
-        let known = || known(&file).filter(|known| reuse.takes(known, limits));
+        let key = self.database()?.seal_key()?;
+        let known = || Known::read(&file, &key).filter(|known| reuse.takes(known, limits));
         if let Some(known) = known() {
             return Ok(Some(known));
         }
@@ -141,12 +166,17 @@ impl Engine {
             },
             limits: Some(limits),
             result,
+            seal: None,
         });
         if let Some(known) = known
             .as_ref()
             .filter(|known| known.result.outcome != Outcome::NotRun)
         {
-            let text = serde_json::to_vec(known).unwrap_or_default();
+            let sealed = Known {
+                seal: Some(known.sealed_with(&key, &file)),
+                ..known.clone()
+            };
+            let text = serde_json::to_vec(&sealed).unwrap_or_default();
             write_atomic(&file, &text).map_err(|error| Error::io("write", &file, &error))?;
             crash_point("verify.ran");
         }
@@ -215,12 +245,6 @@ impl Reuse {
             Reuse::Nothing => false,
         }
     }
-}
-
-fn known(file: &Path) -> Option<Known> {
-    let mut known: Known = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
-    known.result.cached = true;
-    Some(known)
 }
 
 /// Runs the commands in the worktree; None when nobody wanted to wait for their end.

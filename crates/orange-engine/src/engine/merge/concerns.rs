@@ -2,15 +2,14 @@
 //! work that is not committed.
 
 use super::allowed::is_without_work;
-use crate::engine::Engine;
+use crate::engine::{Engine, Testimony};
 use crate::error::{Code, Error, Result};
 use crate::git::{self, merge};
 use crate::projects::Project;
-use orange_core::evidence::Evidence;
 use orange_core::history::{EventType, History};
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task};
-use orange_core::verification::{Verified, deferred};
+use orange_core::verification::{Verified, deferred, unanswered};
 
 /// How many commits are named.
 const NAMED: usize = 10;
@@ -39,13 +38,14 @@ impl Engine {
         project: &Project,
         head: Option<&str>,
     ) -> Result<Vec<Concern>> {
-        let evidence = Evidence::of(history);
-        let mut concerns = Vec::new();
+        let testimony = self.testimony(&task.id, history);
+        let evidence = testimony.evidence(history);
+        let mut concerns: Vec<Concern> = unconfirmed(&testimony, history).into_iter().collect();
         match &evidence.review {
             None if task.status == Status::Reviewing => {
                 concerns.push(Concern::plain("no review of it has passed"));
             }
-            None if deferred(history).is_some() => {
+            None if deferred(&testimony.without_forged(history)).is_some() => {
                 concerns.push(Concern::plain(
                     "its review passed, but its check is not over",
                 ));
@@ -74,6 +74,7 @@ impl Engine {
             concerns.push(Concern::plain(lost));
         }
         concerns.extend(self.slot_concerns(task, project, head)?);
+        concerns.extend(without_result(&testimony.without_forged(history)));
         if let Some(Err(detail)) = self.worktree(task)? {
             concerns.push(Concern::plain(format!(
                 "what is not committed is not part of it, and is saved before its slot is given back: {detail}"
@@ -137,6 +138,39 @@ fn lost_events(history: &History) -> Option<String> {
     Some(format!(
         "its journal lost events on {date}, and its fields are what TASK.md said then: look at them"
     ))
+}
+
+/// What the journal says although Orange did not write it, and what it lacks although Orange wrote it.
+fn unconfirmed(testimony: &Testimony, history: &History) -> Option<Concern> {
+    let claims = testimony.doubts(history);
+    let what = match (claims.as_slice(), testimony.incomplete) {
+        ([], false) => return None,
+        ([], true) => {
+            "history.jsonl lacks lines about its status and checks that Orange wrote".to_owned()
+        }
+        (claims, _) => format!(
+            "Orange cannot confirm what history.jsonl says: {}",
+            claims.join("; ")
+        ),
+    };
+    let why = match &testimony.unreadable {
+        Some(why) => why.clone(),
+        None => "an older Orange wrote it, or orange.db was replaced, or an agent wrote it: look for yourself".to_owned(),
+    };
+    Some(Concern {
+        what,
+        details: vec![why],
+    })
+}
+
+/// A check that was begun: it still runs, or its request was removed.
+fn without_result(history: &History) -> Option<Concern> {
+    let begun = unanswered(history).filter(|_| deferred(history).is_none())?;
+    let head = begun.head.unwrap_or_default();
+    let (command, head) = (begun.command, git::short(&head));
+    Some(Concern::plain(format!(
+        "`{command}` was begun at {head} and has no result"
+    )))
 }
 
 fn since_review(project: &Project, task: &Task, reviewed: &str, head: &str) -> Result<Concern> {

@@ -12,14 +12,20 @@ use std::fmt::Write;
 /// The evidence, and the commit that the branch is at now.
 pub(super) struct Shown {
     evidence: Evidence,
+    /// What the journal says without Orange having written it.
+    unconfirmed: Vec<String>,
+    incomplete: bool,
     head: Option<String>,
     running: Option<String>,
 }
 
 impl Shown {
-    pub(super) fn of(engine: &Engine, view: &TaskView) -> Shown {
+    pub(super) fn of(engine: &mut Engine, view: &TaskView) -> Shown {
+        let testimony = engine.testimony(&view.task.id, &view.history);
         Shown {
-            evidence: Evidence::of(&view.history),
+            evidence: testimony.evidence(&view.history),
+            unconfirmed: testimony.unconfirmed(&view.history),
+            incomplete: testimony.incomplete,
             running: engine.check_under_way(&view.place, &view.history),
             head: engine.branch_head(&view.task),
         }
@@ -50,6 +56,8 @@ impl Shown {
             "review": evidence.review.as_ref().map(said),
             "verify": evidence.verify.as_ref().map(verify::as_value),
             "verifying": self.running,
+            "unconfirmed": self.unconfirmed,
+            "incomplete": self.incomplete,
             "head": self.head,
             "moved_since_review": self.moved(),
         })
@@ -99,6 +107,12 @@ impl Shown {
             if let (true, Some(log)) = (told.result.failed(), &told.result.log) {
                 lines.push(format!("  its output: {log}"));
             }
+        }
+        for claim in &self.unconfirmed {
+            lines.push(format!("said in history.jsonl, not by Orange: {claim}"));
+        }
+        if self.incomplete {
+            lines.push("history.jsonl lacks lines that Orange wrote".to_owned());
         }
         if lines.is_empty() {
             return String::new();
