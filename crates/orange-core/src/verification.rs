@@ -44,6 +44,9 @@ pub struct CheckResult {
     /// Known from an earlier check of the same commit with the same commands.
     #[serde(default)]
     pub cached: bool,
+    /// Nobody knew the environment of the person who started the task, so it ran in a minimal one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub minimal_environment: bool,
     /// What the same check came to where the work started from; only looked at after a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<OnBase>,
@@ -75,6 +78,7 @@ impl CheckResult {
             tail: Vec::new(),
             log: None,
             cached: false,
+            minimal_environment: false,
             base: None,
         }
     }

@@ -26,6 +26,7 @@ mod resolve;
 mod search;
 mod settings;
 mod start;
+mod started_by;
 mod status;
 mod testimony;
 pub(crate) mod trash;
@@ -62,6 +63,7 @@ pub use whereabouts::WorkspaceState;
 use crate::database::Database;
 use crate::error::{Code, Error, Result};
 use crate::index::Index;
+use crate::person_environment::PersonEnvironment;
 use crate::projects::{self, Project};
 use crate::store::{Place, Store};
 use crate::tmux::Inside;
@@ -119,6 +121,8 @@ pub struct Settings {
     pub user_home: Option<PathBuf>,
     /// What agents get of the caller's environment.
     pub environment: BTreeMap<String, String>,
+    /// All of the environment of a person whose command it is.
+    pub person: Option<PersonEnvironment>,
     /// The tmux window that the caller sits in.
     pub inside: Option<Inside>,
     /// Settings from outside the files, which outdo them; later ones win.
@@ -139,6 +143,7 @@ impl Settings {
             search_path: None,
             user_home: None,
             environment: BTreeMap::new(),
+            person: None,
             inside: None,
             overrides: Vec::new(),
         }
@@ -168,6 +173,8 @@ pub struct Engine {
     pub(crate) search_path: Option<OsString>,
     pub(crate) user_home: Option<PathBuf>,
     pub(crate) environment: BTreeMap<String, String>,
+    /// The environment of the person on whose behalf this process works, where that is known.
+    pub(crate) person: Option<PersonEnvironment>,
     pub(crate) inside: Option<Inside>,
     overrides: Vec<Override>,
 }
@@ -195,6 +202,7 @@ impl Engine {
             search_path: settings.search_path,
             user_home: settings.user_home,
             environment: settings.environment,
+            person: settings.person,
             inside: settings.inside,
             overrides: settings.overrides,
         }

@@ -5,6 +5,7 @@ pub mod pass;
 
 use crate::agent_run::fence;
 use crate::error::{Code, Error, Result, plain};
+use crate::person_environment;
 use orange_core::config::Config;
 use rustix::process::{WaitOptions, wait};
 use std::collections::BTreeMap;
@@ -57,6 +58,7 @@ fn spawn(
         Error::new(Code::Failed, message)
     };
     let mut command = Command::new(orange);
+    person_environment::inherit(&mut command);
     for name in [
         "ORANGE_TASK_ID",
         "ORANGE_ROLE",
@@ -75,10 +77,11 @@ fn spawn(
             command.env_remove(Config::variable(key));
         }
     }
-    if let Some(path) = std::env::var_os("PATH") {
+    let inherited = |name: &str| person_environment::inherited(name)?.into_string().ok();
+    if let Some(path) = person_environment::inherited("PATH") {
         command.env("PATH", fence::without(&path));
     }
-    for (name, value) in fence::taken_back(|name| std::env::var(name).ok()) {
+    for (name, value) in fence::taken_back(inherited) {
         match value {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),

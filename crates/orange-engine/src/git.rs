@@ -24,6 +24,7 @@ pub(crate) mod worktree;
 use crate::error::{Code, Error, Result, plain};
 use crate::harness::located;
 use crate::patience::Watch;
+use crate::person_environment;
 use refs::Found;
 use state::Head;
 use std::ffi::OsStr;
@@ -118,6 +119,7 @@ impl Git {
 
     fn anywhere() -> Git {
         let mut command = Command::new("git");
+        person_environment::inherit(&mut command);
         for variable in REDIRECTING {
             command.env_remove(variable);
         }

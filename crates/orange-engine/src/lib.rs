@@ -21,6 +21,7 @@ pub mod monitor;
 mod notify;
 pub mod occupants;
 mod patience;
+pub mod person_environment;
 pub mod projects;
 pub mod prompt;
 pub mod recovery;

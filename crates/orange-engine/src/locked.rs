@@ -406,6 +406,9 @@ impl LockedTask {
             engine.notice(format!("its parent could not be looked at: {error}"));
             return;
         }
+        if self.marked && self.task.status.is_terminal() {
+            engine.forget_environment(&self.task.id);
+        }
         let untold = std::mem::take(&mut self.untold);
         engine.tell_person(&self.task, untold);
         self.unmark(engine);

@@ -12,6 +12,7 @@ use crate::errand;
 use crate::error::{Code, Error, Result};
 use crate::git::short;
 use crate::locked::LockedTask;
+use crate::person_environment::PersonEnvironment;
 use crate::projects::Project;
 use crate::store::Place;
 use crate::store::faults::crash_point;
@@ -175,6 +176,11 @@ impl Engine {
                 "the repository has no verify.command any more",
             )));
         };
+        let known = self.environment_of(&task.id);
+        let minimal = known.is_none();
+        let person = known.unwrap_or_else(|| PersonEnvironment::minimal(self.user_home.as_deref()));
+        // Also the git that prepares the worktree.
+        person.clone().give_to_children();
         let store = self.store.clone();
         let wanted = || {
             let status = store.survey(&request.folder).task.status;
@@ -187,6 +193,8 @@ impl Engine {
             rules: &rules,
             target: task.target(&project.default_branch),
             again: request.again,
+            person: &person,
+            minimal,
             wanted: &wanted,
         };
         self.check(&check, &request.head)
@@ -226,6 +234,7 @@ impl Engine {
         self.people_only("have a task's work checked")?;
         let mut locked = self.lock_task(place.clone())?;
         let task = locked.task.clone();
+        self.note_started_by(&task.id);
         let Some(plan) = self.plan_of_check(&task)? else {
             return Err(Error::new(
                 Code::ConditionUnmet,

@@ -9,6 +9,7 @@ use orange_core::config::{Config, Setting};
 use orange_engine::agent_run::without_fence;
 use orange_engine::engine::{Outside, Override};
 use orange_engine::harness::environment::of_agents;
+use orange_engine::person_environment::PersonEnvironment;
 use orange_engine::store::{Place, faults};
 use orange_engine::tmux::Inside;
 use orange_engine::{Caller, Code, Engine, Error, Settings};
@@ -35,6 +36,9 @@ impl Session {
             return Err(CommandError(error.hint("leave it out")));
         }
         let mut engine = engine(home, caller.clone(), flags(settings)?)?;
+        if let Caller::Agent { task, .. } = &caller {
+            engine.work_as_started(task);
+        }
         if only_reads {
             engine.only_reads();
         }
@@ -187,7 +191,10 @@ fn engine(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Engine>
     if matches!(caller, Caller::Agent { .. }) {
         heard.retain(|said| Config::may_be_an_agents(&said.key));
     }
+    let person =
+        (caller == Caller::Human).then(|| PersonEnvironment::from_variables(std::env::vars_os()));
     Ok(Engine::new(Settings {
+        person,
         home,
         caller,
         user: std::env::var("USER").ok().filter(|user| !user.is_empty()),

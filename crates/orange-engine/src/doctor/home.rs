@@ -30,6 +30,7 @@ pub struct FileSystem {
 /// What Orange makes in its home. Names that end in `*` are the beginning of some.
 const OWN: &[&str] = &[
     "config.yaml",
+    "environments",
     "exports",
     "harness",
     "in-flight",

@@ -141,6 +141,9 @@ impl Engine {
                 Ok(())
             })?;
         }
+        if from == Status::Pending && change.status.is_some() && self.caller == Caller::Human {
+            self.note_started_by(&locked.task.id);
+        }
         self.commit(&mut locked, events)?;
         self.note_room(from, locked.task.status);
         if renamed {

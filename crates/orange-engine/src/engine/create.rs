@@ -381,6 +381,7 @@ impl Engine {
         let task = machine::fold(std::slice::from_ref(&event), u64::MAX)
             .map_err(super::change::bad_value)?;
         if task.status != Status::Pending {
+            self.note_started_by(&task.id);
             event = self.with_head(&task, event);
         }
         self.seal(

@@ -64,6 +64,8 @@ impl Engine {
     /// An errand: finishes what a transition of this task left open.
     pub fn finish(&mut self, folder: &str) -> Result<()> {
         let place = self.store.place(folder);
+        let task = self.store.survey(folder).task.id;
+        self.work_as_started(&task);
         // As one that is listed: what its caller did not live to tell the person is told too.
         self.lock_marked(place).map(drop)
     }

@@ -313,6 +313,7 @@ impl Engine {
         let Some(spec) = folder.spec() else {
             return Ok(());
         };
+        self.work_as_started(&spec.task);
         let place = self.store.place(&spec.folder);
         let signals = folder.signals();
         // Opening it judges the runs that are gone.

@@ -44,6 +44,9 @@ impl Engine {
             )
             .hint(format!("`orange task why {label}` says what it waits for")));
         }
+        if self.caller != Caller::Engine {
+            self.note_started_by(&task.id);
+        }
         if !force && let Some(why) = self.why_not_now(&task)? {
             return self.queue(place, why);
         }

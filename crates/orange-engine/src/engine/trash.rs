@@ -183,6 +183,8 @@ impl Engine {
 
     pub(crate) fn move_to_trash(&mut self, place: &Place) -> Result<()> {
         let target = self.trash_place(place);
+        let task = self.store.survey(&place.folder()).task.id;
+        self.forget_environment(&task);
         let made = target.parent().map_or(Ok(()), make_folder);
         made.and_then(|()| {
             if target.exists() {

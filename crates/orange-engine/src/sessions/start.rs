@@ -1,6 +1,6 @@
 //! Starting an agent: its run is written down, a window is opened, and the start is waited for.
 
-use crate::engine::Engine;
+use crate::engine::{Caller, Engine};
 use crate::error::{Code, Error, Result};
 use crate::locked::{LockedTask, review_mark};
 use crate::git::committed::Committed;
@@ -73,6 +73,9 @@ impl Engine {
                 harness::NONE
             )));
         };
+        if self.caller == Caller::Human {
+            self.note_started_by(&task.id);
+        }
         let (spec, extras) = self.run_spec(locked, begin, &harness)?;
         let prompt = self.words_for(task, begin)?;
         let tmux = self.usable_tmux()?;

@@ -2,6 +2,7 @@
 
 use super::{INSTALL, PROGRAM, Pane, Server, Session, Tmux};
 use crate::error::{Code, Error, Result, plain};
+use crate::person_environment;
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -144,6 +145,7 @@ fn listen(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
 /// tmux with an environment of ours.
 pub(super) fn command(tmux: &Tmux) -> Command {
     let mut command = Command::new(PROGRAM);
+    person_environment::inherit(&mut command);
     if let Some(variables) = &tmux.environment {
         command
             .env_clear()

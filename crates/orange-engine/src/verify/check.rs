@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::errand;
 use crate::error::{Error, Result};
 use crate::git::merge_base::merge_base;
+use crate::person_environment::PersonEnvironment;
 use crate::projects::Project;
 use crate::runs;
 use crate::seal::SealKey;
@@ -77,6 +78,10 @@ pub(super) struct Check<'a> {
     pub(super) target: &'a str,
     /// Whatever is known already.
     pub(super) again: bool,
+    /// What the commands run in.
+    pub(super) person: &'a PersonEnvironment,
+    /// Nobody knows who started the task; that is only the usual.
+    pub(super) minimal: bool,
     /// Does anybody still want the result?
     pub(super) wanted: &'a (dyn Fn() -> bool + Sync),
 }
@@ -134,7 +139,8 @@ impl Engine {
         let file = self.result_file(check, commit);
         let limits = (check.rules.timeout, check.rules.verify_timeout);
         let key = self.database()?.seal_key()?;
-        let known = || Known::read(&file, &key).filter(|known| reuse.takes(known, limits));
+        let known =
+            || Known::read(&file, &key).filter(|known| reuse.takes(known, limits, check.minimal));
         if let Some(known) = known() {
             return Ok(Some(known));
         }
@@ -180,7 +186,7 @@ impl Engine {
             write_atomic(&file, &text).map_err(|error| Error::io("write", &file, &error))?;
             crash_point("verify.ran");
         }
-        self.park_check(check.project, &slot, check.rules, &log);
+        self.park_check(check.project, &slot, check.rules, check.person, &log);
         drop(slot);
         self.forget_old_results();
         Ok(known)
@@ -236,7 +242,10 @@ enum Reuse {
 }
 
 impl Reuse {
-    fn takes(self, known: &Known, limits: Limits) -> bool {
+    fn takes(self, known: &Known, limits: Limits, minimal: bool) -> bool {
+        if known.result.minimal_environment && !minimal {
+            return false;
+        }
         // Time that was not enough says nothing about more of it.
         let same_time = known.result.outcome != Outcome::TimedOut || known.limits == Some(limits);
         match self {
@@ -249,7 +258,7 @@ impl Reuse {
 
 /// Runs the commands in the worktree; None when nobody wanted to wait for their end.
 fn run(check: &Check<'_>, slot: &VerifySlot, log: &Path) -> Option<CheckResult> {
-    let env = surroundings_of_check(check.project, slot);
+    let env = surroundings_of_check(check.project, slot, check.person);
     // What detaches itself becomes a child of this process, and is ended like the rest.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let began = Instant::now();
@@ -288,6 +297,7 @@ fn run(check: &Check<'_>, slot: &VerifySlot, log: &Path) -> Option<CheckResult> 
         command: check.rules.verify.last().cloned(),
         seconds: Some((seconds * 10.0).round() / 10.0),
         log: Some(log.display().to_string()),
+        minimal_environment: check.minimal,
         ..CheckResult::not_run("")
     };
     Some(match outcome {

@@ -9,6 +9,7 @@ use self::output::Output;
 pub(crate) use self::output::shown;
 use crate::error::{Code, Error, plain};
 use crate::git::{REAL_OBJECTS, REDIRECTING};
+use crate::person_environment::{self, PersonEnvironment};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
 };
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+const SHELL: &str = "/bin/sh";
 /// What a command gets between being asked to end and being killed.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long the output of a command that has ended is waited for, should something it left behind hold it open.
@@ -86,13 +88,22 @@ impl From<CommandFailed> for Error {
     }
 }
 
-/// Runs commands one after the other, each with `sh -c` in the slot and with this much time; the first failure
+/// What the commands find in their environment.
+#[derive(Debug, Clone, Default)]
+pub struct Variables {
+    /// These and no others; None: what this process has.
+    pub of_person: Option<PersonEnvironment>,
+    /// In addition.
+    pub more: Vec<(String, String)>,
+}
+
+/// Runs commands one after the other, each with `/bin/sh -c` in the slot and with this much time; the first failure
 /// ends it. What a command leaves running in the background stays, but its output is not followed any further.
 pub fn run(
     slot: &Path,
     commands: &[String],
     timeout: Duration,
-    env: &[(String, String)],
+    env: &Variables,
     log: &Path,
 ) -> Result<(), CommandFailed> {
     end_left(log);
@@ -121,13 +132,13 @@ pub fn run(
     Ok(())
 }
 
-fn start(
-    slot: &Path,
-    command: &str,
-    env: &[(String, String)],
-    output: &mut Output,
-) -> io::Result<Child> {
-    let mut shell = Command::new("sh");
+fn start(slot: &Path, command: &str, env: &Variables, output: &mut Output) -> io::Result<Child> {
+    // By its path: whoever starts this may have put another one first.
+    let mut shell = Command::new(SHELL);
+    match &env.of_person {
+        Some(person) => person.give_to(&mut shell),
+        None => person_environment::inherit(&mut shell),
+    }
     // Whoever starts this may be an agent; the command is none.
     let agents = ["ORANGE_TASK_ID", "ORANGE_ROLE", "ORANGE_RUN_ID"];
     for variable in REDIRECTING.iter().chain(&agents) {
@@ -136,7 +147,7 @@ fn start(
     shell
         // A command that begins with a dash is no option.
         .args(["-c", "--", command])
-        .envs(env.iter().map(|(name, value)| (name, value)))
+        .envs(env.more.iter().map(|(name, value)| (name, value)))
         .envs(REAL_OBJECTS.iter().copied())
         .current_dir(slot)
         .stdin(Stdio::null());

@@ -1,11 +1,13 @@
 //! What a slot gets besides the checkout: files of the user's, and the commands that make it ready. Both are
 //! read from the commit the work starts from, so that no agent writes its own.
 
+use super::commands::Variables;
 use super::rules::{Commands, Rules};
 use super::verify_slot::{CHECK_MARK, VerifySlot};
 use super::{Lease, commands, files};
 use crate::engine::{Caller, Engine};
 use crate::error::{Error, Result};
+use crate::person_environment::PersonEnvironment;
 use crate::projects::Project;
 use crate::store::Place;
 use orange_core::naming::counted;
@@ -128,8 +130,14 @@ impl Engine {
 }
 
 /// The same for a check: it is no task's, and the mark leads to whatever it starts.
-pub(crate) fn surroundings_of_check(project: &Project, slot: &VerifySlot) -> Vec<(String, String)> {
-    [
+pub(crate) fn surroundings_of_check(
+    project: &Project,
+    slot: &VerifySlot,
+    person: &PersonEnvironment,
+) -> Variables {
+    let home = slot.folder.parent().and_then(Path::parent);
+    let home = home.unwrap_or(Path::new("/")).display().to_string();
+    let more = [
         ("ORANGE_PROJECT", project.name.clone()),
         ("ORANGE_REPOSITORY", project.path.display().to_string()),
         ("ORANGE_WORKSPACE", slot.name.clone()),
@@ -137,20 +145,34 @@ pub(crate) fn surroundings_of_check(project: &Project, slot: &VerifySlot) -> Vec
         ("ORANGE_TASK_KEY", "verify".to_owned()),
         ("ORANGE_BRANCH", "verify".to_owned()),
         (CHECK_MARK, slot.folder.display().to_string()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .to_vec()
+        // Its `orange` knows it by the mark, in this home.
+        ("ORANGE_HOME", home),
+        // What is checked is what is merged.
+        ("GIT_NO_REPLACE_OBJECTS", "1".to_owned()),
+    ];
+    Variables {
+        of_person: Some(person.clone()),
+        more: named(more),
+    }
+}
+
+fn named<const N: usize>(variables: [(&str, String); N]) -> Vec<(String, String)> {
+    variables
+        .map(|(name, value)| (name.to_owned(), value))
+        .to_vec()
 }
 
 /// What a command may want to know. Nothing that makes it look like an agent.
-fn surroundings(project: &Project, task: &Task, lease: &Lease) -> Vec<(String, String)> {
-    [
+fn surroundings(project: &Project, task: &Task, lease: &Lease) -> Variables {
+    let more = [
         ("ORANGE_PROJECT", project.name.clone()),
         ("ORANGE_REPOSITORY", project.path.display().to_string()),
         ("ORANGE_WORKSPACE", lease.slot.clone()),
         ("ORANGE_TASK_KEY", task.label()),
         ("ORANGE_BRANCH", task.branch.clone()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .to_vec()
+    ];
+    Variables {
+        of_person: None,
+        more: named(more),
+    }
 }

@@ -7,6 +7,7 @@ use super::{commands, files};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::worktree;
+use crate::person_environment::PersonEnvironment;
 use crate::projects::Project;
 use crate::runs;
 use crate::workspaces::rules::Rules;
@@ -122,10 +123,11 @@ impl Engine {
         project: &Project,
         slot: &VerifySlot,
         rules: &Rules,
+        person: &PersonEnvironment,
         log: &Path,
     ) {
         let folder = &slot.folder;
-        let env = surroundings_of_check(project, slot);
+        let env = surroundings_of_check(project, slot, person);
         // Its end says nothing of the commit.
         if let Err(failed) = commands::run(folder, &rules.teardown, rules.timeout, &env, log) {
             tracing::warn!(%failed, slot = slot.name, "teardown");

@@ -1,6 +1,6 @@
 //! Setup and teardown commands: their surroundings, their ends, their output.
 
-use orange_engine::workspaces::commands::{CommandFailed, End, run};
+use orange_engine::workspaces::commands::{CommandFailed, End, Variables, run};
 use orange_engine::{Code, Error};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,10 @@ impl Slot {
 
     fn run_within(&self, timeout: Duration, commands: &[&str]) -> Result<(), CommandFailed> {
         let commands: Vec<String> = commands.iter().map(|text| (*text).to_owned()).collect();
-        let env = [("ORANGE_TASK_ID".to_owned(), "the task".to_owned())];
+        let env = Variables {
+            more: vec![("ORANGE_TASK_ID".to_owned(), "the task".to_owned())],
+            ..Variables::default()
+        };
         run(&self.path(), &commands, timeout, &env, &self.log_file())
     }
 
@@ -137,11 +140,18 @@ fn what_cannot_start_is_said() {
     let slot = Slot::new();
     let commands = ["true".to_owned()];
     let gone = slot.path().join("gone");
-    let failed = run(&gone, &commands, AMPLE, &[], &slot.log_file()).unwrap_err();
+    let failed = run(
+        &gone,
+        &commands,
+        AMPLE,
+        &Variables::default(),
+        &slot.log_file(),
+    )
+    .unwrap_err();
     assert!(matches!(failed.end, End::NotStarted(_)), "{failed}");
     fs::write(slot.root.path().join("file"), "").unwrap();
     let log = slot.root.path().join("file/no/log");
-    let failed = run(&slot.path(), &commands, AMPLE, &[], &log).unwrap_err();
+    let failed = run(&slot.path(), &commands, AMPLE, &Variables::default(), &log).unwrap_err();
     assert!(matches!(failed.end, End::NotStarted(_)), "{failed}");
 }
 

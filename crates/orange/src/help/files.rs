@@ -20,9 +20,16 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     ("~/orange/workspaces/PROJECT--N/", "slots: git worktrees"),
     ("~/orange/runs/", "agents that are running"),
     ("~/orange/verify/", "checks: results and logs"),
+    (
+        "~/orange/environments/",
+        "your variables for the checks of tasks that are not over; private",
+    ),
     ("~/orange/trash/", "deleted tasks"),
     ("~/orange/orange.log", "what happened, as JSON lines"),
-    ("~/orange/orange.db", "counters of keys, your consents"),
+    (
+        "~/orange/orange.db",
+        "counters of keys, your consents, the key of seals; private",
+    ),
     ("~/orange/index.db", "a cache; may be deleted"),
     ("~/orange/in-flight/", "changes that are under way"),
     ("~/orange/starting/", "tasks that are being started"),

@@ -106,6 +106,7 @@ mod task_view;
 mod terminal_bytes;
 mod verify;
 mod verify_by_hand;
+mod verify_environment;
 mod verify_forged;
 mod verify_kills;
 mod whereabouts;

@@ -57,7 +57,11 @@ pub(crate) fn sentence(told: &Verified) -> String {
         true => ", known from before",
         false => "",
     };
-    format!("{}{cached}", told.words())
+    let minimal = match told.result.minimal_environment {
+        true => ", in a minimal environment: nobody knows who started the task",
+        false => "",
+    };
+    format!("{}{cached}{minimal}", told.words())
 }
 
 /// Which failures are new, and the last lines of the output.

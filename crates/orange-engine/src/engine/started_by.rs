@@ -1,0 +1,91 @@
+//! Which environment a task's checks run in: that of the person who started it, kept in a private file until the task
+//! is over.
+
+use super::{Caller, Engine};
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::person_environment::PersonEnvironment;
+use crate::store::make_private_folder;
+use crate::store::replace::short_hash;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+const KIND: &str = "environment";
+
+impl Engine {
+    fn environments(&self) -> PathBuf {
+        self.store.home().join("environments")
+    }
+
+    fn environment_file(&self, task: &str) -> PathBuf {
+        let name = format!("{:016x}", short_hash(task.as_bytes()));
+        self.environments().join(name)
+    }
+
+    /// Notes in which environment a task is started: that of the person whose command this is, or who started
+    /// the agent's own task. It may hold secrets. What cannot be noted stops nobody: a check then runs in a minimal one.
+    pub(crate) fn note_started_by(&mut self, task: &str) {
+        let Some(person) = self.person.clone() else {
+            return;
+        };
+        if let Err(error) = self.write_environment(task, &person) {
+            tracing::warn!(%error, task, "the environment of its checks is not noted");
+        }
+    }
+
+    fn write_environment(&mut self, task: &str, person: &PersonEnvironment) -> Result<()> {
+        let content = person.to_bytes();
+        let seal = self.database()?.seal_key()?.of_file(KIND, task, &content);
+        let folder = self.environments();
+        make_private_folder(&folder).map_err(|error| Error::io("create", &folder, &error))?;
+        let file = self.environment_file(task);
+        let temporary = file.with_extension(self.file_stamp());
+        let written = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&temporary)
+            .and_then(|mut open| {
+                writeln!(open, "{seal}")?;
+                open.write_all(&content)
+            })
+            .and_then(|()| fs::rename(&temporary, &file));
+        written.map_err(|error| {
+            let _ = fs::remove_file(&temporary);
+            Error::io("write", &file, &error)
+        })
+    }
+
+    /// The environment of the person who started a task; None if nobody knows it, or if it was not Orange that noted it.
+    pub(crate) fn environment_of(&mut self, task: &str) -> Option<PersonEnvironment> {
+        let bytes = fs::read(self.environment_file(task)).ok()?;
+        let key = self.database().and_then(Database::seal_key).ok()?;
+        let end = bytes.iter().position(|byte| *byte == b'\n')?;
+        let (seal, content) = (bytes.get(..end)?, bytes.get(end + 1..)?);
+        let is_ours = seal == key.of_file(KIND, task, content).as_bytes();
+        is_ours.then(|| PersonEnvironment::from_bytes(content))
+    }
+
+    /// Its secrets are kept no longer than they are needed.
+    pub(crate) fn forget_environment(&self, task: &str) {
+        let _ = fs::remove_file(self.environment_file(task));
+    }
+
+    /// For a command of an agent, and for an errand about a task: programs are found and started as for the person who
+    /// started the task, whatever the variables of this process say.
+    pub fn work_as_started(&mut self, task: &str) {
+        let Some(person) = self.environment_of(task) else {
+            return;
+        };
+        self.search_path = person.get("PATH").map(Into::into);
+        self.user_home = person.get("HOME").map(PathBuf::from);
+        if matches!(self.caller, Caller::Agent { .. }) {
+            // An errand has what its run was started with, which may be newer.
+            self.environment = crate::harness::environment::of_agents(person.readable());
+        }
+        person.clone().give_to_children();
+        self.person = Some(person);
+    }
+}
