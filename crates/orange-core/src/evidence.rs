@@ -56,11 +56,11 @@ impl Statement {
     }
 }
 
-/// Whether Orange seals events of this kind when it journals them: those that give evidence, or say whose word
-/// it is.
-pub fn is_sealed(kind: &EventType) -> bool {
-    matches!(
-        kind,
+/// Whether Orange seals such an event when it journals it: those that give evidence, that say whose word it is, or
+/// which commit a task's rules are read from.
+pub fn is_sealed(event: &Event) -> bool {
+    let of_kind = matches!(
+        event.kind,
         EventType::TaskCreated
             | EventType::StatusChanged
             | EventType::StatusDeferred
@@ -70,7 +70,8 @@ pub fn is_sealed(kind: &EventType) -> bool {
             | EventType::AgentExited
             | EventType::AgentCrashed
             | EventType::AgentStopped
-    )
+    );
+    of_kind || event.details.contains_key("base_commit")
 }
 
 impl Evidence {
@@ -84,7 +85,7 @@ impl Evidence {
     pub fn confirmed(history: &History, genuine: impl Fn(usize) -> bool) -> Evidence {
         let mut evidence = Evidence::default();
         for (place, event) in history.events.iter().enumerate() {
-            if is_sealed(&event.kind) && !genuine(place) {
+            if is_sealed(event) && !genuine(place) {
                 evidence.only_said(event);
                 continue;
             }

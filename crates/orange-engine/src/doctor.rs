@@ -4,6 +4,7 @@
 mod access;
 mod databases;
 mod disk;
+mod evidence;
 mod git_leftovers;
 mod harnesses;
 mod home;
@@ -221,6 +222,9 @@ const CHECKS: &[(Group, bool, Check)] = &[
     (Group::Tasks, false, Engine::check_tasks),
     (Group::Tasks, false, |engine, report, _| {
         engine.check_links(report)
+    }),
+    (Group::Tasks, false, |engine, report, _| {
+        engine.check_evidence(report)
     }),
     // After these, since the index is asked: what is wrong with it must have been found.
     (Group::Home, false, |engine, report, _| {

@@ -48,7 +48,7 @@ impl SealKey {
     pub(crate) fn compare(&self, task: &str, events: &[Event]) -> SealedJournal {
         let mut found = SealedJournal::default();
         for event in events {
-            let seal = event.seal.as_ref().filter(|_| is_sealed(&event.kind));
+            let seal = event.seal.as_ref().filter(|_| is_sealed(event));
             let right = seal.filter(|seal| **seal == self.of_event(task, &found.last, event));
             found.genuine.push(right.is_some());
             if let Some(seal) = right {
@@ -88,7 +88,7 @@ mod tests {
             (EventType::TaskVerified, "a1"),
         ] {
             let mut event = Event::new(kind, Timestamp::UNIX_EPOCH).detail("head", head);
-            if is_sealed(&event.kind) {
+            if is_sealed(&event) {
                 let before = KEY.compare("t1", &events).last;
                 event.seal = Some(KEY.of_event("t1", &before, &event));
             }

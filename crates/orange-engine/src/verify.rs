@@ -18,6 +18,7 @@ use crate::store::Place;
 use crate::store::faults::crash_point;
 use crate::workspaces::rules::Rules;
 use check::Check;
+use orange_core::evidence::Evidence;
 use orange_core::history::{Event, EventType, History};
 use orange_core::task::{Status, Task};
 use orange_core::verification::{CheckResult, Verified, running, unanswered};

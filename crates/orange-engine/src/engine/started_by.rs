@@ -5,7 +5,7 @@ use super::{Caller, Engine};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::person_environment::PersonEnvironment;
-use crate::store::make_private_folder;
+use crate::store::private;
 use crate::store::replace::short_hash;
 use std::fs;
 use std::io::Write;
@@ -39,7 +39,7 @@ impl Engine {
         let content = person.to_bytes();
         let seal = self.database()?.seal_key()?.of_file(KIND, task, &content);
         let folder = self.environments();
-        make_private_folder(&folder).map_err(|error| Error::io("create", &folder, &error))?;
+        private::make_folders(&folder).map_err(|error| Error::io("create", &folder, &error))?;
         let file = self.environment_file(task);
         let temporary = file.with_extension(self.file_stamp());
         let written = fs::OpenOptions::new()

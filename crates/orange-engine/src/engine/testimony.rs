@@ -25,7 +25,8 @@ impl Testimony {
         Evidence::confirmed(history, |place| self.is_genuine(place))
     }
 
-    fn is_genuine(&self, place: usize) -> bool {
+    /// Whether Orange wrote the event at this place of the journal. False for events that are not sealed.
+    pub fn is_genuine(&self, place: usize) -> bool {
         self.genuine.get(place).copied().unwrap_or(false)
     }
 
@@ -126,7 +127,7 @@ impl Engine {
     /// Seals events that are about to be journalled. One that cannot be sealed is journalled all the same: work goes
     /// on, and what it says has to be confirmed by a person.
     pub(crate) fn seal(&mut self, task: &str, history: &History, events: &mut [Event]) {
-        if !events.iter().any(|event| is_sealed(&event.kind)) {
+        if !events.iter().any(|event| is_sealed(event)) {
             return;
         }
         let key = match self.database().and_then(Database::seal_key) {
@@ -169,7 +170,7 @@ impl Engine {
 
 fn put_seals(key: &SealKey, task: &str, history: &History, events: &mut [Event]) {
     let mut before = key.compare(task, &history.events).last;
-    for event in events.iter_mut().filter(|event| is_sealed(&event.kind)) {
+    for event in events.iter_mut().filter(|event| is_sealed(event)) {
         event.seal = None;
         let seal = key.of_event(task, &before, event);
         before.clone_from(&seal);

@@ -38,6 +38,7 @@ mod agent_talk;
 mod agents;
 mod bad_input;
 mod cheating;
+mod claims;
 mod completions;
 mod config;
 mod config_mistakes;

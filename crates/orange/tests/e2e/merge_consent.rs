@@ -62,7 +62,7 @@ fn what_is_not_to_be_merged_even_with_force() {
 }
 
 #[test]
-fn a_review_of_which_no_commit_is_known() {
+fn a_review_whose_commit_was_taken_out_of_the_journal() {
     let env = Merges::new();
     let task = env.work("work", &[("new", "x")]);
     let head = env.at(&env.shop(), "work");
@@ -70,7 +70,12 @@ fn a_review_of_which_no_commit_is_known() {
     let noted = format!(",\"head\":\"{head}\"");
     assert!(journal.contains(&noted), "{journal}");
     fs::write(task.journal(), journal.replace(&noted, "")).unwrap();
-    env.refuses(&task, &[], 3, &["which commit was reviewed", "--force"]);
+    env.refuses(
+        &task,
+        &[],
+        3,
+        &["cannot confirm what history.jsonl says", "--force"],
+    );
     env.merge(&task, &["--force"]).ok();
 }
 

@@ -74,6 +74,24 @@ fn a_check_that_was_written_into_the_journal_did_not_pass() {
 }
 
 #[test]
+fn the_command_in_the_tasks_branch_is_not_used() {
+    let env = checked();
+    let task = worked_on(&env, "login", "x.bad");
+    let rules = "verify:\n  command: \"true\"\n";
+    env.commit(&env.slot_of(&task), ".orange/config.yaml", rules);
+    env.bring_on(&task, "agent-review");
+    let told = verified(&env, &task);
+    assert_eq!(
+        (&told["outcome"], &told["command"]),
+        (&json!("failed"), &json!("sh check.sh"))
+    );
+    // Nor by a person who asks for it.
+    env.say(&["task", "verify", &task.id, "--again"])
+        .fails_with(1)
+        .says("`sh check.sh` failed");
+}
+
+#[test]
 fn a_result_that_was_written_beside_the_others_is_found_out_anew() {
     let env = checked();
     let task = handed_over(&env, "login", "a.txt");
@@ -204,6 +222,8 @@ fn after_orange_db_was_lost_a_person_confirms() {
         .fails_with(3)
         .says("Orange cannot confirm what history.jsonl says: review passed at ")
         .says("`sh check.sh` passed at ");
+    env.say(&["doctor"])
+        .says("Orange cannot confirm what history.jsonl says");
     env.say(&["project", "trust", "shop", "--yes"]).ok();
     env.say(&["task", "merge", &task.id, "--force"]).ok();
     assert_eq!(env.status(&task), "done");
