@@ -62,6 +62,11 @@ CREATE TABLE journal_seals (
     seal       TEXT NOT NULL,
     incomplete INTEGER NOT NULL
 ) WITHOUT ROWID;
+-- The seal of the environment in which each task was started that is not over.
+CREATE TABLE environments (
+    task_id TEXT PRIMARY KEY,
+    seal    TEXT NOT NULL
+) WITHOUT ROWID;
 ",
 ];
 

@@ -1,4 +1,4 @@
-//! The key of seals, and the last seal in each task's journal.
+//! The key of seals, the last seal in each task's journal, and that of its environment.
 
 use super::{Database, explain};
 use crate::error::{Error, Result};
@@ -47,6 +47,32 @@ impl Database {
             .optional()
             .map(|key| key.map(SealKey::new))
             .map_err(|error| explain(&self.path, &error))
+    }
+
+    /// The seal of a task's environment, if one was noted.
+    pub fn environment_seal(&self, task: &str) -> Result<Option<String>> {
+        self.connection
+            .query_row(
+                "SELECT seal FROM environments WHERE task_id = ?1",
+                [task],
+                |row| row.get(0),
+            )
+            .optional()
+            .map_err(|error| explain(&self.path, &error))
+    }
+
+    /// None: the task is over.
+    pub fn note_environment_seal(&mut self, task: &str, seal: Option<&str>) -> Result<()> {
+        let done = match seal {
+            Some(seal) => self.connection.execute(
+                "INSERT OR REPLACE INTO environments VALUES (?1, ?2)",
+                [task, seal],
+            ),
+            None => self
+                .connection
+                .execute("DELETE FROM environments WHERE task_id = ?1", [task]),
+        };
+        done.map(drop).map_err(|error| explain(&self.path, &error))
     }
 
     pub fn journal_seal(&self, task: &str) -> Result<Option<JournalSeal>> {

@@ -47,37 +47,53 @@ impl Engine {
             .create_new(true)
             .mode(0o600)
             .open(&temporary)
-            .and_then(|mut open| {
-                writeln!(open, "{seal}")?;
-                open.write_all(&content)
-            })
+            .and_then(|mut open| open.write_all(&content))
             .and_then(|()| fs::rename(&temporary, &file));
         written.map_err(|error| {
             let _ = fs::remove_file(&temporary);
             Error::io("write", &file, &error)
-        })
+        })?;
+        self.database()?.note_environment_seal(task, Some(&seal))
     }
 
     /// The environment of the person who started a task; None if nobody knows it, or if it was not Orange that noted it.
     pub(crate) fn environment_of(&mut self, task: &str) -> Option<PersonEnvironment> {
-        let bytes = fs::read(self.environment_file(task)).ok()?;
+        let seal = self.environment_seal(task)?;
+        let content = fs::read(self.environment_file(task)).ok()?;
         let key = self.database().and_then(Database::seal_key).ok()?;
-        let end = bytes.iter().position(|byte| *byte == b'\n')?;
-        let (seal, content) = (bytes.get(..end)?, bytes.get(end + 1..)?);
-        let is_ours = seal == key.of_file(KIND, task, content).as_bytes();
-        is_ours.then(|| PersonEnvironment::from_bytes(content))
+        let is_ours = seal == key.of_file(KIND, task, &content);
+        is_ours.then(|| PersonEnvironment::from_bytes(&content))
+    }
+
+    fn environment_seal(&mut self, task: &str) -> Option<String> {
+        if !Database::path_in(self.store.home()).exists() {
+            return None;
+        }
+        self.database().ok()?.environment_seal(task).ok()?
     }
 
     /// Its secrets are kept no longer than they are needed.
-    pub(crate) fn forget_environment(&self, task: &str) {
+    pub(crate) fn forget_environment(&mut self, task: &str) {
+        if self.environment_seal(task).is_none() {
+            return;
+        }
         let _ = fs::remove_file(self.environment_file(task));
+        let forgotten = self
+            .database()
+            .and_then(|database| database.note_environment_seal(task, None));
+        if let Err(error) = forgotten {
+            tracing::warn!(%error, task, "the seal of its environment is left");
+        }
     }
 
     /// For a command of an agent, and for an errand about a task: programs are found and started as for the person who
     /// started the task, whatever the variables of this process say.
     pub fn work_as_started(&mut self, task: &str) {
-        let Some(person) = self.environment_of(task) else {
-            return;
+        let person = match self.environment_of(task) {
+            Some(person) => person,
+            // It was noted, and somebody removed or changed it: an agent does not get its own way by that.
+            None if self.environment_seal(task).is_some() => PersonEnvironment::minimal(None),
+            None => return,
         };
         self.search_path = person.get("PATH").map(Into::into);
         self.user_home = person.get("HOME").map(PathBuf::from);

@@ -182,6 +182,7 @@ impl Inquiry<'_> {
         let asked = format!("`{} {}`", program.display(), words.join(" "));
         let failed = |why: String| Error::new(Code::Failed, format!("{asked} {why}"));
         let mut command = Command::new(program);
+        crate::person_environment::inherit(&mut command);
         command
             .args(words)
             .current_dir("/")

@@ -89,6 +89,19 @@ fn nothing_of_the_agent_that_hands_over_reaches_the_check() {
 }
 
 #[test]
+fn an_agent_that_removes_the_kept_environment_gains_nothing() {
+    let env = with_check(CHECK);
+    let removing = HOSTILE.replace("mkdir -p", "rm -r ROOT/home/orange/environments; mkdir -p");
+    let task = env.start("Remove it", &removing);
+    env.until_status(&task, "agent-review");
+    assert_eq!(outcome(&env, &task), "passed");
+    let ran = fs::read_to_string(env.root().join("evil-ran")).unwrap_or_default();
+    assert_eq!(ran, "", "programs of the agent were started");
+    assert!(!seen(&env).contains("evil"), "{}", seen(&env));
+    env.say(&["task", "cancel", &task.id, "--yes"]).ok();
+}
+
+#[test]
 fn a_person_who_asks_for_the_check_gives_it_a_newer_environment() {
     let mut env = checked();
     env.set("PERSON_SAYS", "hello");
