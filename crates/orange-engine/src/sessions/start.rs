@@ -2,10 +2,10 @@
 
 use crate::engine::{Caller, Engine};
 use crate::error::{Code, Error, Result};
-use crate::locked::{LockedTask, review_mark};
 use crate::git::committed::Committed;
 use crate::harness::project_code::{INSTRUCTIONS, MAX_INSTRUCTIONS};
 use crate::harness::{self, Adapter, Harness, Occasion};
+use crate::locked::{LockedTask, review_mark};
 use crate::prompt::PromptExtra;
 use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descendants};
 use crate::store::faults::crash_point;

@@ -36,6 +36,8 @@ fn older_home(name: &str) -> TestEnvironment {
         .join("tests/fixtures")
         .join(name);
     copy(&fixture, &env.home());
+    // What doctor says of an older home's own mode is tested in home_modes.rs.
+    fs::set_permissions(env.home(), fs::Permissions::from_mode(0o700)).unwrap();
     let registry = env.home().join("projects.json");
     let text = fs::read_to_string(&registry).unwrap();
     fs::write(
