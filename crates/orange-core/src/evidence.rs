@@ -108,7 +108,11 @@ impl Evidence {
 
     fn only_said(&mut self, event: &Event) {
         match event.kind {
-            EventType::TaskVerified => self.verify = None,
+            // A failure that Orange saw is not forgotten because somebody says otherwise.
+            EventType::TaskVerified => {
+                let failed = |known: &Verified| known.result.failed();
+                self.verify = self.verify.take().filter(failed);
+            }
             EventType::StatusChanged => {
                 if event.to.as_deref() == Some(Status::AgentReview.as_str()) {
                     self.handoff = None;

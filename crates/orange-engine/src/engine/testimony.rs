@@ -127,7 +127,7 @@ impl Engine {
     /// Seals events that are about to be journalled. One that cannot be sealed is journalled all the same: work goes
     /// on, and what it says has to be confirmed by a person.
     pub(crate) fn seal(&mut self, task: &str, history: &History, events: &mut [Event]) {
-        if !events.iter().any(|event| is_sealed(event)) {
+        if !events.iter().any(is_sealed) {
             return;
         }
         let key = match self.database().and_then(Database::seal_key) {
