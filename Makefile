@@ -37,6 +37,7 @@ test: ## check format, lints and dependencies, then run all tests, the stories a
 	cargo build --locked
 	sh tests/stories/workspaces.sh
 	sh tests/stories/merge.sh
+	sh tests/stories/hostile.sh
 	@$(MAKE) --no-print-directory test-agents
 
 test-agents: ## install the agent CLIs of the tests into ~/.cache/orange, run the tests that start them, write their table

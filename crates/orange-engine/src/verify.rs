@@ -98,6 +98,14 @@ impl Engine {
         }
     }
 
+    /// Whether the user has agreed to a check of the task's repository, or nobody can tell whether there is one.
+    pub(crate) fn should_be_checked(&mut self, task: &Task) -> bool {
+        match self.plan_of_check(task) {
+            Ok(plan) => plan.is_some(),
+            Err(error) => error.code != Code::ConditionUnmet,
+        }
+    }
+
     fn ask_for_check(&mut self, request: &Request) -> Result<()> {
         request.write(&self.store)?;
         crash_point("verify.requested");

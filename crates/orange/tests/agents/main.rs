@@ -19,6 +19,7 @@ mod env;
 mod failures;
 mod flows;
 mod headless;
+mod hostile_story;
 #[path = "../e2e/leaving.rs"]
 mod leaving;
 mod model;

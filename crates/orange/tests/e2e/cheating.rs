@@ -3,6 +3,7 @@
 use crate::agents::Agents;
 use crate::verify::checked;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 /// A worker's commands that commit another check and another reviewer's prompt, and move every name of the base there.
 const MOVE_THE_BASE: &str = r#"
@@ -243,4 +244,36 @@ fn a_commit_that_the_reviewer_did_not_see_is_a_concern() {
         .says("1 commit since review")
         .says("nobody saw this");
     assert!(!env.shop().join("unseen.txt").exists());
+}
+
+#[test]
+fn a_worker_does_not_choose_the_environment_of_its_reviewer() {
+    let mut env = Agents::configured("harness:\n  mine:\n    command: [my-agent]\n");
+    let program = |env: &Agents, folder: &str, mark: &str| {
+        let script = format!(
+            "#!/bin/sh\necho {mark} \"$CLAUDE_CONFIG_DIR\" > {0}/tmp; mv {0}/tmp {0}/{mark}; sleep 600\n",
+            env.root().display()
+        );
+        let path = env.write(&format!("{folder}/my-agent"), script);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path.parent().unwrap().to_owned()
+    };
+    let good = program(&env, "good", "honest");
+    program(&env, "evil", "chosen");
+    env.put_first_in_path(&good);
+    let script = "worker:\n  - plan: \"APPROACH: x\"\n  - status: working\n  - handoff: \"DONE: x\"\n  - run: CLAUDE_CONFIG_DIR=ROOT/evil PATH=ROOT/evil:$PATH orange task complete\n  - wait for: {file: never}\n";
+    let worker = env.script("chooses", script);
+    let task = env.create([
+        "it",
+        "Choose",
+        "--harness",
+        &worker,
+        "--review-harness",
+        "mine",
+    ]);
+    env.until_status(&task, "agent-review");
+    let (honest, chosen) = (env.root().join("honest"), env.root().join("chosen"));
+    env.until("a reviewer runs", || honest.exists() || chosen.exists());
+    assert!(!chosen.exists(), "{}", env.dump());
+    assert_eq!(fs::read_to_string(honest).unwrap(), "honest \n");
 }

@@ -9,7 +9,7 @@ use crate::projects::Project;
 use orange_core::history::{EventType, History};
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task};
-use orange_core::verification::{Verified, deferred, unanswered};
+use orange_core::verification::{Outcome, Verified, deferred, unanswered};
 
 /// How many commits are named.
 const NAMED: usize = 10;
@@ -65,11 +65,13 @@ impl Engine {
             },
         }
         let reviewed = evidence.review.and_then(|review| review.head);
-        concerns.extend(
-            evidence
-                .verify
-                .and_then(|verified| check_concern(&verified, head, reviewed.as_deref())),
-        );
+        if let Some(verified) = &evidence.verify {
+            let not_run = verified.result.outcome == Outcome::NotRun;
+            match not_run && self.should_be_checked(task) {
+                true => concerns.push(Concern::plain(verified.words())),
+                false => concerns.extend(check_concern(verified, head, reviewed.as_deref())),
+            }
+        }
         if let Some(lost) = lost_events(history) {
             concerns.push(Concern::plain(lost));
         }
