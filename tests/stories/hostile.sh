@@ -165,7 +165,7 @@ SCRIPT
 until_so "it is stuck" is_at "$task" stuck
 run "orange task show $task --full"
 expect "a reviewer that does not end by itself gives no verdict"
-expect "was there before its reviewer started"
+expect "Review (no verdict 1)"
 refused 3 "orange task merge $task"
 expect "nobody has reviewed it"
 

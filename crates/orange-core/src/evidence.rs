@@ -23,8 +23,11 @@ pub struct Verdict {
     pub passed: bool,
     /// Which review of the task it was, counted from 1.
     pub round: u32,
-    /// Who wrote the Review section, where that is known: `reviewer`, or `unknown` if another agent was at work too.
+    /// Who wrote the Review section, as far as that is known: `reviewer`, `probably reviewer` where another agent was there
+    /// but not at work, `contested` where it was, or `unknown`.
     pub written_by: Option<String>,
+    /// Where the branch was at the verdict, if not at the commit that was handed over.
+    pub branch_at: Option<String>,
 }
 
 /// All that speaks for a task's work.
@@ -56,24 +59,6 @@ impl Statement {
     }
 }
 
-/// Whether Orange seals such an event when it journals it: those that give evidence, that say whose word it is, or
-/// which commit a task's rules are read from.
-pub fn is_sealed(event: &Event) -> bool {
-    let of_kind = matches!(
-        event.kind,
-        EventType::TaskCreated
-            | EventType::StatusChanged
-            | EventType::StatusDeferred
-            | EventType::VerifyStarted
-            | EventType::TaskVerified
-            | EventType::AgentSpawned
-            | EventType::AgentExited
-            | EventType::AgentCrashed
-            | EventType::AgentStopped
-    );
-    of_kind || event.details.contains_key("base_commit")
-}
-
 impl Evidence {
     /// What the journal says, whoever wrote it.
     pub fn of(history: &History) -> Evidence {
@@ -85,7 +70,7 @@ impl Evidence {
     pub fn confirmed(history: &History, genuine: impl Fn(usize) -> bool) -> Evidence {
         let mut evidence = Evidence::default();
         for (place, event) in history.events.iter().enumerate() {
-            if is_sealed(event) && !genuine(place) {
+            if !genuine(place) {
                 evidence.only_said(event);
                 continue;
             }
@@ -135,15 +120,17 @@ impl Evidence {
         // A reviewer that crashed too often leaves the task stuck as well, and has said nothing.
         let told = matches!(to, Some(Status::Reviewing | Status::Working))
             || event.details.contains_key("verdict");
+        let text = |name: &str| {
+            let value = event.details.get(name)?.as_str()?;
+            Some(value.to_owned())
+        };
         if from == Some(Status::AgentReview) && told {
             self.verdict = Some(Verdict {
                 said: Statement::of(event),
                 passed: to == Some(Status::Reviewing),
                 round: self.rounds,
-                written_by: event
-                    .details
-                    .get(review::WRITTEN_BY)
-                    .and_then(|who| who.as_str().map(str::to_owned)),
+                written_by: text(review::WRITTEN_BY),
+                branch_at: text(review::BRANCH_AT),
             });
         }
         match to {

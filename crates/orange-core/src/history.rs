@@ -128,6 +128,26 @@ impl<'de> Deserialize<'de> for EventType {
 pub struct ArchiveSection {
     pub section: String,
     pub round: u32,
+    /// A review that gave no verdict: numbered by itself, because its round goes on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_verdict: bool,
+}
+
+impl ArchiveSection {
+    /// What the heading says in brackets: `round 1`, `no verdict 1`.
+    pub fn note(&self) -> String {
+        let word = if self.no_verdict {
+            "no verdict"
+        } else {
+            "round"
+        };
+        format!("{word} {}", self.round)
+    }
+
+    /// The heading that the section gets.
+    pub fn heading(&self) -> String {
+        format!("{} ({})", self.section, self.note())
+    }
 }
 
 /// A section that goes with an event, added at the end of the body in the same write as the frontmatter.

@@ -378,23 +378,37 @@ fn with_hooks(event: &mut Event, hooks: &[Hook], task: &Task, body: &str) {
 /// Archived sections are numbered on: a new count of rounds must not give two the same name.
 fn archived(section: &str, body: &str) -> Option<ArchiveSection> {
     artifact::section(body, section)?;
-    let prefix = format!("{section} (round ");
-    let last = artifact::sections(body)
-        .iter()
-        .filter_map(|found| {
-            found
-                .name
-                .strip_prefix(&prefix)?
-                .strip_suffix(')')?
-                .parse()
-                .ok()
-        })
-        .max()
-        .unwrap_or(0u32);
-    Some(ArchiveSection {
+    Some(next_archive(section, body, false))
+}
+
+/// What a review becomes that gave no verdict, so that the next reviewer's own is told apart from it; None if there is
+/// none.
+pub fn without_verdict(body: &str) -> Option<ArchiveSection> {
+    let section = Gate::ReviewPass.section();
+    artifact::section(body, section)?;
+    Some(next_archive(section, body, true))
+}
+
+fn next_archive(section: &str, body: &str, no_verdict: bool) -> ArchiveSection {
+    let mut next = ArchiveSection {
         section: section.to_owned(),
-        round: last.saturating_add(1),
-    })
+        round: 0,
+        no_verdict,
+    };
+    // `Review (round `, without the number.
+    let heading = next.heading();
+    let prefix = heading.trim_end_matches("0)");
+    let number = |name: &str| {
+        let rest = name.strip_prefix(prefix)?.strip_suffix(')')?;
+        rest.parse::<u32>().ok()
+    };
+    let sections = artifact::sections(body);
+    let last = sections
+        .iter()
+        .filter_map(|found| number(&found.name))
+        .max();
+    next.round = last.unwrap_or(0).saturating_add(1);
+    next
 }
 
 /// A new task: its first event, which carries every field. Refused when no row allows that status.

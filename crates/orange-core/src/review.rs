@@ -11,6 +11,12 @@ pub const BEFORE: &str = "review_before";
 pub const MARK: &str = "review";
 pub const WRITTEN_BY: &str = "written_by";
 
+/// Who wrote it, where another agent was at work meanwhile.
+pub const CONTESTED: &str = "contested";
+
+/// Where the branch was at the verdict, if not at the commit that was handed over.
+pub const BRANCH_AT: &str = "branch_at";
+
 /// How a reviewer's run ended that is being judged, before its end is journalled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Left<'a> {
@@ -31,10 +37,20 @@ pub fn reviewer(history: &History) -> Option<Run> {
     started.then(|| last_run(history, Role::Reviewer))?
 }
 
-/// Why the section as it is now gives no verdict; None if it does. `left` is the end of a run that is being judged.
-pub fn problem(history: &History, mark: Option<&str>, left: Option<Left<'_>>) -> Option<String> {
+/// Why the section as it is now gives no verdict; None if it does. `by` is the run that gives it, where that is known, and
+/// `left` is its end if it is being judged.
+pub fn problem(
+    history: &History,
+    mark: Option<&str>,
+    by: Option<&str>,
+    left: Option<Left<'_>>,
+) -> Option<String> {
     let mark = mark?;
-    let run = reviewer(history)?;
+    let run = reviewer(history);
+    if by.is_some_and(|by| run.as_ref().is_none_or(|run| run.id != by)) {
+        return Some("another reviewer was started for this review".to_owned());
+    }
+    let run = run?;
     if run.review_before.as_deref() == Some(mark) {
         return Some("`## Review` was there before its reviewer started".to_owned());
     }
@@ -80,7 +96,7 @@ mod tests {
     }
 
     fn counts(lines: &[&str], mark: &str, left: Option<Left<'_>>) -> bool {
-        problem(&history(lines), Some(mark), left).is_none()
+        problem(&history(lines), Some(mark), None, left).is_none()
     }
 
     #[test]
@@ -116,6 +132,7 @@ mod tests {
         let back = r#""type":"status.changed","from":"agent-review","to":"working""#;
         let lines = [HANDED, STARTED, back, HANDED];
         assert_eq!(reviewer(&history(&lines)), None);
+        assert!(problem(&history(&lines), Some("new"), Some("r1"), None).is_some());
         assert!(counts(&lines, "old", None));
     }
 }

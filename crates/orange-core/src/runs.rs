@@ -25,7 +25,12 @@ pub struct Run {
     /// The marks of the Review section when a reviewer started and when it ended ([`crate::review`]).
     pub review_before: Option<String>,
     pub review: Option<String>,
+    /// Its `run-agent` seals how it ended.
+    pub seals_end: bool,
 }
+
+/// The detail of a start that says that the run's end will be sealed.
+pub const SEALS_END: &str = "seals_end";
 
 /// How a run ended, as it was journalled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,6 +146,7 @@ fn spawned(event: &Event, id: &str) -> Option<Run> {
         usage: None,
         review_before: text(event, review::BEFORE).map(str::to_owned),
         review: None,
+        seals_end: event.details.contains_key(SEALS_END),
     })
 }
 

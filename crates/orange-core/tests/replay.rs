@@ -431,6 +431,7 @@ fn archived_headings_follow_a_file_that_was_saved_from_before() {
     event.archive = vec![orange_core::history::ArchiveSection {
         section: "Handoff".into(),
         round: 1,
+        no_verdict: false,
     }];
     files.append(&event);
     files.file = old;

@@ -17,6 +17,7 @@ use crate::git::REAL_OBJECTS;
 use crate::harness::{Adapter, environment};
 use crate::last_words::last_words;
 use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Started};
+use crate::seal;
 use crate::tmux::Tmux;
 use alarms::{Alarms, Child, End};
 use claude_status::ClaudeStatus;
@@ -120,6 +121,7 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     if !ended.stopped && ended.code.is_some_and(|code| code != 0) {
         ended.last_words = read_last_words(&folder);
     }
+    ended.seal = seal::end_of_run(&this.home, &this.run, &ended);
     give_back_terminal(terminal.as_ref());
     runs::end_tree(std::process::id(), || alarms.reap_others());
     if let Err(error) = folder.note_ended(&ended) {
@@ -356,6 +358,7 @@ fn ended(how: String, code: Option<i32>, stopped: bool) -> Ended {
         stopped,
         last_words: String::new(),
         review: None,
+        seal: None,
     }
 }
 
@@ -390,6 +393,7 @@ fn shell(this: &AgentRun, spec: &RunSpec) -> Command {
     }
     // A person looks there at what the agent made: they see what a merge takes.
     command.envs(REAL_OBJECTS.iter().copied());
+    command.env("ORANGE_HOME", &this.home);
     command
 }
 

@@ -14,8 +14,6 @@ use crate::store::private;
 use crate::store::replace::write_atomic;
 use orange_core::id::Key;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
-use std::fs::{OpenOptions, Permissions};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -91,7 +89,8 @@ impl Database {
     /// Opens and, if need be, brings to this program's version.
     pub fn open(home: &Path) -> Result<Database> {
         let path = Self::path_in(home);
-        keep_private(&path);
+        // SQLite gives its side files the mode of this one.
+        private::prepare(&path);
         let connection = Connection::open(&path).map_err(|error| explain(&path, &error))?;
         let mut database = Database { connection, path };
         let version = database
@@ -161,7 +160,7 @@ impl Database {
     fn copy_to(&self, target: &Path) -> rusqlite::Result<()> {
         let part = target.with_extension("part");
         let _ = std::fs::remove_file(&part);
-        keep_private(&part);
+        private::prepare(&part);
         self.connection
             .execute("VACUUM INTO ?1", [part.to_string_lossy()])?;
         std::fs::rename(&part, target)
@@ -281,22 +280,6 @@ impl Database {
 }
 
 /// Makes a file that is not there yet, and lets nobody but its owner read it: SQLite gives its side files the same
-/// mode. What cannot be done here is told by SQLite.
-fn keep_private(path: &Path) {
-    let made = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path);
-    if made.is_ok() {
-        return;
-    }
-    let mode = std::fs::metadata(path).map(|found| found.permissions().mode());
-    if mode.is_ok_and(|mode| mode & 0o077 != 0) {
-        let _ = std::fs::set_permissions(path, Permissions::from_mode(0o600));
-    }
-}
-
 /// Sets a damaged database aside, side files and all, and puts the last backup in its place, if there is one.
 pub fn repair(home: &Path, stamp: &str) -> Result<String> {
     let path = Database::path_in(home);

@@ -223,9 +223,7 @@ const CHECKS: &[(Group, bool, Check)] = &[
     (Group::Tasks, false, |engine, report, _| {
         engine.check_links(report)
     }),
-    (Group::Tasks, false, |engine, report, _| {
-        engine.check_evidence(report)
-    }),
+    (Group::Tasks, false, Engine::check_evidence),
     // After these, since the index is asked: what is wrong with it must have been found.
     (Group::Home, false, |engine, report, _| {
         engine.check_unregistered(report)

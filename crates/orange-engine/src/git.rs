@@ -129,6 +129,8 @@ impl Git {
             .args(["-c", "core.useReplaceRefs=false"])
             .envs(REAL_OBJECTS.iter().copied())
             .args(["-c", bare::ONLY_NAMED])
+            // A program that a repository's settings name, and an agent can write those.
+            .args(["-c", "core.fsmonitor=false"])
             .env("LC_ALL", "C")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0");

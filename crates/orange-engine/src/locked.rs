@@ -17,7 +17,7 @@ use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::{PATIENCE, Place, Snapshot, journal, replace};
 use crate::workspaces::Lease;
 use orange_core::artifact;
-use orange_core::history::{Event, EventType, HookOutcome};
+use orange_core::history::{Event, EventType, History, HookOutcome};
 use orange_core::machine::{self, Facts, Situation};
 use orange_core::reconcile::Broken;
 use orange_core::task::{Field, Task};
@@ -42,6 +42,8 @@ pub struct LockedTask {
     untold: Vec<Notification>,
     /// Rebuild what a command alone would not touch (`doctor --repair`).
     repair: bool,
+    /// Lines of the journal, by their place, that Orange did not write; `snapshot` is without them.
+    foreign: Vec<usize>,
 }
 
 impl Engine {
@@ -93,7 +95,8 @@ impl Engine {
         repair: bool,
         marked: bool,
     ) -> Result<LockedTask> {
-        let snapshot = self.store.read(&place)?;
+        let mut snapshot = self.store.read(&place)?;
+        let foreign = self.set_foreign_aside(&mut snapshot.history);
         let torn = snapshot.torn;
         let was_missing = snapshot.file.as_ref().err() == Some(&Broken::Missing);
         let mut locked = LockedTask {
@@ -108,6 +111,7 @@ impl Engine {
             untold: Vec::new(),
             repair,
             place,
+            foreign,
         };
         if torn {
             self.notice(format!(
@@ -297,19 +301,51 @@ impl LockedTask {
     /// For `doctor --repair`: lines of the journal that are no events are kept in a file beside it, whose name is given.
     pub(crate) fn take_out_bad_lines(&mut self, engine: &mut Engine) -> Result<Option<String>> {
         let bad = &self.snapshot.history.bad_lines;
-        if bad.is_empty() {
-            return Ok(None);
-        }
         let numbers: Vec<usize> = bad.iter().map(|bad| bad.line).collect();
-        let path = self.place.journal();
-        self.mark(engine)?;
-        let (name, length) = journal::take_out(&path, &numbers)
-            .map_err(|error| Error::io("write", &path, &error))?;
-        self.snapshot.history.bad_lines.clear();
-        self.snapshot.journal_bytes = length;
-        self.unindexed = true;
+        let name = self.take_out(engine, &numbers)?;
         self.index(engine)?;
         self.conclude(engine);
+        Ok(name)
+    }
+
+    /// Takes lines that Orange did not write out of the journal, and puts back what they had changed.
+    pub(crate) fn take_out_foreign_lines(&mut self, engine: &mut Engine) -> Result<Option<String>> {
+        let path = self.place.journal();
+        let text = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+        let mut places = 0..;
+        let mut numbers = Vec::new();
+        for (index, line) in text.text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            // A line without an event has no place among the events.
+            let has_event = !History::parse(line).events.is_empty();
+            if has_event
+                && places
+                    .next()
+                    .is_some_and(|place| self.foreign.contains(&place))
+            {
+                numbers.push(index + 1);
+            }
+        }
+        let name = self.take_out(engine, &numbers)?;
+        // The witness is noted with the shorter journal first: it has lost nothing.
+        self.index(engine)?;
+        self.settle(engine)?;
+        self.index(engine)?;
+        self.conclude(engine);
+        Ok(name)
+    }
+
+    fn take_out(&mut self, engine: &mut Engine, numbers: &[usize]) -> Result<Option<String>> {
+        if numbers.is_empty() {
+            return Ok(None);
+        }
+        let path = self.place.journal();
+        self.mark(engine)?;
+        let (name, length) =
+            journal::take_out(&path, numbers).map_err(|error| Error::io("write", &path, &error))?;
+        let left = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+        self.snapshot.history = History::parse(&left.text);
+        self.snapshot.journal_bytes = length;
+        self.unindexed = true;
         Ok(Some(name))
     }
 
@@ -467,7 +503,7 @@ impl LockedTask {
     /// Writes events to the journal, durably; `task` already knows what they say.
     fn journal(&mut self, engine: &mut Engine, mut events: Vec<Event>) -> Result<()> {
         let path = self.place.journal();
-        engine.seal(&self.task.id, &self.snapshot.history, &mut events);
+        engine.seal(&self.task.id, &self.snapshot.history, &mut events)?;
         let lines: Vec<String> = events.iter().map(Event::to_line).collect();
         self.snapshot.journal_bytes =
             journal::append(&path, &lines).map_err(|error| Error::io("write", &path, &error))?;

@@ -9,7 +9,7 @@ mod review;
 mod signals;
 mod speaker;
 
-pub use above::{RunAbove, run_above};
+pub use above::{RunAbove, is_below_check, run_above};
 pub use inbox::{Message, Outcome};
 pub use process::{ProcessId, end_tagged, end_tree, tagged, tagged_in};
 pub(crate) use process::{carrying, descendants, end_marked, is_of_home};
@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What a run is started with. Written once; an older `run-agent` may read what a newer Orange wrote.
@@ -123,12 +124,24 @@ pub struct Ended {
     /// The mark of the Review section when a reviewer was gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<String>,
+    /// Says that `run-agent` wrote this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<String>,
 }
 
 /// A shell, or a program that catches a signal, ends with 128 and the number of the signal.
 const SIGNAL_CODES: std::ops::RangeInclusive<i32> = 129..=192;
 
 impl Ended {
+    /// What the seal covers.
+    pub(crate) fn unsealed(&self) -> Vec<u8> {
+        let plain = Ended {
+            seal: None,
+            ..self.clone()
+        };
+        serde_json::to_vec(&plain).unwrap_or_default()
+    }
+
     /// Did it end in another way than by itself?
     pub(crate) fn was_by_signal(&self) -> bool {
         self.code.is_none_or(|code| SIGNAL_CODES.contains(&code))
@@ -253,6 +266,22 @@ impl RunFolder {
             Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
             Err(_) => false,
         }
+    }
+
+    /// Whether this process holds the lock, by the system's own list.
+    pub(crate) fn is_locked_by(&self, pid: u32) -> bool {
+        let Ok(file) = fs::metadata(self.lock_file()) else {
+            return false;
+        };
+        let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+        let inode = file.ino().to_string();
+        // `1: FLOCK  ADVISORY  WRITE 4711 fd:01:1234 0 EOF`
+        locks.lines().any(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let holder = words.get(4).and_then(|word| word.parse().ok());
+            let of_file = words.get(5).and_then(|word| word.rsplit(':').next());
+            holder == Some(pid) && of_file == Some(&inode)
+        })
     }
 
     /// The lock that says so. None when another process has it.

@@ -1,10 +1,13 @@
 //! Seals: keyed digests of what Orange writes into files that agents could write too. The key is in orange.db. Each
-//! sealed event of a journal also covers the seal before it, so that none can be copied, moved or taken out unnoticed.
+//! sealed event of a journal names and covers the seal before it, so that none can be copied, moved or taken out unnoticed,
+//! and those that are left are still known to be Orange's own.
 
+use crate::database::Database;
+use crate::runs::Ended;
 use hmac::{Hmac, KeyInit, Mac};
-use orange_core::evidence::is_sealed;
 use orange_core::history::Event;
 use sha2::Sha256;
+use std::path::Path;
 
 /// The block size of SHA-256: a key of this length is used as it is.
 pub(crate) const KEY_BYTES: usize = 64;
@@ -17,7 +20,11 @@ pub(crate) struct SealKey([u8; KEY_BYTES]);
 pub(crate) struct SealedJournal {
     /// For each event: does it carry the right seal for its place?
     pub(crate) genuine: Vec<bool>,
-    /// The last right seal; empty if there is none.
+    /// For each event: should it carry a seal, since one before it does, and does it not carry one of Orange's own?
+    pub(crate) foreign: Vec<bool>,
+    /// An event is missing before another one, or was moved.
+    pub(crate) has_gap: bool,
+    /// The last seal of Orange's own; empty if there is none.
     pub(crate) last: String,
     right: Vec<String>,
 }
@@ -27,6 +34,21 @@ impl SealedJournal {
         self.right.iter().any(|right| right == seal)
     }
 }
+
+/// The seal of how a run ended; None where orange.db cannot be used.
+pub(crate) fn end_of_run(home: &Path, run: &str, ended: &Ended) -> Option<String> {
+    let key = Database::open(home).and_then(|mut database| database.seal_key());
+    match key {
+        Ok(key) => Some(key.of_file(END, run, &ended.unsealed())),
+        Err(error) => {
+            tracing::warn!(%error, run, "the end of a run is not sealed");
+            None
+        }
+    }
+}
+
+/// What the seal of a run's end is called.
+pub(crate) const END: &str = "run end";
 
 impl SealKey {
     pub(crate) fn new(bytes: [u8; KEY_BYTES]) -> SealKey {
@@ -40,18 +62,28 @@ impl SealKey {
 
     /// The seal of an event after the one that carries the seal `before`.
     pub(crate) fn of_event(&self, task: &str, before: &str, event: &Event) -> String {
+        self.linked(task, link_to(before), event)
+    }
+
+    fn linked(&self, task: &str, link: &str, event: &Event) -> String {
         let bytes = event.unsealed_bytes();
-        self.digest(&[b"event", task.as_bytes(), before.as_bytes(), &bytes])
+        let digest = self.digest(&[b"event", task.as_bytes(), link.as_bytes(), &bytes]);
+        format!("{link}.{digest}")
     }
 
     /// Compares every seal of a journal.
     pub(crate) fn compare(&self, task: &str, events: &[Event]) -> SealedJournal {
         let mut found = SealedJournal::default();
         for event in events {
-            let seal = event.seal.as_ref().filter(|_| is_sealed(event));
-            let right = seal.filter(|seal| **seal == self.of_event(task, &found.last, event));
-            found.genuine.push(right.is_some());
-            if let Some(seal) = right {
+            let own = event.seal.as_ref().filter(|seal| {
+                let link = seal.split_once('.').map_or("", |(link, _)| link);
+                **seal == self.linked(task, link, event) && !found.has(seal)
+            });
+            let in_place = own.is_some_and(|seal| seal.starts_with(link_to(&found.last)));
+            found.genuine.push(in_place);
+            found.foreign.push(own.is_none() && !found.right.is_empty());
+            if let Some(seal) = own {
+                found.has_gap |= !in_place;
                 found.last.clone_from(seal);
                 found.right.push(seal.clone());
             }
@@ -70,6 +102,12 @@ impl SealKey {
     }
 }
 
+/// How the seal after this one names it; the first seal of a journal names none.
+fn link_to(before: &str) -> &str {
+    let digest = before.split_once('.').map_or("", |(_, digest)| digest);
+    digest.get(..16).unwrap_or("first")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,7 +116,7 @@ mod tests {
 
     const KEY: SealKey = SealKey([7; KEY_BYTES]);
 
-    /// A journal of sealed events, with one between them that is not sealed.
+    /// A journal of sealed events.
     fn journal() -> Vec<Event> {
         let mut events: Vec<Event> = Vec::new();
         for (kind, head) in [
@@ -88,10 +126,8 @@ mod tests {
             (EventType::TaskVerified, "a1"),
         ] {
             let mut event = Event::new(kind, Timestamp::UNIX_EPOCH).detail("head", head);
-            if is_sealed(&event) {
-                let before = KEY.compare("t1", &events).last;
-                event.seal = Some(KEY.of_event("t1", &before, &event));
-            }
+            let before = KEY.compare("t1", &events).last;
+            event.seal = Some(KEY.of_event("t1", &before, &event));
             events.push(event);
         }
         events
@@ -104,7 +140,7 @@ mod tests {
     #[test]
     fn what_was_sealed_is_genuine_only_in_its_task_and_home() {
         let events = journal();
-        assert_eq!(genuine(&events), [true, false, true, true]);
+        assert_eq!(genuine(&events), [true; 4]);
         let nothing = [false; 4];
         assert_eq!(KEY.compare("t2", &events).genuine, nothing);
         let other = SealKey([8; KEY_BYTES]);
@@ -116,20 +152,38 @@ mod tests {
         let sealed = journal();
         let mut changed = sealed.clone();
         changed[3].details.insert("head".into(), "b1".into());
-        assert_eq!(genuine(&changed), [true, false, true, false]);
+        assert_eq!(genuine(&changed), [true, true, true, false]);
         let mut copied = sealed.clone();
         copied.push(sealed[2].clone());
-        assert_eq!(genuine(&copied), [true, false, true, true, false]);
+        assert_eq!(genuine(&copied), [true, true, true, true, false]);
         let mut moved = sealed.clone();
         moved.swap(2, 3);
-        // The first of the two has lost what it follows; the other follows it as before.
-        assert_eq!(genuine(&moved), [true, false, false, true]);
+        assert_eq!(genuine(&moved), [true, true, false, false]);
         let mut missing = sealed.clone();
         missing.remove(2);
-        assert_eq!(genuine(&missing), [true, false, false]);
+        assert_eq!(genuine(&missing), [true, true, false]);
+        assert!(KEY.compare("t1", &missing).has_gap);
         let last = sealed[3].seal.clone().unwrap();
         assert!(KEY.compare("t1", &sealed).has(&last));
         assert!(!KEY.compare("t1", &missing).has(&last));
+    }
+
+    #[test]
+    fn what_is_left_after_a_loss_is_not_foreign_and_what_is_added_is() {
+        let foreign = |events: &[Event]| KEY.compare("t1", events).foreign;
+        let mut events = journal();
+        assert_eq!(foreign(&events), [false; 4]);
+        events.remove(2);
+        assert_eq!(foreign(&events), [false; 3]);
+        events.insert(
+            1,
+            Event::new(EventType::StatusChanged, Timestamp::UNIX_EPOCH),
+        );
+        events.push(events[0].clone());
+        assert_eq!(foreign(&events), [false, true, false, false, true]);
+        // What an earlier version wrote, before there were seals.
+        events.insert(0, Event::new(EventType::TaskUpdated, Timestamp::UNIX_EPOCH));
+        assert!(!foreign(&events)[0]);
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub(crate) fn begin(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> 
         return vec![completed];
     }
     // What was handed over, whatever has been committed since.
-    let handoff = Evidence::of(locked.history()).handoff;
+    let testimony = engine.testimony(&locked.task.id, locked.history());
+    let handoff = Evidence::of(&testimony.trusted(locked.history())).handoff;
     let head = handoff
         .and_then(|handoff| handoff.head)
         .or_else(|| engine.head_of(&locked.task));

@@ -59,12 +59,12 @@ fn gates_answer(body: &str) {
 /// Every section of that name has another one, and all that stood below the headings still stands there.
 fn archived(body: &str, name: &str) {
     let count = || sections(body).iter().filter(|s| s.name == name).count();
-    let Some(after) = archive(body, name, 3) else {
+    let Some(after) = archive(body, name, "round 3") else {
         return assert_eq!(count(), 0);
     };
     assert_eq!(after.len(), body.len() + count() * " (round 3)".len());
     assert!(section(&after, name).is_none(), "{after:?}");
-    assert_eq!(archive(&after, name, 3), None);
+    assert_eq!(archive(&after, name, "round 3"), None);
 }
 
 /// A person's text opens no section of its own, and hides none that follows.

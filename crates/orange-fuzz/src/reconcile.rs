@@ -90,7 +90,7 @@ fn written(file: &Result<TaskFile, Broken>, bytes: &[u8], truth: &Reconciled) ->
     }
     assert_eq!(new.body(), body);
     for section in &truth.archive {
-        if let Some(body) = artifact::archive(new.body(), &section.section, section.round) {
+        if let Some(body) = artifact::archive(new.body(), &section.section, &section.note()) {
             new.set_body(&body);
         }
     }

@@ -3,14 +3,14 @@
 
 use crate::error::{CommandError, Result};
 use orange_core::workflow::Role;
-use orange_engine::runs::run_above;
+use orange_engine::runs::{is_below_check, run_above};
 use orange_engine::workspaces::CHECK_MARK;
 use orange_engine::{Caller, Code, Error};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn find(home: &Path) -> Result<Caller> {
-    if let Some(check) = check_of(home, variable(CHECK_MARK)) {
-        return Ok(check);
+    if is_below_check() {
+        return Ok(check("a repository"));
     }
     if let Some(above) = run_above(home) {
         agrees("ORANGE_TASK_ID", Some(&above.task))?;
@@ -21,6 +21,9 @@ pub(crate) fn find(home: &Path) -> Result<Caller> {
             role: above.role,
             run: above.run,
         });
+    }
+    if let Some(check) = check_of(home, variable(CHECK_MARK)) {
+        return Ok(check);
     }
     let Some(task) = variable("ORANGE_TASK_ID") else {
         return Ok(Caller::Human);
@@ -54,15 +57,16 @@ fn agrees(name: &str, known: Option<&str>) -> Result<()> {
 fn check_of(home: &Path, folder: Option<String>) -> Option<Caller> {
     let folder = PathBuf::from(folder?);
     let ours = folder.parent() == Some(&home.join("workspaces"));
-    ours.then(|| Caller::Agent {
-        task: folder
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
+    ours.then(|| check(&folder.file_name().unwrap_or_default().to_string_lossy()))
+}
+
+/// An agent of no task: no id has blanks.
+fn check(of: &str) -> Caller {
+    Caller::Agent {
+        task: format!("check of {of}"),
         role: Role::Executor,
         run: None,
-    })
+    }
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -88,7 +92,9 @@ mod tests {
         let home = Path::new("/home/you/orange");
         let check = |folder: &str| check_of(home, Some(folder.to_owned()));
         let found = check("/home/you/orange/workspaces/shop--verify");
-        assert!(matches!(found, Some(Caller::Agent { task, .. }) if task == "shop--verify"));
+        assert!(
+            matches!(found, Some(Caller::Agent { task, .. }) if task == "check of shop--verify")
+        );
         assert_eq!(check("/tmp/other/workspaces/shop--verify"), None);
         assert_eq!(check_of(home, None), None);
     }

@@ -9,9 +9,9 @@ use super::{Outline, RawBlock, line_start, lines, sections, slice};
 /// The level a heading in embedded text may have at most, so that it cannot end or open a section.
 const DEMOTED_LEVEL: usize = 3;
 
-/// Renames every section called `name` to `name (round N)`, so that none of them is current any
+/// Renames every section called `name` to `name (note)`, so that none of them is current any
 /// more; only heading bytes change. None when there is no such section.
-pub fn archive(body: &str, name: &str, round: u32) -> Option<String> {
+pub fn archive(body: &str, name: &str, note: &str) -> Option<String> {
     let outline = Outline::of(body);
     let mut out = String::with_capacity(body.len() + 16);
     let mut done = 0;
@@ -20,7 +20,7 @@ pub fn archive(body: &str, name: &str, round: u32) -> Option<String> {
             continue;
         }
         out.push_str(slice(body, &(done..heading.text_end)));
-        out.push_str(&format!(" (round {round})"));
+        out.push_str(&format!(" ({note})"));
         done = heading.text_end;
     }
     if done == 0 {

@@ -1,17 +1,18 @@
-//! Evidence that Orange cannot confirm: written by an older version, under another orange.db, or by somebody else.
+//! Evidence that Orange cannot confirm: written by an older version, under another orange.db, or by somebody else; and
+//! lines of journals that somebody else wrote.
 
 use super::Report;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::index::list::Filter;
-use orange_core::task::Status;
+use orange_core::task::{Status, is_active};
 
 impl Engine {
-    /// Nothing to repair: a person decides when the task is merged.
-    pub(super) fn check_evidence(&mut self, report: &mut Report) -> Result<()> {
-        let reviewed = [Status::AgentReview, Status::Reviewing];
+    /// Of evidence there is nothing to repair: a person decides when the task is merged.
+    pub(super) fn check_evidence(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+        let active = Status::ALL.iter().filter(|status| is_active(**status));
         let filter = Filter {
-            statuses: reviewed.map(|status| status.as_str().to_owned()).to_vec(),
+            statuses: active.map(|status| status.as_str().to_owned()).collect(),
             ..Filter::default()
         };
         for row in self.listed(&filter)? {
@@ -19,6 +20,29 @@ impl Engine {
             let history = self.history_at(&self.store.place(&row.folder).path)?;
             let testimony = self.testimony(&task.id, &history);
             let label = task.label();
+            let fields = testimony.foreign_fields(&history);
+            if !fields.is_empty() {
+                let finding = report.add(
+                    &label,
+                    format!(
+                        "history.jsonl has lines that Orange did not write, with new values of {}; they do not count",
+                        fields.join(", ")
+                    ),
+                );
+                finding.repair("takes them out and keeps them in a file beside it");
+                if repair {
+                    let place = self.store.place(&row.folder);
+                    let outcome = self.lock_for_repair(place).and_then(|mut locked| {
+                        let name = locked.take_out_foreign_lines(self)?;
+                        Ok(name.map_or_else(
+                            || "it is in order".to_owned(),
+                            |name| format!("set aside as {name}"),
+                        ))
+                    });
+                    finding.done(outcome);
+                    continue;
+                }
+            }
             let claims = testimony.unconfirmed(&history);
             if !claims.is_empty() {
                 report.note(format!(

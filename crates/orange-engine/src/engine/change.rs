@@ -261,10 +261,16 @@ impl Engine {
         conditions.retain(|condition| resolution.is_none() || *condition != Condition::Merged);
         let mut facts = self.facts(task, &conditions)?;
         let history = match conditions.contains(&Condition::ReviewersOwn) {
-            true => self.history_of(task).unwrap_or_default(),
+            true => self.own_history(task)?,
             false => History::default(),
         };
-        facts.review_problem = self.review_problem(&history, body, None);
+        if conditions.contains(&Condition::ReviewersOwn) {
+            let by = match &self.caller {
+                Caller::Agent { run, .. } => run.clone(),
+                Caller::Human | Caller::Engine => None,
+            };
+            facts.review_problem = self.review_problem(task, &history, body, by.as_deref(), None);
+        }
         if let Some(message) = resolution {
             facts.merged = Some(Ok(message.to_owned()));
         }
@@ -337,16 +343,17 @@ impl Engine {
     }
 
     /// Refuses an agent whose run the journal does not know in that role, or knows to be over.
-    fn speaks_for_an_open_run(&self, locked: &LockedTask) -> Result<()> {
+    fn speaks_for_an_open_run(&mut self, locked: &LockedTask) -> Result<()> {
         let Caller::Agent {
             role,
             run: Some(run),
             ..
-        } = &self.caller
+        } = &self.caller.clone()
         else {
             return Ok(());
         };
-        let known = open_runs(locked.history());
+        let testimony = self.testimony(&locked.task.id, locked.history());
+        let known = open_runs(&testimony.trusted(locked.history()));
         if known
             .iter()
             .any(|known| known.id == *run && known.role == *role)

@@ -388,7 +388,7 @@ impl Engine {
             &task.id,
             &History::default(),
             std::slice::from_mut(&mut event),
-        );
+        )?;
         let file = TaskFile::create(&written_fields(&task), &body);
         self.store.mark(&place)?;
         crash_point("create.marked");

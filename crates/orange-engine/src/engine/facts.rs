@@ -1,9 +1,10 @@
 //! Finding out what a transition's conditions ask for, and nothing more: git only when a row needs it.
 
 use super::Engine;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::locked::review_mark;
+use crate::runs::Source;
 use crate::workspaces::Slot;
 use orange_core::evidence::Evidence;
 use orange_core::history::{Event, History};
@@ -224,11 +225,31 @@ impl Engine {
         events.find_map(|event| event.details.get("head")?.as_str().map(str::to_owned))
     }
 
+    /// The journal of a task with everything that stands in it, whoever wrote it.
+    pub(super) fn written_history(&mut self, task: &Task) -> Option<History> {
+        let found = self.index().ok()?.by_id_prefix(&task.id).ok()?;
+        let place = self.store.place(&found.first()?.folder);
+        self.history_at(&place.path).ok()
+    }
+
+    /// The journal of a task, as it is on disk. Where it cannot be read, nothing is decided.
+    pub(super) fn own_history(&mut self, task: &Task) -> Result<History> {
+        self.history_of(task).ok_or_else(|| {
+            Error::new(
+                Code::Damaged,
+                format!("the journal of {} cannot be read", task.label()),
+            )
+            .hint("`orange doctor` says more")
+        })
+    }
+
     /// The journal of a task, as it is on disk.
     pub(super) fn history_of(&mut self, task: &Task) -> Option<History> {
         let found = self.index().ok()?.by_id_prefix(&task.id).ok()?;
         let place = self.store.place(&found.first()?.folder);
-        self.history_at(&place.path).ok()
+        let mut history = self.history_at(&place.path).ok()?;
+        self.set_foreign_aside(&mut history);
+        Some(history)
     }
 
     fn own_commits(&mut self, task: &Task) -> Result<Option<u64>> {
@@ -252,33 +273,52 @@ impl Engine {
         git::commit_in_files(&project.path, &task.branch)
     }
 
-    /// Why the Review section of a task gives no verdict.
+    /// Why the Review section of a task gives no verdict. A journal that somebody else has written to says nothing about
+    /// reviewers.
     pub(crate) fn review_problem(
-        &self,
+        &mut self,
+        task: &Task,
         history: &History,
         body: &str,
+        by: Option<&str>,
         left: Option<Left<'_>>,
     ) -> Option<String> {
-        review::problem(history, review_mark(body).as_deref(), left)
+        let mark = review_mark(body)?;
+        let testimony = self.testimony(&task.id, history);
+        let tampering = testimony.tampering();
+        tampering.or_else(|| review::problem(history, Some(&mark), by, left))
     }
 
     /// A verdict speaks of the commit that was handed over, whatever has been committed since, and of the review as
     /// it is now.
     pub(crate) fn with_verdict(
-        &self,
+        &mut self,
         task: &Task,
         history: &History,
         body: &str,
         event: Event,
     ) -> Event {
-        let handoff = Evidence::of(history).handoff;
-        let mut event = match handoff.and_then(|handoff| handoff.head) {
-            Some(head) => event.detail("head", head),
-            None => self.with_head(task, event),
+        let testimony = self.testimony(&task.id, history);
+        let said = Evidence::of(history).handoff;
+        let handoff = match testimony.unreadable {
+            None => testimony.evidence(history).handoff,
+            Some(_) => said.clone(),
         };
+        // A handoff that Orange cannot confirm names no commit, and the merge says so.
+        let mut event = match (handoff.and_then(|handoff| handoff.head), said) {
+            (Some(head), _) => event.detail("head", head),
+            (None, None) => self.with_head(task, event),
+            (None, Some(_)) => event,
+        };
+        let judged = event.details.get("head").and_then(|head| head.as_str());
+        let branch = self.head_of(task);
+        if judged.is_some() && branch.as_deref() != judged {
+            event = event.detail(review::BRANCH_AT, branch.unwrap_or_default());
+        }
         let mark = review_mark(body);
-        if let Some(run) = review::reviewer(history) {
-            let writer = self.writer_of_review(history, &run, mark.as_deref());
+        let trusted = testimony.trusted(history);
+        if let Some(run) = review::reviewer(&trusted) {
+            let writer = self.writer_of_review(&trusted, &run, mark.as_deref());
             event = event
                 .detail("run", run.id.as_str())
                 .detail(review::WRITTEN_BY, writer);
@@ -289,8 +329,8 @@ impl Engine {
         }
     }
 
-    /// `reviewer` if no other agent of the task can have written it: each had ended when the reviewer started, or its turn
-    /// was over and had left another text.
+    /// `reviewer` if every other agent of the task had ended when the reviewer started; `probably reviewer` if their turns
+    /// were over, by their own signals, and had left another text; `contested` if one was at work; else `unknown`.
     fn writer_of_review(
         &self,
         history: &History,
@@ -298,15 +338,26 @@ impl Engine {
         mark: Option<&str>,
     ) -> &'static str {
         let began = reviewer.started;
-        let could_not = |run: &Run| match &run.end {
-            Some(end) => end.at <= began,
-            None => self.run_folder(&run.id).was_quiet_since(began, mark),
-        };
+        let had_ended = |run: &Run| run.end.as_ref().is_some_and(|end| end.at <= began);
+        let was_quiet =
+            |run: &Run| run.end.is_none() && self.run_folder(&run.id).was_quiet_since(began, mark);
         let runs = runs::runs(history);
-        let mut others = runs.iter().filter(|run| run.id != reviewer.id);
-        match others.all(could_not) {
-            true => Role::Reviewer.as_str(),
-            false => "unknown",
+        let mut others = runs
+            .iter()
+            .filter(|run| run.id != reviewer.id && !had_ended(run))
+            .peekable();
+        if others.peek().is_none() {
+            return Role::Reviewer.as_str();
+        }
+        let says_nothing = |run: &Run| {
+            let state = self.run_folder(&run.id).state();
+            state.is_none_or(|doing| doing.source == Source::Screen)
+        };
+        let busy: Vec<&Run> = others.filter(|run| !was_quiet(run)).collect();
+        match busy.iter().all(|run| says_nothing(run)) {
+            true if busy.is_empty() => "probably reviewer",
+            true => "unknown",
+            false => review::CONTESTED,
         }
     }
 

@@ -6,10 +6,8 @@ use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::person_environment::PersonEnvironment;
 use crate::store::private;
-use crate::store::replace::short_hash;
+use crate::store::replace::{short_hash, write_atomic};
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 const KIND: &str = "environment";
@@ -41,18 +39,7 @@ impl Engine {
         let folder = self.environments();
         private::make_folders(&folder).map_err(|error| Error::io("create", &folder, &error))?;
         let file = self.environment_file(task);
-        let temporary = file.with_extension(self.file_stamp());
-        let written = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)
-            .and_then(|mut open| open.write_all(&content))
-            .and_then(|()| fs::rename(&temporary, &file));
-        written.map_err(|error| {
-            let _ = fs::remove_file(&temporary);
-            Error::io("write", &file, &error)
-        })?;
+        write_atomic(&file, &content).map_err(|error| Error::io("write", &file, &error))?;
         self.database()?.note_environment_seal(task, Some(&seal))
     }
 
@@ -70,6 +57,17 @@ impl Engine {
             return None;
         }
         self.database().ok()?.environment_seal(task).ok()?
+    }
+
+    /// Whether the environment of a task was noted; true also where nobody can tell.
+    fn may_have_environment(&mut self, task: &str) -> bool {
+        if !Database::path_in(self.store.home()).exists() {
+            return false;
+        }
+        let seal = self
+            .database()
+            .and_then(|database| database.environment_seal(task));
+        !matches!(seal, Ok(None))
     }
 
     /// Its secrets are kept no longer than they are needed.
@@ -92,7 +90,7 @@ impl Engine {
         let person = match self.environment_of(task) {
             Some(person) => person,
             // It was noted, and somebody removed or changed it: an agent does not get its own way by that.
-            None if self.environment_seal(task).is_some() => PersonEnvironment::minimal(None),
+            None if self.may_have_environment(task) => PersonEnvironment::minimal(None),
             None => return,
         };
         self.search_path = person.get("PATH").map(Into::into);

@@ -5,14 +5,19 @@ use super::Engine;
 use crate::database::{Database, JournalSeal};
 use crate::error::Result;
 use crate::git::short;
-use crate::seal::SealKey;
-use orange_core::evidence::{Evidence, Statement, is_sealed};
+use crate::runs::Ended;
+use crate::seal::{self, SealKey};
+use orange_core::evidence::{Evidence, Statement};
 use orange_core::history::{Event, EventType, History};
+use orange_core::naming::counted;
+use orange_core::runs::Run;
+use orange_core::task::Field;
 
 /// What of a journal Orange can confirm to have written itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Testimony {
     genuine: Vec<bool>,
+    foreign: Vec<bool>,
     /// Sealed events are missing from the journal.
     pub incomplete: bool,
     /// Why nothing can be confirmed at all.
@@ -28,6 +33,45 @@ impl Testimony {
     /// Whether Orange wrote the event at this place of the journal. False for events that are not sealed.
     pub fn is_genuine(&self, place: usize) -> bool {
         self.genuine.get(place).copied().unwrap_or(false)
+    }
+
+    /// The journal without what somebody else put in after Orange had begun to seal it.
+    pub(crate) fn trusted(&self, history: &History) -> History {
+        let events = history.events.iter().enumerate();
+        let ours = events.filter(|(place, _)| !self.is_foreign(*place));
+        History {
+            events: ours.map(|(_, event)| event.clone()).collect(),
+            bad_lines: history.bad_lines.clone(),
+        }
+    }
+
+    pub(crate) fn is_foreign(&self, place: usize) -> bool {
+        self.foreign.get(place).copied().unwrap_or(false)
+    }
+
+    /// What somebody else did to the journal, if anything.
+    pub(crate) fn tampering(&self) -> Option<String> {
+        let count = self.foreign.iter().filter(|foreign| **foreign).count();
+        match (count, self.incomplete) {
+            (0, false) => None,
+            (0, true) => Some("history.jsonl lacks lines that Orange wrote".to_owned()),
+            (count, _) => Some(format!(
+                "history.jsonl has {} that Orange did not write",
+                counted(count, "line")
+            )),
+        }
+    }
+
+    /// The fields that events of somebody else change.
+    pub(crate) fn foreign_fields(&self, history: &History) -> Vec<String> {
+        let events = history.events.iter().enumerate();
+        let foreign = events.filter(|(place, _)| self.is_foreign(*place));
+        let mut names: Vec<String> = foreign
+            .flat_map(|(_, event)| event.fields.keys().cloned())
+            .collect();
+        names.sort();
+        names.dedup();
+        names
     }
 
     /// The journal without wishes and results that Orange did not write.
@@ -62,7 +106,12 @@ impl Testimony {
 
     /// The same of what lets a task be merged; empty if Orange can confirm it.
     pub(crate) fn doubts(&self, history: &History) -> Vec<String> {
-        verdict_and_check(&Evidence::of(history), &self.evidence(history))
+        let mut claims = verdict_and_check(&Evidence::of(history), &self.evidence(history));
+        let fields = self.foreign_fields(history);
+        if !fields.is_empty() {
+            claims.push(format!("new values of {}", fields.join(", ")));
+        }
+        claims
     }
 }
 
@@ -118,28 +167,55 @@ impl Engine {
         let found = database.seal_key()?.compare(task, &history.events);
         let noted = database.journal_seal(task)?;
         Ok(Testimony {
-            incomplete: noted.is_some_and(|noted| noted.incomplete || !found.has(&noted.seal)),
+            incomplete: found.has_gap
+                || noted.is_some_and(|noted| noted.incomplete || !found.has(&noted.seal)),
             genuine: found.genuine,
+            foreign: found.foreign,
             unreadable: None,
         })
     }
 
-    /// Seals events that are about to be journalled. One that cannot be sealed is journalled all the same: work goes
-    /// on, and what it says has to be confirmed by a person.
-    pub(crate) fn seal(&mut self, task: &str, history: &History, events: &mut [Event]) {
-        if !events.iter().any(is_sealed) {
-            return;
+    /// Takes events out of a journal that was read which somebody else wrote: they never happened. Gives their places.
+    pub(crate) fn set_foreign_aside(&mut self, history: &mut History) -> Vec<usize> {
+        let id = history.events.iter().find_map(|event| {
+            let id = event.fields.get(Field::Id.name())?.as_str()?;
+            Some(id.to_owned())
+        });
+        let testimony = self.testimony(&id.unwrap_or_default(), history);
+        let places = 0..history.events.len();
+        let foreign: Vec<usize> = places
+            .filter(|place| testimony.is_foreign(*place))
+            .collect();
+        if !foreign.is_empty() {
+            *history = testimony.trusted(history);
         }
-        let key = match self.database().and_then(Database::seal_key) {
-            Ok(key) => key,
-            Err(error) => {
-                self.notice(format!(
-                    "what happens now cannot be confirmed later, and a merge will ask about it: {error}"
-                ));
-                return;
-            }
+        foreign
+    }
+
+    /// Whether `run-agent` wrote how the run ended. A run that an earlier version started has no seal at its end.
+    pub(crate) fn is_sealed_end(&mut self, run: &Run, ended: Option<&Ended>) -> bool {
+        let Some(ended) = ended else {
+            return false;
         };
+        if !run.seals_end {
+            return true;
+        }
+        let key = self.database().and_then(Database::seal_key);
+        let right = key.map(|key| key.of_file(seal::END, &run.id, &ended.unsealed()));
+        right.is_ok_and(|right| ended.seal.as_deref() == Some(right.as_str()))
+    }
+
+    /// Seals events that are about to be journalled. What cannot be sealed is not journalled: later it would be taken for
+    /// somebody else's.
+    pub(crate) fn seal(
+        &mut self,
+        task: &str,
+        history: &History,
+        events: &mut [Event],
+    ) -> Result<()> {
+        let key = self.database().and_then(Database::seal_key)?;
         put_seals(&key, task, history, events);
+        Ok(())
     }
 
     /// Remembers the last seal of what was journalled, so that it is missed if it goes. A process that dies before
@@ -170,7 +246,7 @@ impl Engine {
 
 fn put_seals(key: &SealKey, task: &str, history: &History, events: &mut [Event]) {
     let mut before = key.compare(task, &history.events).last;
-    for event in events.iter_mut().filter(|event| is_sealed(event)) {
+    for event in events {
         event.seal = None;
         let seal = key.of_event(task, &before, event);
         before.clone_from(&seal);

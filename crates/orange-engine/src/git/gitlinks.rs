@@ -41,24 +41,36 @@ fn as_gitlink(record: &OsStr, path: &OsStr) -> Option<Gitlink> {
     })
 }
 
-/// Whether the submodule's repository in a worktree has the commit, and none of its remote branches does. False where the
-/// worktree does not have the submodule: then the commit was not made there.
-pub(crate) fn is_only_here(worktree: &Path, link: &Gitlink) -> Result<bool> {
+/// Who has the commit of a gitlink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Availability {
+    /// A remote branch of the submodule in the worktree has it.
+    Published,
+    OnlyHere,
+    /// The worktree does not have the submodule, or not this commit.
+    Unknown,
+}
+
+/// Asks the submodule's repository in a worktree.
+pub(crate) fn availability(worktree: &Path, link: &Gitlink) -> Result<Availability> {
     let folder = worktree.join(&link.path);
     if !folder.join(".git").exists() {
-        return Ok(false);
+        return Ok(Availability::Unknown);
     }
     let object = format!("{}^{{commit}}", link.commit);
     let known = Git::in_slot(&folder)
         .args(["cat-file", "-e", &object])
         .run()?;
     if !known.success {
-        return Ok(false);
+        return Ok(Availability::Unknown);
     }
     let published = Git::in_slot(&folder)
         .args(["for-each-ref", "--count=1", "--format=%(refname)"])
         .arg(format!("--contains={}", link.commit))
         .arg("refs/remotes")
         .text()?;
-    Ok(published.is_empty())
+    Ok(match published.is_empty() {
+        true => Availability::OnlyHere,
+        false => Availability::Published,
+    })
 }

@@ -90,7 +90,7 @@ impl LockedTask {
         let end = End {
             how,
             last_words: ended.map_or(String::new(), |ended| ended.last_words.clone()),
-            by_signal: ended.is_none_or(Ended::was_by_signal),
+            by_signal: ended.is_none_or(Ended::was_by_signal) || !engine.is_sealed_end(run, ended),
             review: ended.and_then(|ended| ended.review.clone()),
         };
         self.follow(engine, run, &end)
@@ -103,7 +103,7 @@ impl LockedTask {
         // A run that was replaced by another one has no say any more.
         let current = last_run(self.history(), run.role).is_some_and(|last| last.id == run.id);
         let exited = end.noted(gone(engine, EventType::AgentExited, run, how));
-        match self.consequence(engine, run.role, end)? {
+        match self.consequence(engine, run, end)? {
             Consequence::Advance(decision) if current => {
                 let mut event = decision
                     .event
@@ -151,19 +151,28 @@ impl LockedTask {
         }
     }
 
-    fn consequence(&self, engine: &mut Engine, role: Role, end: &End) -> Result<Consequence> {
+    fn consequence(&self, engine: &mut Engine, run: &Run, end: &End) -> Result<Consequence> {
         let left = Left {
             by_signal: end.by_signal,
             mark: end.review.as_deref(),
         };
         let facts = Facts {
             verifying: engine.verifying(&self.place, self.history()),
-            review_problem: engine.review_problem(self.history(), &self.body, Some(left)),
+            review_problem: match run.role {
+                Role::Reviewer => engine.review_problem(
+                    &self.task,
+                    self.history(),
+                    &self.body,
+                    Some(&run.id),
+                    Some(left),
+                ),
+                Role::Worker | Role::Executor => None,
+            },
             ..Facts::default()
         };
         let situation = self.situation(engine, &facts)?;
         let workflow = Workflow::named(self.task.workflow);
-        Ok(exit::after_exit(workflow, situation, role))
+        Ok(exit::after_exit(workflow, situation, run.role))
     }
 
     /// Counts a crash; too many in one status and the task is stuck.
@@ -176,7 +185,10 @@ impl LockedTask {
         event
             .fields
             .insert(Field::CrashCount.name().into(), Value::from(count));
-        let event = machine::number(event, &self.task);
+        let mut event = machine::number(event, &self.task);
+        if run.role == Role::Reviewer {
+            event.archive.extend(machine::without_verdict(&self.body));
+        }
         self.commit(engine, vec![event])?;
         crash_point("exit.counted");
         engine.keep_screen(&self.place, run);

@@ -26,7 +26,7 @@ impl LockedTask {
 
     pub(super) fn deferral(
         &self,
-        engine: &Engine,
+        engine: &mut Engine,
         actor: Actor,
         to: Status,
         running: &str,
@@ -74,7 +74,13 @@ impl LockedTask {
             _ => Actor::Engine,
         };
         let facts = Facts {
-            review_problem: engine.review_problem(self.history(), &self.body, None),
+            review_problem: engine.review_problem(
+                &self.task,
+                self.history(),
+                &self.body,
+                None,
+                None,
+            ),
             ..Facts::default()
         };
         let situation = self.situation(engine, &facts)?;

@@ -404,9 +404,8 @@ fn plain(value: &Value) -> String {
 /// Renames the headings that the journal says are of an earlier round, unless that was done before.
 fn archive(file: &mut TaskFile, steps: &[ArchiveSection]) {
     for step in steps {
-        let renamed = format!("{} (round {})", step.section, step.round);
-        if artifact::section(file.body(), &renamed).is_none()
-            && let Some(body) = artifact::archive(file.body(), &step.section, step.round)
+        if artifact::section(file.body(), &step.heading()).is_none()
+            && let Some(body) = artifact::archive(file.body(), &step.section, &step.note())
         {
             file.set_body(&body);
         }

@@ -15,6 +15,22 @@ pub struct RunAbove {
     pub run: Option<String>,
 }
 
+/// Whether a check of this program runs this process: `orange errand verify` is nearer than any `run-agent`.
+pub fn is_below_check() -> bool {
+    for pid in own_line().into_iter().skip(1) {
+        let words = command_line(pid);
+        let is_orange = words.first().and_then(|word| word.rsplit('/').next()) == Some("orange");
+        let verb = |place: usize| words.get(place).map(String::as_str);
+        if is_orange && verb(1) == Some("errand") && verb(2) == Some("verify") {
+            return true;
+        }
+        if arguments_of(&words).is_some() {
+            return false;
+        }
+    }
+    false
+}
+
 /// The nearest ancestor that is the recorded `run-agent` of a run of this home. Without one, the outermost ancestor that
 /// looks like a `run-agent`: an agent can start such a process below its own, and never above.
 pub fn run_above(home: &Path) -> Option<RunAbove> {
@@ -38,8 +54,9 @@ fn recorded(words: &[String], home: &Path, pid: u32) -> Option<RunAbove> {
     if named != home && named.canonicalize().ok()? != home.canonicalize().ok()? {
         return None;
     }
-    let started = RunFolder::new(home, above.run.as_deref()?).started()?;
-    (ProcessId::of(pid)? == started.process).then_some(above)
+    let folder = RunFolder::new(home, above.run.as_deref()?);
+    let is_it = ProcessId::of(pid)? == folder.started()?.process && folder.is_locked_by(pid);
+    is_it.then_some(above)
 }
 
 fn look_alike(words: &[String]) -> Option<RunAbove> {
@@ -110,6 +127,9 @@ mod tests {
                 at: Timestamp::UNIX_EPOCH,
             })
             .unwrap();
+        // Whoever does not hold the run's lock has only written the file.
+        assert_eq!(recorded(&line, home.path(), own), None);
+        let _lock = folder.lock().unwrap().unwrap();
         let found = recorded(&line, home.path(), own).unwrap();
         assert_eq!(found.run.as_deref(), Some("abc-w1"));
         assert_eq!(recorded(&line, other.path(), own), None);

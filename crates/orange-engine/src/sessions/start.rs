@@ -161,7 +161,8 @@ impl Engine {
             .detail("run", run)
             .detail("role", spec.role.as_str())
             .detail("harness", spec.harness)
-            .detail("prompt", spec.prompt);
+            .detail("prompt", spec.prompt)
+            .detail(runs::SEALS_END, true);
         if let Some(conversation) = spec.conversation.id() {
             let resumed = matches!(spec.conversation, Conversation::Resumed(_));
             event = event

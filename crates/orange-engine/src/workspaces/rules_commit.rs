@@ -2,13 +2,13 @@
 //! have written it. It is journalled when the task starts and counts from then on, wherever branches point later.
 
 use crate::engine::{Caller, Engine, Start};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::projects::Project;
 use crate::store::journal;
-use orange_core::history::{EventType, History};
+use orange_core::history::{Event, EventType, History};
 use orange_core::machine;
-use orange_core::task::Task;
+use orange_core::task::{Field, Task};
 use orange_core::workflow::Actor;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ impl Engine {
     /// built upon a task follows that task's rules, whatever has become of it.
     pub(crate) fn rules_commit(&mut self, project: &Project, task: &Task) -> Result<String> {
         let mut made = match self.folder_of(&task.project, &task.id)? {
-            Some(folder) => made_as(&folder).unwrap_or_default(),
+            Some(folder) => self.made_as(&folder).unwrap_or_default(),
             // Not written yet: it is being made by whoever calls.
             None => MadeAs {
                 base: task.base.clone(),
@@ -37,6 +37,16 @@ impl Engine {
         // An agent moves branches and remote branches as it likes; what the journal says it cannot move.
         if let Some(commit) = made.settled_rules(project) {
             return Ok(commit.to_owned());
+        }
+        if made.lacks_lines && made.started {
+            return Err(Error::new(
+                Code::Damaged,
+                format!(
+                    "history.jsonl of {} lacks lines that Orange wrote, so nobody knows which commit its rules come from",
+                    task.label()
+                ),
+            )
+            .hint("put the file back from a backup, or start again: `orange task create --from`"));
         }
         for _ in 0..LONGEST_CHAIN {
             if let Some(upon) = &made.upon {
@@ -82,7 +92,7 @@ impl Engine {
         let project = self.registered(&task.project)?;
         let is_default = default_branch(&project, &start.reference).is_some();
         let settled = match self.folder_of(&task.project, &task.id)? {
-            Some(folder) => made_as(&folder).and_then(|made| made.rules),
+            Some(folder) => self.made_as(&folder).and_then(|made| made.rules),
             None => None,
         };
         match (settled, &start.commit) {
@@ -123,7 +133,9 @@ impl Engine {
         for branch in git::branches_with(&project.path, commit)? {
             for owner in self.index()?.by_branch(&project.name, &branch)? {
                 // Whoever cannot be asked vouches for nothing.
-                let made = made_as(&self.store.place(&owner.folder).path).unwrap_or_default();
+                let made = self
+                    .made_as(&self.store.place(&owner.folder).path)
+                    .unwrap_or_default();
                 let was_there = match &made.base_commit {
                     Some(began) => git::is_ancestor(&project.path, commit, began)?,
                     None => !made.started,
@@ -142,7 +154,19 @@ impl Engine {
             Some(folder) => folder,
             None => self.store.trash().join(project).join(id),
         };
-        Ok(made_as(&folder))
+        Ok(self.made_as(&folder))
+    }
+
+    fn made_as(&mut self, folder: &Path) -> Option<MadeAs> {
+        let bytes = journal::read(&folder.join("history.jsonl")).ok()?;
+        let mut history = History::parse(&bytes.text);
+        self.set_foreign_aside(&mut history);
+        let id = history.events.first().and_then(|event| {
+            let id = event.fields.get(Field::Id.name())?.as_str()?;
+            Some(id.to_owned())
+        });
+        let incomplete = self.testimony(&id.unwrap_or_default(), &history).incomplete;
+        made_as_told(&history.events, incomplete)
     }
 
     /// A folder that somebody made by hand need not be called like its task.
@@ -170,6 +194,8 @@ struct MadeAs {
     started: bool,
     /// Where its rules come from, once it had begun.
     rules: Option<String>,
+    /// Somebody took out lines that Orange had written.
+    lacks_lines: bool,
 }
 
 impl MadeAs {
@@ -193,13 +219,13 @@ impl Default for MadeAs {
             base_reference: None,
             started: true,
             rules: None,
+            lacks_lines: false,
         }
     }
 }
 
-fn made_as(folder: &Path) -> Option<MadeAs> {
-    let bytes = journal::read(&folder.join("history.jsonl")).ok()?;
-    let events = History::parse(&bytes.text).events;
+/// What a journal tells, without what somebody else wrote into it.
+fn made_as_told(events: &[Event], lacks_lines: bool) -> Option<MadeAs> {
     let first = events.first()?;
     let by = first.by.as_deref().unwrap_or_default();
     let by_us = [Actor::Human, Actor::Engine]
@@ -216,7 +242,8 @@ fn made_as(folder: &Path) -> Option<MadeAs> {
     Some(MadeAs {
         base_reference: reference.map(str::to_owned),
         rules: text(RULES_COMMIT),
-        base: machine::fold(&events, u64::MAX).ok()?.base,
+        lacks_lines,
+        base: machine::fold(events, u64::MAX).ok()?.base,
         // One that was found and taken over may be anybody's.
         by_agent: !(by_us && first.kind == EventType::TaskCreated),
         upon: text(UPON),

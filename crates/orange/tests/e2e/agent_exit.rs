@@ -181,7 +181,7 @@ fn a_failing_verdict_without_a_command_is_told_to_the_worker() {
     let env = Agents::new();
     let task = env.start(
         "Fail silently",
-        "reviewer round 1:\n  - review: FAIL\n  - crash\n",
+        "reviewer round 1:\n  - review: FAIL\n  - exit: 1\n",
     );
     env.until_status(&task, "reviewing");
     env.until_told(&task, "failed in round 1");

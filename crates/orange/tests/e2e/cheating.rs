@@ -92,7 +92,7 @@ reviewer attempt 2:
 "#;
 
 #[test]
-fn a_killed_reviewer_gives_no_verdict_and_an_old_review_is_nobodys() {
+fn a_killed_reviewer_gives_no_verdict() {
     let env = Agents::new();
     let task = env.start("Review myself", KILL_THE_REVIEWER);
     env.until_status(&task, "stuck");
@@ -107,18 +107,59 @@ fn a_killed_reviewer_gives_no_verdict_and_an_old_review_is_nobodys() {
         crashes[0].contains("a reviewer that does not end by itself gives no verdict"),
         "{crashes:?}"
     );
+    // What the killed one left is kept, and is nobody's verdict.
     assert!(
-        crashes[1].contains("`## Review` was there before its reviewer started"),
+        crashes[1].contains("no \"## Review\" section"),
         "{crashes:?}"
     );
+    assert!(
+        task.text().contains("## Review (no verdict 1)"),
+        "{}",
+        task.text()
+    );
+    let refused = fs::read_to_string(env.root().join("refused")).unwrap();
+    assert!(refused.contains("no \"## Review\" section"), "{refused}");
+    env.say(&["task", "merge", &task.id])
+        .fails_with(3)
+        .says("nobody has reviewed it");
+}
+
+#[test]
+fn a_review_that_was_there_before_its_reviewer_is_no_verdict() {
+    let env = Agents::new();
+    let script = "reviewer:\n  - run: orange task update --status reviewing > ROOT/refused 2>&1\n    expect: 3\n  - exit: 0\nreviewer attempt 2:\n  - review: PASS\n  - status: reviewing\n";
+    let reviewer = env.script("believes", script);
+    env.git(&env.shop(), &["switch", "-qc", "theirs"]);
+    env.commit(&env.shop(), "a.txt", "their work");
+    env.git(&env.shop(), &["switch", "-q", "main"]);
+    let task = env.create([
+        "theirs",
+        "Their work",
+        "--status",
+        "agent-review",
+        "--harness",
+        "none",
+        "--review-harness",
+        "none",
+    ]);
+    task.append("## Review\n\nVerdict: PASS\n");
+    env.update(&task, &["--review-harness", &reviewer]).ok();
+    env.say(&["task", "respawn", &task.id, "--role", "reviewer"])
+        .ok();
+    env.until_status(&task, "reviewing");
     let refused = fs::read_to_string(env.root().join("refused")).unwrap();
     assert!(
         refused.contains("was there before its reviewer started"),
         "{refused}"
     );
-    env.say(&["task", "merge", &task.id])
-        .fails_with(3)
-        .says("nobody has reviewed it");
+    let crashed = task.last("agent.crashed");
+    assert!(
+        crashed["reason"]
+            .as_str()
+            .unwrap()
+            .contains("was there before its reviewer started"),
+        "{crashed}"
+    );
 }
 
 #[test]
@@ -199,8 +240,9 @@ fn the_journal_says_who_wrote_the_review() {
     let verdict = env.show(&task)["evidence"]["verdict"].clone();
     assert_eq!(verdict["written_by"], "reviewer", "{}", env.dump());
     let moved = task.last("status.changed");
-    let reviewer = task.last("agent.exited");
-    assert_eq!(moved["run"], reviewer["run"]);
+    let spawned = task.last("agent.spawned");
+    assert_eq!(spawned["role"], "reviewer");
+    assert_eq!(moved["run"], spawned["run"]);
 }
 
 /// A worker that commits once more while its reviewer looks.

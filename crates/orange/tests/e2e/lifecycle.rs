@@ -266,10 +266,10 @@ fn evidence_names_the_commit_it_speaks_of() {
     let head = env.commit(&slot, "login.html", "<form>");
     env.bring_on(&task, "agent-review");
     assert_eq!(task.last("status.changed")["head"], head);
-    let later = env.commit(&slot, "login.html", "<form action>");
+    env.commit(&slot, "login.html", "<form action>");
     task.append("## Review\n\nVerdict: PASS\n");
     env.move_to(&task, "reviewing").ok();
-    assert_eq!(task.last("status.changed")["head"], later);
+    assert_eq!(task.last("status.changed")["head"], head);
 }
 
 #[test]

@@ -78,6 +78,8 @@ fn timeless(mut events: Vec<Value>, new: bool) -> Vec<Value> {
         map.remove("timestamp");
         map.remove("epoch");
         map.remove("rescue");
+        // It covers times and ids.
+        map.remove("seal");
         if let Some(id) = map.get_mut("transition") {
             let number = transitions.iter().position(|known| known == id);
             let number = number.unwrap_or_else(|| {

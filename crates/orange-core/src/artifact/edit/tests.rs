@@ -23,14 +23,20 @@ fn archives_by_changing_the_heading_only() {
             "## Review (round 2)\n## Review (round 2)\n```\n## Review\n```\n",
         ),
     ] {
-        let archived = archive(body, "Review", 2).unwrap();
+        let archived = archive(body, "Review", "round 2").unwrap();
         assert_eq!(archived, expected);
         assert_eq!(section(&archived, "Review"), None);
         assert!(section(&archived, "Review (round 2)").is_some());
     }
-    assert_eq!(archive("# Review\n", "Review", 1), None);
-    assert_eq!(archive("A\n---\n", "A", 1).unwrap(), "A (round 1)\n---\n");
-    assert_eq!(archive("## ##\n", "", 1).unwrap(), "## (round 1) ##\n");
+    assert_eq!(archive("# Review\n", "Review", "round 1"), None);
+    assert_eq!(
+        archive("A\n---\n", "A", "round 1").unwrap(),
+        "A (round 1)\n---\n"
+    );
+    assert_eq!(
+        archive("## ##\n", "", "round 1").unwrap(),
+        "## (round 1) ##\n"
+    );
 }
 
 #[test]

@@ -6,8 +6,10 @@ use crate::engine::{Engine, Testimony};
 use crate::error::{Code, Error, Result};
 use crate::git::{self, merge};
 use crate::projects::Project;
+use orange_core::evidence::Verdict;
 use orange_core::history::{EventType, History};
 use orange_core::naming::counted;
+use orange_core::review;
 use orange_core::task::{Status, Task};
 use orange_core::verification::{Outcome, Verified, deferred, unanswered};
 
@@ -38,9 +40,14 @@ impl Engine {
         project: &Project,
         head: Option<&str>,
     ) -> Result<Vec<Concern>> {
+        // A merge is decided without lines of somebody else, but a person hears that there are some.
+        let written = self
+            .written_history(task)
+            .unwrap_or_else(|| history.clone());
+        let as_written = self.testimony(&task.id, &written);
+        let mut concerns: Vec<Concern> = unconfirmed(&as_written, &written).into_iter().collect();
         let testimony = self.testimony(&task.id, history);
         let evidence = testimony.evidence(history);
-        let mut concerns: Vec<Concern> = unconfirmed(&testimony, history).into_iter().collect();
         match &evidence.review {
             None if task.status == Status::Reviewing => {
                 concerns.push(Concern::plain("no review of it has passed"));
@@ -71,6 +78,9 @@ impl Engine {
                 true => concerns.push(Concern::plain(verified.words())),
                 false => concerns.extend(check_concern(verified, head, reviewed.as_deref())),
             }
+        }
+        if let Some(verdict) = &evidence.verdict {
+            concerns.extend(review_concerns(verdict));
         }
         if let Some(lost) = lost_events(history) {
             concerns.push(Concern::plain(lost));
@@ -130,6 +140,23 @@ fn check_concern(
         git::short(head?),
         verified.words()
     )))
+}
+
+/// What makes a verdict doubtful, although its reviewer gave it.
+fn review_concerns(verdict: &Verdict) -> Vec<Concern> {
+    let mut concerns = Vec::new();
+    if let Some(branch) = &verdict.branch_at {
+        concerns.push(Concern::plain(format!(
+            "when it was reviewed its branch was at {}, which is not what was handed over",
+            git::short(branch)
+        )));
+    }
+    if verdict.written_by.as_deref() == Some(review::CONTESTED) {
+        concerns.push(Concern::plain(
+            "its worker was at work while it was reviewed, so the review may be the worker's own",
+        ));
+    }
+    concerns
 }
 
 /// A journal that lost events says what TASK.md said then, and anybody can write that.

@@ -3,9 +3,10 @@
 use super::concerns::Concern;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::git;
+use crate::git::gitlinks::{self, Availability};
 use crate::git::merge_base::merge_base;
 use crate::git::state::{self, Head};
-use crate::git::{self, gitlinks};
 use crate::projects::Project;
 use orange_core::naming::counted;
 use orange_core::task::Task;
@@ -83,13 +84,21 @@ fn unpublished_submodules(
     };
     let mut concerns = Vec::new();
     for link in gitlinks::changed(&project.path, &base, head)? {
-        if gitlinks::is_only_here(folder, &link)? {
-            concerns.push(Concern::plain(format!(
-                "submodule {} points to {}, which only its workspace has: push it from there first",
-                link.path.display(),
-                git::short(&link.commit)
-            )));
-        }
+        let (path, commit) = (link.path.display(), git::short(&link.commit));
+        let what = match gitlinks::availability(folder, &link)? {
+            Availability::Published => continue,
+            Availability::OnlyHere => {
+                format!(
+                    "submodule {path} points to {commit}, which only its workspace has: push it from there first"
+                )
+            }
+            Availability::Unknown => {
+                format!(
+                    "submodule {path} points to {commit}, which its workspace does not have: make sure that others can fetch it"
+                )
+            }
+        };
+        concerns.push(Concern::plain(what));
     }
     Ok(concerns)
 }

@@ -86,7 +86,7 @@ impl Shown {
                 round => format!(" (round {round})"),
             };
             let writer = match verdict.written_by.as_deref() {
-                Some("unknown") => "; its worker was at work meanwhile",
+                Some("contested") => "; its worker was at work meanwhile",
                 Some(_) | None => "",
             };
             lines.push(format!("review {word}{}{round}{writer}", at(&verdict.said)));
