@@ -162,15 +162,15 @@ fn the_workflow_as_text() {
           hooks  end its agents, give the slot back, look at the queue
       agent-review → reviewing
           by     reviewer, engine
-          needs  verify over; Review PASS
+          needs  verify over; written by its reviewer; Review PASS
           hooks  stop the reviewer
       agent-review → working
           by     reviewer, engine
-          needs  round < max; Review FAIL
+          needs  round < max; written by its reviewer; Review FAIL
           hooks  archive the handoff, stop the reviewer, tell the worker
       agent-review → stuck
           by     reviewer, engine
-          needs  round ≥ max; Review FAIL
+          needs  round ≥ max; written by its reviewer; Review FAIL
           hooks  stop the reviewer, get the worker to help
       agent-review → stuck
           by     engine (crash limit)
@@ -288,7 +288,7 @@ fn the_workflow_as_json() {
         .iter()
         .find(|row| row["from"] == "agent-review" && row["to"] == "working")
         .unwrap();
-    assert_snapshot!(row, @r#"{"from":"agent-review","to":"working","who":["reviewer","engine"],"conditions":["round < max"],"gate":"Review FAIL","hooks":["archive_handoff","kill_reviewer","notify_worker"]}"#);
+    assert_snapshot!(row, @r#"{"from":"agent-review","to":"working","who":["reviewer","engine"],"conditions":["round < max","written by its reviewer"],"gate":"Review FAIL","hooks":["archive_handoff","kill_reviewer","notify_worker"]}"#);
     assert_snapshot!(workflow["creations"], @r#"[{"status":"pending","existing_branch":false,"hooks":[]},{"status":"agent-review","existing_branch":true,"hooks":["acquire_workspace","spawn_agent(worker-wait)","increment_review_round","spawn_reviewer","verify"]},{"status":"reviewing","existing_branch":true,"hooks":[]}]"#);
 }
 

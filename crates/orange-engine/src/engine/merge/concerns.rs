@@ -9,7 +9,6 @@ use crate::projects::Project;
 use orange_core::evidence::Verdict;
 use orange_core::history::{EventType, History};
 use orange_core::naming::counted;
-use orange_core::review;
 use orange_core::task::{Status, Task};
 use orange_core::verification::{Outcome, Verified, deferred, unanswered};
 
@@ -80,7 +79,7 @@ impl Engine {
             }
         }
         if let Some(verdict) = &evidence.verdict {
-            concerns.extend(review_concerns(verdict));
+            concerns.extend(review_concern(verdict));
         }
         if let Some(lost) = lost_events(history) {
             concerns.push(Concern::plain(lost));
@@ -142,21 +141,13 @@ fn check_concern(
     )))
 }
 
-/// What makes a verdict doubtful, although its reviewer gave it.
-fn review_concerns(verdict: &Verdict) -> Vec<Concern> {
-    let mut concerns = Vec::new();
-    if let Some(branch) = &verdict.branch_at {
-        concerns.push(Concern::plain(format!(
-            "when it was reviewed its branch was at {}, which is not what was handed over",
-            git::short(branch)
-        )));
-    }
-    if verdict.written_by.as_deref() == Some(review::CONTESTED) {
-        concerns.push(Concern::plain(
-            "its worker was at work while it was reviewed, so the review may be the worker's own",
-        ));
-    }
-    concerns
+/// The reviewer may have looked at other code than was handed over.
+fn review_concern(verdict: &Verdict) -> Option<Concern> {
+    let branch = verdict.branch_at.as_ref()?;
+    Some(Concern::plain(format!(
+        "when it was reviewed its branch was at {}, which is not what was handed over",
+        git::short(branch)
+    )))
 }
 
 /// A journal that lost events says what TASK.md said then, and anybody can write that.

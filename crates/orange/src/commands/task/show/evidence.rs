@@ -15,6 +15,8 @@ pub(super) struct Shown {
     /// What the journal says without Orange having written it.
     unconfirmed: Vec<String>,
     incomplete: bool,
+    /// Why nothing can be confirmed.
+    unreadable: Option<String>,
     head: Option<String>,
     running: Option<String>,
 }
@@ -26,6 +28,7 @@ impl Shown {
             evidence: testimony.evidence(&view.history),
             unconfirmed: testimony.unconfirmed(&view.history),
             incomplete: testimony.incomplete,
+            unreadable: testimony.unreadable,
             running: engine.check_under_way(&view.place, &view.history),
             head: engine.branch_head(&view.task),
         }
@@ -109,7 +112,10 @@ impl Shown {
             }
         }
         for claim in &self.unconfirmed {
-            lines.push(format!("said in history.jsonl, not by Orange: {claim}"));
+            lines.push(match &self.unreadable {
+                Some(why) => format!("said in history.jsonl: {claim}; not confirmed: {why}"),
+                None => format!("said in history.jsonl, not by Orange: {claim}"),
+            });
         }
         if self.incomplete {
             lines.push("history.jsonl lacks lines that Orange wrote".to_owned());
