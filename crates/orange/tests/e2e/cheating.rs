@@ -446,9 +446,10 @@ fn other_code_for_the_reviewer_than_was_handed_over_is_a_concern() {
 
 #[test]
 fn a_check_with_a_cleaned_environment_moves_nothing() {
-    let env = crate::verify::with_check(
-        "env -i PATH=\"$PATH\" HOME=\"$HOME\" ORANGE_HOME=ROOT/home/orange orange task merge TASK-001 --force > ROOT/merged 2>&1; echo $? >> ROOT/merged; true\n",
-    );
+    let env = crate::verify::with_check(&format!(
+        "env -i PATH=\"$PATH\" HOME=\"$HOME\" ORANGE_HOME=ROOT/home/orange {} task merge TASK-001 --force > ROOT/merged 2>&1; echo $? >> ROOT/merged; true\n",
+        crate::run::program().display()
+    ));
     let task = crate::verify::worked_on(&env, "login", "a.txt");
     env.say(&["task", "verify", &task.id]).ok();
     let said = fs::read_to_string(env.root().join("merged")).unwrap();
