@@ -3,7 +3,7 @@
 use super::{Report, Tone, without_path};
 use crate::database::{self, Database};
 use crate::engine::Engine;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::index::Index;
 use orange_core::{SignedDuration, Timestamp};
 use std::fs;
@@ -21,7 +21,7 @@ impl Engine {
     fn check_database(&mut self, report: &mut Report, repair: bool) {
         let home = self.store.home().to_owned();
         if !Database::path_in(&home).exists() {
-            return;
+            return self.check_missing_database(&home, report, repair);
         }
         let problem = match Database::open(&home) {
             Ok(database) => match database.check() {
@@ -48,6 +48,22 @@ impl Engine {
             let repaired = database::repair(&home, &stamp);
             // The backup may be older than the newest tasks, and those may lie in the trash.
             finding.done(repaired.and_then(|what| self.raise_counters().map(|()| what)));
+        }
+    }
+
+    /// A home that has a backup had a database.
+    fn check_missing_database(&mut self, home: &Path, report: &mut Report, repair: bool) {
+        let (path, backup) = (Database::path_in(home), Database::backup_in(home));
+        if !backup.exists() {
+            return;
+        }
+        let finding = report.add("orange.db", "is missing");
+        finding.repair("restores the last backup; task keys are counted anew from the folders");
+        if repair {
+            let restored =
+                fs::copy(&backup, &path).map_err(|error| Error::io("write", &path, &error));
+            let counted = restored.and_then(|_| self.raise_counters());
+            finding.done(counted.map(|()| "the last backup is restored".to_owned()));
         }
     }
 

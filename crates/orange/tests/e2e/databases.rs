@@ -339,3 +339,21 @@ fn looking_needs_no_orange_db() {
     assert_eq!(env.keys([""; 0]).len(), 3);
     env.orange(["task", "show", &tasks[0].id]).ok();
 }
+
+#[test]
+fn an_orange_db_that_is_gone_is_restored_from_its_backup() {
+    let (env, tasks) = three();
+    env.orange(["doctor"]).ok();
+    assert!(env.home().join("orange.db.backup").exists());
+    for name in ["orange.db", "orange.db-wal", "orange.db-shm"] {
+        let _ = fs::remove_file(env.home().join(name));
+    }
+    env.orange(["doctor"])
+        .fails_with(1)
+        .says("orange.db: is missing");
+    env.orange(["doctor", "--repair"])
+        .ok()
+        .says("the last backup is restored");
+    env.move_to(&tasks[0], "planning").ok();
+    env.orange(["doctor"]).ok();
+}

@@ -7,29 +7,10 @@ use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
 
-/// Gives a task a workspace, as the pool would.
+/// Starts a task, so that it has a workspace.
 fn workspace(env: &TestEnvironment, task: &TestTask) -> PathBuf {
-    let slot = env.home().join("workspaces/shop--1");
-    let path = slot.to_str().unwrap();
-    env.git(
-        &env.shop(),
-        &["worktree", "add", "-q", "-b", &task.branch, path, "main"],
-    );
-    let last = task
-        .history()
-        .iter()
-        .rev()
-        .find_map(|event| event["revision"].as_u64());
-    let event = json!({
-        "type": "task.updated",
-        "timestamp": "2026-01-01T00:00:00Z",
-        "revision": last.unwrap() + 1,
-        "fields": {"workspace": "shop--1"},
-    });
-    let text = fs::read_to_string(task.journal()).unwrap();
-    fs::write(task.journal(), format!("{text}{event}\n")).unwrap();
-    assert_eq!(env.show(task)["workspace"], "shop--1");
-    slot
+    env.bring_to(task, "planning");
+    env.slot_of(task)
 }
 
 /// Makes a rescue as the engine does, at a chosen second, of what is in the slot.

@@ -211,7 +211,7 @@ fn a_check_decides_nothing_about_tasks() {
     let task = worked_on(&env, "login", "a.txt");
     env.say(&["task", "verify", &task.id]).ok();
     let said = fs::read_to_string(env.root().join("said")).unwrap();
-    assert!(said.contains("shop--verify and may not"), "{said}");
+    assert!(said.contains("check of a repository and may not"), "{said}");
     assert_eq!(env.status(&task), "working");
 }
 
