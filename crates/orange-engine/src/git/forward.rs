@@ -105,12 +105,14 @@ impl Held {
             return Ok(Moved::Refused(why));
         }
         crash_point("forward.files");
-        let said = Git::at(&self.checkout)
-            .setting(PATIENT)
-            .args(["update-ref", "-m", "orange: Fast-forward"])
-            .args([&format!("refs/heads/{branch}"), to, &from])
-            .holding(&alive)?
-            .run()?;
+        let said = super::past_locks(|| {
+            Git::at(&self.checkout)
+                .setting(PATIENT)
+                .args(["update-ref", "-m", "orange: Fast-forward"])
+                .args([&format!("refs/heads/{branch}"), to, &from])
+                .holding(&alive)?
+                .run()
+        })?;
         if !said.success {
             self.put_back(to, &from)?;
             let now = super::commit_of(&self.checkout, "HEAD")?;

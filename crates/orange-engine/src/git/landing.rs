@@ -119,12 +119,14 @@ impl Swap<'_> {
     /// `alive` is locked as long as git is at it.
     pub(crate) fn make(&self, repository: &Path, alive: &File) -> Result<Moved> {
         let reference = format!("refs/heads/{}", self.branch);
-        let said = Git::at(repository)
-            .setting(PATIENT)
-            .args(["update-ref", "-m", self.why])
-            .args([&reference, self.to, self.from])
-            .holding(alive)?
-            .run()?;
+        let said = super::past_locks(|| {
+            Git::at(repository)
+                .setting(PATIENT)
+                .args(["update-ref", "-m", self.why])
+                .args([&reference, self.to, self.from])
+                .holding(alive)?
+                .run()
+        })?;
         if said.success {
             return Ok(Moved::Yes);
         }

@@ -3,7 +3,7 @@
 
 use super::{Moved, PATIENT, words};
 use crate::error::Result;
-use crate::git::{Git, commit_of, state};
+use crate::git::{Git, commit_of, past_locks, state};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -35,11 +35,13 @@ pub(crate) fn could_move(
     }
     // Everything up to the last step, and back.
     orders.push_str("prepare\nabort\n");
-    let said = Git::at(repository)
-        .setting(PATIENT)
-        .args(["update-ref", "--stdin"])
-        .input(orders)
-        .run()?;
+    let said = past_locks(|| {
+        Git::at(repository)
+            .setting(PATIENT)
+            .args(["update-ref", "--stdin"])
+            .input(orders.clone())
+            .run()
+    })?;
     if said.success {
         return Ok(Moved::Yes);
     }
