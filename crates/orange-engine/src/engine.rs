@@ -53,6 +53,7 @@ use settings::Loaded;
 pub use settings::{Outside, Override, SettingChanged, SettingView, SettingsView, Source};
 pub use start::StartOutcome;
 pub use status::Standing;
+pub(crate) use testimony::Sealing;
 pub use testimony::Testimony;
 pub use trash::{CancelChildren, Cancelled};
 pub use trust::Offer;

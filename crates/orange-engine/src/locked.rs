@@ -8,10 +8,11 @@ mod settle;
 pub use settle::written_fields;
 
 use crate::effects;
-use crate::engine::Engine;
+use crate::engine::{Engine, Sealing};
 use crate::error::{Code, Error, Result};
 use crate::event_log;
 use crate::notify::{self, Notification};
+use crate::seal::SealedJournal;
 use crate::store::faults::crash_point;
 use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::{PATIENCE, Place, Snapshot, journal, replace};
@@ -44,6 +45,8 @@ pub struct LockedTask {
     repair: bool,
     /// Lines of the journal, by their place, that Orange did not write; `snapshot` is without them.
     foreign: Vec<usize>,
+    /// The seals of the journal, up to its last event.
+    seals: SealedJournal,
 }
 
 impl Engine {
@@ -96,7 +99,7 @@ impl Engine {
         marked: bool,
     ) -> Result<LockedTask> {
         let mut snapshot = self.store.read(&place)?;
-        let foreign = self.set_foreign_aside(&mut snapshot.history);
+        let Sealing { seals, foreign, .. } = self.set_foreign_aside(&mut snapshot.history);
         let torn = snapshot.torn;
         let was_missing = snapshot.file.as_ref().err() == Some(&Broken::Missing);
         let mut locked = LockedTask {
@@ -112,6 +115,7 @@ impl Engine {
             repair,
             place,
             foreign,
+            seals,
         };
         if torn {
             self.notice(format!(
@@ -503,11 +507,13 @@ impl LockedTask {
     /// Writes events to the journal, durably; `task` already knows what they say.
     fn journal(&mut self, engine: &mut Engine, mut events: Vec<Event>) -> Result<()> {
         let path = self.place.journal();
-        engine.seal(&self.task.id, &self.snapshot.history, &mut events)?;
+        let mut seals = self.seals.clone();
+        engine.seal(&self.task.id, &mut seals, &mut events)?;
         let lines: Vec<String> = events.iter().map(Event::to_line).collect();
         self.snapshot.journal_bytes =
             journal::append(&path, &lines).map_err(|error| Error::io("write", &path, &error))?;
-        engine.remember_seals(&self.task.id, &self.snapshot.history, &events);
+        engine.remember_seals(&self.task.id, &seals, &events);
+        self.seals = seals;
         event_log::tell(&self.task, &events);
         self.untold
             .extend(notify::worth_telling(&self.task, &events));

@@ -7,6 +7,7 @@ use crate::runs::Ended;
 use hmac::{Hmac, KeyInit, Mac};
 use orange_core::history::Event;
 use sha2::Sha256;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// The block size of SHA-256: a key of this length is used as it is.
@@ -26,12 +27,20 @@ pub(crate) struct SealedJournal {
     pub(crate) has_gap: bool,
     /// The last seal of Orange's own; empty if there is none.
     pub(crate) last: String,
-    right: Vec<String>,
+    right: HashSet<String>,
 }
 
 impl SealedJournal {
     pub(crate) fn has(&self, seal: &str) -> bool {
-        self.right.iter().any(|right| right == seal)
+        self.right.contains(seal)
+    }
+
+    /// Notes the seal of an event that is appended.
+    fn extend(&mut self, seal: &str) {
+        self.genuine.push(true);
+        self.foreign.push(false);
+        seal.clone_into(&mut self.last);
+        self.right.insert(seal.to_owned());
     }
 }
 
@@ -71,6 +80,16 @@ impl SealKey {
         format!("{link}.{digest}")
     }
 
+    /// Seals events that follow on a journal.
+    pub(crate) fn put(&self, task: &str, journal: &mut SealedJournal, events: &mut [Event]) {
+        for event in events {
+            event.seal = None;
+            let seal = self.of_event(task, &journal.last, event);
+            journal.extend(&seal);
+            event.seal = Some(seal);
+        }
+    }
+
     /// Compares every seal of a journal.
     pub(crate) fn compare(&self, task: &str, events: &[Event]) -> SealedJournal {
         let mut found = SealedJournal::default();
@@ -85,7 +104,7 @@ impl SealKey {
             if let Some(seal) = own {
                 found.has_gap |= !in_place;
                 found.last.clone_from(seal);
-                found.right.push(seal.clone());
+                found.right.insert(seal.clone());
             }
         }
         found

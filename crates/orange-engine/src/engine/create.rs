@@ -8,11 +8,12 @@ use crate::event_log;
 use crate::git;
 use crate::locked::{context_mark, written_fields};
 use crate::projects::Project;
+use crate::seal::SealedJournal;
 use crate::store::faults::crash_point;
 use crate::store::{Place, journal, private, replace};
 use crate::workspaces::{Acquired, UPON};
 use orange_core::config::Permissions;
-use orange_core::history::{Event, History};
+use orange_core::history::Event;
 use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::machine;
 use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight, WorkflowName};
@@ -386,7 +387,7 @@ impl Engine {
         }
         self.seal(
             &task.id,
-            &History::default(),
+            &mut SealedJournal::default(),
             std::slice::from_mut(&mut event),
         )?;
         let file = TaskFile::create(&written_fields(&task), &body);

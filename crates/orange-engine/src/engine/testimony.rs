@@ -6,12 +6,22 @@ use crate::database::{Database, JournalSeal};
 use crate::error::Result;
 use crate::git::short;
 use crate::runs::Ended;
-use crate::seal::{self, SealKey};
+use crate::seal::{self, SealedJournal};
 use orange_core::evidence::{Evidence, Statement};
 use orange_core::history::{Event, EventType, History};
 use orange_core::naming::counted;
 use orange_core::runs::Run;
 use orange_core::task::Field;
+
+/// A journal without what somebody else wrote.
+#[derive(Debug, Default)]
+pub(crate) struct Sealing {
+    pub(crate) seals: SealedJournal,
+    /// Places in the journal as it is written.
+    pub(crate) foreign: Vec<usize>,
+    /// Events are missing.
+    pub(crate) incomplete: bool,
+}
 
 /// What of a journal Orange can confirm to have written itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -163,33 +173,52 @@ impl Engine {
     }
 
     fn compared(&mut self, task: &str, history: &History) -> Result<Testimony> {
-        let database = self.database()?;
-        let found = database.seal_key()?.compare(task, &history.events);
-        let noted = database.journal_seal(task)?;
+        let (found, incomplete) = self.compared_seals(task, history)?;
         Ok(Testimony {
-            incomplete: found.has_gap
-                || noted.is_some_and(|noted| noted.incomplete || !found.has(&noted.seal)),
+            incomplete,
             genuine: found.genuine,
             foreign: found.foreign,
             unreadable: None,
         })
     }
 
-    /// Takes events out of a journal that was read which somebody else wrote: they never happened. Gives their places.
-    pub(crate) fn set_foreign_aside(&mut self, history: &mut History) -> Vec<usize> {
+    /// Takes events out of a journal that was read which somebody else wrote: they never happened.
+    pub(crate) fn set_foreign_aside(&mut self, history: &mut History) -> Sealing {
         let id = history.events.iter().find_map(|event| {
             let id = event.fields.get(Field::Id.name())?.as_str()?;
             Some(id.to_owned())
         });
-        let testimony = self.testimony(&id.unwrap_or_default(), history);
-        let places = 0..history.events.len();
-        let foreign: Vec<usize> = places
-            .filter(|place| testimony.is_foreign(*place))
-            .collect();
+        let id = id.unwrap_or_default();
+        let compared = match Database::path_in(self.store.home()).exists() {
+            true => self.compared_seals(&id, history),
+            false => Ok((SealedJournal::default(), false)),
+        };
+        let (seals, incomplete) = compared.unwrap_or_else(|error| {
+            tracing::warn!(%error, task = id, "seals are not compared");
+            (SealedJournal::default(), false)
+        });
+        let is_foreign = |place: &usize| seals.foreign.get(*place) == Some(&true);
+        let foreign: Vec<usize> = (0..history.events.len()).filter(is_foreign).collect();
         if !foreign.is_empty() {
-            *history = testimony.trusted(history);
+            let mut place = 0..;
+            history
+                .events
+                .retain(|_| place.next().is_some_and(|place| !is_foreign(&place)));
         }
-        foreign
+        Sealing {
+            seals,
+            foreign,
+            incomplete,
+        }
+    }
+
+    fn compared_seals(&mut self, task: &str, history: &History) -> Result<(SealedJournal, bool)> {
+        let database = self.database()?;
+        let found = database.seal_key()?.compare(task, &history.events);
+        let noted = database.journal_seal(task)?;
+        let incomplete =
+            found.has_gap || noted.is_some_and(|noted| noted.incomplete || !found.has(&noted.seal));
+        Ok((found, incomplete))
     }
 
     /// Whether `run-agent` wrote how the run ended. A run that an earlier version started has no seal at its end.
@@ -210,17 +239,17 @@ impl Engine {
     pub(crate) fn seal(
         &mut self,
         task: &str,
-        history: &History,
+        seals: &mut SealedJournal,
         events: &mut [Event],
     ) -> Result<()> {
         let key = self.database().and_then(Database::seal_key)?;
-        put_seals(&key, task, history, events);
+        key.put(task, seals, events);
         Ok(())
     }
 
     /// Remembers the last seal of what was journalled, so that it is missed if it goes. A process that dies before
     /// leaves an earlier seal, which is in the journal too.
-    pub(crate) fn remember_seals(&mut self, task: &str, history: &History, events: &[Event]) {
+    pub(crate) fn remember_seals(&mut self, task: &str, seals: &SealedJournal, events: &[Event]) {
         let matters = |event: &&Event| {
             matches!(
                 event.kind,
@@ -233,23 +262,12 @@ impl Engine {
         };
         let remember = || -> Result<()> {
             let database = self.database()?;
-            let before = database.seal_key()?.compare(task, &history.events);
             let noted = database.journal_seal(task)?;
-            let incomplete = noted.is_some_and(|noted| !before.has(&noted.seal));
+            let incomplete = noted.is_some_and(|noted| !seals.has(&noted.seal));
             database.note_journal_seal(task, &JournalSeal { seal, incomplete })
         };
         if let Err(error) = remember() {
             tracing::warn!(%error, task, "the last seal of a journal is not remembered");
         }
-    }
-}
-
-fn put_seals(key: &SealKey, task: &str, history: &History, events: &mut [Event]) {
-    let mut before = key.compare(task, &history.events).last;
-    for event in events {
-        event.seal = None;
-        let seal = key.of_event(task, &before, event);
-        before.clone_from(&seal);
-        event.seal = Some(seal);
     }
 }

@@ -1,14 +1,14 @@
 //! Which commit speaks for the repository about a task: the one its work starts from, as long as no agent could
 //! have written it. It is journalled when the task starts and counts from then on, wherever branches point later.
 
-use crate::engine::{Caller, Engine, Start};
+use crate::engine::{Caller, Engine, Sealing, Start};
 use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::projects::Project;
 use crate::store::journal;
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine;
-use orange_core::task::{Field, Task};
+use orange_core::task::Task;
 use orange_core::workflow::Actor;
 use std::path::{Path, PathBuf};
 
@@ -160,12 +160,7 @@ impl Engine {
     fn made_as(&mut self, folder: &Path) -> Option<MadeAs> {
         let bytes = journal::read(&folder.join("history.jsonl")).ok()?;
         let mut history = History::parse(&bytes.text);
-        self.set_foreign_aside(&mut history);
-        let id = history.events.first().and_then(|event| {
-            let id = event.fields.get(Field::Id.name())?.as_str()?;
-            Some(id.to_owned())
-        });
-        let incomplete = self.testimony(&id.unwrap_or_default(), &history).incomplete;
+        let Sealing { incomplete, .. } = self.set_foreign_aside(&mut history);
         made_as_told(&history.events, incomplete)
     }
 
