@@ -1,6 +1,7 @@
 //! A throw-away home, a real repository, and the debug binary with nothing of the user's environment.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -228,21 +229,36 @@ fn temporary(parent: &Path) -> TempDir {
     builder.unwrap()
 }
 
-/// Copies a folder with everything in it.
+/// Copies a folder with everything in it. An errand that a command left may still be at work, and SQLite removes its side
+/// files when the last process closes a database: then the copy is begun again.
 pub(crate) fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        let kind = entry.file_type().unwrap();
-        if kind.is_dir() {
-            copy(&entry.path(), &target);
-        } else if kind.is_symlink() {
-            std::os::unix::fs::symlink(fs::read_link(entry.path()).unwrap(), target).unwrap();
-        } else {
-            fs::copy(entry.path(), target).unwrap();
+    for _ in 0..100 {
+        match try_copy(from, to) {
+            Ok(()) => return,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::remove_dir_all(to).unwrap();
+            }
+            Err(error) => panic!("{} cannot be copied: {error}", from.display()),
         }
     }
+    panic!("{} does not stand still", from.display());
+}
+
+fn try_copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            try_copy(&entry.path(), &target)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
 }
 
 /// Does `work` for every item, a few at a time; a failure names its item.
