@@ -112,9 +112,6 @@ mod tests {
     #[test]
     fn the_key_is_made_once_and_only_its_owner_reads_it() {
         let home = tempfile::tempdir().unwrap();
-        let path = Database::path_in(home.path());
-        std::fs::write(&path, "").unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         let text = "x".as_bytes();
         let seal = |database: &mut Database| database.seal_key().unwrap().of_file("a", "b", text);
         let mut first = Database::open(home.path()).unwrap();
