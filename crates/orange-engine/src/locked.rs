@@ -3,8 +3,12 @@
 
 mod agents;
 mod deferred;
+mod marks;
 mod settle;
+mod taken_out;
 
+pub use marks::context_mark;
+pub(crate) use marks::review_mark;
 pub use settle::written_fields;
 
 use crate::effects;
@@ -18,7 +22,7 @@ use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::{PATIENCE, Place, Snapshot, journal, replace};
 use crate::workspaces::Lease;
 use orange_core::artifact;
-use orange_core::history::{Event, EventType, History, HookOutcome};
+use orange_core::history::{Event, EventType, HookOutcome};
 use orange_core::machine::{self, Facts, Situation};
 use orange_core::reconcile::Broken;
 use orange_core::task::{Field, Task};
@@ -302,57 +306,6 @@ impl LockedTask {
         Ok(())
     }
 
-    /// For `doctor --repair`: lines of the journal that are no events are kept in a file beside it, whose name is given.
-    pub(crate) fn take_out_bad_lines(&mut self, engine: &mut Engine) -> Result<Option<String>> {
-        let bad = &self.snapshot.history.bad_lines;
-        let numbers: Vec<usize> = bad.iter().map(|bad| bad.line).collect();
-        let name = self.take_out(engine, &numbers)?;
-        self.index(engine)?;
-        self.conclude(engine);
-        Ok(name)
-    }
-
-    /// Takes lines that Orange did not write out of the journal, and puts back what they had changed.
-    pub(crate) fn take_out_foreign_lines(&mut self, engine: &mut Engine) -> Result<Option<String>> {
-        let path = self.place.journal();
-        let text = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
-        let mut places = 0..;
-        let mut numbers = Vec::new();
-        for (index, line) in text.text.split_inclusive(|byte| *byte == b'\n').enumerate() {
-            // A line without an event has no place among the events.
-            let has_event = !History::parse(line).events.is_empty();
-            if has_event
-                && places
-                    .next()
-                    .is_some_and(|place| self.foreign.contains(&place))
-            {
-                numbers.push(index + 1);
-            }
-        }
-        let name = self.take_out(engine, &numbers)?;
-        // The witness is noted with the shorter journal first: it has lost nothing.
-        self.index(engine)?;
-        self.settle(engine)?;
-        self.index(engine)?;
-        self.conclude(engine);
-        Ok(name)
-    }
-
-    fn take_out(&mut self, engine: &mut Engine, numbers: &[usize]) -> Result<Option<String>> {
-        if numbers.is_empty() {
-            return Ok(None);
-        }
-        let path = self.place.journal();
-        self.mark(engine)?;
-        let (name, length) =
-            journal::take_out(&path, numbers).map_err(|error| Error::io("write", &path, &error))?;
-        let left = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
-        self.snapshot.history = History::parse(&left.text);
-        self.snapshot.journal_bytes = length;
-        self.unindexed = true;
-        Ok(Some(name))
-    }
-
     /// Takes TASK.md as it is now, after something was written into it.
     pub(crate) fn reread(&mut self, engine: &mut Engine) -> Result<()> {
         self.mark(engine)?;
@@ -575,31 +528,6 @@ impl LockedTask {
         self.unindexed = false;
         Ok(())
     }
-}
-
-/// A short name for the content of `## Context`.
-pub fn context_mark(body: &str) -> String {
-    mark_of(section_text(body, "Context").unwrap_or_default())
-}
-
-/// A short name for the content of `## Review`; None if there is no such section.
-pub(crate) fn review_mark(body: &str) -> Option<String> {
-    section_text(body, "Review").map(mark_of)
-}
-
-fn section_text<'b>(body: &'b str, name: &str) -> Option<&'b str> {
-    let section = artifact::section(body, name)?;
-    body.get(section.content)
-}
-
-fn mark_of(content: &str) -> String {
-    use sha2::Digest;
-    let digest = sha2::Sha256::digest(content.trim().as_bytes());
-    digest
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 pub(crate) fn explain_lock(place: &Place, error: LockError) -> Error {
