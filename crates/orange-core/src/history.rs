@@ -2,6 +2,8 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+mod sealed;
+
 use crate::Timestamp;
 use crate::task::{FieldMap, Status};
 use serde::de::{Error as _, MapAccess};
@@ -357,15 +359,6 @@ impl Event {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The bytes that a seal speaks of: every member but the seal, with sorted names, so that they are the same
-    /// after the line was read again, also by a later version that knows more members by name.
-    pub fn unsealed_bytes(&self) -> Vec<u8> {
-        let mut event = self.clone();
-        event.seal = None;
-        let value = serde_json::to_value(&event).unwrap_or_default();
-        sorted(value).to_string().into_bytes()
-    }
-
     /// Carries every field, so that nothing before it is needed to know the task.
     pub fn is_whole(&self) -> bool {
         matches!(
@@ -373,19 +366,6 @@ impl Event {
             EventType::TaskCreated | EventType::TaskAdopted | EventType::JournalRecovered
         ) && self.revision.is_some()
             && !self.fields.is_empty()
-    }
-}
-
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Object(map) => {
-            let mut members: Vec<(String, Value)> = map.into_iter().collect();
-            members.sort_by(|one, other| one.0.cmp(&other.0));
-            let members = members.into_iter();
-            Value::Object(members.map(|(name, value)| (name, sorted(value))).collect())
-        }
-        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
     }
 }
 

@@ -10,6 +10,7 @@ mod hidden;
 pub mod landed;
 pub(crate) mod landing;
 mod layout;
+mod locks;
 pub(crate) mod merge;
 pub(crate) mod merge_base;
 mod refs;
@@ -25,6 +26,7 @@ use crate::error::{Code, Error, Result, plain};
 use crate::harness::located;
 use crate::patience::Watch;
 use crate::person_environment;
+pub(crate) use locks::past_locks;
 use refs::Found;
 use state::Head;
 use std::ffi::OsStr;
@@ -34,7 +36,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Variables that would make git speak of another repository (set inside hooks, for instance).
 pub const REDIRECTING: &[&str] = &[
@@ -373,22 +375,6 @@ pub(crate) fn must_be_there(search_path: Option<&OsStr>) -> Result<()> {
 fn run(folder: Option<&Path>, arguments: &[&str]) -> Result<Said> {
     let git = folder.map_or_else(Git::anywhere, Git::at);
     git.args(arguments).run()
-}
-
-/// Runs git again while another git holds a lock that it wants, for five seconds at most. Git itself waits for the lock of
-/// a branch, but not for that of HEAD.
-pub(crate) fn past_locks(run: impl Fn() -> Result<Said>) -> Result<Said> {
-    const LONGEST: Duration = Duration::from_secs(5);
-    const PAUSE: Duration = Duration::from_millis(20);
-    let deadline = Instant::now() + LONGEST;
-    loop {
-        let said = run()?;
-        let is_locked = !said.success && said.stderr.contains(".lock': File exists");
-        if !is_locked || Instant::now() >= deadline {
-            return Ok(said);
-        }
-        std::thread::sleep(PAUSE);
-    }
 }
 
 /// Runs git and gives its output, or None when it says no.
