@@ -3,6 +3,7 @@
 use crate::caller;
 use crate::error::{CommandError, Result};
 use orange_engine::errand::pass;
+use orange_engine::runs::own_session;
 use orange_engine::{Caller, Code, Error};
 use std::path::Path;
 
@@ -28,8 +29,7 @@ fn is_from_older_run_agent(words: &[&str]) -> bool {
     let ["tend", run] = words else {
         return false;
     };
-    let own = rustix::process::getpid();
-    let leads_session = rustix::process::getsid(None).is_ok_and(|session| session == own);
+    let leads_session = own_session().cast_unsigned() == std::process::id();
     let is_tagged = ["ORANGE_TASK_ID", "ORANGE_RUN_ID"]
         .iter()
         .any(|name| std::env::var_os(name).is_some());

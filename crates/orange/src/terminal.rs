@@ -2,8 +2,8 @@
 //! found at every way out: the end, a signal, a panic, and Ctrl-Z, after which it is taken again.
 
 use crate::output;
+use orange_engine::runs::{own_group, own_session};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{getpgrp, getsid};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 use signal_hook::flag;
@@ -199,7 +199,7 @@ fn watch_stops() -> std::io::Result<()> {
 }
 
 fn is_in_foreground() -> bool {
-    tcgetpgrp(stdout()).is_ok_and(|group| group == getpgrp())
+    tcgetpgrp(stdout()).is_ok_and(|group| group.as_raw_pid() == own_group())
 }
 
 /// Whoever was begun with `&` is stopped here, as at any terminal, until it is brought forward.
@@ -213,7 +213,7 @@ fn wait_for_the_foreground() {
 
 /// Is there a shell that has made this job, and would continue it? Otherwise the system ignores Ctrl-Z, too.
 fn can_be_continued() -> bool {
-    getsid(None).is_ok_and(|session| session != getpgrp())
+    own_session() != own_group()
 }
 
 #[cfg(test)]

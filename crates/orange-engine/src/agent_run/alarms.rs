@@ -1,6 +1,7 @@
 //! Signals and children of the process in the window. Handlers, not "ignore": what is ignored, children inherit.
 
 use crate::error::{Code, Error, Result};
+use crate::runs::own_group;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait, waitpid};
 use signal_hook::consts::signal::{
@@ -150,7 +151,9 @@ pub(super) fn take_terminal() {
     unsafe {
         libc::signal(SIGTTOU, libc::SIG_IGN);
     }
-    let _ = rustix::termios::tcsetpgrp(io::stdin(), rustix::process::getpgrp());
+    if let Some(group) = Pid::from_raw(own_group()) {
+        let _ = rustix::termios::tcsetpgrp(io::stdin(), group);
+    }
     // SAFETY: as above. The shell that follows must not inherit "ignore".
     unsafe {
         libc::signal(SIGTTOU, libc::SIG_DFL);

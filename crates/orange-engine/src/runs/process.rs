@@ -40,6 +40,21 @@ impl ProcessId {
     }
 }
 
+/// The process group of this process. It is 0 when the leader of the group lives outside the namespace of a container;
+/// rustix takes that for impossible and panics.
+#[allow(unsafe_code)]
+pub fn own_group() -> i32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::getpgrp() }
+}
+
+/// The session of this process: 0 as for `own_group`.
+#[allow(unsafe_code)]
+pub fn own_session() -> i32 {
+    // SAFETY: the call reads a number about this process and cannot fail for it.
+    unsafe { libc::getsid(0) }
+}
+
 /// What /proc says of a process.
 struct Stat {
     parent: u32,
