@@ -1,5 +1,5 @@
 //! Finishing what a dead process began. Every command comes by here first; with nothing to do it costs
-//! one look at an empty folder.
+//! one look at a few small folders.
 
 use crate::engine::Engine;
 use crate::error::{Code, Result};
@@ -24,6 +24,7 @@ impl Engine {
                 }
             }
         }
+        self.store.remove_abandoned();
         self.take_up_checks();
     }
 

@@ -20,7 +20,7 @@ pub use signals::{Doing, Due, DueFor, Signal, SignalKind, Source, State};
 
 use crate::error::{Error, Result};
 use crate::harness::Adapter;
-use crate::store::{make_folder, private};
+use crate::store::{make_folder, private, temporary};
 use crate::tmux::Pane;
 use orange_core::Timestamp;
 use orange_core::config::Permissions;
@@ -327,9 +327,6 @@ impl RunFolder {
     fn put<T: Serialize>(&self, name: &str, value: &T) -> Result<()> {
         let path = self.path.join(name);
         let text = serde_json::to_vec(value).unwrap_or_default();
-        let aside = self.path.join(format!("{name}.{}", std::process::id()));
-        private::write(&aside, text)
-            .and_then(|()| fs::rename(&aside, &path))
-            .map_err(|error| Error::io("write", &path, &error))
+        temporary::write_unsynced(&path, text).map_err(|error| Error::io("write", &path, &error))
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod private;
 mod remarks;
 pub mod replace;
 mod survey;
+pub(crate) mod temporary;
 
 use remarks::mentions;
 pub use survey::Surveyor;
@@ -30,6 +31,14 @@ use std::time::{Duration, Instant};
 pub const LOG: &str = "orange.log";
 /// How many of those before it are kept.
 pub const LOGS_KEPT: u32 = 3;
+/// Folders of the home whose files are replaced whole.
+const REPLACED_IN: [&str; 5] = [
+    "workspaces",
+    "verify",
+    "environments",
+    "versions",
+    "harness",
+];
 /// Held by whoever renames or removes logs.
 pub const LOG_LOCK: &str = ".log.lock";
 
@@ -107,6 +116,15 @@ impl Store {
 
     pub fn in_flight(&self) -> PathBuf {
         self.home.join("in-flight")
+    }
+
+    /// Removes files that killed processes were preparing, in every folder where Orange replaces files whole. Task
+    /// folders are left to whoever locks the task.
+    pub(crate) fn remove_abandoned(&self) {
+        temporary::remove_abandoned(&self.home);
+        for folder in REPLACED_IN {
+            temporary::remove_abandoned(&self.home.join(folder));
+        }
     }
 
     /// Makes the folders a first command needs.

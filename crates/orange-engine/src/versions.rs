@@ -2,7 +2,7 @@
 //! every start, and with some agents a tenth of a second.
 
 use crate::error::Result;
-use crate::store::private;
+use crate::store::{private, temporary};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -26,9 +26,7 @@ pub(crate) fn remembered(
     let version = ask()?;
     let keep = || {
         private::make_folders(&home.join(FOLDER))?;
-        let part = file.with_extension(std::process::id().to_string());
-        private::write(&part, format!("{stamp}{version}"))?;
-        fs::rename(&part, &file)
+        temporary::write_unsynced(&file, format!("{stamp}{version}"))
     };
     if let Err(error) = keep() {
         // It is asked again the next time.

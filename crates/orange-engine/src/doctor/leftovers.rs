@@ -6,6 +6,7 @@ use crate::engine::trash::GONE;
 use crate::error::{Code, Error, Result};
 use crate::store::lock::TaskLock;
 use crate::store::replace::PROBE;
+use crate::store::temporary;
 use crate::verify;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -136,15 +137,15 @@ fn is_replaced(file: &str) -> bool {
     matches!(file, "projects.json" | "config.yaml" | ".pool.json") || file.ends_with(".json")
 }
 
-/// No system counts its processes further.
-const HIGHEST_PROCESS: u32 = 1 << 22;
-
-/// `.projects.json.4711`, `.projects.json.4711-2.part`, `.probe-4711-a`: the number is that of a process. A name that only
-/// looks a little like these is somebody else's.
+/// Returns true for what a process left that is gone: `.projects.json.orange-4711`, `.probe-4711-a`, and
+/// `.projects.json.4711-2.part`, as older versions named it. A name that only looks similar belongs to somebody else.
 fn is_abandoned(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         return false;
     };
+    if temporary::is_abandoned(name) {
+        return true;
+    }
     let process = match name.strip_prefix(PROBE) {
         Some(rest) => rest.split('-').next(),
         None => name.strip_prefix('.').and_then(|rest| {
@@ -155,23 +156,25 @@ fn is_abandoned(path: &Path) -> bool {
             is_ours.then_some(process)
         }),
     };
-    let process = process.and_then(|process| process.parse::<u32>().ok());
-    process
-        .filter(|process| *process <= HIGHEST_PROCESS)
-        .is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists())
+    let process = process.and_then(|process| process.parse().ok());
+    process.is_some_and(temporary::has_ended)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// No process has this number.
+    const ENDED: u32 = 1 << 22;
+
     #[test]
     fn only_what_names_a_process_that_is_gone_is_abandoned() {
         let own = std::process::id();
         let gone = |name: String| is_abandoned(Path::new(&name));
-        assert!(gone(format!(".projects.json.{HIGHEST_PROCESS}")));
-        assert!(gone(format!(".projects.json.{HIGHEST_PROCESS}-2.part")));
-        assert!(gone(format!("{PROBE}{HIGHEST_PROCESS}-a")));
+        assert!(gone(format!(".projects.json.{ENDED}")));
+        assert!(gone(format!(".projects.json.{ENDED}-2.part")));
+        assert!(gone(format!(".projects.json.orange-{ENDED}")));
+        assert!(gone(format!("{PROBE}{ENDED}-a")));
         for name in [
             format!(".projects.json.{own}"),
             format!("{PROBE}{own}-a"),
@@ -182,7 +185,7 @@ mod tests {
             ".pool.json".into(),
             ".notes.2019".into(),
             ".config.yaml.20240101".into(),
-            format!(".backup.{HIGHEST_PROCESS}-old.part"),
+            format!(".backup.{ENDED}-old.part"),
         ] {
             assert!(!gone(name.clone()), "{name}");
         }

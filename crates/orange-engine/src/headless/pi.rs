@@ -3,7 +3,7 @@
 
 use super::{Heard, Request, Way, count_of, text_of};
 use crate::error::{Error, Result};
-use crate::store::{make_folder, private};
+use crate::store::{make_folder, temporary};
 use orange_core::usage::Usage;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -46,10 +46,8 @@ fn extension(home: &Path) -> Result<PathBuf> {
     if fs::read_to_string(&path).is_ok_and(|text| text == SOURCE) {
         return Ok(path);
     }
-    let part = path.with_extension(std::process::id().to_string());
     make_folder(&folder)
-        .and_then(|()| private::write(&part, SOURCE))
-        .and_then(|()| fs::rename(&part, &path))
+        .and_then(|()| temporary::write_unsynced(&path, SOURCE))
         .map_err(|error| Error::io("write", &path, &error))?;
     Ok(path)
 }

@@ -41,7 +41,7 @@ pub(crate) use self::old::short_hash;
 use self::old::{Hashes, Old};
 pub(crate) use self::probe::{PROBE, is_exact_in};
 use super::faults::crash_point;
-use super::private;
+use super::{private, temporary};
 
 /// How long a replacement waits for somebody who has the file open for writing.
 const WRITER_PATIENCE: Duration = Duration::from_millis(100);
@@ -115,6 +115,11 @@ pub fn settle_leftovers(target: &Path) -> io::Result<Leftovers> {
     let prefix = format!(".{}.", folder.target);
     let mut found = Leftovers::default();
     for name in folder.names()? {
+        if temporary::is_abandoned(&name) {
+            folder.unlink(&name)?;
+            found.removed += 1;
+            continue;
+        }
         let Some(rest) = name.strip_prefix(&prefix) else {
             continue;
         };
@@ -151,8 +156,9 @@ fn write_with_mode(path: &Path, bytes: &[u8], new_mode: u32) -> io::Result<()> {
         .open(&folder.target)?
         .map(|file| file.metadata())
         .transpose()?;
-    let stem = format!(".{}.{}", folder.target, std::process::id());
+    let stem = temporary::name_of(&folder.target);
     let temp = folder.write_temp(&stem, bytes, old.as_ref())?;
+    crash_point("write.prepared");
     folder.rename(temp.name(), &folder.target)?;
     temp.placed();
     folder.sync()

@@ -165,8 +165,35 @@ pub(crate) fn at_rest_with(env: &Env, label: &str, heads: Heads) {
         task_at_rest(&folder, label);
         no_leftovers(&folder, label);
     }
+    let left = in_the_making(&env.home());
+    assert!(left.is_empty(), "{label}: left by the kill: {left:?}");
     the_index_agrees(env, &listed.stdout, label);
     the_pool_agrees(env, label, heads);
+}
+
+/// Files anywhere in the home that a process was preparing which is gone. Worktrees are left out: they hold the user's
+/// files.
+fn in_the_making(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_worktree = folder.ends_with("workspaces");
+        if is_folder && !is_worktree {
+            found.extend(in_the_making(&path));
+        }
+        let process = name.rsplit_once(".orange-").or(name.rsplit_once("-"));
+        let process = process.and_then(|(_, rest)| rest.split('.').next()?.parse::<u32>().ok());
+        let is_ours = ["orange-", ".part", ".probe-"]
+            .iter()
+            .any(|mark| name.contains(mark));
+        let is_alive = process.is_some_and(|pid| Path::new(&format!("/proc/{pid}")).exists());
+        if is_ours && name.starts_with('.') && !is_alive {
+            found.push(path);
+        }
+    }
+    found
 }
 
 /// A slot is held by the task that says so, and by no other; its worktree is on that task's branch, and what

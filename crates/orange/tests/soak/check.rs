@@ -195,6 +195,9 @@ fn leftovers(world: &World, wrong: &mut Vec<String>) {
             wrong.push(format!("{slot} is not free: {entry}"));
         }
     }
+    for path in in_the_making(&home) {
+        wrong.push(format!("{} is left", path.display()));
+    }
     if home.join("queue.wanted").exists() {
         wrong.push("nobody has looked at the queue".into());
     }
@@ -205,6 +208,23 @@ fn leftovers(world: &World, wrong: &mut Vec<String>) {
             wrong.push(format!("{} is held", lock.display()));
         }
     }
+}
+
+/// Files anywhere in the home, worktrees aside, that have the name of one in the making.
+fn in_the_making(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && !folder.ends_with("workspaces") {
+            found.extend(in_the_making(&entry.path()));
+        }
+        let is_named_so = ["orange-", ".part", ".probe-"].iter();
+        if name.starts_with('.') && is_named_so.into_iter().any(|mark| name.contains(mark)) {
+            found.push(entry.path());
+        }
+    }
+    found
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -17,6 +17,18 @@ impl Tally {
         *self.counts.lock().unwrap().entry(what.into()).or_default() += 1;
     }
 
+    /// Commands that were run: those that came to an end and those that were killed.
+    pub(crate) fn operations(&self) -> usize {
+        let counts = self.counts.lock().unwrap();
+        let is_command =
+            |what: &str| what.starts_with("command: ") || what.starts_with("command died");
+        counts
+            .iter()
+            .filter(|(what, _)| is_command(what))
+            .map(|(_, count)| count)
+            .sum()
+    }
+
     pub(crate) fn lines(&self) -> Vec<String> {
         let counts = self.counts.lock().unwrap();
         counts

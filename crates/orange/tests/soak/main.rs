@@ -43,7 +43,8 @@ fn every_task_ends_and_nothing_is_lost() {
     let mut wrong = run(&world, &tally, tasks, seed);
     wrong.extend(settle(&world, tasks));
     println!(
-        "soak: {tasks} tasks, seed {seed}, {:.1} s",
+        "soak: {tasks} tasks, {} commands, seed {seed}, {:.1} s",
+        tally.operations(),
         began.elapsed().as_secs_f64()
     );
     for line in tally.lines() {

@@ -5,7 +5,7 @@ use crate::kills::{Tally, strike};
 use crate::plan::{Ending, TaskPlan, crash_point, creation_point};
 use crate::scripts::script;
 use crate::state::{State, field};
-use crate::world::{PROJECTS, Said, World};
+use crate::world::{Said, World};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -103,7 +103,7 @@ impl<'w> Person<'w> {
         let harness = self.world.harness(self.number, |ledger| {
             script(variant, self.number, dies, ledger)
         });
-        let project = PROJECTS[usize::from(plan.second_project)];
+        let project = plan.project;
         let branch = format!("task-{}", self.number);
         for _ in 0..20 {
             if let Some(folder) = self.find(&branch) {

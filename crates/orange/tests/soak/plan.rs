@@ -2,6 +2,7 @@
 
 use crate::chance::Chance;
 use crate::scripts::VARIANTS;
+use crate::world::PROJECTS;
 
 /// What the driver kills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +51,7 @@ pub(crate) struct TaskPlan {
     pub(crate) kills: Vec<Kill>,
     pub(crate) changes_requested: bool,
     pub(crate) ending: Ending,
-    pub(crate) second_project: bool,
+    pub(crate) project: &'static str,
     /// Where the driver's commands about this task die, one after the other.
     pub(crate) commands_die: Chance,
 }
@@ -137,7 +138,7 @@ impl TaskPlan {
                 6..9 => Ending::Cancelled,
                 _ => Ending::CancelledEarly,
             },
-            second_project: chance.percent(40),
+            project: chance.pick(&PROJECTS),
             commands_die: Chance::part(seed, number as u64 + 1_000_001),
         }
     }

@@ -1,4 +1,4 @@
-//! The machine of a soak: a home, two repositories, a tmux server of its own, and the real program.
+//! The machine of a soak: a home, three repositories, a tmux server of its own, and the real program.
 
 use crate::scripts::Ledger;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-pub(crate) const PROJECTS: [&str; 2] = ["shop", "site"];
+pub(crate) const PROJECTS: [&str; 3] = ["shop", "site", "tools"];
 
 pub(crate) struct World {
     root: TempDir,

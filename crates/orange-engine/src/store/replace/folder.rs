@@ -11,6 +11,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::store::faults::crash_point;
 use crate::store::private;
 
 /// End of the names of files that are still being written; they are worthless after a crash.
@@ -74,6 +75,7 @@ impl Folder {
         like: Option<&Metadata>,
     ) -> io::Result<Temp<'_>> {
         let (name, mut file) = self.create_part(stem, like)?;
+        crash_point("write.opened");
         // From here on the half-written file is deleted on every error.
         let part = Temp {
             folder: self,
