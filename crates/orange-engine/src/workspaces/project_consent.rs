@@ -58,6 +58,10 @@ impl Engine {
         }
         let (label, name) = (task.label(), &project.name);
         let shown = worktree.join(path);
+        let undo = match base.contains(path) {
+            true => format!("put it back as it is at commit {}", git::short(&commit)),
+            false => "delete it".to_owned(),
+        };
         Err(Error::new(
             Code::ConditionUnmet,
             format!(
@@ -65,10 +69,9 @@ impl Engine {
             ),
         )
         .hint(format!(
-            "look at {}, then put it back as it is at commit {}; or commit it on {branch} and agree: `orange project \
-             trust {name} --at {branch}`",
+            "look at {}, then {undo}; or commit it on {branch} and agree: `orange project trust {name} --at \
+             {branch}`",
             shown.display(),
-            git::short(&commit),
             branch = task.branch
         )))
     }

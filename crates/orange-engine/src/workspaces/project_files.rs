@@ -135,6 +135,10 @@ impl ProjectFiles {
         })
     }
 
+    pub(crate) fn contains(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+
     /// For a person to look at.
     pub(crate) fn listed(&self, repository: &Path) -> Result<Vec<ProjectFile>> {
         let listed = self.0.iter().map(|(path, blob)| {
