@@ -170,6 +170,8 @@ pub struct Engine {
     spawned: Vec<Event>,
     /// A task gave up what others may be waiting for.
     made_room: bool,
+    /// The home of which this one is a copy, once that was looked up.
+    pub(crate) copied_from: Option<Option<PathBuf>>,
     pub(crate) orange: PathBuf,
     pub(crate) search_path: Option<OsString>,
     pub(crate) user_home: Option<PathBuf>,
@@ -199,6 +201,7 @@ impl Engine {
             acquired: None,
             spawned: Vec::new(),
             made_room: false,
+            copied_from: None,
             orange: settings.orange,
             search_path: settings.search_path,
             user_home: settings.user_home,

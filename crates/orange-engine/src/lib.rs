@@ -14,6 +14,7 @@ pub mod gc;
 pub mod git;
 pub mod harness;
 pub mod headless;
+pub mod home_record;
 pub mod index;
 mod last_words;
 pub mod locked;

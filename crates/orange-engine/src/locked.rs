@@ -102,6 +102,7 @@ impl Engine {
         repair: bool,
         marked: bool,
     ) -> Result<LockedTask> {
+        self.refuse_copy()?;
         let mut snapshot = self.store.read(&place)?;
         let Sealing { seals, foreign, .. } = self.set_foreign_aside(&mut snapshot.history);
         let torn = snapshot.torn;

@@ -54,6 +54,7 @@ impl Monitor {
 
     /// One look at everything, if no other process watches.
     pub fn tick(&mut self, engine: &mut Engine) -> Result<Tick> {
+        engine.refuse_copy()?;
         if self.lead.is_none() {
             self.lead = engine.store().try_lock_file(".monitor.lock")?;
         }
@@ -219,8 +220,12 @@ impl Engine {
     /// Closes windows of tasks that are over, or of runs nobody knows: left by a process that died in between.
     fn close_leftovers(&mut self, live: &HashSet<String>) -> Result<usize> {
         let tmux = self.tmux()?;
+        let home = self.home_paths();
         let mut closed = 0;
         for info in tmux.panes()? {
+            if !home.has_tagged(info.home_tag.as_deref()) {
+                continue;
+            }
             let (Some(id), Some(run)) = (info.task_id.as_deref(), info.run_id.as_deref()) else {
                 continue;
             };

@@ -8,6 +8,9 @@ use crate::store::Place;
 impl Engine {
     /// Looks at the tasks that are listed as changing. Those of live processes are left alone.
     pub fn recover(&mut self) {
+        if self.copied_from().is_some() {
+            return;
+        }
         for place in self.store.marked() {
             match self.recover_one(&place) {
                 Ok(true) => tracing::info!(

@@ -151,7 +151,7 @@ impl Engine {
             return Ok(Some(pane));
         }
         let tagged = |info: &PaneInfo| info.run_id.as_deref() == Some(run);
-        let panes = self.tmux()?.panes()?;
+        let panes = self.own_panes()?;
         Ok(panes.into_iter().find(tagged).map(|info| info.pane))
     }
 
@@ -162,18 +162,28 @@ impl Engine {
             return Ok(None);
         }
         let tmux = self.tmux()?;
-        let Some(session) = tmux.session_of(&task.id)? else {
+        let home = self.home_paths();
+        let is_ours = |tag: Option<&str>| home.has_tagged(tag);
+        let Some(session) = tmux.session_of(&task.id, is_ours)? else {
             return Ok(None);
         };
         tmux.rename_session(session, &format!("{}/{}", task.project, task.branch))?;
         Ok(tmux
-            .session_of(&task.id)?
+            .session_of(&task.id, is_ours)?
             .map(|session| session.session_name))
+    }
+
+    /// All panes but those of another home.
+    fn own_panes(&mut self) -> Result<Vec<PaneInfo>> {
+        let home = self.home_paths();
+        let mut panes = self.tmux()?.panes()?;
+        panes.retain(|info| home.has_tagged(info.home_tag.as_deref()));
+        Ok(panes)
     }
 
     /// The windows of a task, whatever is left in them.
     pub(crate) fn windows_of(&mut self, task: &Task) -> Result<Vec<PaneInfo>> {
-        let mut panes = self.tmux()?.panes()?;
+        let mut panes = self.own_panes()?;
         panes.retain(|info| info.task_id.as_deref() == Some(task.id.as_str()));
         Ok(panes)
     }

@@ -111,6 +111,8 @@ pub struct NewWindow<'a> {
     pub command: &'a [OsString],
     pub task_id: &'a str,
     pub run_id: &'a str,
+    /// Tells the sessions of two homes apart that have a task with the same id, as a copy has.
+    pub home_tag: &'a str,
 }
 
 /// A pane as it is now.
@@ -125,6 +127,8 @@ pub struct PaneInfo {
     pub task_id: Option<String>,
     /// The run it was made for.
     pub run_id: Option<String>,
+    /// The home whose session it is in.
+    pub home_tag: Option<String>,
     pub window_name: String,
     /// When something last happened in its window, in seconds since 1970.
     pub activity: i64,
@@ -249,15 +253,15 @@ fn check_id(sigil: char, id: &str) -> Result<()> {
 
 /// Colons separate: ids, numbers and names of sessions have none, and the window's name comes last.
 const PANES: &str = "#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:#{window_activity}:\
-    #{@orange_task}:#{@orange_run}:#{session_name}:#{window_name}";
+    #{@orange_task}:#{@orange_run}:#{@orange_home}:#{session_name}:#{window_name}";
 
 fn pane_info(line: &str, socket: &Path, server_pid: u32) -> Option<PaneInfo> {
-    let mut fields = line.starts_with('$').then(|| line.splitn(10, ':'))?;
+    let mut fields = line.starts_with('$').then(|| line.splitn(11, ':'))?;
     let mut next = || fields.next();
     let tag = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let (session, window, pane) = (next()?.to_owned(), next()?.to_owned(), next()?.to_owned());
     let (pid, dead, activity) = (next()?, next()?, next()?);
-    let (task_id, run_id) = (tag(next()?), tag(next()?));
+    let (task_id, run_id, home_tag) = (tag(next()?), tag(next()?), tag(next()?));
     Some(PaneInfo {
         pane: Pane {
             socket: socket.to_owned(),
@@ -271,6 +275,7 @@ fn pane_info(line: &str, socket: &Path, server_pid: u32) -> Option<PaneInfo> {
         dead: dead != "0",
         task_id,
         run_id,
+        home_tag,
         window_name: next()?.to_owned(),
         activity: activity.parse().unwrap_or_default(),
     })

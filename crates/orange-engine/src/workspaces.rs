@@ -80,6 +80,7 @@ impl Engine {
         &mut self,
         change: impl FnOnce(&mut Engine, &mut Pool) -> Result<T>,
     ) -> Result<T> {
+        self.refuse_copy()?;
         let _lock = lock_pool(&self.store)?;
         let before = Pool::read(&self.store)?;
         let mut pool = match &before {
@@ -376,6 +377,9 @@ fn why_not(folder: &Path, own_line: &[u32]) -> Option<String> {
         && (!folder.join(".git").is_file() || git::state::git_folder(folder).is_err())
     {
         return Some("it is no worktree".to_owned());
+    }
+    if !empty && git::worktree::is_led_astray(folder) {
+        return Some(format!("it {}", git::worktree::astray(folder)));
     }
     let others = occupants::others_in_folder(folder, own_line);
     let process = others.first()?;

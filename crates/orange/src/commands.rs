@@ -23,7 +23,7 @@ pub(crate) mod workspace;
 
 use crate::cli::{Cli, Command};
 use crate::error::{CommandError, Result};
-use crate::session::Session;
+use crate::session::{Access, Session};
 
 pub(crate) fn run(cli: Cli) -> Result<()> {
     // These need no home: the table is part of the program, an agent knows of Orange only what it is told, the demo
@@ -55,7 +55,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Signal(args) => return agent::signal(&args),
         command => command,
     };
-    let mut session = Session::open(cli.json, &cli.config, only_reads(&command))?;
+    let mut session = Session::open(cli.json, &cli.config, access(&command))?;
     match command {
         Command::Project(command) => project::run(&mut session, command),
         Command::Task(command) => task::run(&mut session, *command),
@@ -86,6 +86,15 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         | Command::Errand(_)
         | Command::Signal(_) => Ok(()),
         Command::Ls(args) => task::list::run(&mut session, &args),
+    }
+}
+
+fn access(command: &Command) -> Access {
+    match command {
+        Command::Doctor(args) if !args.repairs() => Access::ReadMistakes,
+        Command::Config(command) if !config::changes(command) => Access::ReadMistakes,
+        command if only_reads(command) => Access::Read,
+        _ => Access::Change,
     }
 }
 

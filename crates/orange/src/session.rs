@@ -23,9 +23,20 @@ pub(crate) struct Session {
     caller: Caller,
 }
 
+/// What a command does with the home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Change,
+    Read,
+    /// Only reads, and reports mistakes in settings in its own way.
+    ReadMistakes,
+}
+
 impl Session {
     /// Where a command only reads, mistakes in settings are told and do not stop it.
-    pub(crate) fn open(json: bool, settings: &[String], only_reads: bool) -> Result<Session> {
+    /// In a home that is a copy of another one, commands that change something are refused.
+    pub(crate) fn open(json: bool, settings: &[String], access: Access) -> Result<Session> {
+        let only_reads = access == Access::Read;
         let home = home()?;
         // Only debug builds listen to this; it is how the tests kill the program at a chosen step.
         faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
@@ -41,6 +52,10 @@ impl Session {
         }
         if only_reads {
             engine.only_reads();
+        }
+        match access {
+            Access::Change => engine.claim_home()?,
+            Access::Read | Access::ReadMistakes => engine.mention_copy(),
         }
         start_log(&mut engine)?;
         // What an earlier process began is not finished with settings that nobody wanted.
@@ -65,6 +80,7 @@ impl Session {
     pub(crate) fn for_errand() -> Result<Session> {
         let home = home()?;
         let mut engine = engine(home.clone(), Caller::Engine, Vec::new())?;
+        engine.refuse_copy()?;
         start_log(&mut engine)?;
         faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
         Ok(Session {

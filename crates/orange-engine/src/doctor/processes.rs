@@ -111,7 +111,8 @@ impl Engine {
             .filter(RunFolder::is_alive)
             .map(|run| run.id())
             .collect();
-        for (process, run) in runs::tagged_in(self.store.home()) {
+        let home = self.home_paths();
+        for (process, run) in runs::tagged_in(&home) {
             if alive.contains(&run) {
                 continue;
             }
@@ -121,7 +122,7 @@ impl Engine {
             );
             finding.repair("ends it");
             if repair {
-                finding.done(match runs::end_tagged(&run) {
+                finding.done(match runs::end_tagged(&home, &run) {
                     true => Ok("ended".to_owned()),
                     false => Err(Error::new(Code::Failed, "it does not end")),
                 });

@@ -69,6 +69,9 @@ impl Engine {
         let Some(id) = info.task_id.as_deref() else {
             return Ok(false);
         };
+        if !self.home_paths().has_tagged(info.home_tag.as_deref()) {
+            return Ok(false);
+        }
         let found = self.index()?.by_id_prefix(id)?;
         let found = found.into_iter().find(|task| task.id == id);
         let is_deleted = || self.trashed().iter().any(|(_, task)| task.id == id);
@@ -78,7 +81,7 @@ impl Engine {
             }
             Some(_) => return Ok(true),
             None if is_deleted() => "is a window of a task that is deleted".to_owned(),
-            None if runs::is_of_home(info.pid, self.store.home()) => {
+            None if runs::is_of_home(info.pid, &self.home_paths()) => {
                 "is a window of a task that is gone".to_owned()
             }
             // Another home on the same machine may have it.

@@ -254,11 +254,12 @@ impl Engine {
                 continue;
             }
             if !worktree::belongs(&folder, &project.path)? {
+                let problem = match worktree::is_led_astray(&folder) {
+                    true => worktree::astray(&folder),
+                    false => format!("is no worktree of {}", project.path.display()),
+                };
                 report
-                    .add(
-                        &name,
-                        format!("is no worktree of {}", project.path.display()),
-                    )
+                    .add(&name, problem)
                     .repair(format!("{BY_HAND}: move {} away", folder.display()));
                 continue;
             }

@@ -239,8 +239,9 @@ impl Engine {
     }
 
     /// Has somebody look at the queue if that was asked for, without waiting for it.
-    pub fn leave_queue_to_errand(&self) {
-        if self.store.home().join(WANTED).exists()
+    pub fn leave_queue_to_errand(&mut self) {
+        if self.copied_from().is_none()
+            && self.store.home().join(WANTED).exists()
             && let Err(error) = errand::start(&self.orange, self.store.home(), &["queue"])
         {
             tracing::warn!(%error, "nobody looks at the queue");

@@ -112,6 +112,9 @@ impl Engine {
                 .history
                 .last_transition()
                 .is_some_and(|transition| !transition.finished);
+        if self.copied_from().is_some() {
+            return self.view_as_is(place);
+        }
         if let Ok(truth) = &truth
             && truth.task.status == Status::Delegated
             && let Some(key) = truth.task.key

@@ -463,14 +463,30 @@ pub(crate) fn inside(workspaces: &Path, slot: &Path) -> Result<()> {
         return Err(refused("is no folder of the pool"));
     }
     match is_led_astray(slot) {
-        true => Err(refused("has a .git that leads to another checkout")),
+        true => Err(refused(&astray(slot))),
         false => Ok(()),
+    }
+}
+
+/// What is said of a slot whose `.git` leads elsewhere: a copy of another slot, or a file that was changed.
+pub(crate) fn astray(slot: &Path) -> String {
+    let owner = git_folder(slot).ok().and_then(|folder| {
+        let link = std::fs::read_to_string(folder.join("gitdir")).ok()?;
+        let link = folder.join(link.trim_end());
+        Some(link.parent()?.to_owned())
+    });
+    match owner {
+        Some(owner) => format!(
+            "has a .git that leads to another checkout: that of {}",
+            owner.display()
+        ),
+        None => "has a .git that leads to another checkout".to_owned(),
     }
 }
 
 /// Whoever works in a slot can make its `.git` lead to the user's own checkout, or to another slot: what is done here
 /// would be done to that one. A worktree's own folder says whose it is.
-fn is_led_astray(slot: &Path) -> bool {
+pub(crate) fn is_led_astray(slot: &Path) -> bool {
     let link = slot.join(".git");
     let Ok(about) = std::fs::symlink_metadata(&link) else {
         return false;

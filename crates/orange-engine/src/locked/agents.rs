@@ -78,7 +78,7 @@ impl LockedTask {
         };
         if ended.is_none() {
             // Nobody was left to end what the agent had started.
-            crate::runs::end_tagged(&run.id);
+            crate::runs::end_tagged(&engine.home_paths(), &run.id);
         }
         if ended.is_some_and(|ended| ended.stopped) {
             engine.keep_screen(&self.place, run);

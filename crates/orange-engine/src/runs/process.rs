@@ -1,11 +1,10 @@
 //! Processes of a run: told apart from others that got the same number later, found by their ancestors or by the
 //! run's tag in their environment, and ended with all they started.
 
+use crate::home_record::HomePaths;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long processes may take to end when they are asked to.
@@ -127,9 +126,11 @@ pub(crate) fn end_marked(
     end(find, reap)
 }
 
-/// The processes that carry a run's tag in their environment.
-pub fn tagged(run: &str) -> Vec<ProcessId> {
-    carrying("ORANGE_RUN_ID", run)
+/// The processes that carry the tag of a run of a home in their environment. A copy of the home has runs of the same
+/// names, so the home is compared too.
+pub fn tagged(home: &HomePaths, run: &str) -> Vec<ProcessId> {
+    let of_run = |(process, tag): (ProcessId, String)| (tag == run).then_some(process);
+    tagged_in(home).into_iter().filter_map(of_run).collect()
 }
 
 pub(crate) fn carrying(variable: &str, value: &str) -> Vec<ProcessId> {
@@ -141,22 +142,22 @@ pub(crate) fn carrying(variable: &str, value: &str) -> Vec<ProcessId> {
 }
 
 /// The processes that carry the tag of any run of a home, and that run.
-pub fn tagged_in(home: &Path) -> Vec<(ProcessId, String)> {
+pub fn tagged_in(home: &HomePaths) -> Vec<(ProcessId, String)> {
     with_environment(|environment| {
         let run = value_in(environment, "ORANGE_RUN_ID")?;
-        let of_home = value_in(environment, "ORANGE_HOME") == Some(home.as_os_str().as_bytes());
+        let of_home = home.include(value_in(environment, "ORANGE_HOME")?);
         of_home.then(|| String::from_utf8_lossy(run).into_owned())
     })
 }
 
 /// Was this process started for that home: by its command line, or by its environment?
-pub(crate) fn is_of_home(pid: u32, home: &Path) -> bool {
-    let wanted = home.as_os_str().as_bytes();
+pub(crate) fn is_of_home(pid: u32, home: &HomePaths) -> bool {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-    let named = words.windows(2).any(|pair| pair == [b"--home", wanted]);
+    let mut pairs = words.windows(2);
+    let named = pairs.any(|pair| matches!(pair, [b"--home", path] if home.include(path)));
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    named || value_in(&environment, "ORANGE_HOME") == Some(wanted)
+    named || value_in(&environment, "ORANGE_HOME").is_some_and(|path| home.include(path))
 }
 
 /// Looks at the environment of every other process that may be looked at.
@@ -180,8 +181,8 @@ fn value_in<'e>(environment: &'e [u8], name: &str) -> Option<&'e [u8]> {
 }
 
 /// Ends what carries a run's tag, for a run whose `run-agent` cannot do it any more.
-pub fn end_tagged(run: &str) -> bool {
-    end(|| tagged(run), || {})
+pub fn end_tagged(home: &HomePaths, run: &str) -> bool {
+    end(|| tagged(home, run), || {})
 }
 
 fn end(find: impl Fn() -> Vec<ProcessId>, mut reap: impl FnMut()) -> bool {

@@ -127,7 +127,10 @@ impl Engine {
         }
         let run = folder.id();
         let of_run = |info: &PaneInfo| info.run_id.as_deref() == Some(&run);
-        let Some(window) = tmux.panes()?.into_iter().find(of_run) else {
+        let home = self.home_paths();
+        let mut panes = tmux.panes()?;
+        panes.retain(|info| home.has_tagged(info.home_tag.as_deref()));
+        let Some(window) = panes.into_iter().find(of_run) else {
             return Ok(false);
         };
         match wait_for_start(folder, tmux, &window.pane) {
@@ -363,16 +366,18 @@ impl Engine {
             spec.run.as_str().into(),
         ]
         .to_vec();
+        let home = self.home_paths();
         let new = NewWindow {
             window: &window,
             folder: &spec.worktree,
             command: &command,
             task_id: &task.id,
             run_id: &spec.run,
+            home_tag: &home.tag(),
         };
         // A task whose first agent this is has no session yet.
         let is_first = task.tmux_session.is_none() && runs::runs(locked.history()).is_empty();
-        if !is_first && let Some(session) = tmux.session_of(&task.id)? {
+        if !is_first && let Some(session) = tmux.session_of(&task.id, |tag| home.has_tagged(tag))? {
             return tmux.new_window(session, &new);
         }
         let wanted = format!("{}/{}", task.project, task.branch);

@@ -121,7 +121,7 @@ impl Engine {
             runs::end_tree(process.pid, || {});
             process.signal(rustix::process::Signal::KILL);
         }
-        runs::end_tagged(run);
+        runs::end_tagged(&self.home_paths(), run);
         Ok(())
     }
 

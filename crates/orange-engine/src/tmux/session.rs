@@ -41,6 +41,8 @@ impl Tmux {
                 .and()
                 .args(["set-option", "-t", &target, "@orange_task", new.task_id])
                 .and()
+                .args(["set-option", "-t", &target, "@orange_home", new.home_tag])
+                .and()
                 .args(["set-option", "-t", &target, "destroy-unattached", "off"])
                 .and()
                 .args(["set-option", "-p", "-t", &target, "@orange_run", new.run_id])
@@ -91,11 +93,16 @@ impl Tmux {
         Ok(pane)
     }
 
-    /// The session that is tagged as this task's. A session that merely has its name is the user's own.
-    pub fn session_of(&self, task_id: &str) -> Result<Option<Session>> {
+    /// The session that is tagged as this task's, with a tag of its home that `is_ours` accepts. A session that merely has
+    /// its name is the user's own.
+    pub fn session_of(
+        &self,
+        task_id: &str,
+        is_ours: impl Fn(Option<&str>) -> bool,
+    ) -> Result<Option<Session>> {
         let said = Call::to(self)
             .args(["list-sessions", "-F"])
-            .arg("#{session_id}:#{pid}:#{@orange_task}:#{session_name}:#{socket_path}")
+            .arg("#{session_id}:#{pid}:#{@orange_task}:#{@orange_home}:#{session_name}:#{socket_path}")
             .run()?;
         if said.no_server() {
             return Ok(None);
@@ -105,8 +112,8 @@ impl Tmux {
         }
         let mut sessions = said.stdout.lines().filter_map(tagged_session);
         Ok(sessions
-            .find(|(task, _)| task == task_id)
-            .map(|(_, session)| session))
+            .find(|(task, home, _)| task == task_id && is_ours(home.as_deref()))
+            .map(|(_, _, session)| session))
     }
 
     /// Whether the session is still there.
@@ -195,6 +202,8 @@ impl Tmux {
         let said = call
             .args(["set-option", "-t", &session, "@orange_task", new.task_id])
             .and()
+            .args(["set-option", "-t", &session, "@orange_home", new.home_tag])
+            .and()
             .args(["set-option", "-t", &session, "destroy-unattached", "off"])
             .and()
             .args([
@@ -281,16 +290,19 @@ fn tagged(stdout: &str) -> Option<&str> {
     pane.starts_with('%').then_some(pane)
 }
 
-fn tagged_session(line: &str) -> Option<(String, Session)> {
-    let mut fields = line.splitn(5, ':');
+/// The tags of task and home, and the session.
+fn tagged_session(line: &str) -> Option<(String, Option<String>, Session)> {
+    let mut fields = line.splitn(6, ':');
     let session = fields.next()?.to_owned();
     let server_pid = fields.next()?.parse().ok()?;
     let task = fields.next()?.to_owned();
+    let home = fields.next()?;
+    let home = (!home.is_empty()).then(|| home.to_owned());
     let session = Session {
         session,
         server_pid,
         session_name: fields.next()?.to_owned(),
         socket: PathBuf::from(fields.next()?),
     };
-    Some((task, session))
+    Some((task, home, session))
 }

@@ -67,7 +67,7 @@ fn every_name_becomes_a_session_a_window_and_a_new_name() {
         if !name.contains(['\n', '\t', '\\']) {
             assert_eq!(&info.window_name, name);
         }
-        let session = tmux.session_of(&task).unwrap().unwrap();
+        let session = tmux.session_of(&task, |_| true).unwrap().unwrap();
         assert_eq!(session.session, pane.session, "{name:?}");
         let second = tmux.new_window(&pane, &new).unwrap();
         assert_eq!(world.pane(&second).unwrap().run_id.as_ref(), Some(&task));
@@ -78,12 +78,15 @@ fn every_name_becomes_a_session_a_window_and_a_new_name() {
         let other = format!("{name}2");
         assert!(tmux.rename_session(&session, &other).unwrap(), "{name:?}");
         assert_eq!(
-            tmux.session_of(&task).unwrap().unwrap().session_name,
+            tmux.session_of(&task, |_| true)
+                .unwrap()
+                .unwrap()
+                .session_name,
             session_name(&other),
             "{name:?}"
         );
         tmux.kill_session(&pane).unwrap();
-        assert_eq!(tmux.session_of(&task).unwrap(), None, "{name:?}");
+        assert_eq!(tmux.session_of(&task, |_| true).unwrap(), None, "{name:?}");
     }
     assert!(!bait.exists());
 }

@@ -28,7 +28,7 @@ fn no_server_is_no_error() {
     for socket in ["s", "stale"] {
         let tmux = Tmux::at(&world.path(socket)).in_environment(world.environment());
         assert_eq!(tmux.panes().unwrap(), []);
-        assert_eq!(tmux.session_of("task").unwrap(), None);
+        assert_eq!(tmux.session_of("task", |_| true).unwrap(), None);
         assert_eq!(tmux.prefix_key(), None);
         // A socket that nobody listens at.
         let stale = world.path("stale");
@@ -45,7 +45,7 @@ fn a_server_without_a_session_has_nothing() {
     let tmux = world.tmux();
     tmux.kill_session(&pane).unwrap();
     assert_eq!(tmux.panes().unwrap(), []);
-    assert_eq!(tmux.session_of("task").unwrap(), None);
+    assert_eq!(tmux.session_of("task", |_| true).unwrap(), None);
     assert!(!tmux.is_there(&pane).unwrap());
     assert!(!tmux.has_session(&pane).unwrap());
     tmux.kill_session(&pane).unwrap();

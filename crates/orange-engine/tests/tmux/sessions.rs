@@ -13,7 +13,7 @@ fn the_users_own_session_of_that_name_is_left_alone() {
     let new = window("worker", std::path::Path::new("/"), &command, "task");
     let tmux = world.tmux();
     assert_eq!(tmux.new_session(&new, "shop/x").unwrap(), None);
-    assert_eq!(tmux.session_of("task").unwrap(), None);
+    assert_eq!(tmux.session_of("task", |_| true).unwrap(), None);
     let panes = tmux.panes().unwrap();
     assert_eq!(panes.len(), 1);
     assert_eq!((&panes[0].task_id, &panes[0].run_id), (&None, &None));
@@ -43,7 +43,7 @@ fn ending_a_session_leaves_one_whose_name_begins_the_same() {
     tmux.kill_session(&ab).unwrap();
     tmux.kill_window(&ab).unwrap();
     assert!(!tmux.is_there(&ab).unwrap());
-    assert_eq!(tmux.session_of("ab").unwrap(), None);
+    assert_eq!(tmux.session_of("ab", |_| true).unwrap(), None);
 }
 
 #[test]
@@ -221,7 +221,13 @@ fn a_name_that_is_taken_is_not_given_twice() {
     let tmux = world.tmux();
     assert!(!tmux.rename_session(&a, "b").unwrap());
     assert!(tmux.rename_session(&b, "c.d").unwrap());
-    assert_eq!(tmux.session_of("b").unwrap().unwrap().session_name, "c_d");
+    assert_eq!(
+        tmux.session_of("b", |_| true)
+            .unwrap()
+            .unwrap()
+            .session_name,
+        "c_d"
+    );
     assert!(tmux.rename_session(&b, "c.d").unwrap());
     assert_eq!(world.sessions(), ["a", "c_d"]);
 }

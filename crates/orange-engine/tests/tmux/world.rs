@@ -78,6 +78,7 @@ impl World {
         let command = ["sleep".into(), "1000".into()];
         let new = NewWindow {
             run_id: name,
+            home_tag: "",
             ..window(name, self.root.path(), &command, &session.session_name)
         };
         self.tmux().new_window(session, &new).unwrap()
@@ -139,6 +140,7 @@ pub(crate) fn window<'a>(
         command,
         task_id: id,
         run_id: id,
+        home_tag: "",
     }
 }
 

@@ -108,6 +108,14 @@ pub(crate) fn without_home(command: &ConfigCommand, as_json: bool) -> bool {
     true
 }
 
+/// Whether it changes a setting.
+pub(crate) fn changes(command: &ConfigCommand) -> bool {
+    matches!(
+        command,
+        ConfigCommand::Set(_) | ConfigCommand::Unset(_) | ConfigCommand::Edit
+    )
+}
+
 pub(crate) fn run(session: &mut Session, command: &ConfigCommand) -> Result<()> {
     match command {
         ConfigCommand::Show(args) => show::run(session, args.project.as_deref(), None),

@@ -23,6 +23,12 @@ pub(crate) struct DoctorArgs {
     disk: bool,
 }
 
+impl DoctorArgs {
+    pub(crate) fn repairs(&self) -> bool {
+        self.repair
+    }
+}
+
 pub(crate) fn run(session: &mut Session, args: &DoctorArgs) -> Result<()> {
     let report = session.engine.doctor(args.repair, args.disk)?;
     session.finish(

@@ -105,6 +105,7 @@ mod task_show_workspace;
 mod task_update;
 mod task_view;
 mod terminal_bytes;
+mod two_homes;
 mod verify;
 mod verify_by_hand;
 mod verify_environment;

@@ -1,0 +1,352 @@
+//! Which home this is. `.home.json` records the path of the home, so that a copy of it (a backup) is recognised. A copy is
+//! only read: the runs, workspaces, tmux sessions and refs that it speaks of are those of the original.
+
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result};
+use crate::git::{state, worktree};
+use crate::runs;
+use crate::store::replace;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// In the home.
+const RECORD: &str = ".home.json";
+
+/// What the file says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    /// Random. A copy has the same one.
+    id: String,
+    /// Where the home was when this was written, without links.
+    path: PathBuf,
+    /// Tells a folder that was renamed from one that was copied.
+    inode: u64,
+    /// Where it was before it was renamed: agents that were running then still name that path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    former: Vec<PathBuf>,
+}
+
+/// What the record says about the home that it is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Identity {
+    Own,
+    /// No record yet, or one that cannot be read.
+    Unrecorded,
+    /// The home is not where it was recorded, and no longer there.
+    Moved(Record),
+    /// The home from which it was copied is still there.
+    Copy {
+        original: PathBuf,
+    },
+}
+
+impl Engine {
+    /// The home of which this one is a copy.
+    pub fn copied_from(&mut self) -> Option<&Path> {
+        let home = self.store.home();
+        let found = self
+            .copied_from
+            .get_or_insert_with(|| match identify(home) {
+                Identity::Copy { original } => Some(original),
+                Identity::Own | Identity::Unrecorded | Identity::Moved(_) => None,
+            });
+        found.as_deref()
+    }
+
+    /// Tells a person who looks at a copy that it is one.
+    pub fn mention_copy(&mut self) {
+        let home = self.store.home().display().to_string();
+        if let Some(original) = self.copied_from() {
+            let text = format!(
+                "{home} is a copy of {}: it is only shown, nothing is changed from here",
+                original.display()
+            );
+            self.notice(text);
+        }
+    }
+
+    pub(crate) fn home_paths(&self) -> HomePaths {
+        HomePaths::of(self.store.home())
+    }
+
+    /// Refuses to change anything in a copy.
+    pub fn refuse_copy(&mut self) -> Result<()> {
+        let home = self.store.home().display().to_string();
+        let Some(original) = self.copied_from() else {
+            return Ok(());
+        };
+        let original = original.display();
+        Err(Error::new(
+            Code::Refused,
+            format!(
+                "{home} is a copy of {original}, which is still there: its agents, workspaces and branches belong to the original, so nothing is changed from here"
+            ),
+        )
+        .hint(format!(
+            "work in the original: `ORANGE_HOME={original}`; to go on with this copy instead, rename or remove the original first"
+        )))
+    }
+
+    /// Records that this is the home, for a command that may change something. A home that was moved gets its workspaces
+    /// registered with git under their new path; a copy is refused.
+    pub fn claim_home(&mut self) -> Result<()> {
+        let home = self.store.home().to_owned();
+        if !home.is_dir() {
+            return Ok(());
+        }
+        let record = match identify(&home) {
+            Identity::Own => return Ok(()),
+            Identity::Copy { .. } => return self.refuse_copy(),
+            Identity::Unrecorded => new_record(&home),
+            Identity::Moved(old) => {
+                self.follow_move(&old);
+                moved_record(&home, old)
+            }
+        };
+        // Without a record the home works as before; only a copy of it is not recognised as easily.
+        if let Some(record) = record
+            && let Ok(text) = serde_json::to_vec(&record)
+            && let Err(error) = replace::write_atomic(&home.join(RECORD), &text)
+        {
+            tracing::debug!(%error, "the path of the home was not recorded");
+        }
+        Ok(())
+    }
+
+    /// Tells git where the workspaces are now. Git would go on naming the old path, and a branch that is checked out in one
+    /// of them would seem to be checked out elsewhere.
+    fn follow_move(&mut self, old: &Record) {
+        for project in self.projects().unwrap_or_default() {
+            let slots: Vec<PathBuf> = self
+                .slot_folders(&project.name)
+                .iter()
+                .map(|slot| self.slot_folder(slot))
+                .filter(|slot| state::git_folder(slot).is_ok())
+                .collect();
+            if slots.is_empty() || !project.path.is_dir() {
+                continue;
+            }
+            if let Err(error) = worktree::repair(&project.path, &slots) {
+                tracing::warn!(%error, project = project.name, "git was not told where the workspaces are");
+            }
+        }
+        self.notice(format!(
+            "the home was at {} and is at {} now",
+            old.path.display(),
+            self.store.home().display()
+        ));
+    }
+}
+
+fn identify(home: &Path) -> Identity {
+    let Some(record) = read(home) else {
+        return match original_of(home) {
+            Some(original) => Identity::Copy { original },
+            None => Identity::Unrecorded,
+        };
+    };
+    if real(home).as_ref() == Some(&record.path) || is_same_folder(home, &record.path) {
+        return Identity::Own;
+    }
+    let is_original = |other: Record| other.id == record.id && other.path == record.path;
+    if read(&record.path).is_some_and(is_original) {
+        return Identity::Copy {
+            original: record.path,
+        };
+    }
+    match original_of(home) {
+        Some(original) => Identity::Copy { original },
+        None => Identity::Moved(record),
+    }
+}
+
+/// A home that the runs or the workspaces of this one belong to, if that is another one and still there. This recognises a
+/// copy that was made before the path was recorded, or whose original was moved afterwards.
+fn original_of(home: &Path) -> Option<PathBuf> {
+    let of_runs = runs::all(home).into_iter().filter_map(|run| {
+        let spec = run.spec()?;
+        Some(spec.worktree)
+    });
+    let slots = fs::read_dir(home.join("workspaces")).into_iter().flatten();
+    let of_slots = slots.flatten().filter_map(|entry| {
+        let folder = state::git_folder(&entry.path()).ok()?;
+        let text = fs::read(folder.join("gitdir")).ok()?;
+        let link = folder.join(OsStr::from_bytes(text.trim_ascii_end()));
+        let slot = link.parent()?;
+        // An agent can lead a workspace to any other one; a copy has the same name.
+        (slot.file_name() == Some(&entry.file_name())).then(|| slot.to_owned())
+    });
+    let homes = of_runs.chain(of_slots).filter_map(|slot| {
+        let workspaces = slot.parent()?;
+        let is_pool = slot.exists() && workspaces.file_name()? == "workspaces";
+        is_pool.then(|| workspaces.parent().map(Path::to_owned))?
+    });
+    let is_other = |other: &PathBuf| other.join("tasks").is_dir() && !is_same_folder(other, home);
+    homes.into_iter().find(is_other)
+}
+
+fn read(home: &Path) -> Option<Record> {
+    serde_json::from_slice(&fs::read(home.join(RECORD)).ok()?).ok()
+}
+
+fn new_record(home: &Path) -> Option<Record> {
+    Some(Record {
+        id: nanoid::nanoid!(21, &orange_core::id::ID_ALPHABET),
+        path: real(home)?,
+        inode: inode(home)?,
+        former: Vec::new(),
+    })
+}
+
+fn moved_record(home: &Path, old: Record) -> Option<Record> {
+    let inode = inode(home)?;
+    let mut former = old.former;
+    // In a folder with another inode nobody who named the old path is still at work.
+    match inode == old.inode {
+        true => former.push(old.path),
+        false => former.clear(),
+    }
+    Some(Record {
+        id: old.id,
+        path: real(home)?,
+        inode,
+        former,
+    })
+}
+
+fn real(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+fn inode(path: &Path) -> Option<u64> {
+    Some(fs::metadata(path).ok()?.ino())
+}
+
+fn is_same_folder(one: &Path, other: &Path) -> bool {
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
+    }
+}
+
+/// The paths under which processes and tmux windows of a home may know it.
+#[derive(Debug, Clone)]
+pub struct HomePaths {
+    home: PathBuf,
+    real: Option<PathBuf>,
+    former: Vec<PathBuf>,
+}
+
+impl HomePaths {
+    pub fn of(home: &Path) -> HomePaths {
+        let former = read(home).map(|record| record.former).unwrap_or_default();
+        HomePaths {
+            real: real(home),
+            home: home.to_owned(),
+            // Another home may be there by now.
+            former: former.into_iter().filter(|path| !path.exists()).collect(),
+        }
+    }
+
+    /// Whether a path, such as the value of ORANGE_HOME, names this home.
+    pub(crate) fn include(&self, path: &[u8]) -> bool {
+        let path = Path::new(OsStr::from_bytes(path));
+        path == self.home
+            || self.former.iter().any(|former| former == path)
+            || (self.real.is_some() && real(path) == self.real)
+    }
+
+    /// What the tmux sessions of this home are tagged with: no path, which may contain anything.
+    pub(crate) fn tag(&self) -> String {
+        tag_of(self.real.as_deref().unwrap_or(&self.home))
+    }
+
+    /// Whether a tmux session with this tag is of this home. One without was made before there was a tag.
+    pub(crate) fn has_tagged(&self, tag: Option<&str>) -> bool {
+        let Some(tag) = tag else {
+            return true;
+        };
+        tag == self.tag() || self.former.iter().any(|former| tag == tag_of(former))
+    }
+}
+
+fn tag_of(path: &Path) -> String {
+    format!("{:016x}", replace::short_hash(path.as_os_str().as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(home: &Path) {
+        let mut engine = Engine::new(crate::Settings::at(home.to_owned()));
+        engine.claim_home().unwrap();
+    }
+
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir(to).unwrap();
+        fs::copy(from.join(RECORD), to.join(RECORD)).unwrap();
+    }
+
+    #[test]
+    fn a_copy_is_told_from_a_home_that_was_moved() {
+        let root = tempfile::tempdir().unwrap();
+        let (home, other) = (root.path().join("home"), root.path().join("other"));
+        fs::create_dir(&home).unwrap();
+        assert_eq!(identify(&home), Identity::Unrecorded);
+        recorded(&home);
+        assert_eq!(identify(&home), Identity::Own);
+
+        copy(&home, &other);
+        let original = home.canonicalize().unwrap();
+        assert_eq!(identify(&other), Identity::Copy { original });
+        assert_eq!(identify(&home), Identity::Own);
+
+        // The original is gone: the copy takes its place, and no agent of the old path is its own.
+        fs::remove_dir_all(&home).unwrap();
+        assert!(matches!(identify(&other), Identity::Moved(_)));
+        recorded(&other);
+        assert_eq!(identify(&other), Identity::Own);
+        assert!(HomePaths::of(&other).former.is_empty());
+
+        // A folder that was renamed keeps its agents.
+        fs::rename(&other, &home).unwrap();
+        recorded(&home);
+        let paths = HomePaths::of(&home);
+        assert!(
+            paths.include(
+                other
+                    .canonicalize()
+                    .unwrap_or(other.clone())
+                    .as_os_str()
+                    .as_bytes()
+            )
+        );
+        assert!(paths.has_tagged(None) && paths.has_tagged(Some(&paths.tag())));
+        assert!(!paths.has_tagged(Some("0123456789abcdef")));
+
+        // Another home at the old path takes it over.
+        fs::create_dir(&other).unwrap();
+        assert!(!HomePaths::of(&home).include(other.as_os_str().as_bytes()));
+    }
+
+    #[test]
+    fn a_home_at_the_recorded_path_that_is_another_one_is_no_original() {
+        let root = tempfile::tempdir().unwrap();
+        let (home, moved) = (root.path().join("home"), root.path().join("moved"));
+        fs::create_dir(&home).unwrap();
+        recorded(&home);
+        fs::rename(&home, &moved).unwrap();
+        fs::create_dir(&home).unwrap();
+        recorded(&home);
+        assert!(matches!(identify(&moved), Identity::Moved(_)));
+        // A link to the home is the home.
+        let link = root.path().join("link");
+        std::os::unix::fs::symlink(&home, &link).unwrap();
+        assert_eq!(identify(&link), Identity::Own);
+    }
+}
