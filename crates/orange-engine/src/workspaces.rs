@@ -9,6 +9,7 @@ mod link;
 mod pool_file;
 mod project_consent;
 pub mod project_files;
+mod ready_slot;
 mod release;
 pub mod rules;
 mod rules_commit;

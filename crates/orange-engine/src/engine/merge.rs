@@ -5,6 +5,7 @@
 mod allowed;
 mod concerns;
 mod landing;
+mod link_concerns;
 mod moving;
 mod remote_branch;
 mod slot_concerns;
@@ -89,6 +90,7 @@ impl Engine {
         self.is_whole(&place)?;
         let view = self.view(place)?;
         let project = self.registered(&view.task.project)?;
+        self.ensure_exclude_lines(&project)?;
         let head = self.head_of(&view.task);
         let concerns = match view.task.status.is_terminal() {
             true => Vec::new(),
@@ -124,6 +126,7 @@ impl Engine {
         mergeable(&locked.task)?;
         let project = self.registered(&locked.task.project)?;
         has_a_target(&locked.task, &project)?;
+        self.ensure_exclude_lines(&project)?;
         let head = self.head_of(&locked.task);
         has_work(&locked.task, locked.history(), &project, head.as_deref())?;
         let force = self.agreed(&locked, &project, head.as_deref(), wish)?;

@@ -101,6 +101,12 @@ impl<'a> Committed<'a> {
         self.entries.iter().map(|entry| entry.path.as_str())
     }
 
+    /// The path and the object of every symbolic link that was found.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (&str, &str)> {
+        let links = self.entries.iter().filter(|entry| entry.mode == "120000");
+        links.map(|entry| (entry.path.as_str(), entry.object.as_str()))
+    }
+
     /// The text of a file, if the commit has it; why it cannot be used, if it cannot.
     pub(crate) fn file(
         &self,

@@ -76,6 +76,7 @@ impl Engine {
         if self.caller == Caller::Human {
             self.note_started_by(&task.id);
         }
+        self.ensure_slot_is_ready(task, &locked.place.task_file())?;
         let (spec, extras) = self.run_spec(locked, begin, &harness)?;
         let prompt = self.words_for(task, begin)?;
         let tmux = self.usable_tmux()?;

@@ -139,10 +139,11 @@ fn exclude_file(repository: &Path) -> Result<Option<PathBuf>> {
     Ok(common.map(|common| common.join("info/exclude")))
 }
 
-/// Keeps the links out of `git status` in every worktree. Only the shared file is read by git.
-pub(super) fn exclude(repository: &Path) -> Result<()> {
+/// Keeps the links out of `git status` in every worktree. Only the shared file is read by git. Returns whether lines were
+/// missing.
+pub(super) fn exclude(repository: &Path) -> Result<bool> {
     let Some(path) = exclude_file(repository)? else {
-        return Ok(());
+        return Ok(false);
     };
     let text = match fs::read(&path) {
         Ok(text) => text,
@@ -155,7 +156,7 @@ pub(super) fn exclude(repository: &Path) -> Result<()> {
     };
     let missing: Vec<String> = lines().into_iter().filter(|line| !has(line)).collect();
     if missing.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     let mut new = text.clone();
     if !new.is_empty() && !new.ends_with(b"\n") {
@@ -163,7 +164,7 @@ pub(super) fn exclude(repository: &Path) -> Result<()> {
     }
     new.extend_from_slice(missing.join("\n").as_bytes());
     new.push(b'\n');
-    write(&path, &new)
+    write(&path, &new).map(|()| true)
 }
 
 /// Takes our lines out again.

@@ -56,6 +56,7 @@ mod env;
 mod errands;
 mod everyday;
 mod examples;
+mod exclude_lines;
 mod first_run;
 mod gates;
 mod gc;

@@ -2,6 +2,7 @@
 //! work that is not committed.
 
 use super::allowed::is_without_work;
+use super::link_concerns::committed_links;
 use crate::engine::{Engine, Testimony};
 use crate::error::{Code, Error, Result};
 use crate::git::{self, merge};
@@ -85,6 +86,7 @@ impl Engine {
             concerns.push(Concern::plain(lost));
         }
         concerns.extend(self.slot_concerns(task, project, head)?);
+        concerns.extend(committed_links(task, project, head)?);
         concerns.extend(without_result(&testimony.without_forged(history)));
         if let Some(Err(detail)) = self.worktree(task)? {
             concerns.push(Concern::plain(format!(

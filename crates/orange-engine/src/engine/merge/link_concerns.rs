@@ -1,0 +1,53 @@
+//! A link to a task's file that was committed: merged, everybody would get a TASK.md that leads into one person's home.
+
+use super::concerns::Concern;
+use crate::error::Result;
+use crate::git;
+use crate::git::committed::Committed;
+use crate::projects::Project;
+use crate::workspaces::LINK_NAMES;
+use orange_core::task::Task;
+
+/// The links with such a name that the task's branch has and its target has not.
+pub(super) fn committed_links(
+    task: &Task,
+    project: &Project,
+    head: Option<&str>,
+) -> Result<Vec<Concern>> {
+    let Some(head) = head else {
+        return Ok(Vec::new());
+    };
+    let committed = Committed::at(&project.path, head, &LINK_NAMES)?;
+    if committed.links().next().is_none() {
+        return Ok(Vec::new());
+    }
+    let target = task.target(&project.default_branch);
+    let mut known: Vec<(String, String)> = Vec::new();
+    for place in ["heads", "remotes/origin"] {
+        let place = format!("refs/{place}/{target}");
+        if let Some(commit) = git::commit_of(&project.path, &place)? {
+            let there = Committed::at(&project.path, &commit, &LINK_NAMES)?;
+            let links = there.links();
+            known.extend(links.map(|(path, object)| (path.to_owned(), object.to_owned())));
+        }
+    }
+    let is_new = |(path, object): &(&str, &str)| {
+        !known
+            .iter()
+            .any(|(known, same)| known == path && same == object)
+    };
+    let added = committed.links().filter(is_new);
+    Ok(added.map(|(path, _)| concern(task, path)).collect())
+}
+
+fn concern(task: &Task, path: &str) -> Concern {
+    let label = task.label();
+    Concern {
+        what: format!(
+            "{path} was committed on its branch as a link; in a workspace that is the link to the task's own file"
+        ),
+        details: vec![format!(
+            "to take it out: `orange task exec {label} -- git rm --cached {path}`, then commit that in the workspace"
+        )],
+    }
+}
