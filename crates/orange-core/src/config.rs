@@ -37,6 +37,7 @@ pub struct Config {
     pub review: ReviewConfig,
     pub git: GitConfig,
     pub workspace: WorkspaceConfig,
+    pub verify: VerifyConfig,
     pub rescue: RescueConfig,
     pub trash: TrashConfig,
     pub screens: ScreensConfig,
@@ -119,6 +120,22 @@ pub struct WorkspaceConfig {
     pub verify_timeout: Option<Duration>,
 }
 
+/// What follows from a check of handed-over work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifyConfig {
+    pub on_failure: OnFailure,
+}
+
+choice! {
+    /// What becomes of a task whose check newly failed.
+    pub enum OnFailure ("consequence of a failed check") {
+        /// It goes back to its worker, as after a failed review.
+        Return = "return",
+        /// It moves on, and the merge asks a person.
+        Warn = "warn",
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RescueConfig {
     /// How long rescued work is kept.
@@ -172,6 +189,9 @@ impl Default for Config {
                 fetch: Fetch::Create,
             },
             workspace: WorkspaceConfig::default(),
+            verify: VerifyConfig {
+                on_failure: OnFailure::Return,
+            },
             rescue: RescueConfig { keep_days: 30 },
             trash: TrashConfig { keep_days: 30 },
             screens: ScreensConfig { keep_days: 30 },

@@ -5,7 +5,7 @@ use crate::Timestamp;
 use crate::history::{Event, EventType, History};
 use crate::review;
 use crate::task::Status;
-use crate::verification::Verified;
+use crate::verification::{RETURNED_BY_CHECK, Verified};
 
 /// Something that was said of the work as it stood at a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +118,9 @@ impl Evidence {
             self.handed_over(event);
         }
         // A reviewer that crashed too often leaves the task stuck as well, and has said nothing.
+        // So does a check that failed.
         let told = matches!(to, Some(Status::Reviewing | Status::Working))
+            && !event.details.contains_key(RETURNED_BY_CHECK)
             || event.details.contains_key("verdict");
         let text = |name: &str| {
             let value = event.details.get(name)?.as_str()?;

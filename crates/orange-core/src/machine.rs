@@ -33,6 +33,8 @@ pub struct Facts {
     pub own_commits: Option<u64>,
     /// The check of the handed-over commit that still runs, in words.
     pub verifying: Option<String>,
+    /// Whether the settings send a task back whose check newly failed.
+    pub check_returns: bool,
     /// Why the Review section gives no verdict ([`crate::review`]).
     pub review_problem: Option<String>,
 }
@@ -106,10 +108,13 @@ pub fn candidates<'w>(
     actor: Actor,
     wish: Move,
 ) -> Vec<&'w Transition> {
-    workflow
+    let mut rows: Vec<&Transition> = workflow
         .rows_from(task.status, task.blocked_reason)
         .filter(|row| row.to == wish.to && open_to(row, actor, wish))
-        .collect()
+        .collect();
+    // What has happened decides before what an artifact says.
+    rows.sort_by_key(|row| wish.trigger.is_some() && row.gate.is_some());
+    rows
 }
 
 fn open_to(row: &Transition, actor: Actor, wish: Move) -> bool {
@@ -287,6 +292,10 @@ pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), Strin
             Some(running) => Err(running.clone()),
             None => Ok(()),
         },
+        Condition::CheckReturns => demand(
+            facts.check_returns,
+            "verify.on_failure is warn: a failed check moves no task".into(),
+        ),
         Condition::ReviewersOwn => match &facts.review_problem {
             Some(problem) => Err(problem.clone()),
             None => Ok(()),

@@ -25,6 +25,7 @@ choice! {
         Reviewer = "reviewer",
         StuckFix = "stuck-fix",
         ReviewFailed = "review-failed",
+        CheckFailed = "check-failed",
         ChangesRequested = "changes-requested",
         Answered = "answered",
         ToldStuck = "told-stuck",
@@ -75,10 +76,12 @@ impl PromptName {
         }
     }
 
-    /// What a live worker is told when its task leaves this status and the table says to notify it.
-    pub fn for_notice(from: Status) -> Option<PromptName> {
+    /// What a live worker is told when its task leaves this status and the table says to notify it. A review can end by
+    /// its verdict or by a check that failed.
+    pub fn for_notice(from: Status, by_check: bool) -> Option<PromptName> {
         match from {
             Status::Clarification | Status::Stuck => Some(PromptName::Answered),
+            Status::AgentReview if by_check => Some(PromptName::CheckFailed),
             Status::AgentReview => Some(PromptName::ReviewFailed),
             Status::Reviewing => Some(PromptName::ChangesRequested),
             Status::Pending
@@ -109,6 +112,7 @@ impl PromptName {
             PromptName::Reviewer => "a review round starts",
             PromptName::StuckFix => "a task got stuck and its worker is gone",
             PromptName::ReviewFailed => "told to the worker: the review failed",
+            PromptName::CheckFailed => "told to the worker: a check of its work newly failed",
             PromptName::ChangesRequested => "told to the worker: a person asks for changes",
             PromptName::Answered => {
                 "told to the worker: a person answered, or lets a stuck task go on"
@@ -133,6 +137,7 @@ impl PromptName {
             PromptName::Reviewer => include_str!("prompt/reviewer.md"),
             PromptName::StuckFix => include_str!("prompt/stuck-fix.md"),
             PromptName::ReviewFailed => include_str!("prompt/review-failed.md"),
+            PromptName::CheckFailed => include_str!("prompt/check-failed.md"),
             PromptName::ChangesRequested => include_str!("prompt/changes-requested.md"),
             PromptName::Answered => include_str!("prompt/answered.md"),
             PromptName::ToldStuck => include_str!("prompt/told-stuck.md"),

@@ -4,7 +4,7 @@
 pub mod lines;
 
 use crate::choice;
-use crate::evidence::Statement;
+use crate::evidence::{Evidence, Statement};
 use crate::history::{Event, EventType, History};
 use crate::review;
 use crate::task::Status;
@@ -90,6 +90,32 @@ impl CheckResult {
     /// Ran, and did not pass.
     pub fn failed(&self) -> bool {
         matches!(self.outcome, Outcome::Failed | Outcome::TimedOut)
+    }
+
+    /// Failed although the same check passes on the commit that the work started from.
+    pub fn newly_failed(&self) -> bool {
+        let base = self.base.as_ref();
+        self.failed() && base.is_some_and(|base| base.outcome == Outcome::Passed)
+    }
+
+    /// Failed, and the base is not known to fail as well: worth a sign in a list.
+    pub fn stands_out(&self) -> bool {
+        let base_fails =
+            |base: &OnBase| matches!(base.outcome, Outcome::Failed | Outcome::TimedOut);
+        self.failed() && !self.base.as_ref().is_some_and(base_fails)
+    }
+
+    /// What a worker is told of a failure: which command failed and how, the last lines of its output, where all of it is.
+    pub fn report(&self) -> String {
+        let mut lines = vec![self.words()];
+        if !self.tail.is_empty() {
+            lines.push("\nThe last lines of its output:\n".to_owned());
+            lines.extend(self.tail.iter().map(|line| format!("    {line}")));
+        }
+        if let Some(log) = &self.log {
+            lines.push(format!("\nThe whole output: {log}"));
+        }
+        lines.join("\n")
     }
 
     /// In words: `make test` fails (exit code 2), and fails on main@abc1234 too.
@@ -229,6 +255,44 @@ fn open(events: &[Event]) -> Option<Running> {
         command: text(last, "command").unwrap_or_default(),
         since: last.timestamp,
     })
+}
+
+/// The detail of a status change that a failed check caused.
+pub const RETURNED_BY_CHECK: &str = "check";
+
+/// The result of the handed-over commit's check, if it newly failed and the task is still in that review.
+pub fn newly_failed(history: &History) -> Option<Verified> {
+    let events = since_review(history);
+    if open(events).is_some() {
+        return None;
+    }
+    let handed_over = Evidence::of(history).handoff.and_then(|said| said.head);
+    let mut newest_first = events.iter().rev().filter_map(Verified::of);
+    newest_first
+        .find(|told| handed_over.is_none() || told.said.head == handed_over)
+        .filter(|told| told.result.newly_failed())
+}
+
+/// The check that sent the task back with its last status change.
+pub fn returned_by(history: &History) -> Option<Verified> {
+    let moved = |event: &Event| event.kind == EventType::StatusChanged;
+    let at = history.events.iter().rposition(moved)?;
+    history.events.get(at)?.details.get(RETURNED_BY_CHECK)?;
+    let before = history.events.get(..at)?;
+    before.iter().rev().find_map(Verified::of)
+}
+
+/// Whether the last check failed and stands out. A check that is begun takes its place.
+pub fn last_failed(history: &History) -> bool {
+    let mut newest_first = history.events.iter().rev();
+    let last = newest_first.find(|event| {
+        matches!(
+            event.kind,
+            EventType::VerifyStarted | EventType::TaskVerified
+        )
+    });
+    let told = last.and_then(Verified::of);
+    told.is_some_and(|told| told.result.stands_out())
 }
 
 /// A move that waits for the check: who wanted it, and which commit was spoken of.

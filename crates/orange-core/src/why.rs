@@ -90,8 +90,12 @@ pub struct Surroundings<'a> {
     pub conflicts: Option<Conflicts>,
     /// What a merge would ask the person about.
     pub concerns: Vec<String>,
+    /// A check of the work as it is now would answer all of these.
+    pub only_unchecked: bool,
     /// Nothing was ever committed on its branch.
     pub without_work: bool,
+    /// What the last check came to, where it failed and its base does not fail too.
+    pub failed_check: Option<String>,
 }
 
 /// Files that two sides changed.
@@ -169,7 +173,11 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
                 format!("orange task complete {label}"),
             ),
             Err(problem) => Why::missing(
-                format!("waits for the handoff: {}", problem.message()),
+                format!(
+                    "waits for the handoff: {}{}",
+                    problem.message(),
+                    failed_check(around)
+                ),
                 format!("orange task complete {label}"),
             ),
         },
@@ -209,8 +217,15 @@ fn owed(situation: Situation<'_>, around: &Surroundings<'_>) -> String {
             round(situation, around)
         )
     } else {
-        "waits for its handoff".to_owned()
+        format!("waits for its handoff{}", failed_check(around))
     }
+}
+
+fn failed_check(around: &Surroundings<'_>) -> String {
+    let failed = around.failed_check.as_ref();
+    failed.map_or_else(String::new, |failed| {
+        format!("; its last check failed: {failed}")
+    })
 }
 
 /// `round 1 of 2`; once a person asked for changes, both the round and how many count since then.
@@ -335,19 +350,28 @@ fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
                 "waits for your decision: merge {} into {target}, or ask for changes with `orange task request-changes {label} TEXT`",
                 task.branch
             );
-            let merge = format!("orange task merge {label}");
-            match around.concerns.is_empty() {
-                true => Why::needs_you(decision, merge),
-                false => Why::needs_you(
-                    format!(
-                        "{decision}; a merge needs your word (--force): {}",
-                        around.concerns.join("; ")
-                    ),
-                    merge,
-                ),
+            if around.concerns.is_empty() {
+                return Why::needs_you(decision, format!("orange task merge {label}"));
             }
+            let concerns = around.concerns.join("; ");
+            let next = if around.only_unchecked {
+                format!("orange task verify {label}")
+            } else {
+                let text = format!("before a merge, see to this: {concerns}");
+                format!("orange task request-changes {label} {}", quoted(&text))
+            };
+            Why::needs_you(
+                format!("{decision}; a merge needs your word (--force): {concerns}"),
+                next,
+            )
         }
     }
+}
+
+/// One word of a command line, whatever is in it.
+fn quoted(text: &str) -> String {
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("'{}'", one_line.replace('\'', "'\\''"))
 }
 
 fn stuck_because(task: &Task, around: &Surroundings<'_>) -> String {

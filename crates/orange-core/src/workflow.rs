@@ -57,6 +57,7 @@ pub struct Trigger(pub &'static str);
 impl Trigger {
     pub const FORCE: Trigger = Trigger("force");
     pub const CRASH_LIMIT: Trigger = Trigger("crash limit");
+    pub const CHECK_FAILED: Trigger = Trigger("check newly failed");
     pub const PR_MERGED: Trigger = Trigger("PR merged");
     pub const PR_CLOSED: Trigger = Trigger("PR closed");
 }
@@ -99,6 +100,7 @@ choice! {
         WeightKnown = "weight known",
         WeightUnknown = "no weight",
         VerifyOver = "verify over",
+        CheckReturns = "verify.on_failure: return",
         ReviewersOwn = "written by its reviewer",
     }
 }

@@ -165,6 +165,7 @@ fn allowed_specially(from: &str, to: &str, actor: Actor, wish: Move) -> bool {
         (Actor::Engine, "stuck") => {
             ["planning", "agent-review"].contains(&from)
                 && wish.trigger == Some(Trigger::CRASH_LIMIT)
+                || from == "agent-review" && wish.trigger == Some(Trigger::CHECK_FAILED)
         }
         _ => false,
     }
@@ -224,6 +225,7 @@ fn favourable(from: Status, to: Status, wish: Move) -> (Task, String, Facts) {
         merged: Some(Ok("yes".into())),
         worktree: Some(Ok(())),
         own_commits: Some(u64::from(to == Status::Reviewing)),
+        check_returns: true,
         ..Facts::default()
     };
     (task, body, facts)
@@ -262,6 +264,7 @@ fn wishes(to: Status) -> Vec<Move> {
     let triggers = [
         None,
         Some(Trigger::CRASH_LIMIT),
+        Some(Trigger::CHECK_FAILED),
         Some(Trigger::PR_MERGED),
         Some(Trigger::PR_CLOSED),
     ];
@@ -303,7 +306,7 @@ fn every_status_command_and_actor_is_as_the_hand_written_list_says() {
             }
         }
     }
-    assert_eq!(tried, 10 * 20 * 5 * 8);
+    assert_eq!(tried, 10 * 20 * 5 * 10);
     assert!(taken > 200, "{taken}");
 }
 
@@ -457,6 +460,45 @@ fn what_is_missing_is_refused() {
         assert!(
             matches!(answer, Err(Refusal::Unmet { .. } | Refusal::Gate(_))),
             "{from} -> {to}: {answer:?}"
+        );
+    }
+}
+
+/// The rows of a check that newly failed: the engine's alone, by the round, with no word of a reviewer.
+#[test]
+fn a_failed_check_sends_a_task_back_and_after_the_last_round_it_is_stuck() {
+    let wish = |to| Move {
+        trigger: Some(Trigger::CHECK_FAILED),
+        ..Move::to(to)
+    };
+    let back = "archive_handoff kill_reviewer notify_worker";
+    let up = "kill_reviewer ensure_fixer";
+    for (to, hooks, other) in [
+        (Status::Working, back, Status::Stuck),
+        (Status::Stuck, up, Status::Working),
+    ] {
+        let (task, _, mut facts) = favourable(Status::AgentReview, to, wish(to));
+        for review in [
+            "",
+            "## Review\n\nVerdict: PASS\n",
+            "## Review\n\nVerdict: FAIL\n",
+        ] {
+            let body = format!("## Handoff\n\nDONE: x\n\n{review}");
+            let taken = decide(&task, &body, &facts, Actor::Engine, wish(to)).unwrap();
+            assert_eq!(taken.join(" "), hooks, "{review:?}");
+            assert!(decide(&task, &body, &facts, Actor::Engine, wish(other)).is_err());
+        }
+        for actor in ACTORS.into_iter().filter(|actor| *actor != Actor::Engine) {
+            assert!(
+                decide(&task, "", &facts, actor, wish(to)).is_err(),
+                "{actor:?}"
+            );
+        }
+        facts.check_returns = false;
+        let refused = decide(&task, "", &facts, Actor::Engine, wish(to));
+        assert!(
+            matches!(refused, Err(Refusal::Unmet { .. } | Refusal::Gate(_))),
+            "{refused:?}"
         );
     }
 }

@@ -43,6 +43,8 @@ pub struct Entry {
     pub task: Task,
     pub damaged: Option<String>,
     pub attention: Option<String>,
+    /// Its last check failed, and its base is not known to fail too.
+    pub checks_failed: bool,
     /// Keys that the task's Context mentions.
     pub mentions: Vec<(String, Key)>,
     pub stamp: Option<Stamp>,

@@ -3,6 +3,7 @@
 
 mod agents;
 mod deferred;
+mod failed_check;
 mod marks;
 mod settle;
 mod taken_out;
@@ -137,6 +138,7 @@ impl Engine {
         locked.look_into_slot(self)?;
         locked.finish_merge(self)?;
         locked.finish_hooks(self)?;
+        locked.take_failed_check(self)?;
         locked.settle_runs(self)?;
         locked.take_deferred(self)?;
         locked.index(self)?;

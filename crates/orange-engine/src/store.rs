@@ -22,6 +22,7 @@ use orange_core::history::History;
 use orange_core::reconcile::{Broken, Folder, Reconciled, reconcile};
 use orange_core::task::Task;
 use orange_core::task_file::{MAX_BYTES, TaskFile};
+use orange_core::verification::last_failed;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -327,7 +328,9 @@ impl Snapshot {
     /// What a witness notes of these files: a later look may take them as they are. 0: there is more to say.
     pub(crate) fn front_mark(&self) -> u64 {
         match &self.file {
-            Ok(file) if attention(&self.history).is_none() => mark_of(file.front()),
+            Ok(file) if attention(&self.history).is_none() && !last_failed(&self.history) => {
+                mark_of(file.front())
+            }
             Ok(_) | Err(_) => 0,
         }
     }

@@ -18,10 +18,11 @@ use crate::store::Place;
 use crate::store::faults::crash_point;
 use crate::workspaces::rules::Rules;
 use check::Check;
+use orange_core::config::OnFailure;
 use orange_core::evidence::Evidence;
 use orange_core::history::{Event, EventType, History};
 use orange_core::task::{Status, Task};
-use orange_core::verification::{CheckResult, Verified, running, unanswered};
+use orange_core::verification::{CheckResult, Verified, newly_failed, running, unanswered};
 use request::Request;
 use std::time::Duration;
 
@@ -145,6 +146,46 @@ impl Engine {
         Some(running.words(self.now()))
     }
 
+    /// Whether the settings send a task back whose check newly failed.
+    pub(crate) fn check_returns(&mut self, task: &Task) -> Result<bool> {
+        Ok(self.config_for(task)?.verify.on_failure == OnFailure::Return)
+    }
+
+    /// The result that sends the task back to its worker. Only a result that Orange itself journalled counts.
+    pub(crate) fn check_that_returns(
+        &mut self,
+        task: &Task,
+        history: &History,
+    ) -> Result<Option<Verified>> {
+        if task.status != Status::AgentReview || newly_failed(history).is_none() {
+            return Ok(None);
+        }
+        let testimony = self.testimony(&task.id, history);
+        if testimony.unreadable.is_some() {
+            return Ok(None);
+        }
+        let told = newly_failed(&testimony.without_forged(history));
+        match told.is_some() && self.check_returns(task)? {
+            true => Ok(told),
+            false => Ok(None),
+        }
+    }
+
+    /// Why a review that passed does not move its task yet: the check still runs, or it has newly failed and the task is
+    /// about to go back.
+    pub(crate) fn check_to_wait_for(
+        &mut self,
+        task: &Task,
+        place: &Place,
+        history: &History,
+    ) -> Result<Option<String>> {
+        if let Some(running) = self.verifying(place, history) {
+            return Ok(Some(running));
+        }
+        let told = self.check_that_returns(task, history)?;
+        Ok(told.map(|told| format!("{}; the task goes back to its worker", told.words())))
+    }
+
     /// The check that is under way, wherever the task has gone since it was asked for, in words.
     pub fn check_under_way(&self, place: &Place, history: &History) -> Option<String> {
         let begun = unanswered(history)?;
@@ -229,6 +270,7 @@ impl Engine {
             let event = Verified::event(Some(&request.head), &result, self.now());
             locked.remark(self, vec![event])?;
             crash_point("verify.journalled");
+            locked.take_failed_check(self)?;
             locked.take_deferred(self)?;
         }
         if Request::of(&self.store, &request.folder).as_ref() == Some(request) {

@@ -64,6 +64,8 @@ pub enum Why {
     Section,
     /// A repository may not say it.
     NotForRepositories(&'static str),
+    /// A repository may say only the strictest value.
+    OnlyStricter(&'static str),
 }
 
 impl Ignored {
@@ -84,6 +86,9 @@ impl Ignored {
                 )
             }
             Why::NotForRepositories(why) => format!("{key} does not count here: {why}"),
+            Why::OnlyStricter(strictest) => {
+                format!("{key} counts here only as {strictest}: a repository cannot loosen it")
+            }
         };
         Mistake {
             line: Some(*line),
@@ -101,20 +106,25 @@ impl fmt::Display for Ignored {
 impl Layer {
     /// The user's own config.yaml. An error: nothing in it can be read.
     pub fn of_user(text: &str) -> Result<Layer, Mistake> {
-        Layer::read(text, |_| None)
+        Layer::read(text, |_, _| None)
     }
 
     /// A repository's .orange/config.yaml. What it may not say is not even looked at.
     pub fn of_repository(text: &str) -> Result<Layer, Mistake> {
-        Layer::read(text, |setting| match setting.repository {
+        Layer::read(text, |setting, node| match setting.repository {
             Repository::No(why) => Some(Why::NotForRepositories(why)),
+            Repository::Tightens(strictest) => {
+                let looser = setting.check(setting.key, node).is_ok()
+                    && scalar(node).is_none_or(|word| word.trim() != strictest);
+                looser.then_some(Why::OnlyStricter(strictest))
+            }
             Repository::Says | Repository::Adds | Repository::Fills => None,
         })
     }
 
     fn read(
         text: &str,
-        refuse: impl Fn(&'static Setting) -> Option<Why>,
+        refuse: impl Fn(&'static Setting, &Node) -> Option<Why>,
     ) -> Result<Layer, Mistake> {
         let text = text.strip_prefix(BOM).unwrap_or(text);
         let mut layer = Layer::default();
@@ -142,7 +152,7 @@ impl Layer {
                 layer.ignored.push(ignored(why));
                 continue;
             };
-            if let Some(why) = refuse(setting) {
+            if let Some(why) = refuse(setting, node) {
                 layer.ignored.push(ignored(why));
                 continue;
             }
@@ -197,7 +207,12 @@ impl Layer {
 
     /// The same for what outdoes the user's word; the rest of a repository's settings go together with it.
     pub fn apply_over_user(&self, config: &mut Config) {
-        self.apply_where(config, |setting| setting.repository == Repository::Says);
+        self.apply_where(config, |setting| {
+            matches!(
+                setting.repository,
+                Repository::Says | Repository::Tightens(_)
+            )
+        });
     }
 
     fn apply_where(&self, config: &mut Config, counts: impl Fn(&Setting) -> bool) {

@@ -104,6 +104,7 @@ fn in_repository(repository: Repository) -> &'static str {
         Repository::Says => "outdoes your config.yaml",
         Repository::Adds => "comes before yours",
         Repository::Fills => "unless you say it",
+        Repository::Tightens(_) => "only the default, which then overrides yours",
         Repository::No(_) => "no",
     }
 }

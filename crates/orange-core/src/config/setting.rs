@@ -49,6 +49,8 @@ pub enum Repository {
     Adds,
     /// It counts where the user's config.yaml says nothing.
     Fills,
+    /// Only this value counts, the strictest one, and it overrides the user's config.yaml.
+    Tightens(&'static str),
     /// It does not count, for this reason.
     No(&'static str),
 }

@@ -4,11 +4,11 @@
 use super::values::{
     above_zero, days, flag, lines_of_text, must_be, one_of, scalar, several_commands, text, time_of,
 };
-use super::{Config, Fetch, Kind, LogLevel, Permissions, Repository, Setting, agents};
+use super::{Config, Fetch, Kind, LogLevel, OnFailure, Permissions, Repository, Setting, agents};
 use crate::merge::{RemoteBranches, Strategy};
 use crate::yaml::Node;
 
-use Repository::{Adds, Fills, No, Says};
+use Repository::{Adds, Fills, No, Says, Tightens};
 
 const HOME: &str = "it is about your own home folder";
 const MACHINE: &str = "it is about your own machine";
@@ -202,6 +202,15 @@ pub(super) const TABLE: &[Setting] = &[
         Fills,
         "How long each of these commands may take.",
         |c, _, n| put(&mut c.workspace.verify_timeout, time_of(n).map(Some)),
+    ),
+    row(
+        "verify.on_failure",
+        Kind::OneOf(OnFailure::WORDS),
+        ("return", "warn"),
+        Tightens("return"),
+        "What becomes of a task whose check fails where its base passes: it goes back to its worker as after a failed \
+         review (return), or it moves on and the merge asks you (warn).",
+        |c, _, n| put(&mut c.verify.on_failure, one_of(n)),
     ),
     row(
         "list.keep_days",

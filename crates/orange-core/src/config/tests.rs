@@ -182,6 +182,33 @@ fn a_repository_says_only_what_a_team_may_decide() {
 }
 
 #[test]
+fn a_repository_tightens_what_follows_a_failed_check_and_never_loosens_it() {
+    let on_failure = |user: &str, repository: &str| {
+        let mut config = Config::default();
+        let said = |word: &str| format!("verify:\n  on_failure: {word}\n");
+        let user = Layer::of_user(&said(user)).unwrap();
+        user.apply(&mut config);
+        let layer = Layer::of_repository(&said(repository)).unwrap();
+        layer.apply_over_user(&mut config);
+        let told: Vec<String> = layer.mistakes().iter().map(Mistake::to_string).collect();
+        (config.verify.on_failure, told.join("; "))
+    };
+    assert_eq!(on_failure("return", "return").0, OnFailure::Return);
+    assert_eq!(
+        on_failure("warn", "return"),
+        (OnFailure::Return, String::new())
+    );
+    let ignored =
+        "line 2: verify.on_failure counts here only as return: a repository cannot loosen it";
+    for user in ["return", "warn"] {
+        let (counts, told) = on_failure(user, "warn");
+        assert_eq!((counts.as_str(), told.as_str()), (user, ignored));
+    }
+    let bad = on_failure("warn", "perhaps").1;
+    assert!(bad.contains("must be one of: return, warn"), "{bad}");
+}
+
+#[test]
 fn every_row_of_the_table_is_right() {
     for setting in Setting::all() {
         let key = &setting.key.replace("NAME", "mine");

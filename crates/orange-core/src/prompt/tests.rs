@@ -164,9 +164,12 @@ fn a_hook_gets_the_prompt_for_its_status() {
         assert_eq!(respawn, named, "{status}");
     }
     assert_eq!(
-        PromptName::for_notice(Status::Reviewing),
+        PromptName::for_notice(Status::Reviewing, false),
         Some(PromptName::ChangesRequested)
     );
+    let after_review = |by_check| PromptName::for_notice(Status::AgentReview, by_check);
+    assert_eq!(after_review(false), Some(PromptName::ReviewFailed));
+    assert_eq!(after_review(true), Some(PromptName::CheckFailed));
 }
 
 /// Every row that notifies the worker has something to say.
@@ -185,7 +188,7 @@ fn every_notice_of_the_table_has_a_prompt() {
             panic!("{row:?}");
         };
         for from in statuses {
-            assert!(PromptName::for_notice(*from).is_some(), "{from}");
+            assert!(PromptName::for_notice(*from, false).is_some(), "{from}");
         }
     }
 }

@@ -43,7 +43,7 @@ impl Variable {
             Variable::TargetBranch => "the branch the work goes to",
             Variable::MaxRounds => "failed reviews before a task is stuck (`review.max_rounds`)",
             Variable::Message => {
-                "what a person wrote: the changes asked for, the answer; often empty"
+                "what a person wrote (the changes asked for, the answer), or what a failed check printed; often empty"
             }
             Variable::Missing => "what the gate misses and which command to run; only in `nudge`",
             Variable::TaskFile => {

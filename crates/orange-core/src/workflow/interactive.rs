@@ -202,6 +202,26 @@ pub static INTERACTIVE: Workflow = Workflow {
             ..ROW
         },
         Transition {
+            from: from(&[S::AgentReview]),
+            to: S::Working,
+            who: &[by_when(Who::Engine, Trigger::CHECK_FAILED)],
+            conditions: &[C::RoundBelowMax, C::CheckReturns],
+            hooks: &[
+                run(H::ArchiveHandoff),
+                run(H::KillReviewer),
+                run(H::NotifyWorker),
+            ],
+            ..ROW
+        },
+        Transition {
+            from: from(&[S::AgentReview]),
+            to: S::Stuck,
+            who: &[by_when(Who::Engine, Trigger::CHECK_FAILED)],
+            conditions: &[C::RoundAtMax, C::CheckReturns],
+            hooks: &[run(H::KillReviewer), run(H::EnsureFixer)],
+            ..ROW
+        },
+        Transition {
             from: from(&[S::Reviewing]),
             to: S::Working,
             who: &[HUMAN],

@@ -12,6 +12,7 @@ use orange_core::machine;
 use orange_core::prompt::PromptName;
 use orange_core::runs::letter;
 use orange_core::task::Field;
+use orange_core::verification::returned_by;
 use orange_core::workflow::{Prompt, Role};
 use serde_json::Value;
 
@@ -45,7 +46,8 @@ pub(super) fn ensure_fixer(engine: &mut Engine, locked: &mut LockedTask) -> Vec<
     if locked.task.workspace.is_none() {
         return vec![skipped(engine, "it has no workspace")];
     }
-    begin(engine, locked, Role::Worker, PromptName::StuckFix, None)
+    let output = returned_by(locked.history()).map(|told| told.result.report());
+    begin(engine, locked, Role::Worker, PromptName::StuckFix, output)
 }
 
 pub(super) fn kill_reviewer(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
@@ -91,7 +93,9 @@ pub(super) fn notify_worker(engine: &mut Engine, locked: &mut LockedTask) -> Vec
         .history()
         .last_transition()
         .and_then(|transition| transition.opening.from.as_deref()?.parse().ok());
-    let Some(name) = from.and_then(PromptName::for_notice) else {
+    let by_check = returned_by(locked.history()).is_some();
+    let name = from.and_then(|from| PromptName::for_notice(from, by_check));
+    let Some(name) = name else {
         return vec![skipped(engine, "there is nothing to tell")];
     };
     let mut events = Vec::new();
@@ -209,15 +213,16 @@ pub(crate) fn with_undelivered(
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// A person's words that came with the transition.
+/// A person's words that came with the transition, or what the check printed that caused it.
 fn extra(locked: &LockedTask) -> PromptExtra {
     let transition = locked.history().last_transition();
     let message = transition.and_then(|transition| {
         let text = transition.opening.details.get("message")?.as_str()?;
         Some(text.to_owned())
     });
+    let output = || returned_by(locked.history()).map(|told| told.result.report());
     PromptExtra {
-        message: message.unwrap_or_default(),
+        message: message.or_else(output).unwrap_or_default(),
         ..PromptExtra::default()
     }
 }

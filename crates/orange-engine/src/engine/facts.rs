@@ -35,6 +35,7 @@ impl Engine {
                     facts.own_commits = self.own_commits(task)?;
                 }
                 Condition::VerifyOver => facts.verifying = self.check_of(task)?,
+                Condition::CheckReturns => facts.check_returns = self.check_returns(task)?,
                 // It needs the body: whoever has that asks ([`Engine::review_problem`]).
                 Condition::ReviewersOwn
                 | Condition::SummaryGiven
@@ -57,7 +58,7 @@ impl Engine {
         };
         let place = self.store.place(&found.folder);
         let history = self.history_at(&place.path)?;
-        Ok(self.verifying(&place, &history))
+        self.check_to_wait_for(task, &place, &history)
     }
 
     pub(crate) fn blockers(&mut self, task: &Task) -> Result<Vec<Linked>> {

@@ -136,6 +136,7 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
         }
         Condition::DependenciesOpen
         | Condition::CrashLimit
+        | Condition::CheckReturns
         | Condition::ChildrenOver
         | Condition::OwnCommits
         | Condition::NoOwnCommits

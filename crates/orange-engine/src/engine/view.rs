@@ -17,6 +17,7 @@ use orange_core::machine::{Linked, Situation};
 use orange_core::reconcile::Broken;
 use orange_core::runs::Ending;
 use orange_core::task::{Status, Task};
+use orange_core::verification::last_failed;
 use orange_core::why::{Agent, Surroundings, Why, why};
 use orange_core::workflow::Condition;
 
@@ -238,9 +239,14 @@ impl Engine {
             .rev()
             .find(|event| event.to.is_some());
         let here = last.filter(|event| event.to.as_deref() == Some(view.task.status.as_str()));
+        let concerns = match view.task.status {
+            Status::Reviewing => self.concerns_for_why(&view.task, &view.history),
+            _ => Vec::new(),
+        };
+        let evidence = Evidence::of(&view.history);
         let around = Surroundings {
             target: view.task.target(&default_branch),
-            rounds: Evidence::of(&view.history).rounds,
+            rounds: evidence.rounds,
             agent: self.agent_of(view),
             // Of a registry that cannot be read nobody knows what it lacks.
             unregistered: self.projects().is_ok_and(|known| {
@@ -263,10 +269,12 @@ impl Engine {
                 _ => None,
             },
             without_work: self.is_without_work(&view.task, &view.history),
-            concerns: match view.task.status {
-                Status::Reviewing => self.concerns_in_words(&view.task, &view.history),
-                _ => Vec::new(),
-            },
+            failed_check: evidence
+                .verify
+                .filter(|_| last_failed(&view.history))
+                .map(|told| told.words()),
+            only_unchecked: concerns.iter().all(|concern| concern.unchecked),
+            concerns: concerns.into_iter().map(|concern| concern.what).collect(),
         };
         Ok(why(situation, &around))
     }

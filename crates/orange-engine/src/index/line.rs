@@ -21,6 +21,7 @@ pub(super) struct Line<'a> {
     pub(super) summary: &'a str,
     pub(super) damaged: Option<&'a str>,
     pub(super) attention: Option<&'a str>,
+    pub(super) checks_failed: bool,
     pub(super) queue: &'a str,
     pub(super) category: &'a str,
     /// One tag a line.
@@ -34,7 +35,7 @@ pub(super) struct Line<'a> {
 /// Stands for a number or the length of a text that is not there.
 const NONE: i64 = -1;
 
-const NUMBERS: usize = 7;
+const NUMBERS: usize = 8;
 const TEXTS: usize = 13;
 
 /// Numbers, the lengths of the texts, and the texts end to end.
@@ -48,6 +49,7 @@ pub(super) fn write(entry: &Entry) -> Vec<u8> {
         task.key.map_or(NONE, |key| i64::from(key.0)),
         task.priority as i64,
         task.updated_at.as_second(),
+        i64::from(entry.checks_failed),
     ];
     let tags = task.tags.join("\n");
     let texts: [Option<&str>; TEXTS] = [
@@ -89,6 +91,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
     let (mtime, size, inode) = (number()?, number()?, number()?);
     let (indexed_at, key) = (number()?, number()?);
     let (priority, updated_second) = (number()?, number()?);
+    let checks_failed = number()? != 0;
     let mut at = 0_usize;
     let mut optional = || -> Option<Option<&str>> {
         let length = number()?;
@@ -118,6 +121,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         summary,
         damaged,
         attention,
+        checks_failed,
         queue: text()?,
         category: text()?,
         tags: text()?,
@@ -143,6 +147,7 @@ mod tests {
             },
             damaged: None,
             attention: Some(String::new()),
+            checks_failed: true,
             mentions: Vec::new(),
             stamp: Some(Stamp {
                 mtime: -5,
@@ -162,6 +167,7 @@ mod tests {
             ("Grüße\n\u{0}\u{1f}", "pending")
         );
         assert_eq!((line.damaged, line.attention), (None, Some("")));
+        assert!(line.checks_failed);
         assert_eq!((line.stamp, line.indexed_at), (entry.stamp, 9));
         assert_eq!((line.key, line.priority), (None, 2));
         for end in 0..bytes.len() {

@@ -29,6 +29,8 @@ pub struct Listed {
     pub updated_second: i64,
     pub damaged: Option<String>,
     pub attention: Option<String>,
+    /// Its last check failed, and its base is not known to fail too.
+    pub checks_failed: bool,
     /// It has a tmux session, so an agent is expected while it is active.
     pub has_session: bool,
     /// The branch it goes into, where that is not the project's own.
@@ -396,6 +398,7 @@ fn listed(number: i64, line: &Line<'_>) -> Listed {
         updated_second: line.updated_second,
         damaged: line.damaged.map(str::to_owned),
         attention: line.attention.map(str::to_owned),
+        checks_failed: line.checks_failed && !is_over(line.status),
         has_session: line.session.is_some(),
         target: line.target.map(str::to_owned),
         diff: None,

@@ -157,7 +157,7 @@ impl LockedTask {
             mark: end.review.as_deref(),
         };
         let facts = Facts {
-            verifying: engine.verifying(&self.place, self.history()),
+            verifying: engine.check_to_wait_for(&self.task, &self.place, self.history())?,
             review_problem: match run.role {
                 Role::Reviewer => engine.review_problem(
                     &self.task,

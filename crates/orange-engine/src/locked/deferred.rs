@@ -50,7 +50,10 @@ impl LockedTask {
         if deferred(self.history()).is_none() {
             return Ok(());
         }
-        if engine.verifying(&self.place, self.history()).is_some() {
+        if engine
+            .check_to_wait_for(&self.task, &self.place, self.history())?
+            .is_some()
+        {
             return Ok(());
         }
         if engine.sits_in_session_of(&self.task.id) {

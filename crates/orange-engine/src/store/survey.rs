@@ -8,6 +8,7 @@ use orange_core::Timestamp;
 use orange_core::reconcile::{Filed, begins_anew};
 use orange_core::task::Task;
 use orange_core::task_file::MAX_BYTES;
+use orange_core::verification::last_failed;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 
@@ -61,6 +62,7 @@ impl Snapshot {
         Entry {
             folder: place.folder(),
             attention: orange_core::attention::attention(&self.history),
+            checks_failed: last_failed(&self.history),
             mentions: mentions(&task, self.body()),
             damaged: None,
             task,
@@ -108,6 +110,7 @@ impl Surveyor<'_> {
         (mark_of(&text[front]) == witness.front).then(|| Entry {
             folder: folder.to_owned(),
             attention: None,
+            checks_failed: false,
             mentions: mentions(&task, &text[body..]),
             damaged: None,
             task,
@@ -155,6 +158,7 @@ fn damaged_entry(place: &Place, reason: String) -> Entry {
         task,
         damaged: Some(reason),
         attention: None,
+        checks_failed: false,
         mentions: Vec::new(),
         stamp: None,
         read_at: 0,

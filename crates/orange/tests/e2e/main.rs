@@ -112,6 +112,7 @@ mod verify_by_hand;
 mod verify_environment;
 mod verify_forged;
 mod verify_kills;
+mod verify_return;
 mod whereabouts;
 mod words;
 mod workspace_branches;

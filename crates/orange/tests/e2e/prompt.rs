@@ -20,6 +20,7 @@ fn list_says_when_each_is_used() {
     reviewer               built-in  a review round starts
     stuck-fix              built-in  a task got stuck and its worker is gone
     review-failed          built-in  told to the worker: the review failed
+    check-failed           built-in  told to the worker: a check of its work newly failed
     changes-requested      built-in  told to the worker: a person asks for changes
     answered               built-in  told to the worker: a person answered, or lets a stuck task go on
     told-stuck             built-in  told to the worker: its task is stuck

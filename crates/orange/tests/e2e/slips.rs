@@ -57,7 +57,7 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     "#);
     assert_snapshot!(env.orange(["prompt", "show", "reviwer"]), @r#"
     ------- stderr -------
-    error: "reviwer" is not a prompt; did you mean reviewer? allowed: worker, worker-wait, clarify, reviewer, stuck-fix, review-failed, changes-requested, answered, told-stuck, nudge, respawn-planning, respawn-clarification, respawn-working, respawn-agent-review, respawn-reviewing, respawn-stuck
+    error: "reviwer" is not a prompt; did you mean reviewer? allowed: worker, worker-wait, clarify, reviewer, stuck-fix, review-failed, check-failed, changes-requested, answered, told-stuck, nudge, respawn-planning, respawn-clarification, respawn-working, respawn-agent-review, respawn-reviewing, respawn-stuck
     hint: `orange prompt show --help` tells what it takes
     [exit status: 2]
     "#);

@@ -26,7 +26,13 @@ pub(crate) fn with_check(check: &str) -> Agents {
     env
 }
 
-fn committed(env: &Agents, check: &str, rules: &str) {
+/// A failed check moves no task.
+pub(crate) fn only_warn(env: &Agents) {
+    env.say(&["config", "set", "verify.on_failure", "warn"])
+        .ok();
+}
+
+pub(crate) fn committed(env: &Agents, check: &str, rules: &str) {
     let shop = env.shop();
     fs::create_dir_all(shop.join(".orange")).unwrap();
     let check = check.replace("ROOT", env.root().to_str().unwrap());
@@ -148,8 +154,9 @@ fn a_result_that_comes_first_leaves_the_verdict_as_it_is() {
 }
 
 #[test]
-fn a_failure_blocks_nothing_and_says_that_the_base_passes() {
+fn a_failure_that_only_warns_moves_nothing_and_says_that_the_base_passes() {
     let env = checked();
+    only_warn(&env);
     let task = handed_over(&env, "login", "x.bad");
     let told = result(&env, &task);
     assert_eq!(told["outcome"], "failed");
@@ -164,6 +171,11 @@ fn a_failure_blocks_nothing_and_says_that_the_base_passes() {
         .says("it passes on main@");
     let log = told["log"].as_str().unwrap();
     assert!(fs::read_to_string(log).unwrap().contains("FAILED x.bad"));
+    env.say(&["ls"]).ok().says("✗ checks · Some work");
+    // A merge that has a concern is not what comes next.
+    let why = env.say(&["task", "why", &task.id, "--json"]).ok().json()["why"].take();
+    let next = why["next"].as_str().unwrap();
+    assert!(next.starts_with("orange task request-changes "), "{why}");
 }
 
 #[test]
@@ -203,6 +215,7 @@ fn a_check_that_hangs_is_ended_with_everything_it_started() {
         &check,
         "verify:\n  command: sh check.sh\n  timeout: 1s\n",
     );
+    only_warn(&env);
     env.say(&["project", "trust", "shop", "--yes"]).ok();
     let task = handed_over(&env, "login", "a.txt");
     task.append("## Review\n\nVerdict: PASS\n");

@@ -120,6 +120,17 @@ fn must(name: PromptName) -> (Say, Say) {
             ],
             &[NOT_ITS_OWN],
         ),
+        PromptName::CheckFailed => (
+            &[
+                HANDOFF,
+                ASK,
+                STUCK,
+                QUIET_PASS,
+                PERSON,
+                &["`## Review`", "round 1 of 2", "whole output"],
+            ],
+            &[NOT_ITS_OWN],
+        ),
         PromptName::ChangesRequested => (
             &[
                 HANDOFF,

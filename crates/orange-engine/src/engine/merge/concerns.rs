@@ -21,6 +21,8 @@ const NAMED: usize = 10;
 pub struct Concern {
     pub what: String,
     pub details: Vec<String>,
+    /// A check of the work as it is now would answer it.
+    pub unchecked: bool,
 }
 
 impl Concern {
@@ -28,6 +30,14 @@ impl Concern {
         Concern {
             what: what.into(),
             details: Vec::new(),
+            unchecked: false,
+        }
+    }
+
+    fn unchecked(what: impl Into<String>) -> Concern {
+        Concern {
+            unchecked: true,
+            ..Concern::plain(what)
         }
     }
 }
@@ -75,7 +85,7 @@ impl Engine {
         if let Some(verified) = &evidence.verify {
             let not_run = verified.result.outcome == Outcome::NotRun;
             match not_run && self.should_be_checked(task) {
-                true => concerns.push(Concern::plain(verified.words())),
+                true => concerns.push(Concern::unchecked(verified.words())),
                 false => concerns.extend(check_concern(verified, head, reviewed.as_deref())),
             }
         }
@@ -99,18 +109,17 @@ impl Engine {
 
 impl Engine {
     /// The same for `task why`; what cannot be found out is said by the merge.
-    pub(in crate::engine) fn concerns_in_words(
+    pub(in crate::engine) fn concerns_for_why(
         &mut self,
         task: &Task,
         history: &History,
-    ) -> Vec<String> {
+    ) -> Vec<Concern> {
         let Some(project) = self.project_of(&task.project) else {
             return Vec::new();
         };
         let head = self.head_of(task);
         let concerns = self.merge_concerns(task, history, &project, head.as_deref());
-        let concerns = concerns.unwrap_or_default().into_iter();
-        concerns.map(|concern| concern.what).collect()
+        concerns.unwrap_or_default()
     }
 
     /// Was nothing ever committed on the task's branch?
@@ -136,7 +145,7 @@ fn check_concern(
     if !verified.result.passed() || checked == head || checked == reviewed {
         return None;
     }
-    Some(Concern::plain(format!(
+    Some(Concern::unchecked(format!(
         "its check has not seen {}: {}",
         git::short(head?),
         verified.words()
@@ -180,8 +189,8 @@ fn unconfirmed(testimony: &Testimony, history: &History) -> Option<Concern> {
         None => "an older Orange wrote it, or orange.db was replaced, or an agent wrote it: look for yourself".to_owned(),
     };
     Some(Concern {
-        what,
         details: vec![why],
+        ..Concern::plain(what)
     })
 }
 
@@ -190,7 +199,7 @@ fn without_result(history: &History) -> Option<Concern> {
     let begun = unanswered(history).filter(|_| deferred(history).is_none())?;
     let head = begun.head.unwrap_or_default();
     let (command, head) = (begun.command, git::short(&head));
-    Some(Concern::plain(format!(
+    Some(Concern::unchecked(format!(
         "`{command}` was begun at {head} and has no result"
     )))
 }
@@ -223,8 +232,8 @@ fn since_review(project: &Project, task: &Task, reviewed: &str, head: &str) -> R
         details.push(format!("and {} more", commits.len() - NAMED));
     }
     Ok(Concern {
-        what: format!("{} since review", counted(commits.len(), "commit")),
         details,
+        ..Concern::plain(format!("{} since review", counted(commits.len(), "commit")))
     })
 }
 

@@ -140,7 +140,9 @@ impl Layers<'_> {
             .is_some_and(|(_, source)| matches!(source, Source::Variable(_) | Source::CommandLine));
         match (setting.repository, theirs, own) {
             (Repository::Adds, theirs, own) => said.extend(theirs.into_iter().chain(own)),
-            (Repository::Says, Some(theirs), _) if !outside => said.push(theirs),
+            (Repository::Says | Repository::Tightens(_), Some(theirs), _) if !outside => {
+                said.push(theirs)
+            }
             (_, _, Some(own)) => said.push(own),
             (_, Some(theirs), None) => said.push(theirs),
             (_, None, None) => {}

@@ -136,6 +136,7 @@ fn as_json(rows: &[Listed], live: &LiveAgents) -> String {
         let extra = json!({
             "damaged": row.damaged,
             "attention": row.attention,
+            "checks_failed": row.checks_failed,
             "waits_for": row.waits_for,
             "session": session_state(row, live).word(),
             "agents": agents_json(live.of(&row.folder), row.status.parse().ok()),
@@ -339,6 +340,11 @@ fn priority(order: i64) -> Cell<'static> {
 
 /// The summary, with what a person should know of the task; trouble stands before it.
 fn summary(row: &Listed, halted: Option<String>) -> Cell<'_> {
+    let checks = if row.checks_failed {
+        "✗ checks · "
+    } else {
+        ""
+    };
     if let Some(damage) = &row.damaged {
         // Its status says that it is damaged; why takes no columns from the others, but what its own row has no use for.
         let (text, counts) = match row.summary.as_str() {
@@ -350,7 +356,7 @@ fn summary(row: &Listed, halted: Option<String>) -> Cell<'_> {
     if let Some(attention) = &row.attention {
         return Cell::new(
             format!(
-                "needs attention: {} · {}",
+                "{checks}needs attention: {} · {}",
                 without_answer(attention),
                 row.summary
             ),
@@ -358,7 +364,10 @@ fn summary(row: &Listed, halted: Option<String>) -> Cell<'_> {
         );
     }
     if let Some(halted) = halted {
-        return Cell::new(format!("{halted} · {}", row.summary), Style::Yellow);
+        return Cell::new(format!("{checks}{halted} · {}", row.summary), Style::Yellow);
+    }
+    if row.checks_failed {
+        return Cell::new(format!("{checks}{}", row.summary), Style::Yellow);
     }
     if row.waits_for.is_empty() {
         return match row.summary.as_str() {

@@ -90,6 +90,7 @@ pub(crate) fn failures(result: &CheckResult) -> Vec<String> {
 pub(crate) fn as_value(told: &Verified) -> serde_json::Value {
     let mut value = json!(told.result);
     value["head"] = json!(told.said.head);
+    value["newly_failed"] = json!(told.result.newly_failed());
     value["at"] = json!(told.said.at);
     value
 }

@@ -1,0 +1,54 @@
+//! A check that newly failed: the task goes back to its worker, or is stuck after its last round. The process that sees
+//! the check's end makes the move; if it dies before, the next one that locks the task does.
+
+use super::LockedTask;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::store::faults::crash_point;
+use orange_core::machine::{self, Facts, Move};
+use orange_core::task::Status;
+use orange_core::verification::RETURNED_BY_CHECK;
+use orange_core::workflow::{Actor, Trigger, Workflow};
+
+impl LockedTask {
+    /// Moves a task in review whose check newly failed. A verdict that is there too does not count.
+    pub(crate) fn take_failed_check(&mut self, engine: &mut Engine) -> Result<()> {
+        if self.task.status != Status::AgentReview {
+            return Ok(());
+        }
+        let Some(told) = engine.check_that_returns(&self.task, self.history())? else {
+            return Ok(());
+        };
+        if engine.sits_in_session_of(&self.task.id) {
+            // The hooks would end this process. The process that carries out the check, or the next one, moves the task.
+            return Ok(());
+        }
+        let facts = Facts {
+            check_returns: true,
+            ..Facts::default()
+        };
+        let situation = self.situation(engine, &facts)?;
+        let workflow = Workflow::named(self.task.workflow);
+        let decide = |to: Status| {
+            let wish = Move {
+                trigger: Some(Trigger::CHECK_FAILED),
+                ..Move::to(to)
+            };
+            machine::decide(workflow, situation, Actor::Engine, wish)
+        };
+        let Ok(decision) = decide(Status::Working).or_else(|_| decide(Status::Stuck)) else {
+            return Ok(());
+        };
+        let mut event = decision
+            .event
+            .because(format!("its check newly failed: {}", told.words()))
+            .detail(RETURNED_BY_CHECK, "newly failed");
+        if let Some(head) = told.said.head {
+            event = event.detail("head", head);
+        }
+        event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
+        self.commit(engine, vec![event])?;
+        crash_point("verify.returned");
+        self.finish_hooks(engine)
+    }
+}
