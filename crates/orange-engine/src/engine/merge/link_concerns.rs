@@ -43,11 +43,11 @@ pub(super) fn committed_links(
 fn concern(task: &Task, path: &str) -> Concern {
     let label = task.label();
     Concern {
-        what: format!(
-            "{path} was committed on its branch as a link; in a workspace that is the link to the task's own file"
-        ),
         details: vec![format!(
             "to take it out: `orange task exec {label} -- git rm --cached {path}`, then commit that in the workspace"
         )],
+        ..Concern::plain(format!(
+            "{path} was committed on its branch as a link; in a workspace that is the link to the task's own file"
+        ))
     }
 }
