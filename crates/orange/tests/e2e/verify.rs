@@ -7,8 +7,9 @@ use std::fs;
 
 /// Says that it ran, waits while it is held, and fails for each file that is bad.
 const CHECK: &str = "\
+env > ROOT/env.new
+mv ROOT/env.new ROOT/env
 echo run >> ROOT/runs
-env > ROOT/env
 echo litter > litter.txt
 while test -e ROOT/hold; do sleep 0.02; done
 for file in *.bad; do test -e \"$file\" && echo \"FAILED $file in 0.$$ s\"; done
