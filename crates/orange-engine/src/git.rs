@@ -15,6 +15,7 @@ pub(crate) mod merge;
 pub(crate) mod merge_base;
 mod refs;
 pub(crate) mod rescue;
+mod said;
 pub(crate) mod span;
 pub mod state;
 pub mod status;
@@ -28,11 +29,12 @@ use crate::patience::Watch;
 use crate::person_environment;
 pub(crate) use locks::past_locks;
 use refs::Found;
+pub(crate) use said::Said;
 use state::Head;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,13 +95,6 @@ pub(crate) struct Git {
     held: Option<File>,
     patience: Option<Duration>,
     own_session: bool,
-}
-
-/// What git said.
-pub(crate) struct Said {
-    pub(crate) success: bool,
-    pub(crate) stdout: Vec<u8>,
-    pub(crate) stderr: String,
 }
 
 impl Git {
@@ -252,9 +247,12 @@ impl Git {
         let mut stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         if timed_out {
             stderr.push_str("it took too long and was stopped");
+        } else if let Some(signal) = output.status.signal() {
+            stderr.push_str(&format!("\nfatal: it was killed by signal {signal}\n"));
         }
         Ok(Said {
             success: output.status.success(),
+            code: output.status.code(),
             stdout: output.stdout,
             stderr,
         })
@@ -271,10 +269,29 @@ impl Git {
         child.map(drop).map_err(|error| cannot_start(&error))
     }
 
-    /// Runs it and gives its output without the last line end, or None when it says no.
+    /// Runs it and gives its output without the last line end, or None when it says no. A git that failed or was killed
+    /// has not answered: that is an error.
     pub(crate) fn ask(self) -> Result<Option<String>> {
+        let words = spoken(&self.command);
+        let said = self.run()?;
+        Ok(said.yes_or_no(&words)?.then(|| said.text()))
+    }
+
+    /// As `ask`, but any failure counts as no. Only for questions that nothing destructive depends on.
+    pub(crate) fn ask_leniently(self) -> Result<Option<String>> {
         let said = self.run()?;
         Ok(said.success.then(|| said.text()))
+    }
+
+    /// As `ask`, for a question about a name that git may not know.
+    pub(crate) fn ask_about_unknown(self) -> Result<Option<String>> {
+        let words = spoken(&self.command);
+        let said = self.run()?;
+        match said.yes_or_no(&words) {
+            Ok(yes) => Ok(yes.then(|| said.text())),
+            Err(_) if said.names_nothing() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Runs it and gives its output without the last line end; git's own words are the error when it fails.
@@ -285,50 +302,6 @@ impl Git {
             true => Ok(said.text()),
             false => Err(said.error(&words)),
         }
-    }
-}
-
-impl Said {
-    pub(crate) fn text(&self) -> String {
-        let text = String::from_utf8_lossy(&self.stdout);
-        text.trim_end_matches(['\n', '\r']).to_owned()
-    }
-
-    /// The parts of an output that `-z` separates by NUL.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = &OsStr> {
-        use std::os::unix::ffi::OsStrExt;
-        self.stdout
-            .split(|byte| *byte == 0)
-            .filter(|part| !part.is_empty())
-            .map(OsStr::from_bytes)
-    }
-
-    /// Git's last line about it.
-    pub(crate) fn last_words(&self) -> String {
-        let mut lines = self.stderr.lines().map(str::trim);
-        let last = lines.rfind(|line| !line.is_empty());
-        last.unwrap_or("it said nothing")
-            .trim_start_matches("fatal: ")
-            .trim_start_matches("error: ")
-            .to_owned()
-    }
-
-    /// An error with git's own words.
-    pub(crate) fn error(&self, command: &str) -> Error {
-        let mut lines = self
-            .stderr
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty());
-        let fatal = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:");
-        let first = lines.clone().find(fatal).or_else(|| lines.next_back());
-        let said = first.unwrap_or("it said nothing");
-        let said = said
-            .trim_start_matches("fatal: ")
-            .trim_start_matches("error: ")
-            .replace("No space left", "no space left")
-            .replace("Out of diskspace", "no space left on device");
-        Error::new(Code::Failed, format!("{command}: {said}"))
     }
 }
 
@@ -388,7 +361,7 @@ pub fn repository_of(folder: &Path) -> Result<Option<PathBuf>> {
     let output = look(&["--path-format=absolute", "--git-common-dir"]).run()?;
     if !output.success {
         return match bare::refused(folder, &output.stderr) {
-            None => no_repository(folder, &output.stderr),
+            None => no_repository(folder, &output),
             found => Ok(found),
         };
     }
@@ -399,14 +372,19 @@ pub fn repository_of(folder: &Path) -> Result<Option<PathBuf>> {
     // In a linked worktree the common directory is the main one's .git.
     match common.file_name() {
         Some(name) if name == ".git" => Ok(common.parent().map(Path::to_owned)),
-        _ => Ok(look(&["--show-toplevel"]).ask()?.map(PathBuf::from)),
+        _ => Ok(look(&["--show-toplevel"])
+            .ask_leniently()?
+            .map(PathBuf::from)),
     }
 }
 
 /// Git says no for two reasons: there is none, or it belongs to somebody else.
-fn no_repository(folder: &Path, said: &str) -> Result<Option<PathBuf>> {
-    if !said.contains("dubious ownership") {
+fn no_repository(folder: &Path, said: &Said) -> Result<Option<PathBuf>> {
+    if said.found_no_repository() {
         return Ok(None);
+    }
+    if !said.stderr.contains("dubious ownership") {
+        return Err(said.error("git rev-parse"));
     }
     Err(Error::new(
         Code::Failed,
@@ -452,6 +430,10 @@ pub fn valid_branch_name(name: &str) -> Result<bool> {
         return Ok(false);
     }
     let output = run(None, &["check-ref-format", "--branch", name])?;
+    // Git fails with this code also for a name that it does not accept.
+    if !output.success && output.code != Some(128) {
+        return output.yes_or_no("git check-ref-format");
+    }
     // Git also accepts shorthands such as `@{-1}` here, and prints the branch they stand for.
     Ok(output.success && output.text() == name)
 }
@@ -512,6 +494,9 @@ pub(crate) fn commits_of(repository: &Path, revisions: &[String]) -> Result<Vec<
         .args(["cat-file", "--batch-check=%(objectname)"])
         .input(input)
         .run()?;
+    if !said.success {
+        return Err(said.error("git cat-file"));
+    }
     let text = said.text();
     let mut lines = text.lines();
     // Whatever is not there is repeated with a word behind it.
@@ -528,15 +513,10 @@ pub fn short(commit: &str) -> &str {
 
 /// Commits in `of` that are not in `than`.
 pub fn commits_ahead(repository: &Path, of: &str, than: &str) -> Result<Option<u64>> {
-    let count = ask(
-        repository,
-        &[
-            "rev-list",
-            "--count",
-            "--end-of-options",
-            &format!("{than}..{of}"),
-        ],
-    )?;
+    let count = Git::at(repository)
+        .args(["rev-list", "--count", "--end-of-options"])
+        .arg(format!("{than}..{of}"))
+        .ask_about_unknown()?;
     Ok(count.and_then(|text| text.parse().ok()))
 }
 
@@ -557,12 +537,12 @@ pub(crate) fn branches_with(repository: &Path, commit: &str) -> Result<Vec<Strin
     Ok(names.lines().filter_map(short).collect())
 }
 
+/// A commit that the repository does not have is no ancestor.
 pub fn is_ancestor(repository: &Path, commit: &str, of: &str) -> Result<bool> {
-    Ok(run(
-        Some(repository),
-        &["merge-base", "--is-ancestor", commit, of],
-    )?
-    .success)
+    let answer = Git::at(repository)
+        .args(["merge-base", "--is-ancestor", commit, of])
+        .ask_about_unknown()?;
+    Ok(answer.is_some())
 }
 
 /// What is changed and not committed in a worktree, a line each.

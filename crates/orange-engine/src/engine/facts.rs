@@ -195,7 +195,8 @@ impl Engine {
         target: &str,
     ) -> Result<Option<String>> {
         // A branch is often deleted once it is merged; the handoff and the review noted its head.
-        let head = self.head_of(task).or_else(|| self.noted_head(task));
+        let head = self.branch_commit(task)?;
+        let head = head.or_else(|| self.noted_head(task));
         let mut commits = self.own_merges(task, head.as_deref());
         commits.extend(head);
         let mut places = Vec::new();
@@ -262,10 +263,17 @@ impl Engine {
         git::commits_ahead(&project.path, &branch, &target)
     }
 
-    /// The commit that the task's branch is at.
+    /// The commit that the task's branch is at; None if there is no such branch.
+    pub(crate) fn branch_commit(&self, task: &Task) -> Result<Option<String>> {
+        match self.project_of(&task.project) {
+            Some(project) => git::commit_of(&project.path, &format!("refs/heads/{}", task.branch)),
+            None => Ok(None),
+        }
+    }
+
+    /// The same where nothing depends on it; None also when git fails.
     pub(crate) fn head_of(&self, task: &Task) -> Option<String> {
-        let project = self.project_of(&task.project)?;
-        git::commit_of(&project.path, &format!("refs/heads/{}", task.branch)).ok()?
+        self.branch_commit(task).ok().flatten()
     }
 
     /// The same without starting git; None also where only git could tell.

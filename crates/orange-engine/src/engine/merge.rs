@@ -127,7 +127,7 @@ impl Engine {
         let project = self.registered(&locked.task.project)?;
         has_a_target(&locked.task, &project)?;
         self.ensure_exclude_lines(&project)?;
-        let head = self.head_of(&locked.task);
+        let head = self.branch_commit(&locked.task)?;
         has_work(&locked.task, locked.history(), &project, head.as_deref())?;
         let force = self.agreed(&locked, &project, head.as_deref(), wish)?;
         let wanted = Move {

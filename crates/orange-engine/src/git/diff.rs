@@ -176,6 +176,7 @@ impl Git {
         }
         let said = super::Said {
             success: false,
+            code: status.code(),
             stdout: Vec::new(),
             stderr: stderr.unwrap_or_default(),
         };

@@ -5,8 +5,8 @@ mod flags;
 pub(super) use flags::may_have_flags;
 
 use super::Git;
-use super::rescue::Worktree;
 use super::rescue::content::{Entries, TempIndex, is_sparse};
+use super::rescue::{Worktree, succeeded};
 use super::state::git_folder;
 use crate::error::Result;
 use std::path::Path;
@@ -20,7 +20,10 @@ pub(super) fn look_past_flags<T>(worktree: &Path, ask: impl Fn(Git) -> Result<T>
     let git = || Git::in_slot(worktree).setting(LOOK_EVERYWHERE);
     let folder = git_folder(worktree);
     let plain = folder.is_ok_and(|folder| !may_have_flags(&folder.join("index")));
-    let Some(entries) = (!plain).then(|| flagged(worktree)).flatten() else {
+    if plain {
+        return ask(git());
+    }
+    let Some(entries) = flagged(worktree)? else {
         return ask(git());
     };
     let worktree = Worktree::open(worktree)?;
@@ -29,17 +32,16 @@ pub(super) fn look_past_flags<T>(worktree: &Path, ask: impl Fn(Git) -> Result<T>
     ask(git().env("GIT_INDEX_FILE", index.path()))
 }
 
-/// The index, if it has entries that git passes over and should not. None also where git cannot read it: then the
-/// question fails too.
-fn flagged(worktree: &Path) -> Option<Entries> {
+/// The index, if it has entries that git passes over and should not.
+fn flagged(worktree: &Path) -> Result<Option<Entries>> {
     let said = Git::in_slot(worktree)
         .setting(LOOK_EVERYWHERE)
         .args(["ls-files", "-v", "-s", "-z"])
-        .run();
-    let said = said.ok().filter(|said| said.success)?;
+        .run()?;
+    let said = succeeded(said, "git ls-files")?;
     let entries = Entries::new(said.stdout);
     let assumed = entries.assumed_unchanged().next().is_some();
     let skipped = || entries.left_out().next().is_some();
-    let hidden = assumed || (skipped() && !is_sparse(worktree).unwrap_or(false));
-    hidden.then_some(entries)
+    let hidden = assumed || (skipped() && !is_sparse(worktree)?);
+    Ok(hidden.then_some(entries))
 }

@@ -218,7 +218,7 @@ pub(crate) fn taken_back(
     let earlier = Git::at(repository)
         .args(["log", "--walk-reflogs", "--format=%H", "--max-count=200"])
         .args([&format!("refs/remotes/origin/{branch}"), "--"])
-        .ask()?;
+        .ask_about_unknown()?;
     for commit in earlier.unwrap_or_default().lines() {
         if commit != remote
             && super::is_ancestor(repository, commit, local)?

@@ -84,19 +84,19 @@ impl Worktree {
         let head = worktree
             .git()
             .args(["rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--"])
-            .ask()?;
-        let mut lines = head.as_deref().unwrap_or_default().lines();
-        if let (Some(commit), Some(tree)) = (lines.next(), lines.next()) {
-            worktree.head = Some(Head {
-                commit: commit.to_owned(),
-                tree: tree.to_owned(),
-            });
-        } else if worktree.head_ref.is_none() {
-            return Err(Error::new(
-                Code::Failed,
-                format!("HEAD of {} cannot be read", root.display()),
-            )
-            .hint("`git fsck` in the repository tells what is missing"));
+            .run()?;
+        let text = head.text();
+        let mut lines = text.lines();
+        match (head.success, lines.next(), lines.next()) {
+            (true, Some(commit), Some(tree)) => {
+                worktree.head = Some(Head {
+                    commit: commit.to_owned(),
+                    tree: tree.to_owned(),
+                });
+            }
+            // An error unless HEAD is on a branch that has no commit yet.
+            _ if super::worktree::head(root)?.is_none() => {}
+            _ => return Err(head.error("git rev-parse")),
         }
         Ok(worktree)
     }

@@ -61,7 +61,7 @@ fn main_checkout(repository: &Path) -> Result<Option<PathBuf>> {
     let answer = Git::at(repository)
         .args(["rev-parse", "--path-format=absolute", "--git-dir"])
         .args(["--git-common-dir", "--show-toplevel"])
-        .ask()?
+        .ask_leniently()?
         .unwrap_or_default();
     let mut lines = answer.lines();
     let (own, common, top) = (lines.next(), lines.next(), lines.next());
@@ -122,7 +122,12 @@ pub(crate) fn revive(repository: &Path, slot: &Path) -> Result<bool> {
         .map_err(|error| Error::io("create", slot, &error))?;
     let checkout = Git::in_slot(slot).args(["checkout-index", "--all", "--force", "--quiet"]);
     // What is in conflict is not checked out; the rest is.
-    checkout.run()?;
+    let said = checkout.run()?;
+    if let Err(error) = said.yes_or_no("git checkout-index") {
+        // Half of the files would be taken for the deletion of the others. Everything here is in the index.
+        std::fs::remove_dir_all(slot).map_err(|error| Error::io("remove", slot, &error))?;
+        return Err(error);
+    }
     Ok(true)
 }
 
@@ -173,10 +178,14 @@ fn common_dir(folder: &Path, git: fn(&Path) -> Git) -> Result<Option<PathBuf>> {
     if usual.is_dir() && usual.join("objects").is_dir() && !usual.join("commondir").exists() {
         return Ok(usual.canonicalize().ok());
     }
-    let common = git(folder)
+    let said = git(folder)
         .args(["rev-parse", "--path-format=absolute", "--git-common-dir"])
-        .ask()?;
-    Ok(common.map(PathBuf::from))
+        .run()?;
+    match said.success {
+        true => Ok(Some(PathBuf::from(said.text()))),
+        false if said.found_no_repository() => Ok(None),
+        false => Err(said.error("git rev-parse")),
+    }
 }
 
 /// Is this folder the top of a worktree of that repository, other than its main one? Git must never be let loose in one
@@ -189,11 +198,17 @@ pub(crate) fn belongs(slot: &Path, repository: &Path) -> Result<bool> {
     if let Some(belongs) = common.and_then(|common| layout::belongs(slot, &common)) {
         return Ok(belongs);
     }
-    let answer = Git::in_slot(slot)
+    let said = Git::in_slot(slot)
         .args(["rev-parse", "--path-format=absolute"])
         .args(["--show-toplevel", "--git-common-dir", "--git-dir"])
-        .ask()?
-        .unwrap_or_default();
+        .run()?;
+    if !said.success && !said.found_no_repository() && !said.stderr.contains("work tree") {
+        return Err(said.error("git rev-parse"));
+    }
+    let answer = match said.success {
+        true => said.text(),
+        false => String::new(),
+    };
     let mut lines = answer.lines();
     let (Some(top), Some(common), Some(own)) = (lines.next(), lines.next(), lines.next()) else {
         return Ok(false);
@@ -209,11 +224,38 @@ fn git_dir(slot: &Path) -> Result<PathBuf> {
     git_folder(slot).map_err(|why| Error::new(Code::Failed, format!("{}: {why}", slot.display())))
 }
 
-/// The commit that is checked out; None before the first one.
+/// The commit that is checked out; None when HEAD is on a branch that has no commit yet. Git also says no when it cannot
+/// read a ref or a commit, so no counts only for a branch that is not there.
 pub(crate) fn head(slot: &Path) -> Result<Option<String>> {
-    Git::in_slot(slot)
+    let head = Git::in_slot(slot)
         .args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
-        .ask()
+        .ask()?;
+    match head {
+        Some(head) => Ok(Some(head)),
+        None if is_unborn(slot)? => Ok(None),
+        None => Err(Error::new(
+            Code::Failed,
+            format!("HEAD of {} cannot be read", slot.display()),
+        )
+        .hint("`git fsck` in the repository tells what is missing")),
+    }
+}
+
+/// Is HEAD on a branch that has no commit yet?
+pub(crate) fn is_unborn(slot: &Path) -> Result<bool> {
+    let branch = Git::in_slot(slot)
+        .args(["symbolic-ref", "--quiet", "HEAD"])
+        .ask()?;
+    let Some(branch) = branch else {
+        return Ok(false);
+    };
+    let refs = Git::in_slot(slot)
+        .args(["for-each-ref", "--format=%(refname)", &branch])
+        .text()?;
+    // Git passes over a ref that it cannot read.
+    let common = super::rescue::common_dir(&git_dir(slot)?);
+    let in_file = std::fs::symlink_metadata(common.join(&branch)).is_ok_and(|meta| !meta.is_dir());
+    Ok(!in_file && !refs.lines().any(|name| name == branch))
 }
 
 /// Does some ref lead to the commit that is checked out? One that a branch is known to be at needs no search.
@@ -224,7 +266,7 @@ pub(crate) fn head_is_kept(slot: &Path, kept: &str) -> Result<bool> {
     let missing = Git::in_slot(slot)
         .args(["rev-list", "--max-count=1", "HEAD", "--not"])
         .args(["--glob=refs/*", "--"]);
-    Ok(missing.ask()?.is_some_and(|commit| commit.is_empty()))
+    Ok(missing.text()?.is_empty())
 }
 
 /// Leaves the branch where it is and the files as they are. Works in the middle of a merge too.
@@ -232,11 +274,17 @@ pub(crate) fn detach(slot: &Path) -> Result<()> {
     let Some(head) = head(slot)? else {
         return Ok(());
     };
-    Git::in_slot(slot)
-        .args(["update-ref", "--no-deref", "-m", "orange: parked", "HEAD"])
-        .arg(head)
-        .text()
-        .map(drop)
+    let said = super::past_locks(|| {
+        Git::in_slot(slot)
+            .args(["update-ref", "--no-deref", "-m", "orange: parked", "HEAD"])
+            .arg(&head)
+            .run()
+    })?;
+    // Git may fail after it has done so; what HEAD is now counts.
+    match state::head(slot) {
+        Head::Detached(now) if now == head => Ok(()),
+        Head::Branch(_) | Head::Detached(_) | Head::Missing(_) => Err(said.error("git update-ref")),
+    }
 }
 
 /// Files that tell of something begun and not ended, and how git is told to forget it.
@@ -295,8 +343,19 @@ pub(crate) fn quit_unfinished(slot: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes index and files those of a commit. HEAD must be detached: on a branch this would move it.
+/// Makes index and files those of a commit. Refuses while a branch with commits is checked out: this would move it.
 pub(crate) fn reset(slot: &Path, commit: &str) -> Result<()> {
+    let on_branch = !matches!(state::head(slot), Head::Detached(_));
+    if on_branch && !is_unborn(slot)? {
+        return Err(Error::new(
+            Code::Refused,
+            format!(
+                "{} is not reset: a branch is checked out there",
+                slot.display()
+            ),
+        )
+        .hint("nothing was lost; try again"));
+    }
     let reset = Git::in_slot(slot).args(["reset", "--quiet", "--hard", commit]);
     reset.text().map(drop)
 }
@@ -437,7 +496,7 @@ pub(crate) fn fetch_in_background(repository: &Path) -> Result<()> {
 /// Is a path in the slot's index?
 pub(crate) fn is_tracked(slot: &Path, path: &str) -> Result<bool> {
     let listed = Git::in_slot(slot).args(["ls-files", "--error-unmatch", "--", path]);
-    Ok(listed.run()?.success)
+    Ok(listed.ask()?.is_some())
 }
 
 /// A branch that somebody has checked out elsewhere.

@@ -188,10 +188,7 @@ fn keep_ignored(
         .args(["check-ignore", "-z", "--stdin"])
         .input(input)
         .run()?;
-    // "None of them" is a failure to git, but one without words.
-    if !said.success && said.stderr.contains("fatal:") {
-        return Err(said.error("git check-ignore"));
-    }
+    said.yes_or_no("git check-ignore")?;
     let ignored: HashSet<&[u8]> = said
         .parts()
         .filter_map(|path| path.as_bytes().strip_prefix(b"./"))

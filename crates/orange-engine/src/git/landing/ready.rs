@@ -137,6 +137,9 @@ fn ignored_in_the_way(checkout: &Path, to: &str) -> Result<Option<String>> {
         .args(["--exclude-standard", "--"])
         .args(&there)
         .run()?;
+    if !said.success {
+        return Err(said.error("git ls-files"));
+    }
     let ignored: Vec<String> = said
         .parts()
         .map(|path| path.to_string_lossy().into_owned())

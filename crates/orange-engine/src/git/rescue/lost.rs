@@ -2,10 +2,11 @@
 //! a reflog still names.
 
 use super::{Worktree, succeeded};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::Git;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// An operation under way, and the files in which it notes its commits.
@@ -54,7 +55,10 @@ impl Worktree {
     pub(crate) fn lost(&self, branch: Option<&str>) -> Result<Lost> {
         let mut lost = Lost::default();
         for (name, files) in OPERATIONS {
-            let named: Vec<String> = files.iter().flat_map(|file| self.ids_in(file)).collect();
+            let mut named = Vec::new();
+            for file in *files {
+                named.extend(self.ids_in(file)?);
+            }
             // A cherry-pick within a rebase is part of it: the last one names the whole.
             if !named.is_empty() {
                 lost.operation_name = Some(name);
@@ -71,7 +75,9 @@ impl Worktree {
         let mut known = now.tips.clone();
         known.extend(self.head.as_ref().map(|head| head.commit.clone()));
         let mut noted = self.reflogs(branch)?;
-        noted.extend(NOTED.iter().flat_map(|file| self.ids_in(file)));
+        for file in NOTED {
+            noted.extend(self.ids_in(file)?);
+        }
         let before = self.unreached(&noted, &known, false)?;
         lost.commits = now.commits + before.commits;
         lost.tips = now.tips;
@@ -168,13 +174,13 @@ impl Worktree {
                 let git: Git = self
                     .git()
                     .args(["reflog", "show", "--format=%H", name, "--"]);
-                let text = git.ask()?.unwrap_or_default();
+                let text = git.ask_about_unknown()?.unwrap_or_default();
                 found.extend(text.lines().map(str::to_owned));
             }
         } else {
-            read_reflog(&self.git_dir.join("logs/HEAD"), &mut found);
+            read_reflog(&self.git_dir.join("logs/HEAD"), &mut found)?;
             for name in refs {
-                read_reflog(&self.common_dir.join("logs").join(name), &mut found);
+                read_reflog(&self.common_dir.join("logs").join(name), &mut found)?;
             }
         }
         Ok(found.into_iter().collect())
@@ -185,13 +191,15 @@ impl Worktree {
     }
 
     /// The ids at the beginning of a file's lines.
-    fn ids_in(&self, file: &str) -> Vec<String> {
-        let text = fs::read_to_string(self.git_dir.join(file)).unwrap_or_default();
-        text.lines()
+    fn ids_in(&self, file: &str) -> Result<Vec<String>> {
+        let bytes = bytes_of(&self.git_dir.join(file))?;
+        let ids = String::from_utf8_lossy(&bytes)
+            .lines()
             .filter_map(|line| line.split_whitespace().next())
             .filter(|word| is_id(word))
             .map(str::to_owned)
-            .collect()
+            .collect();
+        Ok(ids)
     }
 }
 
@@ -202,8 +210,8 @@ struct Unreached {
 }
 
 /// `old new who when TAB what`, a line each; in the words there may be anything.
-fn read_reflog(path: &Path, found: &mut BTreeSet<String>) {
-    let bytes = fs::read(path).unwrap_or_default();
+fn read_reflog(path: &Path, found: &mut BTreeSet<String>) -> Result<()> {
+    let bytes = bytes_of(path)?;
     for line in bytes.split(|byte| *byte == b'\n') {
         for word in line.split(|byte| *byte == b' ').take(2) {
             if let Ok(word) = str::from_utf8(word)
@@ -212,6 +220,21 @@ fn read_reflog(path: &Path, found: &mut BTreeSet<String>) {
                 found.insert(word.to_owned());
             }
         }
+    }
+    Ok(())
+}
+
+/// The content of a file; nothing where there is none. One that cannot be read may name the only trace of a commit, so
+/// that is an error.
+fn bytes_of(path: &Path) -> Result<Vec<u8>> {
+    let absent = [
+        ErrorKind::NotFound,
+        ErrorKind::NotADirectory,
+        ErrorKind::IsADirectory,
+    ];
+    match fs::read(path) {
+        Err(error) if absent.contains(&error.kind()) => Ok(Vec::new()),
+        read => read.map_err(|error| Error::io("read", path, &error)),
     }
 }
 
@@ -233,26 +256,24 @@ impl Worktree {
     /// What would be lost with a branch; None if it is not there or other refs reach all of it.
     pub(crate) fn only_on_branch(&self, branch: &str) -> Result<Option<OnBranch>> {
         let name = format!("refs/heads/{branch}");
-        let text = self
-            .git()
-            .args(["rev-parse", &format!("{name}^{{commit}}")])
-            .args([&format!("{name}^{{tree}}"), "--"])
-            .ask()?;
-        let mut lines = text.as_deref().unwrap_or_default().lines();
-        let (Some(tip), Some(tree)) = (lines.next(), lines.next()) else {
+        let Some(tip) = crate::git::commit_of(&self.root, &name)? else {
             return Ok(None);
         };
+        let tree = self
+            .git()
+            .args(["rev-parse", "--verify", &format!("{tip}^{{tree}}")])
+            .text()?;
         let said = self
             .git()
-            .args(["rev-list", "--count", tip, "--not"])
+            .args(["rev-list", "--count", &tip, "--not"])
             .arg(format!("--exclude={}/*", super::refs::ROOT))
             .arg(format!("--exclude={name}"))
             .args(["--glob=refs/*", "--"])
             .run()?;
         let count = succeeded(said, "git rev-list")?.text().parse().unwrap_or(1);
         Ok((count > 0).then(|| OnBranch {
-            tip: tip.to_owned(),
-            tree: tree.to_owned(),
+            tip,
+            tree,
             commits: count,
         }))
     }

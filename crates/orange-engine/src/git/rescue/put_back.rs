@@ -59,10 +59,7 @@ impl Worktree {
                 .args(["check-ignore", "-z", "--stdin"])
                 .input(nul_separated(there))
                 .run()?;
-            // No is an answer, a complaint is not.
-            if !said.success && !said.stderr.is_empty() {
-                return Err(said.error("git check-ignore"));
-            }
+            said.yes_or_no("git check-ignore")?;
             found.extend(said.parts().map(PathBuf::from));
         }
         found.sort();

@@ -15,7 +15,7 @@ pub(crate) struct Kept {
 }
 
 impl Worktree {
-    /// Makes a new ref; false if there is one of that name.
+    /// Makes a new ref; false if there is another one of that name.
     pub(crate) fn keep(&self, reference: &str, commit: &str) -> Result<bool> {
         let made = self
             .git()
@@ -27,7 +27,8 @@ impl Worktree {
             .args(["rev-parse", "--verify", "--quiet", reference])
             .ask()?;
         match (made.success, there) {
-            (true, Some(there)) if there == commit => Ok(true),
+            // Git may fail after it has made the ref.
+            (_, Some(there)) if there == commit => Ok(true),
             (false, Some(_)) => Ok(false),
             (true, Some(_)) | (_, None) => Err(made.error("git update-ref")),
         }
@@ -81,6 +82,11 @@ pub(crate) fn make_branch(repository: &Path, branch: &str, commit: &str) -> Resu
         .args(["update-ref", "-m", "orange: rescued work", "--stdin"])
         .input(format!("create refs/heads/{branch} {commit}\n"))
         .run()?;
+    // Git may fail after it has made the branch.
+    let name = format!("refs/heads/{branch}");
+    if !said.success && crate::git::commit_of(repository, &name)?.as_deref() == Some(commit) {
+        return Ok(());
+    }
     succeeded(said, "git update-ref").map(drop)
 }
 

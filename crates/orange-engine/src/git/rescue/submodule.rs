@@ -27,6 +27,9 @@ pub(crate) fn git_dir(folder: &Path) -> Result<Option<PathBuf>> {
     let said = Git::in_slot(folder)
         .args(["rev-parse", "--absolute-git-dir"])
         .run()?;
+    if !said.success && !said.found_no_repository() {
+        return Err(said.error("git rev-parse"));
+    }
     let path = PathBuf::from(OsStr::from_bytes(without_line_end(&said.stdout)));
     Ok(said.success.then_some(path))
 }
@@ -34,6 +37,9 @@ pub(crate) fn git_dir(folder: &Path) -> Result<Option<PathBuf>> {
 /// The repositories inside this one, below its root.
 pub(crate) fn links(folder: &Path) -> Result<Vec<PathBuf>> {
     let said = Git::in_slot(folder).args(["ls-files", "-s", "-z"]).run()?;
+    if !said.success && !said.found_no_repository() {
+        return Err(said.error("git ls-files"));
+    }
     let links = said.parts().filter_map(|record| {
         let record = record.as_bytes();
         let tab = record.iter().position(|byte| *byte == b'\t')?;

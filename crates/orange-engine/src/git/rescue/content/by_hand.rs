@@ -94,6 +94,7 @@ impl TempIndex<'_> {
             .git()
             .args(["config", "-z", "--name-only", "--get-regexp", r"^filter\."])
             .run()?;
+        said.yes_or_no("git config")?;
         let names = said.parts().filter_map(|key| {
             let (name, _) = key.to_str()?.strip_prefix("filter.")?.rsplit_once('.')?;
             Some(name.to_owned())
