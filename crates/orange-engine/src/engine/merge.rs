@@ -167,10 +167,21 @@ impl Engine {
         };
         let landing = match self.land(&mut locked, &work) {
             Ok(landing) => landing,
-            Err(error) => {
-                self.stop_merge(&mut locked, &error.message)?;
-                return Err(error);
-            }
+            Err(error) => match self.landed_all_the_same(&locked, &work) {
+                Ok(Some(landing)) => {
+                    self.notice(format!(
+                        "{} has it, but git complains: {}",
+                        work.target, error.message
+                    ));
+                    landing
+                }
+                Ok(None) => {
+                    self.stop_merge(&mut locked, &error.message)?;
+                    return Err(error);
+                }
+                // It stays begun, and the next command finds out.
+                Err(unknown) => return Err(left_open(&locked.task, &error, &unknown)),
+            },
         };
         self.end_merged(&mut locked, &work, &landing)?;
         Ok(Merged {
@@ -184,6 +195,22 @@ impl Engine {
             fast_forwarded: landing.fast_forwarded,
             already: landing.already,
         })
+    }
+
+    /// Git may fail after it has moved the target, so the target is asked before a merge counts as stopped. None if
+    /// nothing of it is there.
+    fn landed_all_the_same(&mut self, locked: &LockedTask, work: &Work) -> Result<Option<Landing>> {
+        let Some(started) = open_merge(locked.history()).cloned() else {
+            return Ok(None);
+        };
+        recover_checkout(work, &locked.task)?;
+        let commit = detail(&started, "commit").unwrap_or_default();
+        match landing::is_in(work, commit)? {
+            true => self
+                .catch_up(&locked.task, work, commit, &started)
+                .map(Some),
+            false => Ok(None),
+        }
     }
 
     /// One merge of a project at a time: the second then sees what the first one did, instead of losing a race.
@@ -341,9 +368,7 @@ impl LockedTask {
             return Ok(());
         };
         let work = Work::of(&started, project.path);
-        if let Some(checkout) = worktree::checked_out_at(&work.repository, &work.target)? {
-            forward::recover(&checkout, &self.task.id)?;
-        }
+        recover_checkout(&work, &self.task)?;
         let over = engine.when_git_is_over(&self.task.project, ASKING)?;
         if over.is_none() {
             engine.notice(format!(
@@ -379,6 +404,32 @@ impl LockedTask {
         ));
         engine.end_merged(self, &work, &landing)
     }
+}
+
+/// Goes on in the checkout of the target where a merge of this task was cut short.
+fn recover_checkout(work: &Work, task: &Task) -> Result<()> {
+    match worktree::checked_out_at(&work.repository, &work.target)? {
+        Some(checkout) => forward::recover(&checkout, &task.id),
+        None => Ok(()),
+    }
+}
+
+/// Neither merged nor stopped, as far as anybody can tell now.
+fn left_open(task: &Task, error: &Error, unknown: &Error) -> Error {
+    let why = match error.message == unknown.message {
+        true => error.message.clone(),
+        false => format!("{}; {}", error.message, unknown.message),
+    };
+    Error::new(
+        error.code,
+        format!("the merge of {} was cut short: {why}", task.label()),
+    )
+    .hint(unknown.hint.clone().unwrap_or_else(|| {
+        format!(
+            "the next command finds out what was done and finishes it, as `orange task show {}`",
+            task.label()
+        )
+    }))
 }
 
 /// The merge that was begun last, unless it is known how it ended.

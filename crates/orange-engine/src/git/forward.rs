@@ -24,6 +24,8 @@ const OURS: &str = "orange brings this checkout forward:";
 
 /// A checkout whose index nobody else changes now. Dropped, it is as it was.
 pub(crate) struct Held {
+    /// What was begun could not be brought to an end: the lock stays, and `recover` goes on there.
+    unfinished: bool,
     checkout: PathBuf,
     owner: String,
     lock: PathBuf,
@@ -60,6 +62,7 @@ impl Held {
 
     fn of(checkout: &Path, folder: &Path, owner: &str) -> Held {
         Held {
+            unfinished: false,
             checkout: checkout.to_owned(),
             owner: owner.to_owned(),
             lock: folder.join("index.lock"),
@@ -69,7 +72,7 @@ impl Held {
     }
 
     /// Brings it forward. What is edited there stays; where that is impossible, all stays.
-    pub(crate) fn forward(self, branch: &str, to: &str) -> Result<Moved> {
+    pub(crate) fn forward(mut self, branch: &str, to: &str) -> Result<Moved> {
         place(&self.lock, &self.owner, to, false)
             .map_err(|error| Error::io("write", &self.lock, &error))?;
         // Whoever finds the lock can tell by this whether somebody is still at it: we, or a git that outlived us.
@@ -92,47 +95,71 @@ impl Held {
         if could != Moved::Yes {
             return Ok(could);
         }
-        // What `git merge --ff-only` does, in steps: its post-merge hook would see our index instead of its own
-        // repository's, and the branch's own settings may make a merge something else.
+        // An error from here on says nothing about what git has done. Then all is left as a kill would leave it.
+        self.unfinished = true;
+        let moved = self.write_files_and_branch(branch, &from, to, &alive)?;
+        if moved == Moved::Yes {
+            crash_point("forward.merged");
+            self.put_index_in_place()?;
+            crash_point("forward.written");
+        }
+        self.unfinished = false;
+        let checkout = self.checkout.clone();
+        drop(self);
+        if moved == Moved::Yes {
+            run_post_merge(&checkout);
+        }
+        Ok(moved)
+    }
+
+    /// What `git merge --ff-only` does, in steps: its post-merge hook would see our index instead of its own
+    /// repository's, and the branch's own settings may make a merge something else.
+    fn write_files_and_branch(
+        &self,
+        branch: &str,
+        from: &str,
+        to: &str,
+        alive: &File,
+    ) -> Result<Moved> {
         let said = self
             .git()
-            .args(["read-tree", "-m", "-u", &from, to])
-            .holding(&alive)?
+            .args(["read-tree", "-m", "-u", from, to])
+            .holding(alive)?
             .run()?;
         if !said.success {
-            restore(&self.checkout, &from, to)?;
+            restore(&self.checkout, from, to)?;
             let why = ready::in_the_way(&self.checkout, &said.stderr);
             return Ok(Moved::Refused(why));
         }
         crash_point("forward.files");
+        let reference = format!("refs/heads/{branch}");
         let said = super::past_locks(|| {
             Git::at(&self.checkout)
                 .setting(PATIENT)
                 .args(["update-ref", "-m", "orange: Fast-forward"])
-                .args([&format!("refs/heads/{branch}"), to, &from])
-                .holding(&alive)?
+                .args([&reference, to, from])
+                .holding(alive)?
                 .run()
         })?;
-        if !said.success {
-            self.put_back(to, &from)?;
-            let now = super::commit_of(&self.checkout, "HEAD")?;
-            return Ok(match now.as_ref() == Some(&from) {
-                true => Moved::Refused(ready::in_the_way(&self.checkout, &said.stderr)),
-                false => Moved::Overtaken,
-            });
+        if said.success || super::landing::has_arrived(&self.checkout, &reference, to)? {
+            return Ok(Moved::Yes);
         }
-        crash_point("forward.merged");
-        fs::rename(&self.copy, &self.index)
-            .map_err(|error| Error::io("write", &self.index, &error))?;
-        crash_point("forward.written");
-        let checkout = self.checkout.clone();
-        drop(self);
-        // Its failure changes nothing, as with git itself.
-        let _ = Git::at(&checkout)
-            .args(["hook", "run", "--ignore-missing", "post-merge", "--", "0"])
-            .patience(HOOK)
-            .run();
-        Ok(Moved::Yes)
+        self.put_back(to, from)?;
+        let now = super::commit_of(&self.checkout, "HEAD")?;
+        Ok(match now.as_deref() == Some(from) {
+            true => Moved::Refused(ready::in_the_way(&self.checkout, &said.stderr)),
+            false => Moved::Overtaken,
+        })
+    }
+
+    /// The last step: from now on the checkout's own index fits its files and its branch.
+    fn put_index_in_place(&self) -> Result<()> {
+        fs::rename(&self.copy, &self.index).map_err(|error| {
+            Error::io("write", &self.index, &error).hint(format!(
+                "the branch has moved already, so {} stays until the index can be written: the next command finishes the merge",
+                self.lock.display()
+            ))
+        })
     }
 
     fn git(&self) -> Git {
@@ -160,6 +187,11 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
+        // Left by a git that was killed over the copy.
+        let _ = fs::remove_file(self.copy.with_extension("orange.lock"));
+        if self.unfinished {
+            return;
+        }
         let _ = fs::remove_file(&self.copy);
         let _ = fs::remove_file(&self.lock);
     }
@@ -203,23 +235,37 @@ pub(crate) fn recover(checkout: &Path, owner: &str) -> Result<()> {
         let error = Error::new(Code::Busy, format!("git is still bringing {place} forward"));
         return Err(error.hint("wait until it is through, then try again"));
     }
-    let held = Held::of(checkout, &folder, owner);
+    let mut held = Held::of(checkout, &folder, owner);
     let Some(to) = words.next() else {
         return Ok(());
     };
+    held.unfinished = true;
     let _ = fs::remove_file(folder.join("index.orange.lock"));
     let head = super::commit_of(checkout, "HEAD")?;
-    if head.as_deref() == Some(to) {
-        if held.copy.exists() {
-            fs::rename(&held.copy, &held.index)
-                .map_err(|error| Error::io("write", &held.index, &error))?;
-        }
-        return Ok(());
-    }
+    let has_moved = match &head {
+        Some(head) => head == to || super::is_ancestor(checkout, to, head)?,
+        None => false,
+    };
     match head {
-        Some(head) => restore(checkout, &head, to),
-        None => Ok(()),
+        Some(_) if has_moved => {
+            if held.copy.exists() {
+                held.put_index_in_place()?;
+                run_post_merge(checkout);
+            }
+        }
+        Some(head) => restore(checkout, &head, to)?,
+        None => {}
     }
+    held.unfinished = false;
+    Ok(())
+}
+
+/// The repository's own hook. Its failure changes nothing, as with git itself.
+fn run_post_merge(checkout: &Path) {
+    let _ = Git::at(checkout)
+        .args(["hook", "run", "--ignore-missing", "post-merge", "--", "0"])
+        .patience(HOOK)
+        .run();
 }
 
 /// A git that outlived its Orange is waited for. True if it takes too long.

@@ -127,7 +127,7 @@ impl Swap<'_> {
                 .holding(alive)?
                 .run()
         })?;
-        if said.success {
+        if said.success || has_arrived(repository, &reference, self.to)? {
             return Ok(Moved::Yes);
         }
         let now = super::commit_of(repository, &reference)?;
@@ -135,6 +135,15 @@ impl Swap<'_> {
             true => Ok(Moved::Refused(words(&said.stderr))),
             false => Ok(Moved::Overtaken),
         }
+    }
+}
+
+/// Is a branch at a commit, or beyond it? Git may fail after it has moved a branch: when it cannot write a reflog, or is
+/// killed in that moment.
+pub(super) fn has_arrived(repository: &Path, reference: &str, commit: &str) -> Result<bool> {
+    match super::commit_of(repository, reference)? {
+        Some(now) => Ok(now == commit || super::is_ancestor(repository, commit, &now)?),
+        None => Ok(false),
     }
 }
 
