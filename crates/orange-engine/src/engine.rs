@@ -185,6 +185,7 @@ pub struct Engine {
 impl Engine {
     /// Ready to work; files are opened when something needs them.
     pub fn new(settings: Settings) -> Engine {
+        crate::git::calls::keep_notes_in(&settings.home);
         Engine {
             store: Store::new(settings.home),
             caller: settings.caller,

@@ -2,6 +2,7 @@
 
 pub(crate) mod bare;
 pub(crate) mod branches;
+pub(crate) mod calls;
 pub(crate) mod committed;
 pub mod diff;
 pub(crate) mod forward;
@@ -10,7 +11,7 @@ mod hidden;
 pub mod landed;
 pub(crate) mod landing;
 mod layout;
-mod locks;
+pub(crate) mod locks;
 pub(crate) mod merge;
 pub(crate) mod merge_base;
 mod refs;
@@ -27,6 +28,7 @@ use crate::error::{Code, Error, Result, plain};
 use crate::harness::located;
 use crate::patience::Watch;
 use crate::person_environment;
+use calls::Call;
 pub(crate) use locks::past_locks;
 use refs::Found;
 pub(crate) use said::Said;
@@ -91,6 +93,8 @@ const SOON: Duration = Duration::from_secs(5);
 /// One call of git about a folder.
 pub(crate) struct Git {
     command: Command,
+    /// Where it works; None for a question that needs no repository.
+    folder: Option<PathBuf>,
     input: Option<Vec<u8>>,
     held: Option<File>,
     patience: Option<Duration>,
@@ -111,6 +115,7 @@ impl Git {
     pub(crate) fn found_from(folder: &Path) -> Git {
         let mut git = Git::anywhere();
         git.command.arg("-C").arg(folder);
+        git.folder = Some(folder.to_owned());
         git
     }
 
@@ -133,6 +138,7 @@ impl Git {
             .env("GIT_OPTIONAL_LOCKS", "0");
         Git {
             command,
+            folder: None,
             input: None,
             held: None,
             patience: None,
@@ -227,7 +233,14 @@ impl Git {
             .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        let call = match &self.folder {
+            Some(folder) => Call::begin(folder, &spoken(&self.command)),
+            None => None,
+        };
         let mut child = self.command.spawn().map_err(|error| cannot_start(&error))?;
+        if let Some(call) = &call {
+            call.started(child.id());
+        }
         let writer = self.input.zip(child.stdin.take()).map(|(bytes, mut pipe)| {
             std::thread::spawn(move || {
                 // Git may stop reading early; what it answers says whether that is bad.
@@ -244,16 +257,22 @@ impl Git {
             let _ = writer.join();
         }
         let timed_out = watch.is_some_and(Watch::end);
+        if let Some(call) = call {
+            call.ended(output.status.signal().is_some());
+        }
         let mut stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         if timed_out {
             stderr.push_str("it took too long and was stopped");
         } else if let Some(signal) = output.status.signal() {
             stderr.push_str(&format!("\nfatal: it was killed by signal {signal}\n"));
         }
+        let success = output.status.success();
+        let lock = (!success).then(|| locks::named_in(&stderr, self.folder.as_deref()));
         Ok(Said {
-            success: output.status.success(),
+            success,
             code: output.status.code(),
             stdout: output.stdout,
+            lock: lock.flatten(),
             stderr,
         })
     }

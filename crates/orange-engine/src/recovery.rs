@@ -11,6 +11,8 @@ impl Engine {
         if self.copied_from().is_some() {
             return;
         }
+        // First: whatever is finished here may need what a dead git has locked.
+        crate::git::calls::clear_up();
         for place in self.store.marked() {
             match self.recover_one(&place) {
                 Ok(true) => tracing::info!(

@@ -1,10 +1,12 @@
 //! What is left in the repositories: locks of gits that were killed, branches and rescues of tasks that are gone. None of it
-//! is removed here: a branch may be somebody's only copy, and a lock may be in use.
+//! is removed here: a branch may be somebody's only copy, and a lock may be in use. The locks of Orange's own gits are gone
+//! by now: every command removes them first.
 
 use super::{Report, some_of};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::git::branches::refs_below;
+use crate::git::locks;
 use crate::git::rescue::refs::ROOT;
 use crate::git::worktree;
 use crate::index::list::Filter;
@@ -13,12 +15,11 @@ use crate::rescue;
 use crate::workspaces::{slot_number, verify_slot};
 use orange_core::naming::counted;
 use std::collections::HashSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::Path;
 use std::time::Duration;
 
-/// Git holds a lock on a ref for a moment, and one on an index for as long as a large checkout takes.
-const MOMENT: Duration = Duration::from_secs(60);
+/// Git holds a lock on an index for as long as a large checkout takes.
 const LONG: Duration = Duration::from_secs(10 * 60);
 
 /// How branches begin that Orange names.
@@ -75,55 +76,24 @@ impl Engine {
 }
 
 fn check_locks(common: &Path, report: &mut Report) {
-    for (path, patience) in locks(common) {
-        let age = fs::symlink_metadata(&path)
-            .and_then(|about| about.modified())
-            .ok()
-            .and_then(|time| time.elapsed().ok());
-        let Some(age) = age.filter(|age| *age > patience) else {
+    for path in locks::all_in(common) {
+        let is_index = path.file_name() == Some(OsStr::new("index.lock"));
+        let patience = if is_index { LONG } else { locks::MOMENT };
+        let age = locks::age_of(&path);
+        let Some(age) = age.filter(|age| *age > patience || locks::is_abandoned(&path)) else {
             continue;
         };
-        let path = path.display();
-        let old = in_words(age);
+        let old = locks::age_in_words(age);
         report
             .add(
-                path.to_string(),
+                path.display().to_string(),
                 format!("is a lock that some git left {old} ago; others wait for it in vain"),
             )
-            .by_hand(format!("if no git is at work there, `rm '{path}'`"));
+            .by_hand(format!(
+                "if no git is at work there, `rm '{}'`",
+                path.display()
+            ));
     }
-}
-
-/// The locks that there are, and how long git may hold each.
-fn locks(common: &Path) -> Vec<(PathBuf, Duration)> {
-    let mut found = Vec::new();
-    let mut add = |path: PathBuf, patience| {
-        if fs::symlink_metadata(&path).is_ok() {
-            found.push((path, patience));
-        }
-    };
-    for name in ["packed-refs.lock", "config.lock"] {
-        add(common.join(name), MOMENT);
-    }
-    let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten();
-    let linked = linked.flatten().map(|entry| entry.path());
-    for folder in std::iter::once(common.to_owned()).chain(linked) {
-        add(folder.join("HEAD.lock"), MOMENT);
-        add(folder.join("index.lock"), LONG);
-    }
-    let mut open = vec![common.join("refs")];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => open.push(path),
-                Ok(_) if path.extension().is_some_and(|end| end == "lock") => add(path, MOMENT),
-                Ok(_) | Err(_) => {}
-            }
-        }
-    }
-    found.sort();
-    found
 }
 
 fn tell_of_refs(project: &Project, refs: &[String], known: &Known, report: &mut Report) {
@@ -171,15 +141,5 @@ fn counted_branches(count: usize) -> String {
     match count {
         1 => "1 branch".to_owned(),
         count => format!("{count} branches"),
-    }
-}
-
-/// `3 hours`.
-fn in_words(age: Duration) -> String {
-    let minutes = usize::try_from(age.as_secs() / 60).unwrap_or(usize::MAX);
-    match minutes {
-        0..60 => counted(minutes.max(1), "minute"),
-        60..2880 => counted(minutes / 60, "hour"),
-        _ => counted(minutes / 1440, "day"),
     }
 }

@@ -177,6 +177,7 @@ impl Git {
         let said = super::Said {
             success: false,
             code: status.code(),
+            lock: None,
             stdout: Vec::new(),
             stderr: stderr.unwrap_or_default(),
         };

@@ -4,9 +4,9 @@
 
 mod restore;
 
-use super::Git;
 use super::landing::{Moved, PATIENT, ready};
 use super::state::git_folder;
+use super::{Git, locks};
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
 use restore::restore;
@@ -46,12 +46,13 @@ impl Held {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                     return Err(Error::io("lock", &lock, &error));
                 }
-                Err(_) if Instant::now() < deadline => {
+                Err(_) if Instant::now() < deadline && !locks::is_abandoned(&lock) => {
                     std::thread::sleep(Duration::from_millis(2));
                 }
+                // In git's own words, by which the lock is recognised.
                 Err(_) => {
                     return Ok(Err(format!(
-                        "another git is at work in {}; if there is none, one that was stopped left {} behind",
+                        "a git is at work in {}: unable to create '{}': File exists",
                         checkout.display(),
                         lock.display()
                     )));

@@ -1,7 +1,9 @@
 //! What a call of git came to: its output, and whether that is a yes, a no or a failure.
 
+use super::locks;
 use crate::error::{Code, Error, Result};
 use std::ffi::OsStr;
+use std::path::PathBuf;
 
 /// What git said.
 pub(crate) struct Said {
@@ -10,6 +12,8 @@ pub(crate) struct Said {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
+    /// The lock file that kept git from its work, if that is why it failed.
+    pub(crate) lock: Option<PathBuf>,
 }
 
 impl Said {
@@ -69,6 +73,10 @@ impl Said {
 
     /// An error with git's own words.
     pub(crate) fn error(&self, command: &str) -> Error {
+        if let Some(lock) = &self.lock {
+            let message = format!("{command}: {}", locks::in_words(lock));
+            return Error::new(Code::Failed, message).hint(locks::way_out(lock, "try again"));
+        }
         let mut lines = self
             .stderr
             .lines()

@@ -14,6 +14,8 @@ mod crash;
 mod durability;
 mod editors;
 mod env;
+mod git_wrapper;
+mod half_done;
 mod journal;
 mod merge;
 mod merge_race;

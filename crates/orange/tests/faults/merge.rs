@@ -14,16 +14,16 @@ use crate::scenarios::task_in;
 
 /// Where the target is while its branch is merged.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct World {
-    remote: bool,
+pub(crate) struct World {
+    pub(crate) remote: bool,
     /// The user has the target checked out, with edits of their own.
-    checked_out: bool,
+    pub(crate) checked_out: bool,
     /// The task has a slot with work that is not committed.
-    slot: bool,
-    strategy: &'static str,
+    pub(crate) slot: bool,
+    pub(crate) strategy: &'static str,
 }
 
-const WORLDS: &[World] = &[
+pub(crate) const WORLDS: &[World] = &[
     World {
         remote: false,
         checked_out: true,
@@ -52,12 +52,12 @@ const WORLDS: &[World] = &[
 
 const MERGED: &str = "the work of the task\n";
 
-fn remote_of(env: &Env) -> PathBuf {
+pub(crate) fn remote_of(env: &Env) -> PathBuf {
     env.folder().join("remote.git")
 }
 
 /// A task that is reviewed, and its key.
-fn prepared(world: World) -> (Env, String) {
+pub(crate) fn prepared(world: World) -> (Env, String) {
     let env = Env::new();
     for (name, value) in [("user.name", "t"), ("user.email", "t@example.invalid")] {
         env.git(&["config", name, value]);
@@ -108,7 +108,7 @@ fn prepared(world: World) -> (Env, String) {
 }
 
 /// A copy of all of it, the remote too.
-fn fork(env: &Env) -> Env {
+pub(crate) fn fork(env: &Env) -> Env {
     let copied = env.fork();
     if remote_of(env).is_dir() {
         copy(&remote_of(env), &remote_of(&copied));
@@ -116,7 +116,7 @@ fn fork(env: &Env) -> Env {
     copied
 }
 
-fn merge(key: &str, world: World) -> Vec<&str> {
+pub(crate) fn merge(key: &str, world: World) -> Vec<&str> {
     vec![
         "task",
         "merge",
@@ -153,7 +153,7 @@ fn landed(env: &Env, folder: &Path, label: &str) -> bool {
 }
 
 /// The user's checkout has the user's own edits and no others.
-fn checkout_is_the_users(env: &Env, label: &str) {
+pub(crate) fn checkout_is_the_users(env: &Env, label: &str) {
     let status = env.git_says(env.repository(), &["status", "--porcelain"]);
     assert_eq!(status, " M mine.txt\n?? untracked.txt\n", "{label}");
     let text = |name: &str| fs::read_to_string(env.repository().join(name)).unwrap();
@@ -162,7 +162,7 @@ fn checkout_is_the_users(env: &Env, label: &str) {
 }
 
 /// What must hold whenever nothing is going on. Gives whether the work is in.
-fn holds(env: &Env, key: &str, world: World, label: &str) -> bool {
+pub(crate) fn holds(env: &Env, key: &str, world: World, label: &str) -> bool {
     at_rest(env, label);
     checkout_is_the_users(env, label);
     let here = landed(env, env.repository(), label);
@@ -187,7 +187,7 @@ fn unsaved_is_safe(env: &Env, label: &str) {
     assert!(refs.lines().any(saved), "{label}: not saved; {refs:?}");
 }
 
-fn merged_again(env: &Env, key: &str, world: World, label: &str) {
+pub(crate) fn merged_again(env: &Env, key: &str, world: World, label: &str) {
     let again = env.run(&merge(key, world));
     assert!(again.status.success(), "{label}: again: {}", told(&again));
     assert!(holds(env, key, world, label), "{label}: again, not done");

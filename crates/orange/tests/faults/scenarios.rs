@@ -405,7 +405,7 @@ pub(crate) fn other_commands() -> Vec<Build> {
 }
 
 /// A task with a commit of its own, and with [`WORK`] in its workspace.
-fn with_work(env: &Env) -> String {
+pub(crate) fn with_work(env: &Env) -> String {
     let key = task_in(env, "working");
     let path = env.ok(&["task", "path", &key])["path"].clone();
     let slot = std::path::PathBuf::from(path.as_str().unwrap());
@@ -420,7 +420,7 @@ fn with_work(env: &Env) -> String {
 }
 
 /// A task with changes in its workspace and a rescue of other ones.
-fn rescued(env: &Env) -> (String, String) {
+pub(crate) fn rescued(env: &Env) -> (String, String) {
     let key = task_in(env, "working");
     let folder = env.folder_of(&key);
     let slot = env.home().join("workspaces/shop--1");

@@ -340,13 +340,15 @@ fn no_branch(of: &orange_core::task::Task, repository: &Path) -> Error {
 }
 
 pub(super) fn refused(why: &str) -> Error {
-    let hint = match why.contains(".lock': File exists") || why.ends_with(".lock behind") {
-        true => {
-            "another git is at work, or one that was killed left its lock behind: if none runs there, remove that file, then merge again"
-        }
-        false => "commit, stash, move away or finish what is there, then merge again",
-    };
-    Error::new(Code::ConditionUnmet, format!("nothing was merged: {why}")).hint(hint)
+    let error = Error::new(Code::ConditionUnmet, format!("nothing was merged: {why}"));
+    error.hint(match git::locks::named_in(why, None) {
+        Some(lock) => format!(
+            "{}: {}",
+            git::locks::in_words(&lock),
+            git::locks::way_out(&lock, "merge again")
+        ),
+        None => "commit, stash, move away or finish what is there, then merge again".to_owned(),
+    })
 }
 
 fn impossible(strategy: Strategy, why: &str) -> Error {

@@ -1,0 +1,228 @@
+//! Git that fails after its work, that fails instead of answering, and that leaves locks: what Orange makes of it.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use crate::env::{Env, told};
+use crate::git_wrapper::{Way, Wrapper};
+use crate::merge::{WORLDS, checkout_is_the_users, holds, merge, merged_again, prepared};
+use crate::scenarios::with_work;
+
+/// Moves a file away and puts a folder in its place that git cannot remove: nobody can write the file, root included.
+fn block(file: &Path) {
+    fs::rename(file, file.with_extension("aside")).unwrap();
+    fs::create_dir(file).unwrap();
+    fs::write(file.join("in the way"), "").unwrap();
+}
+
+fn unblock(file: &Path) {
+    fs::remove_dir_all(file).unwrap();
+    fs::rename(file.with_extension("aside"), file).unwrap();
+}
+
+fn commit_at(env: &Env, name: &str) -> String {
+    let text = env.git_says(env.repository(), &["rev-parse", name]);
+    text.trim().to_owned()
+}
+
+#[test]
+fn a_merge_whose_reflog_cannot_be_written_is_finished() {
+    let (env, key) = prepared(WORLDS[0]);
+    let log = env.repository().join(".git/logs/HEAD");
+    block(&log);
+    let output = env.run(&merge(&key, WORLDS[0]));
+    unblock(&log);
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(holds(&env, &key, WORLDS[0], "a reflog that is a folder"));
+    // What the user commits next must not undo the merge.
+    env.git(&["commit", "--quiet", "--all", "--message=the user's own"]);
+    let changed = env.git_says(env.repository(), &["show", "--format=", "--name-only"]);
+    assert_eq!(changed, "mine.txt\n");
+}
+
+#[test]
+fn a_target_that_was_moved_by_a_git_that_was_killed_then_is_merged() {
+    for world in [WORLDS[0], WORLDS[1]] {
+        let (env, key) = prepared(world);
+        let script = "case \"$*\" in *'update-ref -m '*) \"$real\" \"$@\"; kill -9 $$;; esac";
+        let output = Wrapper::with(&env, script).run(&env, &merge(&key, world));
+        assert!(output.status.success(), "{world:?}: {}", told(&output));
+        assert!(holds(&env, &key, world, "killed after its work"));
+    }
+}
+
+#[test]
+fn an_index_that_cannot_be_put_in_place_stays_locked_until_it_can() {
+    let (env, key) = prepared(WORLDS[0]);
+    let index = env.repository().join(".git/index");
+    let script = format!(
+        "case \"$*\" in *'update-ref -m '*) \"$real\" \"$@\"; code=$?\n\
+         mv '{0}' '{0}.aside' && mkdir -p '{0}/in the way'; exit $code;; esac",
+        index.display()
+    );
+    let output = Wrapper::with(&env, &script).run(&env, &merge(&key, WORLDS[0]));
+    assert!(!output.status.success(), "{}", told(&output));
+    let said = told(&output);
+    assert!(
+        said.contains("the next command finishes the merge"),
+        "{said}"
+    );
+    // Nobody can commit the old index over the merge meanwhile.
+    assert!(env.repository().join(".git/index.lock").exists());
+    let listed = env.run(&["task", "list"]);
+    assert!(listed.status.success(), "{}", told(&listed));
+    unblock(&index);
+    env.ok(&["task", "list"]);
+    assert!(holds(&env, &key, WORLDS[0], "with its index again"));
+}
+
+#[test]
+fn a_git_that_cannot_read_head_does_not_make_a_cancel_reset_the_branch() {
+    for way in ["exit 128", "exit 1", "kill -9 $$"] {
+        let env = Env::new();
+        let key = with_work(&env);
+        let before = commit_at(&env, "the-branch");
+        let script = format!("case \"$*\" in *'rev-parse --verify --quiet HEAD'*) {way};; esac");
+        let cancel = ["task", "cancel", &key, "--yes"];
+        let wrapper = Wrapper::with(&env, &script);
+        wrapper.run(&env, &cancel);
+        assert!(
+            wrapper
+                .calls()
+                .iter()
+                .any(|call| call.contains("--quiet HEAD")),
+            "{way}: not asked"
+        );
+        assert_eq!(commit_at(&env, "the-branch"), before, "{way}");
+        env.ok(&["task", "retry-hooks", &key]);
+        crate::check::at_rest(&env, way);
+        assert_eq!(commit_at(&env, "the-branch"), before, "{way}: at the end");
+    }
+}
+
+/// A merge in which git is killed while it holds the locks of the target, and of HEAD.
+fn killed_over_its_locks(env: &Env, key: &str, orange_too: bool) {
+    let kill_orange = match orange_too {
+        true => "kill -9 $PPID; ",
+        false => "",
+    };
+    let script = format!(
+        "case \"$*\" in *'update-ref -m '*) {kill_orange}exec strace -f -o /dev/null -e trace=rename \
+         -e inject=rename:signal=SIGKILL:when=1 \"$real\" \"$@\";; esac"
+    );
+    let output = Wrapper::with(env, &script).run(env, &merge(key, WORLDS[0]));
+    assert!(!output.status.success(), "{}", told(&output));
+}
+
+fn locks(env: &Env) -> Vec<String> {
+    let list = env.git_says(
+        env.repository(),
+        &["ls-files", "--others", "--exclude-standard"],
+    );
+    assert!(!list.contains(".lock"), "{list}");
+    let git = env.repository().join(".git");
+    let mut found = Vec::new();
+    let mut open = vec![git];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => open.push(path),
+                false if path.extension().is_some_and(|end| end == "lock") => {
+                    found.push(path.display().to_string());
+                }
+                false => {}
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn locks_of_a_git_that_orange_started_go_with_it() {
+    let (env, key) = prepared(WORLDS[0]);
+    killed_over_its_locks(&env, &key, false);
+    assert_eq!(locks(&env), Vec::<String>::new());
+    checkout_is_the_users(&env, "git was killed");
+    merged_again(&env, &key, WORLDS[0], "git was killed");
+}
+
+#[test]
+fn locks_of_a_git_that_died_with_its_orange_go_with_the_next_command() {
+    let (env, key) = prepared(WORLDS[0]);
+    killed_over_its_locks(&env, &key, true);
+    // Orange is dead before its git is.
+    while locks(&env).iter().all(|lock| !lock.ends_with("main.lock")) {
+        std::thread::yield_now();
+    }
+    let is_at_work = || {
+        let text = fs::read_dir(env.home().join(".git-calls")).unwrap();
+        text.flatten().any(|entry| {
+            let note = fs::read_to_string(entry.path()).unwrap_or_default();
+            let pid = note
+                .rsplit("\"pid\":")
+                .next()
+                .and_then(|rest| rest.split(',').next());
+            pid.is_some_and(|pid| Path::new("/proc").join(pid).exists())
+        })
+    };
+    while is_at_work() {
+        std::thread::yield_now();
+    }
+    env.ok(&["task", "list"]);
+    assert_eq!(locks(&env), Vec::<String>::new());
+    checkout_is_the_users(&env, "both were killed");
+    merged_again(&env, &key, WORLDS[0], "both were killed");
+}
+
+#[test]
+fn a_lock_of_an_unknown_git_is_named_with_its_age_and_stays() {
+    let (env, key) = prepared(WORLDS[1]);
+    let lock = env.repository().join(".git/refs/heads/main.lock");
+    fs::write(&lock, "").unwrap();
+    let then = SystemTime::now() - Duration::from_secs(2 * 60 * 60 + 5);
+    let file = fs::File::options().write(true).open(&lock).unwrap();
+    file.set_modified(then).unwrap();
+    let output = env.run(&merge(&key, WORLDS[1]));
+    assert!(!output.status.success(), "{}", told(&output));
+    let said = told(&output);
+    for part in ["2 hours old", &format!("`rm '{}'`", lock.display())] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(lock.exists());
+    fs::remove_file(&lock).unwrap();
+    merged_again(&env, &key, WORLDS[1], "without the lock");
+}
+
+/// The ways of the matrix do what their names say.
+#[test]
+fn the_wrapper_fails_and_dies_as_it_is_told() {
+    let env = Env::new();
+    for way in Way::ALL {
+        let name = way.name().replace(' ', "-");
+        let wrapper = Wrapper::failing_at(&env, 1, way);
+        let mut git = std::process::Command::new("git");
+        git.current_dir(env.repository()).args([
+            "update-ref",
+            &format!("refs/heads/{name}"),
+            "HEAD",
+        ]);
+        let output = wrapper.before(git).output().unwrap();
+        assert!(!output.status.success(), "{name}: {}", told(&output));
+        let refs = env.git_says(
+            env.repository(),
+            &["for-each-ref", "--format=%(refname:short)"],
+        );
+        let done = matches!(way, Way::FailsAfter | Way::KilledAfter);
+        assert_eq!(
+            refs.lines().any(|made| made == name),
+            done,
+            "{name}: {refs}"
+        );
+        let lock = env
+            .repository()
+            .join(format!(".git/refs/heads/{name}.lock"));
+        assert_eq!(lock.exists(), way == Way::KilledMidway, "{name}");
+    }
+}
