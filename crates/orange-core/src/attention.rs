@@ -18,6 +18,7 @@ pub fn waits_for_person(status: Status) -> bool {
 pub fn attention(history: &History) -> Option<String> {
     failed_hook(history)
         .or_else(|| raised(history))
+        .or_else(|| kept_text(history))
         .or_else(|| unreadable(history))
         .or_else(|| lost(history))
 }
@@ -43,7 +44,36 @@ fn raised(history: &History) -> Option<String> {
         !answered(event, later)
     };
     let mut newest_first = events.iter().enumerate().rev();
-    newest_first.find_map(|(at, event)| remark(event).filter(|_| open(at, event)))
+    newest_first.find_map(|(at, event)| {
+        remark(event).filter(|_| !is_of_kept_text(event) && open(at, event))
+    })
+}
+
+/// Texts beside TASK.md that could not be merged and that nobody has removed yet, by their names, oldest first.
+pub fn unmerged(history: &History) -> Vec<&str> {
+    let mut names = Vec::new();
+    for event in &history.events {
+        let Some(name) = detail(event, "kept") else {
+            continue;
+        };
+        names.retain(|known| *known != name);
+        if event.kind == EventType::AttentionRaised {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// A text that could not be merged: a change of status does not answer it.
+fn kept_text(history: &History) -> Option<String> {
+    let newest = unmerged(history).pop()?;
+    let mut newest_first = history.events.iter().rev();
+    let event = newest_first.find(|event| detail(event, "kept") == Some(newest))?;
+    event.reason.clone()
+}
+
+fn is_of_kept_text(event: &Event) -> bool {
+    detail(event, "kept").is_some()
 }
 
 fn remark(event: &Event) -> Option<String> {
@@ -77,6 +107,7 @@ fn answered(event: &Event, later: &[Event]) -> bool {
         let respawned = next.kind == EventType::AgentSpawned
             && detail(event, "role").is_none_or(|role| detail(next, "role") == Some(role));
         let heard = event.kind == EventType::AttentionRaised
+            && !is_of_kept_text(next)
             && matches!(
                 next.kind,
                 EventType::MessageDelivered | EventType::AttentionRaised
@@ -229,6 +260,19 @@ mod tests {
             None
         );
         assert_eq!(seen(&[asked, r#""type":"agent.stopped","run":"a""#]), None);
+    }
+
+    #[test]
+    fn a_text_that_was_not_merged_stands_until_its_file_is_gone() {
+        let kept = r#""type":"attention.raised","kept":"TASK.md.conflict-1","reason":"two texts""#;
+        let gone = r#""type":"attention.cleared","kept":"TASK.md.conflict-1""#;
+        let moved = r#""type":"status.changed","from":"working","to":"stuck""#;
+        let heard = r#""type":"message.delivered","message":"m2""#;
+        assert_eq!(seen(&[kept, moved, heard]), Some("two texts".into()));
+        assert_eq!(seen(&[kept, gone]), None);
+        assert_eq!(seen(&[kept, gone, kept]), Some("two texts".into()));
+        // It is no answer to what was raised before.
+        assert_eq!(seen(&[STOPPED, kept]), Some("stopped".into()));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 pub mod artifact;
 pub mod attention;
+pub mod body_merge;
 pub mod choice;
 pub mod config;
 pub mod evidence;

@@ -121,6 +121,7 @@ pub fn weight(event: &Event) -> Weight {
         | EventType::AgentNudged
         | EventType::AgentAnswered
         | EventType::MessageSent
+        | EventType::AttentionCleared
         | EventType::TaskMerged
         | EventType::TaskVerified
         | EventType::StatusDeferred

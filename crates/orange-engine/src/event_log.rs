@@ -48,6 +48,7 @@ pub(crate) fn tell(task: &Task, events: &[Event]) {
             | EventType::StatusDeferred
             | EventType::TransitionFinished
             | EventType::AttentionRaised
+            | EventType::AttentionCleared
             | EventType::Other(_) => told!("task"),
             EventType::HookCompleted | EventType::HookFailed | EventType::HookSkipped => {
                 told!("hook");

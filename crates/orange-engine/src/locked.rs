@@ -5,11 +5,13 @@ mod agents;
 mod deferred;
 mod failed_check;
 mod marks;
+mod racing;
 mod settle;
 mod taken_out;
 
 pub use marks::context_mark;
 pub(crate) use marks::review_mark;
+pub(crate) use racing::kept_texts;
 pub use settle::written_fields;
 
 use crate::effects;
@@ -20,7 +22,7 @@ use crate::notify::{self, Notification};
 use crate::seal::SealedJournal;
 use crate::store::faults::crash_point;
 use crate::store::lock::{LockError, TaskLock, Witness};
-use crate::store::{PATIENCE, Place, Snapshot, journal, replace};
+use crate::store::{PATIENCE, Place, Snapshot, journal};
 use crate::workspaces::Lease;
 use orange_core::artifact;
 use orange_core::history::{Event, EventType, HookOutcome};
@@ -136,6 +138,7 @@ impl Engine {
         }
         locked.note_changed_context(self, was_missing)?;
         locked.look_into_slot(self)?;
+        locked.note_kept_texts(self)?;
         locked.finish_merge(self)?;
         locked.finish_hooks(self)?;
         locked.take_failed_check(self)?;
@@ -297,18 +300,6 @@ impl LockedTask {
         }
     }
 
-    /// Keeps a text beside TASK.md that could not be merged into it.
-    pub(crate) fn keep_text(&self, engine: &mut Engine, bytes: &[u8]) -> Result<()> {
-        let name = format!("TASK.md.conflict-{}", engine.file_stamp());
-        let aside = self.place.path.join(&name);
-        replace::write_atomic(&aside, bytes).map_err(|error| Error::io("write", &aside, &error))?;
-        engine.notice(format!(
-            "{}: two writers changed TASK.md at once; the other text is kept as {name}",
-            self.place.folder()
-        ));
-        Ok(())
-    }
-
     /// Takes TASK.md as it is now, after something was written into it.
     pub(crate) fn reread(&mut self, engine: &mut Engine) -> Result<()> {
         self.mark(engine)?;
@@ -449,7 +440,7 @@ impl LockedTask {
         Ok(())
     }
 
-    fn append(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
+    pub(super) fn append(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }

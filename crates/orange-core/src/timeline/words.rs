@@ -80,6 +80,7 @@ pub(super) fn with_time(
         EventType::MessageDelivered => because("message delivered"),
         EventType::MessageFailed => because("message not delivered"),
         EventType::AttentionRaised => because("needs attention"),
+        EventType::AttentionCleared => because("needs no attention any more"),
         EventType::MergeStarted => format!(
             "began to merge into {} ({})",
             known("target"),

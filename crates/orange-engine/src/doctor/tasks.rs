@@ -4,6 +4,7 @@ use super::{Report, task_of};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::index::list::Filter;
+use crate::locked::kept_texts;
 use crate::store::{Place, lock};
 use orange_core::attention::unreadable;
 use orange_core::history::{Event, EventType};
@@ -34,6 +35,14 @@ impl Engine {
                 self.see_to_damage(report, &subject, reason, &place, &trouble, repair);
             } else if trouble.lost.is_some() || trouble.unreadable.is_some() {
                 sick += 1;
+            }
+            for name in kept_texts(&place.path) {
+                let path = place.path.join(name);
+                let text = "two writers changed TASK.md at once, and one text could not be merged";
+                report.add(&subject, text).by_hand(format!(
+                    "take over what is missing from {}, then delete that file",
+                    path.display()
+                ));
             }
             if let Some(lost) = trouble.lost {
                 let finding = report.add(&subject, lost);

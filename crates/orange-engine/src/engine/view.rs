@@ -6,9 +6,10 @@ use crate::error::{Code, Error, Result};
 use crate::index::Index;
 use crate::index::list::{Deleted, Filter, Listed, Listing};
 use crate::index::query::Found;
+use crate::locked::kept_texts;
 use crate::runs::{Doing, State};
 use crate::store::{Place, journal, lock};
-use orange_core::attention::attention;
+use orange_core::attention::{attention, unmerged};
 use orange_core::evidence::Evidence;
 use orange_core::exit::role_of;
 use orange_core::history::{Event, EventType, History};
@@ -35,8 +36,15 @@ pub struct TaskView {
     pub children: Vec<Linked>,
     pub damaged: Option<Broken>,
     pub attention: Option<String>,
+    /// Texts beside TASK.md that could not be merged into it, by their names.
+    pub kept_texts: Vec<String>,
     /// The Context is not what it was when the task was made.
     pub context_changed: bool,
+}
+
+fn sorted(mut names: Vec<&str>) -> Vec<&str> {
+    names.sort_unstable();
+    names
 }
 
 /// A line of a dependency tree.
@@ -112,7 +120,8 @@ impl Engine {
             || snapshot
                 .history
                 .last_transition()
-                .is_some_and(|transition| !transition.finished);
+                .is_some_and(|transition| !transition.finished)
+            || kept_texts(&place.path) != sorted(unmerged(&snapshot.history));
         if self.copied_from().is_some() {
             return self.view_as_is(place);
         }
@@ -173,6 +182,7 @@ impl Engine {
             body: snapshot.body().to_owned(),
             attention: attention(&snapshot.history)
                 .or_else(|| cancelled_link(&blockers, &children)),
+            kept_texts: kept_texts(&place.path),
             context_changed: snapshot
                 .history
                 .own()

@@ -1,5 +1,6 @@
 //! TASK.md and its journal made to say the same, while people and agents may be writing TASK.md.
 
+use super::racing::{Race, discard_all};
 use super::{LockedTask, context_mark, damaged};
 use crate::engine::{Engine, bad_value};
 use crate::error::{Code, Error, Result};
@@ -15,7 +16,7 @@ use orange_core::task_file::{TaskFile, salvage_body};
 use serde_json::Value;
 
 /// Racing writers are merged one after the other; after so many the next command goes on.
-const MOST_MERGES: usize = 32;
+pub(super) const MOST_MERGES: usize = 32;
 
 /// How often a command looks at a TASK.md that is half written; each look waits a tenth of a second.
 const HALF_WRITTEN_LOOKS: usize = 20;
@@ -27,9 +28,9 @@ impl LockedTask {
         let mut wrote = false;
         let mut in_place = self.content(engine)?;
         let mut found = in_place.clone();
-        // What people wrote into files that we had swapped out.
-        let mut merged: Vec<Theirs> = Vec::new();
-        for _ in 0..MOST_MERGES {
+        // Texts of other writers that are in `found`, and still in files that were swapped out.
+        let mut pending: Vec<Theirs> = Vec::new();
+        for round in 0..=MOST_MERGES {
             if let Some(bytes) = &found {
                 self.snapshot.file = TaskFile::parse(bytes).map_err(Broken::File);
             }
@@ -41,41 +42,56 @@ impl LockedTask {
             self.body = file.body().to_owned();
             self.snapshot.file = Ok(file);
             if in_place.as_deref() == Some(new.as_slice()) {
+                discard_all(&mut pending);
+                break;
+            }
+            if round == MOST_MERGES {
+                // What is pending stays on disk for the next command.
+                self.writer_open = true;
                 break;
             }
             self.mark(engine)?;
             wrote = true;
+            for theirs in &mut pending {
+                theirs
+                    .note_merge(&new)
+                    .map_err(|error| Error::io("write", &target, &error))?;
+            }
             let outcome = replace::replace(&target, in_place.as_deref(), &new)
                 .map_err(|error| Error::io("write", &target, &error))?;
+            let race = Race {
+                in_place: in_place.as_deref(),
+                found: found.as_deref(),
+                new: &new,
+            };
             match outcome {
-                Outcome::Done => break,
+                Outcome::Done => {
+                    discard_all(&mut pending);
+                    break;
+                }
                 Outcome::WriterOpen => {
+                    discard_all(&mut pending);
                     self.writer_open = true;
                     break;
                 }
                 Outcome::Stale => {
-                    in_place = self.content(engine)?;
-                    found = in_place.clone();
+                    let now = self.content(engine)?;
+                    let merged = self.merge_stale(engine, &race, now.as_deref())?;
+                    if merged.is_none() {
+                        // They are in a file beside TASK.md, if anything of them would be missing.
+                        discard_all(&mut pending);
+                    }
+                    found = merged.or_else(|| now.clone());
+                    in_place = now;
                 }
                 Outcome::Overtaken(theirs) => {
-                    // What was cut off in the middle is no text to go on with; it is looked at below.
-                    let usable = TaskFile::parse(theirs.bytes()).is_ok();
-                    found = Some(if usable {
-                        theirs.bytes().to_vec()
-                    } else {
-                        new.clone()
-                    });
+                    discard_all(&mut pending);
+                    let merged = self.merge_overtaken(engine, &race, &theirs)?;
+                    found = Some(merged.unwrap_or_else(|| new.clone()));
+                    pending.push(theirs);
                     in_place = Some(new);
-                    merged.push(theirs);
                 }
             }
-        }
-        for theirs in merged {
-            // Another writer may have come after this one without having seen its text.
-            if !covers(&self.body, &theirs) {
-                self.keep_aside(engine, &theirs)?;
-            }
-            discard(theirs);
         }
         if wrote {
             // Somebody who writes between our reading and this look is newer than `read_at`: read again then.
@@ -87,7 +103,7 @@ impl LockedTask {
 
     /// TASK.md as it is now; None when there is none, or something that is no file. One that somebody is in the
     /// middle of writing is not mistaken for a damaged one.
-    fn content(&mut self, engine: &Engine) -> Result<Option<Vec<u8>>> {
+    pub(super) fn content(&mut self, engine: &Engine) -> Result<Option<Vec<u8>>> {
         let target = self.place.task_file();
         self.snapshot.read_at = nanoseconds(engine.now());
         let stat = rustix::fs::lstat(&target);
@@ -301,50 +317,6 @@ impl LockedTask {
         Ok(())
     }
 
-    /// Keeps a text that lost against another one written at the same time.
-    fn keep_aside(&self, engine: &mut Engine, theirs: &Theirs) -> Result<()> {
-        if theirs.bytes().iter().all(|byte| *byte == 0) {
-            // A writer that died right after emptying the file wrote nothing.
-            return Ok(());
-        }
-        self.keep_text(engine, theirs.bytes())
-    }
-
-    /// Writes of people that an earlier, interrupted replacement had swapped out.
-    pub(super) fn merge_leftovers(&mut self, engine: &mut Engine) -> Result<()> {
-        let target = self.place.task_file();
-        if self.snapshot.stamp.is_none() || !target.is_file() {
-            return Ok(());
-        }
-        let left = replace::settle_leftovers(&target)
-            .map_err(|error| Error::io("read", &target, &error))?;
-        self.writer_open = left.writer_open > 0;
-        for theirs in left.written {
-            let current = self.content(engine)?.unwrap_or_default();
-            let taken_halfway = continues(&current, &theirs);
-            if taken_halfway
-                || theirs.was_replaced_by(&current) && TaskFile::parse(theirs.bytes()).is_ok()
-            {
-                let outcome = replace::replace(&target, Some(&current), theirs.bytes())
-                    .map_err(|error| Error::io("write", &target, &error))?;
-                match outcome {
-                    Outcome::Done => {}
-                    // In place as well; only the file that it replaced is still somebody's.
-                    Outcome::WriterOpen | Outcome::Overtaken(_) => self.writer_open = true,
-                    // Somebody was quicker; the next command looks at both.
-                    Outcome::Stale => {
-                        self.writer_open = true;
-                        continue;
-                    }
-                }
-            } else {
-                self.keep_aside(engine, &theirs)?;
-            }
-            discard(theirs);
-        }
-        Ok(())
-    }
-
     /// Tells the person what was put right.
     fn report(&self, engine: &mut Engine, truth: &Reconciled) {
         let label = truth.task.label();
@@ -419,30 +391,6 @@ fn append(file: &mut TaskFile, steps: &[AppendSection]) {
         if !file.body().contains(&section) {
             file.set_body(&artifact::append_section(file.body(), &section));
         }
-    }
-}
-
-/// Removes a swapped-out file whose text is safe elsewhere.
-fn discard(theirs: Theirs) {
-    if let Err(error) = theirs.discard() {
-        tracing::warn!(%error, "a swapped-out TASK.md could not be removed");
-    }
-}
-
-/// Whether a body has every line of their text, but for headings, which Orange may have renamed.
-fn covers(body: &str, theirs: &Theirs) -> bool {
-    let text = salvage_body(theirs.bytes());
-    let there: std::collections::HashSet<&str> = body.lines().collect();
-    text.lines()
-        .filter(|line| !line.starts_with("## "))
-        .all(|line| there.contains(line))
-}
-
-/// Whether the body in place is only the beginning of theirs: it was taken while they were writing.
-fn continues(in_place: &[u8], theirs: &Theirs) -> bool {
-    match (TaskFile::parse(in_place), TaskFile::parse(theirs.bytes())) {
-        (Ok(half), Ok(whole)) => whole.body().starts_with(half.body()),
-        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
     }
 }
 

@@ -88,8 +88,14 @@ fn a_second_writer_does_not_undo_the_first() {
             home.update("low");
             let texts = home.texts();
             for line in ["before", "first", "second"] {
-                assert!(texts.contains(line), "{point}: {line} is lost: {texts}");
+                let found = texts.lines().filter(|found| *found == line).count();
+                assert_eq!(found, 1, "{point}: {line} in {texts}");
             }
+            assert_eq!(
+                kept_texts(&home.place.path),
+                Vec::<String>::new(),
+                "{point}"
+            );
             let task = home.engine.lock_task(home.place.clone()).unwrap().task;
             assert_eq!(task.effort.as_deref(), Some("low"));
         }

@@ -6,7 +6,8 @@
 //! stays on disk until the caller says that the merged result is safe.
 //!
 //! The swapped-out file is called `.<name>.<hash of base>.<hash of new>`, so that after a crash its content
-//! alone tells what had happened. Its name and everything else here assume that the caller holds the task's lock.
+//! alone tells what had happened; two more hashes tell of a merge that was begun. Its name and everything else here
+//! assume that the caller holds the task's lock.
 //!
 //! The new file has the old one's mode and, if we may, its owner, but not its extended attributes. File systems
 //! without `RENAME_EXCHANGE`, without leases, or written to from another machine get weaker guarantees.

@@ -107,6 +107,7 @@ mod task_update;
 mod task_view;
 mod terminal_bytes;
 mod two_homes;
+mod unmerged_texts;
 mod verify;
 mod verify_by_hand;
 mod verify_environment;

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on stops, and tells its figures"
 )]
 
+mod appenders;
 mod check;
 mod crash;
 mod durability;

@@ -37,13 +37,60 @@ impl Theirs {
         self.hashes.new == short_hash(candidate)
     }
 
+    /// How much of the beginning is in `current` already: what had been read before, or what was merged by a process
+    /// that died before it could discard this file. None if they changed more than the end.
+    pub fn known_part(&self, current: &[u8]) -> Option<usize> {
+        if let Some(merge) = self.hashes.merge
+            && find_prefix(by_lines(current), merge.into).is_some()
+        {
+            return prefix_with_hash(&self.bytes, merge.text);
+        }
+        match self.hashes.base {
+            ABSENT => None,
+            base => prefix_with_hash(&self.bytes, base),
+        }
+    }
+
+    /// Notes on disk that `merged`, which is about to be put in place, holds this text. A process that dies before
+    /// `discard` leaves it to the next one to see by that whether it was put in place.
+    pub fn note_merge(&mut self, merged: &[u8]) -> io::Result<()> {
+        let merge = Merge {
+            text: short_hash(&self.bytes),
+            into: short_hash(merged),
+        };
+        self.rename(Hashes {
+            merge: Some(merge),
+            ..self.hashes
+        })
+    }
+
+    fn rename(&mut self, hashes: Hashes) -> io::Result<()> {
+        let name = self.folder.free_name(&hashes.stem(&self.folder.target))?;
+        match self.folder.rename(&self.name, &name) {
+            Ok(()) => {
+                self.name = name;
+                self.hashes = hashes;
+                Ok(())
+            }
+            // Somebody removed it; its text is still here.
+            Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// When they wrote it.
     pub fn modified(&self) -> SystemTime {
         self.modified
     }
 
     /// Deletes it once the merged result is durable; hands it over again if it was written to since (never `Stale`).
-    pub fn discard(self) -> io::Result<Outcome> {
+    pub fn discard(mut self) -> io::Result<Outcome> {
+        // From here on only what is written behind the merged text is new.
+        self.rename(Hashes {
+            base: short_hash(&self.bytes),
+            new: self.hashes.new,
+            merge: None,
+        })?;
         let Some(file) = self.folder.open(&self.name)? else {
             return Ok(Outcome::Done);
         };
@@ -66,6 +113,16 @@ impl Theirs {
 pub(super) struct Hashes {
     base: u64,
     new: u64,
+    merge: Option<Merge>,
+}
+
+/// A merge of a swapped-out text that was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Merge {
+    /// The whole swapped-out file as it was merged.
+    text: u64,
+    /// The content that holds it.
+    into: u64,
 }
 
 impl Hashes {
@@ -73,22 +130,31 @@ impl Hashes {
         Self {
             base: base.map_or(ABSENT, short_hash),
             new: short_hash(new),
+            merge: None,
         }
     }
 
     /// The swapped-out file's name, perhaps still to be followed by a number.
     pub(super) fn stem(self, target: &str) -> String {
-        format!(".{target}.{:016x}.{:016x}", self.base, self.new)
+        let stem = format!(".{target}.{:016x}.{:016x}", self.base, self.new);
+        match self.merge {
+            Some(Merge { text, into }) => format!("{stem}.{text:016x}.{into:016x}"),
+            None => stem,
+        }
     }
 
     /// Understands what follows `.<target>.` in such a name.
     pub(super) fn parse(rest: &str) -> Option<Self> {
-        let mut parts = rest.split('.');
-        let (base, new) = (parse_hash(parts.next()?)?, parse_hash(parts.next()?)?);
-        let number = parts
-            .next()
-            .is_none_or(|number| number.parse::<u32>().is_ok());
-        (number && parts.next().is_none()).then_some(Self { base, new })
+        let parts: Vec<&str> = rest.split('.').collect();
+        let hashes: Vec<u64> = parts.iter().map_while(|part| parse_hash(part)).collect();
+        let (base, new, merge) = match hashes[..] {
+            [base, new] => (base, new, None),
+            [base, new, text, into] => (base, new, Some(Merge { text, into })),
+            _ => return None,
+        };
+        let is_number = |part: &&str| part.parse::<u32>().is_ok();
+        let rest = parts.get(hashes.len()..)?;
+        (rest.len() <= 1 && rest.iter().all(is_number)).then_some(Self { base, new, merge })
     }
 
     /// Whether `bytes` are only what we put there ourselves, or what we had read.
@@ -104,11 +170,37 @@ fn parse_hash(text: &str) -> Option<u64> {
 
 /// The first bytes of a SHA-256: enough to name a content, short enough for a file name.
 pub(crate) fn short_hash(bytes: &[u8]) -> u64 {
-    let digest = Sha256::digest(bytes);
+    first_bytes(Sha256::new_with_prefix(bytes))
+}
+
+fn first_bytes(digest: Sha256) -> u64 {
     digest
+        .finalize()
         .iter()
         .take(8)
         .fold(0, |hash, &byte| hash << 8 | u64::from(byte))
+}
+
+/// The length of the beginning of `bytes` that has this hash. Nearly every text ends with a line, so beginnings that
+/// end in the middle of one are tried last, and only in files of ordinary size.
+fn prefix_with_hash(bytes: &[u8], hash: u64) -> Option<usize> {
+    const LARGEST: usize = 64 * 1024;
+    let by_bytes = || bytes.chunks(1).filter(|_| bytes.len() <= LARGEST);
+    find_prefix(by_lines(bytes), hash).or_else(|| find_prefix(by_bytes(), hash))
+}
+
+fn by_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split_inclusive(|byte| *byte == b'\n')
+}
+
+fn find_prefix<'b>(pieces: impl Iterator<Item = &'b [u8]>, hash: u64) -> Option<usize> {
+    let mut digest = Sha256::new();
+    let mut length = 0;
+    std::iter::once(&[][..]).chain(pieces).find_map(|piece| {
+        digest.update(piece);
+        length += piece.len();
+        (first_bytes(digest.clone()) == hash).then_some(length)
+    })
 }
 
 /// A swapped-out file, open for reading.

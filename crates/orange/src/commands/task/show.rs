@@ -121,6 +121,7 @@ fn to_json(view: &TaskView, state: Option<&WorkspaceState>, whole: bool) -> Valu
                 json!(view.damaged.as_ref().map(ToString::to_string)),
             ),
             ("attention", json!(view.attention)),
+            ("unmerged", json!(unmerged(view))),
             ("context_changed", json!(view.context_changed)),
             ("hooks", hooks_json(view)),
             ("path", json!(view.place.task_file())),
@@ -300,6 +301,9 @@ fn fields(view: &TaskView, about: &About) -> KeyValues {
     if let Some(attention) = &view.attention {
         lines.add_styled("attention", attention.as_str(), Style::Yellow);
     }
+    for path in unmerged(view) {
+        lines.add_styled("not merged", path, Style::Yellow);
+    }
     lines.add("project", task.project.as_str());
     lines.add("branch", branch_line(task));
     if let Some(diff) = &about.diff {
@@ -343,6 +347,12 @@ fn fields(view: &TaskView, about: &About) -> KeyValues {
     lines.add("id", task.id.as_str());
     lines.add("file", view.place.task_file().display().to_string());
     lines
+}
+
+/// The texts beside TASK.md that could not be merged into it.
+fn unmerged(view: &TaskView) -> Vec<String> {
+    let path = |name: &String| view.place.path.join(name).display().to_string();
+    view.kept_texts.iter().map(path).collect()
 }
 
 fn branch_line(task: &Task) -> String {
