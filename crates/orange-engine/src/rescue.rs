@@ -6,6 +6,7 @@ mod nested;
 mod note;
 mod raw;
 mod restore;
+mod same;
 
 pub use note::Note;
 pub use restore::{Restored, Shown, ShownFile, restore, restore_from, show, to_branch};
@@ -15,7 +16,7 @@ use crate::git::rescue::content::{Entries, TempIndex};
 use crate::git::rescue::refs::{self, Kept};
 use crate::git::rescue::{LINK, Worktree};
 use crate::store::faults::crash_point;
-use orange_core::Timestamp;
+use orange_core::{SignedDuration, Timestamp};
 use raw::Staging;
 use std::path::{Path, PathBuf};
 
@@ -118,7 +119,15 @@ pub fn save(save: &Save<'_>) -> Result<Option<Rescued>> {
         raw: None,
     };
     let tree = Tree { tree, parents };
-    let rescued = keep(&worktree, &tree, &mut note, staging)?;
+    // A release that failed after this point, or another path to the same slot, may have saved all of this already.
+    let before = match staging.is_empty() {
+        true => same::saved_before(&worktree, save, &tree, &note)?,
+        false => None,
+    };
+    let rescued = match before {
+        Some(rescued) => rescued,
+        None => keep(&worktree, &tree, &mut note, staging)?,
+    };
     crash_point("rescue.saved");
     Ok(Some(rescued))
 }
@@ -156,9 +165,29 @@ pub fn list(repository: &Path, task_id: Option<&str>) -> Result<Vec<Rescue>> {
         .into_iter()
         .filter_map(Rescue::of)
         .collect();
-    found.sort_by(|one, other| (one.note.time, &one.name).cmp(&(other.note.time, &other.name)));
+    found.sort_by_key(|rescue| (rescue.note.time, note::number_of(&rescue.name)));
     Ok(found)
 }
+
+/// The newest rescue that holds work. What a release saved besides, when the slot was on no branch any more, comes after
+/// the work itself.
+pub fn latest(all: &[Rescue]) -> Option<&Rescue> {
+    let with_work = || all.iter().rev().filter(|rescue| rescue.note.holds_work());
+    let newest = with_work().next()?;
+    let is_of_same_release = |rescue: &&Rescue| {
+        let apart = newest.note.time.duration_since(rescue.note.time);
+        apart <= ONE_RELEASE
+    };
+    if newest.note.branch.is_some() {
+        return Some(newest);
+    }
+    let on_branch = |rescue: &&Rescue| rescue.note.branch.is_some();
+    let mut same_release = with_work().take_while(is_of_same_release);
+    same_release.find(on_branch).or(Some(newest))
+}
+
+/// How long a slot is given back at most.
+const ONE_RELEASE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Deletes rescues that still are what they were when they were listed, all or none. Their copies are the caller's.
 pub fn forget(repository: &Path, old: &[Rescue]) -> Result<()> {

@@ -158,7 +158,7 @@ impl Engine {
         let mut all = self.rescues(owner)?;
         let see = format!("`orange task rescue list {}` shows them", owner.label);
         if name == "latest" {
-            return all.pop().ok_or_else(|| {
+            return rescue::latest(&all).cloned().ok_or_else(|| {
                 Error::new(Code::NotFound, format!("{} has no rescues", owner.label))
                     .hint("one is made before anything that could destroy work")
             });

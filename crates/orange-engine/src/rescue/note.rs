@@ -23,6 +23,11 @@ pub struct Note {
 }
 
 impl Note {
+    /// Whether there is anything to bring back.
+    pub fn holds_work(&self) -> bool {
+        self.files > 0 || self.commits > 0 || self.staged.is_some() || self.raw.is_some()
+    }
+
     pub(super) fn message(&self) -> String {
         let reason = one_line(&self.reason);
         let mut text = format!(
@@ -81,6 +86,14 @@ impl Note {
 pub(super) fn name_of(time: Timestamp) -> String {
     let milliseconds = time.as_millisecond().rem_euclid(1000);
     format!("{}.{milliseconds:03}Z", time.strftime("%Y%m%dT%H%M%S"))
+}
+
+/// The number of a rescue among several of one millisecond, from 1.
+pub(super) fn number_of(name: &str) -> u32 {
+    let number = name
+        .rsplit_once('-')
+        .and_then(|(_, number)| number.parse().ok());
+    number.unwrap_or(1)
 }
 
 /// When a rescue was made, as its name says; several of one millisecond are numbered.

@@ -72,9 +72,9 @@ fn a_list_tells_what_each_is() {
 #[test]
 fn old_ones_go() {
     let world = World::new();
-    world.write("a", "changed");
     let at = |second: i64| Timestamp::from_second(second).unwrap();
     for second in [1_000, 2_000, 3_000] {
+        world.write("a", &format!("changed at {second}"));
         world.with_save(|given| {
             save(&Save {
                 now: at(second),
@@ -101,6 +101,26 @@ fn old_ones_go() {
     assert!(forget(&world.repository, &all).is_err());
     assert_eq!(list(&world.repository, None).unwrap().len(), 2);
     forget(&world.repository, &[]).unwrap();
+}
+
+#[test]
+fn the_same_content_is_saved_once_a_day() {
+    let world = World::new();
+    world.write("a", "changed");
+    let save_at = |second: i64| {
+        world.with_save(|given| {
+            let now = Timestamp::from_second(second).unwrap();
+            save(&Save { now, ..*given }).unwrap().unwrap().name
+        })
+    };
+    let first = save_at(1_000);
+    assert_eq!(save_at(2_000), first);
+    world.write("a", "changed again");
+    let second = save_at(3_000);
+    assert_ne!(second, first);
+    // One that is older would expire too soon.
+    assert_ne!(save_at(3_000 + 24 * 60 * 60), second);
+    assert_eq!(list(&world.repository, None).unwrap().len(), 3);
 }
 
 #[test]
