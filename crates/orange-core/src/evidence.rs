@@ -7,6 +7,9 @@ use crate::review;
 use crate::task::Status;
 use crate::verification::{RETURNED_BY_CHECK, Verified};
 
+/// Who said it, where only TASK.md of an adopted task does.
+pub const FILE: &str = "file";
+
 /// Something that was said of the work as it stood at a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
@@ -42,7 +45,8 @@ pub struct Evidence {
     pub verdict: Option<Verdict>,
     /// How the task came to `reviewing`, as long as it is there.
     pub reviewing: Option<Statement>,
-    /// The review that lets the task be merged without further questions: passed, or a person's own word.
+    /// The review that lets the task be merged without further questions: passed, or the word of a person who created the
+    /// task for reviewed work.
     pub review: Option<Statement>,
     /// The last check by the repository's own command.
     pub verify: Option<Verified>,
@@ -83,6 +87,7 @@ impl Evidence {
                         evidence.handed_over(event);
                     }
                 }
+                EventType::TaskAdopted => evidence.adopted(event),
                 EventType::StatusChanged => evidence.moved(event),
                 EventType::TaskVerified => evidence.verify = Verified::of(event),
                 _ => {}
@@ -145,6 +150,35 @@ impl Evidence {
         }
     }
 
+    /// A review of the program that had the task before counts as TASK.md said when it was adopted. Nobody knows of which
+    /// commit it speaks.
+    fn adopted(&mut self, event: &Event) {
+        let status = event.fields.get("status").and_then(|word| word.as_str());
+        let passed = event.details.get("verdict").and_then(|word| word.as_str()) == Some("pass");
+        if status != Some(Status::Reviewing.as_str()) || !passed {
+            return;
+        }
+        let said = Statement {
+            head: None,
+            by: FILE.to_owned(),
+            at: event.timestamp,
+        };
+        let round = event
+            .fields
+            .get("review_round")
+            .and_then(|round| round.as_u64());
+        self.rounds = round.and_then(|round| round.try_into().ok()).unwrap_or(0);
+        self.verdict = Some(Verdict {
+            said: said.clone(),
+            passed: true,
+            round: self.rounds,
+            written_by: None,
+            branch_at: None,
+        });
+        self.reviewing = Some(said.clone());
+        self.review = Some(said);
+    }
+
     fn handed_over(&mut self, event: &Event) {
         self.handoff = Some(Statement::of(event));
         self.rounds = self.rounds.saturating_add(1);
@@ -152,9 +186,12 @@ impl Evidence {
 
     fn enters_reviewing(&mut self, event: &Event) {
         let said = Statement::of(event);
-        // An agent that calls itself reviewed is not; a person is believed.
+        // An agent that calls itself reviewed is not; a person who creates a task for reviewed work is believed. A person
+        // who takes a stuck task over has not said that it is reviewed.
         let passed = event.from.as_deref() == Some(Status::AgentReview.as_str());
-        self.review = (passed || said.by == "human").then(|| said.clone());
+        let was_stuck = event.from.as_deref() == Some(Status::Stuck.as_str());
+        let is_persons_word = said.by == "human" && !was_stuck;
+        self.review = (passed || is_persons_word).then(|| said.clone());
         self.reviewing = Some(said);
     }
 }
@@ -220,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agents_own_word_is_no_review_and_a_persons_is() {
+    fn neither_an_agent_nor_a_person_makes_a_stuck_task_reviewed() {
         let came = |who: &str| {
             format!(
                 r#""type":"status.changed","by":"{who}","from":"stuck","to":"reviewing","head":"a4""#
@@ -228,9 +265,26 @@ mod tests {
         };
         let agent = of(&[HANDED, &came("agent")]);
         assert_eq!((head(&agent.reviewing), agent.review), ("a4", None));
-        assert_eq!(head(&of(&[HANDED, &came("human")]).review), "a4");
+        let person = of(&[HANDED, &came("human")]);
+        assert_eq!((head(&person.reviewing), person.review), ("a4", None));
         let created =
             r#""type":"task.created","by":"human","fields":{"status":"reviewing"},"head":"a5""#;
         assert_eq!(head(&of(&[created]).review), "a5");
+    }
+
+    #[test]
+    fn a_review_from_before_the_adoption_counts_without_a_commit() {
+        let adopted = |status: &str, verdict: &str| {
+            let line = format!(
+                r#""type":"task.adopted","by":"engine","fields":{{"status":"{status}","review_round":2}},"verdict":"{verdict}""#
+            );
+            of(&[&line])
+        };
+        let passed = adopted("reviewing", "pass");
+        let review = passed.review.unwrap();
+        assert_eq!((review.head, review.by.as_str()), (None, FILE));
+        assert_eq!(passed.verdict.map(|verdict| verdict.round), Some(2));
+        assert_eq!(adopted("reviewing", "fail").review, None);
+        assert_eq!(adopted("working", "pass").review, None);
     }
 }

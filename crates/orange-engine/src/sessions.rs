@@ -1,9 +1,12 @@
 //! Sessions: agents started in windows of a task's tmux session, ended with all they started, and their screens
 //! kept with the task. What is done here is found done when it is done again.
 
+mod adopted;
 mod start;
 mod stop;
 
+use adopted::AdoptedSessions;
+pub(crate) use adopted::{is_adopted_run, session_when_adopted};
 pub(crate) use start::{Begin, Begun};
 
 use crate::engine::Engine;
@@ -61,6 +64,8 @@ impl SessionState {
 #[derive(Debug, Clone, Default)]
 pub struct LiveAgents {
     by_folder: HashMap<String, Vec<LiveAgent>>,
+    /// Agents that another program started, where these are looked for.
+    adopted: Option<AdoptedSessions>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,11 +92,24 @@ impl LiveAgents {
 
     /// The sign of a task in a list.
     pub fn session(&self, folder: &str, status: Option<Status>, has_session: bool) -> SessionState {
-        SessionState::of(!self.of(folder).is_empty(), status, has_session)
+        let state = SessionState::of(!self.of(folder).is_empty(), status, has_session);
+        let adopted = self.adopted.as_ref();
+        match state == SessionState::Gone && adopted.is_some_and(|adopted| adopted.is_alive(folder))
+        {
+            true => SessionState::Alive,
+            false => state,
+        }
     }
 }
 
 impl Engine {
+    /// Every agent that is alive now, those in sessions of other programs too.
+    pub fn live_and_adopted_agents(&mut self) -> LiveAgents {
+        let mut live = self.live_agents();
+        live.adopted = self.adopted_sessions();
+        live
+    }
+
     /// Every agent that is alive now; costs a look at each run, none at tasks.
     pub fn live_agents(&self) -> LiveAgents {
         let mut live = LiveAgents::default();

@@ -148,6 +148,11 @@ impl Tmux {
         Tmux::new(Server::Socket(socket.to_owned()))
     }
 
+    /// Whether it is the server that `tmux` without options talks to.
+    pub fn is_default(&self) -> bool {
+        self.server == Server::Default
+    }
+
     /// Another time limit for each call.
     pub fn patience(mut self, patience: Duration) -> Tmux {
         self.patience = patience;

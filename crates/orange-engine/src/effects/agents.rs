@@ -64,6 +64,7 @@ pub(super) fn kill_reviewer(engine: &mut Engine, locked: &mut LockedTask) -> Vec
 }
 
 pub(super) fn kill_session(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+    engine.mention_adopted_session(&locked.task, locked.history());
     if !has_had_agents(locked) {
         return vec![completed(engine)];
     }

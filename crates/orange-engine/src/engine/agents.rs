@@ -122,6 +122,7 @@ impl Engine {
                 "go to it: `orange task attach {label}`; or tell it something: `orange task send {label} TEXT`"
             )));
         }
+        self.refuse_double(&locked.task, locked.history(), role)?;
         self.ensure_workspace(&mut locked)?;
         let begin = Begin {
             role,
@@ -243,7 +244,11 @@ impl Engine {
         let label = view.task.label();
         let role = role.unwrap_or_else(|| role_to_look_at(&view.task, &view.history));
         self.usable_tmux()?;
-        let windows = self.windows_of(&view.task)?;
+        let mut windows = self.windows_of(&view.task)?;
+        if windows.is_empty() {
+            let adopted = self.adopted_session(&view.history, Role::Worker)?;
+            windows.extend(adopted.unwrap_or_default());
+        }
         let run = last_run(&view.history, role);
         let of_run = |id: &str| {
             windows

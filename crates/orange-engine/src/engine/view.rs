@@ -307,8 +307,13 @@ impl Engine {
     }
 
     /// The agent that the task's status is about.
-    fn agent_of(&self, view: &TaskView) -> Agent {
+    fn agent_of(&mut self, view: &TaskView) -> Agent {
         let role = role_of(view.task.status);
+        if let Ok(Some(_)) = self.adopted_session(&view.history, role) {
+            return Agent::Alive {
+                doing: "runs in a tmux session that another program started".to_owned(),
+            };
+        }
         let agents = self.agents(&view.task, &view.history);
         match agents.into_iter().find(|agent| agent.run.role == role) {
             None => Agent::None,

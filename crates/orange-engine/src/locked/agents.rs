@@ -5,9 +5,9 @@ use crate::effects::{heard, with_undelivered};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::runs::Ended;
-use crate::sessions::{Begin, Begun};
+use crate::sessions::{Begin, Begun, is_adopted_run, session_when_adopted};
 use crate::store::faults::crash_point;
-use orange_core::exit::{self, Consequence};
+use orange_core::exit::{self, Consequence, is_expected, role_of};
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine::{self, Facts};
 use orange_core::prompt::PromptName;
@@ -25,6 +25,7 @@ impl LockedTask {
     /// Judges every run that is gone, and starts the reviewer again that a review still needs.
     pub(super) fn settle_runs(&mut self, engine: &mut Engine) -> Result<()> {
         self.adopt_runs(engine)?;
+        self.settle_adopted(engine)?;
         for run in open_runs(self.history()) {
             let folder = engine.run_folder(&run.id);
             if folder.is_alive() {
@@ -46,6 +47,54 @@ impl LockedTask {
             self.give_up(engine)?;
         }
         self.review_again(engine)
+    }
+
+    /// Applies the exit rules to an adopted task whose session is gone. It is judged once, where it stood when it was adopted:
+    /// the run is journalled as one that another program started.
+    fn settle_adopted(&mut self, engine: &mut Engine) -> Result<()> {
+        let Some(session) = session_when_adopted(self.history()).map(str::to_owned) else {
+            return Ok(());
+        };
+        let role = role_of(self.task.status);
+        // A process may have died between the start and the end that it journalled.
+        let begun = open_runs(self.history())
+            .into_iter()
+            .find(|run| is_adopted_run(self.history(), &run.id));
+        if begun.is_none() {
+            let workflow = Workflow::named(self.task.workflow);
+            let mut later = self.history().own().iter();
+            let has_moved = later.any(|event| event.kind == EventType::StatusChanged);
+            if has_moved
+                || !is_expected(workflow, self.task.status, role)
+                || last_run(self.history(), role).is_some()
+            {
+                return Ok(());
+            }
+            match engine.adopted_session(self.history(), role) {
+                Ok(None) => {}
+                Ok(Some(_)) => return Ok(()),
+                Err(error) => {
+                    // A tmux that does not answer says nothing about the session.
+                    tracing::warn!(%error, "whether the session of an adopted task is alive is not known");
+                    return Ok(());
+                }
+            }
+            let id = next_run_id(self.history(), &self.task.id, role);
+            let event = engine.adopted_start(&self.task, &id, role, &session);
+            self.remark(engine, vec![event])?;
+            crash_point("adopted.started");
+        }
+        let run = begun.or_else(|| last_run(self.history(), role));
+        let Some(run) = run.filter(|run| run.end.is_none()) else {
+            return Ok(());
+        };
+        let end = End {
+            how: format!("its tmux session {session} is gone"),
+            last_words: String::new(),
+            by_signal: false,
+            review: None,
+        };
+        self.follow(engine, &run, &end)
     }
 
     /// An agent that was started by a process which did not live to journal it.
@@ -114,6 +163,10 @@ impl LockedTask {
                     true => engine.with_head(&self.task, event),
                     false => engine.with_verdict(&self.task, self.history(), &self.body, event),
                 };
+                if !goes_on && is_adopted_run(self.history(), &run.id) {
+                    // Nobody knows which commit that reviewer saw; the merge says so.
+                    event.details.remove("head");
+                }
                 // The hooks that follow would end a reviewer whose end nobody knows.
                 let events = match goes_on {
                     true => vec![event],

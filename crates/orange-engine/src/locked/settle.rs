@@ -8,6 +8,7 @@ use crate::store::faults::crash_point;
 use crate::store::replace::{self, Outcome, Theirs};
 use crate::store::{nanoseconds, stamp_at};
 use orange_core::artifact;
+use orange_core::gate::{self, Verdict};
 use orange_core::history::{AppendSection, ArchiveSection, Event, EventType, History};
 use orange_core::machine;
 use orange_core::reconcile::{Broken, Reconciled, begins_anew, differing_fields, last_resort};
@@ -190,7 +191,15 @@ impl LockedTask {
         }
         if truth.unadopted {
             let context = context_mark(self.snapshot.body());
+            // What a review of the older program came to is what the file says now; later it can be edited.
+            let verdict = gate::verdict(self.snapshot.body()).map(|verdict| match verdict {
+                Verdict::Pass => "pass",
+                Verdict::Fail => "fail",
+            });
             for event in &mut truth.events {
+                if let (Some(verdict), EventType::TaskAdopted) = (verdict, &event.kind) {
+                    event.details.insert("verdict".into(), verdict.into());
+                }
                 event
                     .details
                     .insert("context".into(), Value::from(context.clone()));

@@ -73,6 +73,7 @@ impl Engine {
                 harness::NONE
             )));
         };
+        self.refuse_double(task, locked.history(), begin.role)?;
         if self.caller == Caller::Human {
             self.note_started_by(&task.id);
         }

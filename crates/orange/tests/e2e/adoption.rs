@@ -25,6 +25,12 @@ const CLAUDE: &str = "#!/bin/sh\necho '2.1.325 (Claude Code)'\n";
 
 fn older_home(name: &str) -> TestEnvironment {
     let mut env = TestEnvironment::unregistered();
+    put_older_home(&mut env, name);
+    env
+}
+
+/// Makes a home of an older program the home, with the repository `shop` as its project.
+pub(crate) fn put_older_home(env: &mut TestEnvironment, name: &str) {
     let claude = env.write("clis/claude", CLAUDE);
     fs::set_permissions(&claude, fs::Permissions::from_mode(0o755)).unwrap();
     let path = env.variable("PATH").into_string().unwrap();
@@ -51,7 +57,6 @@ fn older_home(name: &str) -> TestEnvironment {
         &env.shop(),
         &["worktree", "add", "-q", "-b", "dark-mode", slot],
     );
-    env
 }
 
 fn by_id(env: &TestEnvironment, id: &str) -> Value {
@@ -86,7 +91,7 @@ fn the_first_command_adopts_and_keeps_what_it_does_not_know() {
     let id = "Zb3kQ9xT1mW7pLr5vNc2Y";
     let file = env.tasks().join("shop").join(id).join("TASK.md");
     let old = fs::read_to_string(&file).unwrap();
-    assert_snapshot!(env.orange(["task", "why", id]), @r###"TASK-003 is working: waits for the handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-003"###);
+    assert_snapshot!(env.orange(["task", "why", id]), @r###"TASK-003 is working: its worker crashed: its tmux session shop/dark-mode is gone; no "## Handoff" section in TASK.md; next: orange task respawn TASK-003"###);
     // The oldest task has the first key.
     let shown = by_id(&env, id);
     assert_eq!(shown["key"], "TASK-003");
@@ -95,7 +100,13 @@ fn the_first_command_adopts_and_keeps_what_it_does_not_know() {
     let new = fs::read_to_string(&file).unwrap();
     let (_, old_body) = old.split_once("\n---\n").unwrap();
     assert!(new.ends_with(&format!("\n---\n{old_body}")), "{new}");
-    for line in old.split_once("\n---\n").unwrap().0.lines() {
+    // The agent is gone, and that counts.
+    let front = old.split_once("\n---\n").unwrap().0;
+    let front = front.replace("crash_count: 0", "crash_count: 1");
+    for line in front
+        .lines()
+        .filter(|line| !line.starts_with("updated_at:"))
+    {
         assert!(new.contains(line), "{line:?} is gone from\n{new}");
     }
     // The old history stays, and ours begins after it.
@@ -111,10 +122,13 @@ fn the_first_command_adopts_and_keeps_what_it_does_not_know() {
             "agent.spawned",
             "status.changed",
             "status.changed",
-            "task.adopted"
+            "task.adopted",
+            // Its session is gone, and it had not handed over.
+            "agent.spawned",
+            "agent.crashed"
         ]
     );
-    let adopted: Value = serde_json::from_str(history.lines().last().unwrap()).unwrap();
+    let adopted: Value = serde_json::from_str(history.lines().nth(4).unwrap()).unwrap();
     assert_eq!(adopted["fields"]["workspace"], "shop--1");
     assert_eq!(adopted["fields"]["updated_at"], "2025-03-02T11:40:12.345Z");
     // And it goes its way like any other.

@@ -8,6 +8,7 @@
 )]
 
 mod actors;
+mod adopted_sessions;
 mod adoption;
 mod agent_cancel;
 mod agent_claims;

@@ -287,6 +287,7 @@ const WITH_AGENTS: &[&str] = &[
     "spawn.started",
     "exit.advanced",
     "exit.counted",
+    "adopted.started",
     "message.journalled",
     "verify.requested",
     "verify.prepared",

@@ -7,7 +7,7 @@ use crate::engine::{Engine, Testimony};
 use crate::error::{Code, Error, Result};
 use crate::git::{self, merge};
 use crate::projects::Project;
-use orange_core::evidence::Verdict;
+use orange_core::evidence::{FILE, Verdict};
 use orange_core::history::{EventType, History};
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task};
@@ -60,7 +60,12 @@ impl Engine {
         let evidence = testimony.evidence(history);
         match &evidence.review {
             None if task.status == Status::Reviewing => {
-                concerns.push(Concern::plain("no review of it has passed"));
+                let moved = evidence.reviewing.as_ref();
+                let by_person = moved.is_some_and(|said| said.by == "human");
+                concerns.push(Concern::plain(match by_person {
+                    true => "a person took it over when it was stuck, and no review of it has passed",
+                    false => "no review of it has passed",
+                }));
             }
             None if deferred(&testimony.without_forged(history)).is_some() => {
                 concerns.push(Concern::plain(
@@ -75,6 +80,9 @@ impl Engine {
                 (Some(reviewed), Some(head)) if reviewed != head => {
                     concerns.push(since_review(project, task, reviewed, head)?);
                 }
+                (None, Some(_)) if review.by == FILE => concerns.push(Concern::plain(
+                    "its review passed before Orange had the task: TASK.md says so, and nobody noted which commit was reviewed",
+                )),
                 (None, Some(_)) => concerns.push(Concern::plain(
                     "nobody noted which commit was reviewed, so there may be others since",
                 )),

@@ -104,7 +104,7 @@ pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
         ..Filter::default()
     };
     let json = session.json;
-    let live = session.engine.live_agents();
+    let live = session.engine.live_and_adopted_agents();
     let (text, more) = session.engine.list_as(&filter, |listing| {
         let text = match json {
             // The rows are JSON already; building values of thousands of them would only cost time.

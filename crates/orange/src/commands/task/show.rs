@@ -57,7 +57,8 @@ pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
     let evidence = Shown::of(&mut session.engine, &view);
     let usage = session.engine.usage(&view.history);
     let diff = session.engine.diff_stat(&view.task, &view.history);
-    let alive = agents.iter().any(|agent| agent.alive);
+    let alive =
+        agents.iter().any(|agent| agent.alive) || session.engine.has_adopted_session(&view.history);
     let has_session = view.task.tmux_session.is_some();
     let sign = SessionState::of(alive, Some(view.task.status), has_session);
     let (mode, said_by) = session.engine.permissions(&view.task)?;

@@ -1,0 +1,189 @@
+//! Sessions of tasks that were adopted: the program that made them started agents in tmux sessions that have a name and no tag. Such
+//! a session is shown as alive, is never doubled by an agent of Orange, and the exit rules apply when it is gone.
+
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result};
+use crate::store::{Store, journal};
+use crate::tmux::{PaneInfo, Server, Tmux, session_name};
+use orange_core::history::{Event, EventType, History};
+use orange_core::runs;
+use orange_core::task::{Field, Task};
+use orange_core::workflow::Role;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+/// The detail of a start that another program made.
+pub(crate) const ADOPTED: &str = "adopted";
+
+/// The windows of reviewers begin so.
+const REVIEW: &str = "review-";
+
+/// The session that the task had when it was adopted.
+pub(crate) fn session_when_adopted(history: &History) -> Option<&str> {
+    let adopted = history.own().first()?;
+    let is_adoption = adopted.kind == EventType::TaskAdopted;
+    let session = adopted.fields.get(Field::TmuxSession.name());
+    session.filter(|_| is_adoption)?.as_str()
+}
+
+/// Whether a run was started by another program.
+pub(crate) fn is_adopted_run(history: &History, run: &str) -> bool {
+    history.events.iter().any(|event| {
+        let id = event.details.get("run").and_then(Value::as_str);
+        event.kind == EventType::AgentSpawned
+            && id == Some(run)
+            && event.details.contains_key(ADOPTED)
+    })
+}
+
+impl Engine {
+    /// The panes of a session that another program made, by its name. An error is no answer: whoever decides by this must not
+    /// take it for "none".
+    fn panes_of_stranger(&mut self, session: &str) -> Result<Vec<PaneInfo>> {
+        let name = session_name(session);
+        let mut panes = panes_without_tag(&self.servers_of_strangers()?)?;
+        panes.retain(|info| info.pane.session_name == name);
+        Ok(panes)
+    }
+
+    /// The server of the settings and the user's own, which the older program used.
+    fn servers_of_strangers(&mut self) -> Result<Vec<Tmux>> {
+        let configured = self.tmux()?;
+        let default = (!configured.is_default()).then(|| Tmux::new(Server::Default));
+        Ok(std::iter::once(configured).chain(default).collect())
+    }
+
+    /// The live session of another program in which this role of an adopted task is at work. Once a run of that role is
+    /// journalled, agents of that role are Orange's own.
+    pub fn adopted_session(
+        &mut self,
+        history: &History,
+        role: Role,
+    ) -> Result<Option<Vec<PaneInfo>>> {
+        let Some(session) = session_when_adopted(history) else {
+            return Ok(None);
+        };
+        if runs::runs(history).iter().any(|run| run.role == role) {
+            return Ok(None);
+        }
+        let mut panes = self.panes_of_stranger(session)?;
+        if role == Role::Reviewer {
+            panes.retain(|info| info.window_name.starts_with(REVIEW));
+        }
+        Ok((!panes.is_empty()).then_some(panes))
+    }
+
+    /// Whether such a session lives, for whoever only shows it.
+    pub fn has_adopted_session(&mut self, history: &History) -> bool {
+        let found = self.adopted_session(history, Role::Worker);
+        found.is_ok_and(|found| found.is_some())
+    }
+
+    /// Refuses to start a second agent beside one that another program started.
+    pub(crate) fn refuse_double(
+        &mut self,
+        task: &Task,
+        history: &History,
+        role: Role,
+    ) -> Result<()> {
+        let Some(panes) = self.adopted_session(history, role)? else {
+            return Ok(());
+        };
+        let name = panes
+            .first()
+            .map(|info| info.pane.session_name.clone())
+            .unwrap_or_default();
+        let label = task.label();
+        Err(Error::new(
+            Code::Conflict,
+            format!(
+                "the {role} of {label} runs in tmux session {name}, which another program started; a second one would work in the same files"
+            ),
+        )
+        .hint(format!(
+            "go to it: `orange task attach {label}`; to have Orange start one instead, end it first: `tmux kill-session -t '={name}'`"
+        )))
+    }
+
+    /// Tells a person of a session of another program whose task is over: Orange ends only what it started.
+    pub(crate) fn mention_adopted_session(&mut self, task: &Task, history: &History) {
+        if !self.has_adopted_session(history) {
+            return;
+        }
+        if let Some(name) = session_when_adopted(history).map(session_name) {
+            self.notice(format!(
+                "{}: tmux session {name}, which another program started for it, is still there; `tmux kill-session -t '={name}'` ends it",
+                task.label()
+            ));
+        }
+    }
+
+    /// The start of a run that another program made, so that its end can be journalled and judged.
+    pub(crate) fn adopted_start(&self, task: &Task, run: &str, role: Role, session: &str) -> Event {
+        Event::new(EventType::AgentSpawned, self.now())
+            .by("engine")
+            .because("another program had started it before the task was adopted")
+            .detail("run", run)
+            .detail("role", role.as_str())
+            .detail("harness", task.harness.clone().unwrap_or_default())
+            .detail("session", session)
+            .detail(ADOPTED, true)
+    }
+
+    /// What a list needs to show the sessions of other programs as alive.
+    pub(super) fn adopted_sessions(&mut self) -> Option<AdoptedSessions> {
+        Some(AdoptedSessions {
+            store: self.store.clone(),
+            servers: self.servers_of_strangers().ok()?,
+            names: OnceLock::new(),
+        })
+    }
+}
+
+/// The sessions of other programs, asked for when a list has a task whose agent seems to be gone.
+#[derive(Debug, Clone)]
+pub(super) struct AdoptedSessions {
+    store: Store,
+    servers: Vec<Tmux>,
+    names: OnceLock<HashSet<String>>,
+}
+
+impl AdoptedSessions {
+    /// Whether a task came from another program, Orange has not started or judged a worker of it, and its session lives.
+    pub(super) fn is_alive(&self, folder: &str) -> bool {
+        let Some(session) = self.store.survey(folder).task.tmux_session else {
+            return false;
+        };
+        self.is_strangers(folder) && self.names().contains(&session_name(&session))
+    }
+
+    fn is_strangers(&self, folder: &str) -> bool {
+        let Ok(bytes) = journal::read(&self.store.place(folder).journal()) else {
+            return false;
+        };
+        let history = History::parse(&bytes.text);
+        let first = history.own().first().map(|event| &event.kind);
+        let runs = runs::runs(&history);
+        first.is_none_or(|kind| *kind == EventType::TaskAdopted)
+            && !runs.iter().any(|run| run.role == Role::Worker)
+    }
+
+    fn names(&self) -> &HashSet<String> {
+        self.names.get_or_init(|| {
+            let panes = panes_without_tag(&self.servers).unwrap_or_default();
+            let names = panes.into_iter().map(|info| info.pane.session_name);
+            names.collect()
+        })
+    }
+}
+
+/// All panes that Orange did not make.
+fn panes_without_tag(servers: &[Tmux]) -> Result<Vec<PaneInfo>> {
+    let mut panes = Vec::new();
+    for server in servers {
+        panes.extend(server.panes()?);
+    }
+    panes.retain(|info| info.task_id.is_none() && info.run_id.is_none() && !info.dead);
+    Ok(panes)
+}
