@@ -280,7 +280,7 @@ fn one_of(
 }
 
 /// Points that only agents and checks lead to; `e2e/agent_crash_points.rs` kills at each of them, with real windows, and
-/// `e2e/verify_kills.rs` while commits are checked.
+/// `e2e/verify_kills.rs` and `verify_return.rs` while commits are checked.
 const WITH_AGENTS: &[&str] = &[
     "spawn.written",
     "spawn.opened",
@@ -293,6 +293,7 @@ const WITH_AGENTS: &[&str] = &[
     "verify.prepared",
     "verify.ran",
     "verify.journalled",
+    "verify.returned",
 ];
 
 /// Points of a merge, which also moves branches: `merge.rs` kills at each of them.
