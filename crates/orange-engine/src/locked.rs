@@ -6,6 +6,7 @@ mod deferred;
 mod failed_check;
 mod marks;
 mod racing;
+mod retry;
 mod settle;
 mod taken_out;
 
@@ -239,36 +240,6 @@ impl LockedTask {
             engine.now(),
         ));
         self.outcome(engine, events)
-    }
-
-    /// Once more, what failed the last time. Gives what was tried.
-    pub(crate) fn retry_hooks(&mut self, engine: &mut Engine) -> Result<Vec<String>> {
-        let state = self.snapshot.history.last_transition();
-        let transition = state.and_then(|state| state.opening.transition.clone());
-        let mut tried = Vec::new();
-        for (hook, _) in self.failed_hooks() {
-            self.mark(engine)?;
-            let mut events = effects::carry_out(engine, self, &hook);
-            for event in &mut events {
-                event.transition.clone_from(&transition);
-            }
-            self.outcome(engine, events)?;
-            tried.push(hook);
-        }
-        self.index(engine)?;
-        self.conclude(engine);
-        Ok(tried)
-    }
-
-    /// Hooks of the last status change that failed, and why.
-    pub(crate) fn failed_hooks(&self) -> Vec<(String, String)> {
-        let state = self.snapshot.history.last_transition();
-        let hooks = state.map(|state| state.hooks).unwrap_or_default();
-        let failed = hooks.into_iter().filter_map(|hook| match hook.outcome {
-            HookOutcome::Failed(why) => Some((hook.name, why)),
-            HookOutcome::Open | HookOutcome::Completed | HookOutcome::Skipped(_) => None,
-        });
-        failed.collect()
     }
 
     /// Makes sure of a slot before the task is said to have started. The task is listed as changing first, so

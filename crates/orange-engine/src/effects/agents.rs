@@ -13,7 +13,7 @@ use orange_core::prompt::PromptName;
 use orange_core::runs::letter;
 use orange_core::task::Field;
 use orange_core::verification::returned_by;
-use orange_core::workflow::{Prompt, Role};
+use orange_core::workflow::{Hook, Prompt, Role};
 use serde_json::Value;
 
 pub(super) fn spawn(engine: &mut Engine, locked: &mut LockedTask, prompt: Prompt) -> Vec<Event> {
@@ -171,6 +171,9 @@ fn begin(
     prompt: PromptName,
     message: Option<String>,
 ) -> Vec<Event> {
+    if let Some(why) = unready(locked) {
+        return vec![failed(engine, &why)];
+    }
     let begin = Begin {
         role,
         prompt,
@@ -188,6 +191,13 @@ fn begin(
         Ok(Begun::Nobody(why)) => vec![skipped(engine, &why)],
         Err(error) => vec![failed(engine, &spoken(&error))],
     }
+}
+
+/// Why no agent may start in the workspace that this transition was to get: it could not be made ready.
+fn unready(locked: &LockedTask) -> Option<String> {
+    let mut failed = locked.failed_hooks().into_iter();
+    failed.find(|(hook, _)| hook == Hook::AcquireWorkspace.name())?;
+    Some("its workspace is not ready, so no agent is started in it".to_owned())
 }
 
 /// The words of people that went into a prompt have arrived.

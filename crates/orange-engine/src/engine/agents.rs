@@ -123,6 +123,7 @@ impl Engine {
             )));
         }
         self.refuse_double(&locked.task, locked.history(), role)?;
+        locked.retry_acquire(self)?;
         self.ensure_workspace(&mut locked)?;
         let begin = Begin {
             role,
@@ -135,6 +136,7 @@ impl Engine {
                 self.note_spawned(&event);
                 let mut events = heard(self, &locked, role);
                 events.push(*event);
+                events.extend(locked.made_up_for(self, role));
                 locked.remark(self, events)?;
             }
             Begun::Running => {}
@@ -151,7 +153,7 @@ impl Engine {
 
     /// A slot for a task that has none, as a task has that began as `reviewing`.
     pub(crate) fn ensure_workspace(&mut self, locked: &mut LockedTask) -> Result<()> {
-        if locked.task.workspace.is_some() {
+        if locked.task.workspace.is_some() && self.unprepared_slot(&locked.task)?.is_none() {
             return Ok(());
         }
         let mut event = crate::effects::acquired(self, locked);

@@ -74,6 +74,7 @@ impl Engine {
             )));
         };
         self.refuse_double(task, locked.history(), begin.role)?;
+        self.slot_is_ready(task)?;
         if self.caller == Caller::Human {
             self.note_started_by(&task.id);
         }

@@ -296,6 +296,32 @@ impl Engine {
         })
     }
 
+    /// Refuses a slot whose setup has not come to its end: no agent works in one.
+    pub(crate) fn slot_is_ready(&mut self, task: &Task) -> Result<()> {
+        match self.unprepared_slot(task)? {
+            None => Ok(()),
+            Some(slot) => Err(Error::new(
+                Code::ConditionUnmet,
+                format!("{slot} is not ready for {}: its setup failed", task.label()),
+            )
+            .hint(format!(
+                "mend what its setup.log says, then `orange task retry-hooks {}`",
+                task.label()
+            ))),
+        }
+    }
+
+    /// The slot that the task has but that was never made ready to the end.
+    pub(crate) fn unprepared_slot(&mut self, task: &Task) -> Result<Option<String>> {
+        let pool = self.pool()?;
+        let lease = pool.lease_of(task);
+        let unprepared = lease.filter(|lease| {
+            let slot = pool.workspaces.get(&lease.slot);
+            slot.is_some_and(|slot| slot.prepared != lease.epoch)
+        });
+        Ok(unprepared.map(|lease| lease.slot))
+    }
+
     /// Where free slots wait: at the freshest default branch.
     pub(crate) fn parking_place(&self, project: &Project) -> Result<String> {
         for reference in [

@@ -89,6 +89,8 @@ mod run;
 mod running;
 mod scripts;
 mod search;
+mod setup_failure;
+mod shell;
 mod sim;
 mod slips;
 mod status;

@@ -1,0 +1,90 @@
+//! Hooks of the last transition that failed: carried out once more, or made up for by what a person did.
+
+use super::LockedTask;
+use crate::effects;
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result};
+use orange_core::history::{Event, EventType, HookOutcome};
+use orange_core::workflow::{Hook, Role};
+
+impl LockedTask {
+    /// Once more, what failed the last time. Gives what was tried.
+    pub(crate) fn retry_hooks(&mut self, engine: &mut Engine) -> Result<Vec<String>> {
+        let mut tried = Vec::new();
+        for (hook, _) in self.failed_hooks() {
+            self.retry(engine, &hook)?;
+            tried.push(hook);
+        }
+        self.index(engine)?;
+        self.conclude(engine);
+        Ok(tried)
+    }
+
+    fn retry(&mut self, engine: &mut Engine, hook: &str) -> Result<()> {
+        let state = self.snapshot.history.last_transition();
+        let transition = state.and_then(|state| state.opening.transition.clone());
+        self.mark(engine)?;
+        let mut events = effects::carry_out(engine, self, hook);
+        for event in &mut events {
+            event.transition.clone_from(&transition);
+        }
+        self.outcome(engine, events)
+    }
+
+    /// Tries once more to get the workspace that the last transition could not get; an error says why it cannot.
+    pub(crate) fn retry_acquire(&mut self, engine: &mut Engine) -> Result<()> {
+        let name = Hook::AcquireWorkspace.name();
+        let reason = |locked: &LockedTask| {
+            let mut failed = locked.failed_hooks().into_iter();
+            failed.find(|(hook, _)| hook == name).map(|(_, why)| why)
+        };
+        if reason(self).is_none() {
+            return Ok(());
+        }
+        self.retry(engine, name)?;
+        match reason(self) {
+            None => Ok(()),
+            Some(why) => {
+                self.index(engine)?;
+                self.conclude(engine);
+                Err(Error::new(Code::ConditionUnmet, why).hint(format!(
+                    "no agent is started; when that is mended: `orange task retry-hooks {}`",
+                    self.task.label()
+                )))
+            }
+        }
+    }
+
+    /// Events that close hooks which failed to start an agent of this role, now that one was started.
+    pub(crate) fn made_up_for(&self, engine: &Engine, role: Role) -> Vec<Event> {
+        let transition = self.snapshot.history.last_transition();
+        let transition = transition.and_then(|state| state.opening.transition.clone());
+        let starts = |hook: &str| match Hook::from_name(hook) {
+            Some(Hook::SpawnAgent(_)) => role == Role::Worker,
+            Some(Hook::SpawnReviewer) => role == Role::Reviewer,
+            _ => false,
+        };
+        let failed = self.failed_hooks().into_iter();
+        failed
+            .filter(|(hook, _)| starts(hook))
+            .map(|(hook, _)| {
+                let mut event = Event::new(EventType::HookCompleted, engine.now())
+                    .because("a person started the agent");
+                event.hook = Some(hook);
+                event.transition.clone_from(&transition);
+                event
+            })
+            .collect()
+    }
+
+    /// Hooks of the last status change that failed, and why.
+    pub(crate) fn failed_hooks(&self) -> Vec<(String, String)> {
+        let state = self.snapshot.history.last_transition();
+        let hooks = state.map(|state| state.hooks).unwrap_or_default();
+        let failed = hooks.into_iter().filter_map(|hook| match hook.outcome {
+            HookOutcome::Failed(why) => Some((hook.name, why)),
+            HookOutcome::Open | HookOutcome::Completed | HookOutcome::Skipped(_) => None,
+        });
+        failed.collect()
+    }
+}
