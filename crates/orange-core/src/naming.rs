@@ -119,6 +119,11 @@ fn allowed() -> String {
     VARIABLES.map(|v| format!("{{{v}}}")).join(", ")
 }
 
+/// One word of a shell's command line, whatever is in it.
+pub fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 /// Fills in `template`. A variable that is empty takes the separator next to it along, so that
 /// `orange/{key}-{slug}` with an empty slug is `orange/TASK-001`.
 pub fn branch_from_template(

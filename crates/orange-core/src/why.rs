@@ -5,6 +5,7 @@
 use crate::exit::role_of;
 use crate::gate::{self, Gate, Verdict};
 use crate::machine::{Facts, Situation, meets};
+use crate::naming::shell_word;
 use crate::task::{Status, Task};
 use crate::workflow::Condition;
 
@@ -357,8 +358,9 @@ fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
             let next = if around.only_unchecked {
                 format!("orange task verify {label}")
             } else {
-                let text = format!("before a merge, see to this: {concerns}");
-                format!("orange task request-changes {label} {}", quoted(&text))
+                let concerns: Vec<&str> = concerns.split_whitespace().collect();
+                let text = format!("before a merge, see to this: {}", concerns.join(" "));
+                format!("orange task request-changes {label} {}", shell_word(&text))
             };
             Why::needs_you(
                 format!("{decision}; a merge needs your word (--force): {concerns}"),
@@ -366,12 +368,6 @@ fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
             )
         }
     }
-}
-
-/// One word of a command line, whatever is in it.
-fn quoted(text: &str) -> String {
-    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("'{}'", one_line.replace('\'', "'\\''"))
 }
 
 fn stuck_because(task: &Task, around: &Surroundings<'_>) -> String {

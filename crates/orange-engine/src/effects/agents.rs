@@ -18,7 +18,10 @@ use serde_json::Value;
 
 pub(super) fn spawn(engine: &mut Engine, locked: &mut LockedTask, prompt: Prompt) -> Vec<Event> {
     match PromptName::for_hook(prompt, locked.task.status) {
-        Some(name) => begin(engine, locked, Role::Worker, name, None),
+        Some(name) => {
+            let message = Some(extra(locked).message).filter(|text| !text.is_empty());
+            begin(engine, locked, Role::Worker, name, message)
+        }
         None => vec![skipped(engine, "no agent is expected where the task is")],
     }
 }
@@ -119,7 +122,7 @@ pub(super) fn notify_worker(engine: &mut Engine, locked: &mut LockedTask) -> Vec
     };
     // A prompt asks git; where nobody is started there is nobody to read it.
     let told = match is_wanted(engine, locked) {
-        true => engine.prompt_for(&locked.task, name, &extra(locked)),
+        true => notice(engine, locked, name),
         false => Ok(String::new()),
     };
     match told {
@@ -152,7 +155,7 @@ fn tell(engine: &mut Engine, locked: &mut LockedTask, name: PromptName) -> Vec<E
 }
 
 fn told(engine: &mut Engine, locked: &mut LockedTask, name: PromptName) -> Result<()> {
-    let text = engine.prompt_for(&locked.task, name, &extra(locked))?;
+    let text = notice(engine, locked, name)?;
     let Some(run) = engine.live_run(locked.history(), Role::Worker) else {
         return Ok(());
     };
@@ -162,6 +165,16 @@ fn told(engine: &mut Engine, locked: &mut LockedTask, name: PromptName) -> Resul
         ..engine.message(&text)
     };
     engine.tell(locked, &run, "engine", message)
+}
+
+/// What a worker is told, with the words that came with the transition even where the prompt has no place for them.
+fn notice(engine: &mut Engine, locked: &LockedTask, name: PromptName) -> Result<String> {
+    let extra = extra(locked);
+    let text = engine.prompt_for(&locked.task, name, &extra)?;
+    Ok(match text.contains(extra.message.trim()) {
+        true => text,
+        false => format!("{text}\n\nA message from a person:\n\n{}\n", extra.message),
+    })
 }
 
 fn begin(

@@ -10,6 +10,7 @@ use crate::store::Place;
 use crate::tmux::{Attach, Pane, Scrollback, Tmux};
 use orange_core::exit::{is_expected, role_of};
 use orange_core::history::{EventType, History};
+use orange_core::naming::shell_word;
 use orange_core::prompt::PromptName;
 use orange_core::runs::{Run, last_run, next_run_id};
 use orange_core::task::{Status, Task, is_active};
@@ -287,14 +288,41 @@ impl Engine {
             return Err(Error::new(Code::Usage, "what should be changed?")
                 .hint("say it: `orange task request-changes ID \"the button is too small\"`"));
         }
-        self.change(
-            place,
-            &Change {
-                status: Some(Status::Working),
-                message: Some(message.trim().to_owned()),
-                ..Change::default()
-            },
-        )
+        let change = Change {
+            status: Some(Status::Working),
+            message: Some(message.trim().to_owned()),
+            ..Change::default()
+        };
+        let changed = self.change(place.clone(), &change);
+        changed.map_err(|error| self.with_the_text(error, &place, message.trim()))
+    }
+
+    /// A refused request for changes, with a command that delivers the text all the same.
+    fn with_the_text(&self, error: Error, place: &Place, text: &str) -> Error {
+        if !matches!(error.code, Code::ConditionUnmet | Code::NotAllowed) {
+            return error;
+        }
+        let Ok(history) = self.history_at(&place.path) else {
+            return error;
+        };
+        let task = self.store.survey(&place.folder()).task;
+        let (label, text) = (task.label(), shell_word(text));
+        let way = match task.status {
+            Status::Pending => format!(
+                "it has not been started; put your text into `## Context` of {}: {text}",
+                place.task_file().display()
+            ),
+            status if status.is_terminal() => {
+                format!("it is over; new work from it: `orange task create --from {label} {text}`")
+            }
+            _ if self.live_run(&history, Role::Worker).is_some() => {
+                format!("its agent gets your text with `orange task send {label} {text}`")
+            }
+            _ => format!(
+                "a worker is started with your text by `orange task respawn {label} --role worker --message {text}`"
+            ),
+        };
+        error.hint(format!("nothing was changed; {way}"))
     }
 }
 

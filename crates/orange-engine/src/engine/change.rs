@@ -42,7 +42,7 @@ pub struct Change {
     pub resolution: Option<String>,
     /// Why, for the journal.
     pub reason: Option<String>,
-    /// A person's words to the agent.
+    /// A person's request for changes: goes into TASK.md and to the worker.
     pub message: Option<String>,
 }
 
@@ -111,12 +111,10 @@ impl Engine {
             event.reason.clone_from(&change.reason);
             if let Some(message) = &change.message {
                 event = event.detail("message", message.as_str());
-                if locked.task.status == Status::Reviewing {
-                    event.append.push(AppendSection {
-                        section: "Changes requested".into(),
-                        text: message.clone(),
-                    });
-                }
+                event.append.push(AppendSection {
+                    section: "Changes requested".into(),
+                    text: message.clone(),
+                });
             }
             events.push(event);
         }

@@ -85,6 +85,7 @@ mod project_trust;
 mod prompt;
 mod prompt_override;
 mod refusals;
+mod request_changes;
 mod run;
 mod running;
 mod scripts;
