@@ -297,3 +297,90 @@ fn agents_look_everywhere_and_restore_their_own() {
     .refuses(3, "not_allowed");
     as_agent(&task, &["task", "rescue", "restore", &task.id, "latest"]).ok();
 }
+
+/// The names of a task's rescues, the oldest first.
+fn names(env: &TestEnvironment, task: &TestTask) -> Vec<String> {
+    let listed = env
+        .orange(["task", "rescue", "list", &task.id, "--json"])
+        .ok()
+        .json();
+    let rescues = listed["rescues"].as_array().unwrap().iter();
+    rescues
+        .map(|rescue| rescue["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn the_latest_of_many_of_one_millisecond_is_found_by_its_number() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    let slot = workspace(&env, &task);
+    let mut expected = Vec::new();
+    for number in 1..=11 {
+        fs::write(slot.join("README.md"), format!("try {number}")).unwrap();
+        let name = rescue(&env, &task, &slot, 5);
+        let reference = format!("refs/orange/rescue/{}/{name}", task.id);
+        let numbered = match number {
+            1 => name,
+            _ => format!("{name}-{number}"),
+        };
+        let kept = format!("refs/keep/{number}");
+        env.git(&slot, &["update-ref", &kept, &reference]);
+        env.git(&slot, &["update-ref", "-d", &reference]);
+        expected.push(numbered);
+    }
+    for (number, name) in (1..).zip(&expected) {
+        let reference = format!("refs/orange/rescue/{}/{name}", task.id);
+        env.git(
+            &slot,
+            &["update-ref", &reference, &format!("refs/keep/{number}")],
+        );
+    }
+    assert_eq!(names(&env, &task), expected);
+    env.orange(["task", "rescue", "restore", &task.id, "latest"])
+        .ok();
+    assert_eq!(
+        fs::read_to_string(slot.join("README.md")).unwrap(),
+        "try 11"
+    );
+}
+
+#[test]
+fn a_release_that_is_taken_up_again_saves_once() {
+    for point in ["rescue.saved", "release.saved", "release.detached"] {
+        let env = TestEnvironment::new();
+        let task = env.create(["login", "Add a login form"]);
+        let slot = workspace(&env, &task);
+        fs::write(slot.join("work.txt"), "not committed").unwrap();
+        fs::write(slot.join("README.md"), "staged").unwrap();
+        env.git(&slot, &["add", "README.md"]);
+        fs::write(slot.join("README.md"), "and changed again").unwrap();
+        let killed = env
+            .call(["task", "cancel", &task.id])
+            .var("ORANGE_CRASH_AT", point)
+            .run();
+        assert_ne!(killed.code, 0, "{killed}");
+        env.orange(["task", "list"]).ok();
+        assert_eq!(env.show(&task)["workspace"], json!(null), "{point}");
+        assert_eq!(names(&env, &task).len(), 1, "{point}");
+        env.orange(["task", "rescue", "show", &task.id])
+            .ok()
+            .says("A work.txt")
+            .says("staged");
+    }
+}
+
+#[test]
+fn the_latest_is_the_work_and_not_what_was_found_when_the_slot_was_cleaned() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    let slot = workspace(&env, &task);
+    env.commit(&slot, ".gitignore", "out/\n");
+    fs::create_dir(slot.join("out")).unwrap();
+    fs::write(slot.join("out/built"), "built").unwrap();
+    fs::write(slot.join("work.txt"), "not committed").unwrap();
+    env.orange(["task", "cancel", &task.id]).ok();
+    env.orange(["task", "rescue", "show", &task.id])
+        .ok()
+        .says("A work.txt");
+}
