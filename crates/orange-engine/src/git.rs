@@ -14,6 +14,8 @@ mod layout;
 pub(crate) mod locks;
 pub(crate) mod merge;
 pub(crate) mod merge_base;
+pub(crate) mod own_state;
+pub(crate) mod parking;
 mod refs;
 pub(crate) mod rescue;
 mod said;

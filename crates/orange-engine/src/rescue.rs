@@ -9,6 +9,7 @@ mod restore;
 mod same;
 
 pub use note::Note;
+pub(crate) use raw::is_same;
 pub use restore::{Restored, Shown, ShownFile, restore, restore_from, show, to_branch};
 
 use crate::error::{Code, Error, Result};
@@ -61,8 +62,23 @@ pub struct Rescue {
     pub note: Note,
 }
 
+/// What a worktree held when it was saved.
+#[derive(Debug)]
+pub(crate) struct Content {
+    /// The tree of all its files, except ignored files and copied folders.
+    pub(crate) tree: String,
+    /// Folders, relative to the worktree, that are in no tree: their copies are below `raw`.
+    pub(crate) copied: Vec<PathBuf>,
+    pub(crate) raw: Option<PathBuf>,
+}
+
 /// Saves what a worktree holds. None: nothing that is not on a branch already.
 pub fn save(save: &Save<'_>) -> Result<Option<Rescued>> {
+    save_content(save).map(|(rescued, _)| rescued)
+}
+
+/// As [`save`]; also returns what was found, so that the caller can remove exactly that.
+pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescued>, Content)> {
     let worktree = Worktree::open(save.slot)?;
     let index = TempIndex::copy_of(&worktree)?;
     let (entries, staged) = read_index(&worktree, &index)?;
@@ -85,13 +101,21 @@ pub fn save(save: &Save<'_>) -> Result<Option<Rescued>> {
     nested.extend(nested::broken(&worktree.root, &changes));
     crash_point("rescue.tree");
     let mut staging = Staging::new(save.raw_folder);
+    let mut content = Content {
+        tree: tree.clone(),
+        copied: Vec::new(),
+        raw: None,
+    };
     for copy in nested::to_copy(&worktree, entries.links(), nested)? {
         staging.add(&worktree.root, &copy)?;
+        if copy.files {
+            content.copied.push(copy.path);
+        }
     }
     let lost = worktree.lost(save.branch)?;
     let staged = staged.filter(|staged| *staged != base && *staged != tree);
     if tree == base && staged.is_none() && lost.tips.is_empty() && staging.is_empty() {
-        return Ok(None);
+        return Ok((None, content));
     }
     let head = worktree.head.as_ref().map(|head| head.commit.clone());
     let mut parents: Vec<String> = head.clone().into_iter().collect();
@@ -129,7 +153,8 @@ pub fn save(save: &Save<'_>) -> Result<Option<Rescued>> {
         None => keep(&worktree, &tree, &mut note, staging)?,
     };
     crash_point("rescue.saved");
-    Ok(Some(rescued))
+    content.raw = rescued.raw.clone();
+    Ok((Some(rescued), content))
 }
 
 /// Saves the commits of a branch that is about to be deleted. None: other refs reach all of them.

@@ -9,6 +9,7 @@ mod link;
 mod pool_file;
 mod project_consent;
 pub mod project_files;
+mod quarantine;
 mod ready_slot;
 mod release;
 pub mod rules;
@@ -16,6 +17,8 @@ mod rules_commit;
 mod setup;
 mod slot_lock;
 mod slot_truth;
+mod special_files;
+mod tidy;
 mod verify_slot;
 mod view;
 
@@ -189,10 +192,13 @@ impl Engine {
             if pool.workspaces.get(slot) != Some(seen) {
                 return Err(changed_meanwhile(slot));
             }
-            let said = engine.tidied(project, slot, &task.id)?;
+            let (said, kept) = engine.tidied(project, slot, &task.id)?;
             if let Some(entry) = pool.workspaces.get_mut(slot) {
                 entry.release();
                 entry.last_task = Some(task.id.clone());
+                if let Some(why) = &kept {
+                    entry.retire(why);
+                }
             }
             Ok(said)
         })
@@ -206,11 +212,11 @@ impl Engine {
         owner: &str,
     ) -> Result<String> {
         self.change_pool(|engine, pool| {
-            if !pool.is_free(slot) {
+            if !pool.is_free(slot) && !pool.is_retired(slot) {
                 return Err(changed_meanwhile(slot));
             }
             let folder = engine.slot_folder(slot);
-            if folder.is_dir() && !git::worktree::belongs(&folder, &project.path)? {
+            if folder.is_dir() && !engine.is_worktree_of(&project.path, &folder, owner)? {
                 return Err(Error::new(
                     Code::Refused,
                     format!(
@@ -223,16 +229,29 @@ impl Engine {
                     folder.display()
                 )));
             }
-            let said = engine.tidied(project, slot, owner)?;
-            pool.workspaces.entry(slot.to_owned()).or_default();
-            Ok(said)
+            let (said, kept) = engine.tidied(project, slot, owner)?;
+            let entry = pool.workspaces.entry(slot.to_owned()).or_default();
+            match &kept {
+                None => entry.release(),
+                Some(why) => entry.retire(why),
+            }
+            match kept {
+                None => Ok(said),
+                Some(why) => Err(Error::new(Code::ConditionUnmet, why)),
+            }
         })
     }
 
-    fn tidied(&mut self, project: &Project, slot: &str, owner: &str) -> Result<String> {
+    /// What was done, and why the slot is not clean all the same.
+    fn tidied(
+        &mut self,
+        project: &Project,
+        slot: &str,
+        owner: &str,
+    ) -> Result<(String, Option<String>)> {
         let folder = self.slot_folder(slot);
-        if !folder.is_dir() || !git::worktree::belongs(&folder, &project.path)? {
-            return Ok("it is free".to_owned());
+        if !folder.is_dir() || !self.is_worktree_of(&project.path, &folder, owner)? {
+            return Ok(("it is free".to_owned(), None));
         }
         if let Some(who) = self.occupant(&folder) {
             return Err(Error::new(
@@ -242,14 +261,15 @@ impl Engine {
         }
         let park = self.parking_place(project)?;
         let lock = SlotLock::try_take(&self.store, slot)?;
-        Ok(
-            match lock.handed_on(|| self.tidy(owner, &folder, &park, "repaired"))? {
-                Some(reference) => {
-                    format!("free and clean now; what was in it is saved as {reference}")
-                }
-                None => "free and clean now".to_owned(),
-            },
-        )
+        let tidied = lock.handed_on(|| self.tidy(owner, &folder, &park, "repaired"))?;
+        let mut said = match &tidied.kept {
+            None => "free and clean now".to_owned(),
+            Some(why) => format!("kept as it is, and no task gets it: {why}"),
+        };
+        if let Some(reference) = tidied.saved {
+            said = format!("{said}; what was in it is saved as {reference}");
+        }
+        Ok((said, tidied.kept))
     }
 
     /// A slot that was reserved for a task that then did not get it is free again.
@@ -276,7 +296,7 @@ impl Engine {
         if held >= size {
             return Err(self.exhausted(pool, project));
         }
-        let mut free: Vec<(u8, u32, String)> = (1..=project.pool_size)
+        let mut free: Vec<(u8, u32, String)> = (1..=pool.last_number(project))
             .map(|number| (number, slot_name(&project.name, number)))
             .filter(|(_, slot)| pool.is_free(slot))
             .map(|(number, slot)| {

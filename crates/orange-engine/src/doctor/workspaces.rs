@@ -7,7 +7,7 @@ use crate::git::state::{self, Head};
 use crate::git::worktree;
 use crate::projects::Project;
 use crate::store::lock::TaskLock;
-use crate::workspaces::{Pool, Slot, slot_number};
+use crate::workspaces::{Pool, Slot, SlotLock, slot_number};
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use std::path::PathBuf;
@@ -57,17 +57,7 @@ impl Engine {
         let pool = self.pool()?;
         for (name, slot) in pool.held(&project.name) {
             let holder = self.task_of_slot(project, name, slot)?;
-            let problem = match &holder {
-                None => "is held by a task that does not exist".to_owned(),
-                Some(task) if task.workspace.as_deref() != Some(name) => {
-                    format!("is held by {}, which does not know of it", task.label())
-                }
-                Some(task) => {
-                    self.check_held(project, name, task, report, repair);
-                    continue;
-                }
-            };
-            // One that is on its way to its slot does not know of it yet.
+            // One that is on its way to its slot, or gives it back just now, is as it should be.
             let lock = match &holder {
                 Some(task) => TaskLock::try_acquire(&self.task_folder(task))
                     .ok()
@@ -77,6 +67,21 @@ impl Engine {
             if holder.is_some() && lock.is_none() {
                 continue;
             }
+            // Read again: it may have got or given back the slot before its lock was ours.
+            if self.pool()?.workspaces.get(name) != Some(slot) {
+                continue;
+            }
+            let holder = self.task_of_slot(project, name, slot)?;
+            let problem = match &holder {
+                None => "is held by a task that does not exist".to_owned(),
+                Some(task) if task.workspace.as_deref() != Some(name) => {
+                    format!("is held by {}, which does not know of it", task.label())
+                }
+                Some(task) => {
+                    self.check_held(project, name, task, lock, report, repair);
+                    continue;
+                }
+            };
             let finding = report.add(name, problem);
             finding.repair("saves what is in it and frees it");
             if repair {
@@ -120,6 +125,7 @@ impl Engine {
         project: &Project,
         name: &str,
         task: &Task,
+        lock: Option<TaskLock>,
         report: &mut Report,
         repair: bool,
     ) {
@@ -163,6 +169,7 @@ impl Engine {
             return;
         }
         finding.repair("checks its branch out again");
+        drop(lock);
         if repair {
             let outcome = self.check_out_again(task, name);
             finding.done(outcome.map(|()| format!("{} is checked out again", task.branch)));
@@ -189,10 +196,22 @@ impl Engine {
             let Some(slot) = task.workspace.clone() else {
                 continue;
             };
-            let pool = self.pool()?;
-            if pool.lease_of(&task).is_some_and(|lease| lease.slot == slot) {
+            let has_it = |pool: &Pool, task: &Task| {
+                pool.lease_of(task).is_some_and(|lease| lease.slot == slot)
+            };
+            if has_it(&self.pool()?, &task) {
                 continue;
             }
+            // One that gives it back just now does not know yet that it has: its lock is held.
+            let Ok(Some(lock)) = TaskLock::try_acquire(&self.task_folder(&task)) else {
+                continue;
+            };
+            let task = self.store.survey(&row.folder).task;
+            let pool = self.pool()?;
+            if task.workspace.as_ref() != Some(&slot) || has_it(&pool, &task) {
+                continue;
+            }
+            drop(lock);
             let free = pool.workspaces.get(&slot).is_none_or(Slot::is_free);
             let ours = slot_number(&project.name, &slot).is_some();
             let problem = match (ours, free) {
@@ -233,6 +252,8 @@ impl Engine {
         repair: bool,
     ) -> Result<()> {
         if let Some(name) = self.verify_folder(&project.name)
+            && let Ok(_lock) = SlotLock::try_take(&self.store, &name)
+            && self.slot_folder(&name).is_dir()
             && !worktree::belongs(&self.slot_folder(&name), &project.path)?
         {
             let folder = self.slot_folder(&name);
@@ -243,14 +264,19 @@ impl Engine {
                 )
                 .repair(format!("{BY_HAND}: move {} away", folder.display()));
         }
-        let pool = self.pool()?;
         for name in self.slot_folders(&project.name) {
             let folder = self.slot_folder(&name);
-            if pool
-                .workspaces
-                .get(&name)
-                .is_some_and(|slot| !slot.is_free())
-            {
+            // A process that makes, cleans or removes a slot has its lock; who is to get it stands in the pool before.
+            let Ok(lock) = SlotLock::try_take(&self.store, &name) else {
+                continue;
+            };
+            let pool = self.pool()?;
+            if !folder.is_dir() {
+                continue;
+            }
+            let entry = pool.workspaces.get(&name);
+            let retired = entry.filter(|slot| slot.is_retired());
+            if retired.is_none() && entry.is_some_and(|slot| !slot.is_free()) {
                 continue;
             }
             if !worktree::belongs(&folder, &project.path)? {
@@ -263,20 +289,28 @@ impl Engine {
                     .repair(format!("{BY_HAND}: move {} away", folder.display()));
                 continue;
             }
-            let parked = matches!(state::head(&folder), Head::Detached(_));
-            let is_clean =
-                parked && !worktree::is_unfinished(&folder)? && worktree::changes(&folder)? == 0;
+            let is_clean = self.untidy(&folder)?.is_none();
             let listed = pool.workspaces.contains_key(&name);
-            if is_clean && listed {
+            if is_clean && listed && retired.is_none() {
                 continue;
             }
-            let problem = match (is_clean, listed) {
-                (true, _) => "is a slot that the pool does not know",
-                (false, true) => "is free, but not clean",
-                (false, false) => "is a slot that the pool does not know, and not clean",
+            let problem = match (retired, is_clean, listed) {
+                (Some(slot), _, _) => {
+                    let why = slot
+                        .why_retired
+                        .as_deref()
+                        .unwrap_or("it could not be cleaned");
+                    format!("is out of use: {why}")
+                }
+                (None, true, _) => "is a slot that the pool does not know".to_owned(),
+                (None, false, true) => "is free, but not clean".to_owned(),
+                (None, false, false) => {
+                    "is a slot that the pool does not know, and not clean".to_owned()
+                }
             };
+            drop(lock);
             let finding = report.add(&name, problem);
-            finding.repair(match is_clean {
+            finding.repair(match is_clean && retired.is_none() {
                 true => "takes it into the pool, as free",
                 false => "saves what is in it and makes it a clean, free slot",
             });
@@ -294,8 +328,8 @@ impl Engine {
 
     /// Worktrees that git remembers and that are not there.
     fn check_git_list(&mut self, project: &Project, report: &mut Report, repair: bool) {
-        let workspaces = self.store.workspaces();
-        let gone: Vec<String> = worktree::gone(&project.path, &workspaces)
+        let gone: Vec<String> = self
+            .gone_slots(project)
             .unwrap_or_default()
             .iter()
             .map(|path| path.display().to_string())

@@ -73,6 +73,7 @@ pub(super) fn release(engine: &mut Engine, locked: &LockedTask) -> Event {
             slot,
             epoch,
             rescue,
+            kept,
         }) => {
             let mut event = with_lease(completed, &Lease { slot, epoch });
             if let Some(reference) = rescue {
@@ -81,6 +82,9 @@ pub(super) fn release(engine: &mut Engine, locked: &LockedTask) -> Event {
                     locked.task.label()
                 ));
                 event = event.detail("rescue", reference);
+            }
+            if let Some(why) = kept {
+                event = event.detail("retired", why);
             }
             workspace(event, locked, Value::Null)
         }

@@ -6,7 +6,7 @@ pub(super) use flags::may_have_flags;
 
 use super::Git;
 use super::rescue::content::{Entries, TempIndex, is_sparse};
-use super::rescue::{Worktree, succeeded};
+use super::rescue::{Worktree, nul_separated, succeeded};
 use super::state::git_folder;
 use crate::error::Result;
 use std::path::Path;
@@ -30,6 +30,32 @@ pub(super) fn look_past_flags<T>(worktree: &Path, ask: impl Fn(Git) -> Result<T>
     let index = TempIndex::copy_of(&worktree)?;
     index.clear_flags(&entries)?;
     ask(git().env("GIT_INDEX_FILE", index.path()))
+}
+
+/// Does the index have anything that the index of a parked worktree does not have: flags, announced files, a part in
+/// another file? What the sparse checkout of a repository leaves out is flagged, and may be.
+pub(super) fn has_flags(worktree: &Path) -> Result<bool> {
+    let folder = git_folder(worktree);
+    if folder.is_ok_and(|folder| flags::is_plain(&folder.join("index"))) {
+        return Ok(false);
+    }
+    Ok(flagged(worktree)?.is_some() || !is_sparse(worktree)?)
+}
+
+/// Makes git look again at every file of a sparse checkout that the index says not to look at. False: it is no such
+/// checkout.
+pub(super) fn clear_in_sparse(worktree: &Path) -> Result<bool> {
+    if !is_sparse(worktree)? {
+        return Ok(false);
+    }
+    if let Some(entries) = flagged(worktree)? {
+        let said = Git::in_slot(worktree)
+            .args(["update-index", "--no-assume-unchanged", "-z", "--stdin"])
+            .input(nul_separated(entries.assumed_unchanged()))
+            .run()?;
+        succeeded(said, "git update-index")?;
+    }
+    Ok(true)
 }
 
 /// The index, if it has entries that git passes over and should not.

@@ -300,8 +300,10 @@ mod tests {
             let mut sizes = vec![None; 3];
             let said = Said {
                 success,
+                code: Some(i32::from(!success)),
                 stdout: stdout.into_bytes(),
                 stderr: String::new(),
+                lock: None,
             };
             read_sizes(&said, &pairs, &mut sizes);
             sizes

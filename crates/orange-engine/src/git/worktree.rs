@@ -373,46 +373,10 @@ pub(crate) fn forget_moves(slot: &Path) -> Result<()> {
     expire.run().map(drop)
 }
 
-/// A reset leaves submodules as they are. One with changes becomes one that is not fetched yet; its commits stay
-/// where git keeps them. (`git submodule deinit` would change settings that all worktrees share.)
-pub(crate) fn empty_changed_submodules(slot: &Path) -> Result<()> {
-    if !slot.join(".gitmodules").exists() {
-        return Ok(());
-    }
-    let said = Git::in_slot(slot)
-        .args(["diff-files", "--name-only", "-z"])
-        .arg("--ignore-submodules=none")
-        .run()?;
-    if !said.success {
-        return Err(said.error("git diff-files"));
-    }
-    for path in said.parts() {
-        let folder = slot.join(path);
-        if std::fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_dir()) {
-            std::fs::remove_dir_all(&folder)
-                .and_then(|()| std::fs::create_dir(&folder))
-                .map_err(|error| Error::io("empty", &folder, &error))?;
-        }
-    }
-    Ok(())
-}
-
 /// Tells a repository that was moved where its worktrees are, and them where it is.
 pub(crate) fn repair(repository: &Path, slots: &[PathBuf]) -> Result<()> {
     let repair = Git::at(repository).quiet().args(["worktree", "repair"]);
     repair.args(slots).text().map(drop)
-}
-
-/// What `git status` lists in a slot: changed or untracked paths.
-pub(crate) fn changes(slot: &Path) -> Result<usize> {
-    let said = Git::in_slot(slot)
-        .args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"])
-        .arg("--ignore-submodules=none")
-        .run()?;
-    match said.success {
-        true => Ok(said.parts().count()),
-        false => Err(said.error("git status")),
-    }
 }
 
 /// Checks out a branch that is there.

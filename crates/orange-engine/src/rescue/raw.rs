@@ -6,7 +6,7 @@ use crate::git::rescue::submodule;
 use crate::store::{make_folder, private};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, FileTimes};
-use std::io;
+use std::io::{self, BufRead};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -141,6 +141,63 @@ pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
         set.map_err(|error| Error::io("write", &path, &error))?;
     }
     Ok(())
+}
+
+/// Does a copy hold everything that a file or a folder holds now?
+pub(crate) fn is_same(now: &Path, copy: &Path) -> Result<bool> {
+    let mut open = vec![(now.to_owned(), copy.to_owned())];
+    while let Some((now, copy)) = open.pop() {
+        let data = fs::symlink_metadata(&now).map_err(|error| unreadable(&now, &error))?;
+        let kind = data.file_type();
+        let Ok(copied) = fs::symlink_metadata(&copy) else {
+            let holds_something = kind.is_dir() || kind.is_file() || kind.is_symlink();
+            match holds_something {
+                true => return Ok(false),
+                false => continue,
+            }
+        };
+        let same = if kind.is_dir() {
+            for entry in fs::read_dir(&now).map_err(|error| unreadable(&now, &error))? {
+                let name = entry.map_err(|error| unreadable(&now, &error))?.file_name();
+                open.push((now.join(&name), copy.join(&name)));
+            }
+            copied.is_dir()
+        } else if kind.is_symlink() {
+            fs::read_link(&now).ok() == fs::read_link(&copy).ok()
+        } else if kind.is_file() {
+            copied.is_file() && data.len() == copied.len() && has_same_bytes(&now, &copy)?
+        } else {
+            true
+        };
+        if !same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn has_same_bytes(one: &Path, other: &Path) -> Result<bool> {
+    let open = |path: &Path| {
+        let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+        Ok::<_, Error>(io::BufReader::with_capacity(1 << 16, file))
+    };
+    let (mut left, mut right) = (open(one)?, open(other)?);
+    loop {
+        let failed = |error: io::Error| unreadable(one, &error);
+        let (a, b) = (
+            left.fill_buf().map_err(failed)?,
+            right.fill_buf().map_err(failed)?,
+        );
+        let length = a.len().min(b.len());
+        if a.get(..length) != b.get(..length) || (length == 0 && a.len() != b.len()) {
+            return Ok(false);
+        }
+        if length == 0 {
+            return Ok(true);
+        }
+        left.consume(length);
+        right.consume(length);
+    }
 }
 
 fn copy_file(mut source: File, data: &fs::Metadata, to: &Path) -> io::Result<()> {

@@ -36,6 +36,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use self::folder::{Folder, PART, read_all, same_file};
+pub(crate) use self::lease::is_let_go;
 use self::lease::{Claim, Patience};
 pub use self::old::Theirs;
 pub(crate) use self::old::short_hash;

@@ -1,6 +1,7 @@
 //! Giving a task a slot: reserved before its status changes, made ready afterwards.
 
 use super::slot_lock::SlotLock;
+use super::tidy::restore_whole;
 use super::{Lease, Wanted, link, lockfiles_at};
 use crate::engine::{Engine, Start};
 use crate::error::{Code, Error, Result};
@@ -29,6 +30,13 @@ enum Checkout {
     Fresh,
     /// Whatever was there.
     Found,
+}
+
+/// Whether a slot has the task's branch.
+enum Ready {
+    Yes(Start, Checkout),
+    /// It cannot be cleaned, and why: another slot has to do.
+    Retire(String),
 }
 
 /// A slot that could not be made ready.
@@ -108,27 +116,36 @@ impl Engine {
     ) -> std::result::Result<Acquired, NotReady> {
         let project = self.registered(&task.project)?;
         let held = self.pool()?.lease_of(task);
-        let lease = match held {
+        let mut lease = match held {
             Some(lease) => lease,
             None => self.reserve_for(task)?,
         };
-        let lock = SlotLock::take(&self.store, &lease.slot)?;
-        let folder = self.slot_folder(&lease.slot);
-        let (start, checkout) = match self.check_out(&project, task, place, &lease, &folder, &lock)
-        {
-            Ok(checked_out) => checked_out,
-            Err(error) => {
-                if task.workspace.as_ref() == Some(&lease.slot) {
-                    // It had the slot before, with work in it.
-                    let kept = Some(lease);
-                    return Err(NotReady { error, kept });
+        let mut lock = SlotLock::take(&self.store, &lease.slot)?;
+        let mut folder = self.slot_folder(&lease.slot);
+        let (start, checkout) = loop {
+            let checked_out = self.check_out(&project, task, place, &lease, &folder, &lock);
+            let error = match checked_out {
+                Ok(Ready::Yes(start, checkout)) => break (start, checkout),
+                Ok(Ready::Retire(why)) => {
+                    self.retire(task, &lease, &why)?;
+                    drop(lock);
+                    lease = self.reserve_for(task)?;
+                    lock = SlotLock::take(&self.store, &lease.slot)?;
+                    folder = self.slot_folder(&lease.slot);
+                    continue;
                 }
-                // Others may have it. If this cannot be written either, the end of the command tries again.
-                if let Err(other) = self.unreserve(task, &lease) {
-                    tracing::warn!(%other, "the slot is still reserved");
-                }
-                return Err(error.into());
+                Err(error) => error,
+            };
+            if task.workspace.as_ref() == Some(&lease.slot) {
+                // It had the slot before, with work in it.
+                let kept = Some(lease);
+                return Err(NotReady { error, kept });
             }
+            // Others may have it. If this cannot be written either, the end of the command tries again.
+            if let Err(other) = self.unreserve(task, &lease) {
+                tracing::warn!(%other, "the slot is still reserved");
+            }
+            return Err(error.into());
         };
         crash_point("acquire.checked-out");
         let name = match (&checkout, &start.commit) {
@@ -160,7 +177,7 @@ impl Engine {
         lease: &Lease,
         folder: &Path,
         lock: &SlotLock,
-    ) -> Result<(Start, Checkout)> {
+    ) -> Result<Ready> {
         let repository = &project.path;
         worktree::inside(&self.store.workspaces(), folder)?;
         let start = self.start_for(project, task, place)?;
@@ -169,22 +186,39 @@ impl Engine {
         crash_point("acquire.worktree");
         if !is_new && task.workspace.as_ref() == Some(&lease.slot) {
             // The task's own slot, whatever is checked out there by now.
-            return Ok((start, Checkout::Found));
+            return Ok(Ready::Yes(start, Checkout::Found));
         }
         let current = git::current_branch(folder)?;
         if current.as_deref() == Some(&task.branch) {
-            return Ok((start, Checkout::Found));
+            return Ok(Ready::Yes(start, Checkout::Found));
         }
         if !is_new {
             let detached = current.is_none();
-            lock.handed_on(|| self.preflight(project, task, lease, folder, detached))?;
+            let kept = lock.handed_on(|| self.preflight(project, task, lease, folder, detached))?;
+            if let Some(why) = kept {
+                return Ok(Ready::Retire(why));
+            }
         }
         lock.handed_on(|| switch(repository, folder, task, &start, &commit))?;
         let checkout = match start.existing {
             true => Checkout::Found,
             false => Checkout::Fresh,
         };
-        Ok((start, checkout))
+        Ok(Ready::Yes(start, checkout))
+    }
+
+    /// Takes a slot out of use that could not be cleaned for the task that got it.
+    fn retire(&mut self, task: &Task, lease: &Lease, why: &str) -> Result<()> {
+        self.change_pool(|_, pool| {
+            if pool.free(task, lease)
+                && let Some(slot) = pool.workspaces.get_mut(&lease.slot)
+            {
+                slot.retire(why);
+            }
+            Ok(())
+        })?;
+        self.tell_retired(&lease.slot, why);
+        Ok(())
     }
 
     /// True when the worktree had to be made.
@@ -194,6 +228,7 @@ impl Engine {
         folder: &Path,
         commit: &str,
     ) -> Result<bool> {
+        restore_whole(folder)?;
         // Git was killed in the middle of it: nobody has worked there yet.
         if worktree::is_half_made(folder) {
             remove_half_made(folder)?;
@@ -223,7 +258,8 @@ impl Engine {
         .hint("`orange doctor` says more; move the folder away if it is not needed"))
     }
 
-    /// A slot should have been left clean. If it was not, what is in it is saved before it goes.
+    /// A slot should have been left clean. If it was not, what is in it is saved before it goes. Returns why it cannot be
+    /// cleaned.
     fn preflight(
         &mut self,
         project: &Project,
@@ -231,28 +267,26 @@ impl Engine {
         lease: &Lease,
         folder: &Path,
         detached: bool,
-    ) -> Result<()> {
-        let unfinished = worktree::is_unfinished(folder)?;
+    ) -> Result<Option<String>> {
         if detached
-            && !unfinished
-            && worktree::changes(folder)? == 0
+            && self.untidy(folder)?.is_none()
             && worktree::head_is_kept(folder, &self.parking_place(project)?)?
         {
-            return Ok(());
+            return Ok(None);
         }
         let pool = self.pool()?;
         let before = pool.workspaces.get(&lease.slot);
         let before = before.and_then(|slot| slot.last_task.clone());
         let owner = before.unwrap_or_else(|| task.id.clone());
         let park = self.parking_place(project)?;
-        let saved = self.tidy(&owner, folder, &park, "found in a free slot")?;
-        if let Some(saved) = saved {
+        let tidied = self.tidy(&owner, folder, &park, "found in a free slot")?;
+        if let Some(saved) = tidied.saved {
             self.notice(format!(
                 "{} was not clean; what was in it is saved as {saved}",
                 lease.slot
             ));
         }
-        Ok(())
+        Ok(tidied.kept)
     }
 
     /// What a slot gets besides the checkout.

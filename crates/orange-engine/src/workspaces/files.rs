@@ -7,7 +7,7 @@
 mod folders;
 mod one;
 
-use self::folders::Folders;
+pub(super) use self::folders::{Entered, Folders};
 use self::one::{Copier, Step};
 use crate::error::{Error, Result};
 use crate::git::Git;

@@ -3,6 +3,7 @@
 
 use super::Lease;
 use crate::error::{Error, Result};
+use crate::projects::Project;
 use crate::store::{Store, make_folder, replace};
 use orange_core::task::Task;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ pub struct Pool {
 /// One slot.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Slot {
-    /// `bound` or `available`; a word we do not know means: hands off.
+    /// `bound`, `available` or `retired`; a word we do not know means: hands off.
     pub status: String,
     /// `project/branch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,6 +42,9 @@ pub struct Slot {
     /// The number of the lease for which the teardown commands were run: they are not run twice.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub torn_down: u64,
+    /// Why a retired slot could not be cleaned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_retired: Option<String>,
     /// What the link to the task's file is called in the slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
@@ -58,6 +62,7 @@ fn is_zero(number: &u64) -> bool {
 
 const BOUND: &str = "bound";
 const AVAILABLE: &str = "available";
+const RETIRED: &str = "retired";
 
 impl Default for Slot {
     fn default() -> Slot {
@@ -69,6 +74,7 @@ impl Default for Slot {
             last_task: None,
             prepared: 0,
             torn_down: 0,
+            why_retired: None,
             link: None,
             lockfiles: None,
             other: Map::new(),
@@ -85,6 +91,7 @@ impl Slot {
 
     fn bind(&mut self, task: &Task, epoch: u64) {
         self.status = BOUND.to_owned();
+        self.why_retired = None;
         self.task = Some(format!("{}/{}", task.project, task.branch));
         self.task_id = Some(task.id.clone());
         self.epoch = epoch.max(self.epoch.saturating_add(1));
@@ -94,8 +101,21 @@ impl Slot {
         self.status == AVAILABLE
     }
 
+    /// Is it out of use because it could not be cleaned?
+    pub fn is_retired(&self) -> bool {
+        self.status == RETIRED
+    }
+
+    /// Takes it out of use.
+    pub(super) fn retire(&mut self, why: &str) {
+        self.release();
+        self.status = RETIRED.to_owned();
+        self.why_retired = Some(why.to_owned());
+    }
+
     pub(super) fn release(&mut self) {
         self.status = AVAILABLE.to_owned();
+        self.why_retired = None;
         self.task_id = None;
         self.task = None;
     }
@@ -103,6 +123,7 @@ impl Slot {
     /// An older program's entry has no id: then the task's own word is needed too.
     fn is_of(&self, name: &str, task: &Task) -> bool {
         !self.is_free()
+            && !self.is_retired()
             && match &self.task_id {
                 Some(id) => *id == task.id,
                 None => {
@@ -193,8 +214,26 @@ impl Pool {
     /// Slots of a project that somebody has.
     pub fn held(&self, project: &str) -> impl Iterator<Item = (&String, &Slot)> {
         self.workspaces.iter().filter(move |(name, slot)| {
-            super::slot_number(project, name).is_some() && !slot.is_free()
+            super::slot_number(project, name).is_some() && !slot.is_free() && !slot.is_retired()
         })
+    }
+
+    /// Slots of a project that could not be cleaned.
+    pub fn retired(&self, project: &str) -> impl Iterator<Item = (&String, &Slot)> {
+        self.workspaces.iter().filter(move |(name, slot)| {
+            super::slot_number(project, name).is_some() && slot.is_retired()
+        })
+    }
+
+    pub(super) fn is_retired(&self, slot: &str) -> bool {
+        self.workspaces.get(slot).is_some_and(Slot::is_retired)
+    }
+
+    /// The highest number that a slot of a project may have: each retired slot is replaced by a new one.
+    pub(super) fn last_number(&self, project: &Project) -> u32 {
+        let retired = self.retired(&project.name).count();
+        let retired = u32::try_from(retired).unwrap_or(u32::MAX);
+        project.pool_size.saturating_add(retired)
     }
 
     pub(super) fn is_free(&self, slot: &str) -> bool {

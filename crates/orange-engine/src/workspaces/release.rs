@@ -1,14 +1,16 @@
 //! Taking a slot back: what is in it is saved, then it is parked clean, so that the next task starts at once.
 
 use super::slot_lock::SlotLock;
+use super::tidy::{remove_parked, restore_whole};
 use super::{Lease, link, lockfiles_at};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::git::worktree;
+use crate::occupants;
 use crate::projects::Project;
+use crate::rescue::{self, Content};
 use crate::store::faults::crash_point;
 use crate::store::{Place, make_folder};
-use crate::{occupants, rescue};
 use orange_core::task::Task;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +26,8 @@ pub enum Released {
         epoch: u64,
         /// Where what was in it can be found.
         rescue: Option<String>,
+        /// Why it could not be cleaned and no task gets it; None: it is free.
+        kept: Option<String>,
     },
 }
 
@@ -49,6 +53,7 @@ impl Engine {
                     slot: lease.slot,
                     epoch: lease.epoch,
                     rescue: None,
+                    kept: None,
                 }),
                 None => Ok(Released::Passed { slot: lease.slot }),
             };
@@ -59,14 +64,15 @@ impl Engine {
     fn give_back(&mut self, task: &Task, place: &Place, lease: Lease) -> Result<Released> {
         let lock = SlotLock::take(&self.store, &lease.slot)?;
         let folder = self.slot_folder(&lease.slot);
-        let mut saved = None;
+        let (mut saved, mut kept) = (None, None);
         let mut lockfiles = None;
         // Of a project that is not registered any more there is nothing to tidy.
         if let Ok(project) = self.registered(&task.project) {
             worktree::inside(&self.store.workspaces(), &folder)?;
+            restore_whole(&folder)?;
             // Deleted by hand: what git still knows of it is saved like the rest.
             lock.handed_on(|| worktree::revive(&project.path, &folder))?;
-            if folder.is_dir() && worktree::belongs(&folder, &project.path)? {
+            if folder.is_dir() && self.is_worktree_of(&project.path, &folder, &task.id)? {
                 let park = self.parking_place(&project)?;
                 self.tear_down(&project, task, place, &lease, &folder)?;
                 let pool = self.pool()?;
@@ -79,14 +85,19 @@ impl Engine {
                 link::remove(&folder, name.as_deref().unwrap_or(link::LINK))?;
                 let reason = "the slot was given back";
                 saved = match self.occupant(&folder) {
-                    None => lock.handed_on(|| self.tidy(&task.id, &folder, &park, reason))?,
+                    None => {
+                        let tidied =
+                            lock.handed_on(|| self.tidy(&task.id, &folder, &park, reason))?;
+                        kept = tidied.kept;
+                        tidied.saved
+                    }
                     Some(who) => {
                         // Somebody may be writing there. Whoever gets the slot next saves and tidies it first.
                         self.notice(format!(
                             "{} is not tidied yet: {who} lives in it; no task gets it before that has ended",
                             lease.slot
                         ));
-                        self.save_and_detach(&task.id, &folder, reason)?
+                        self.save_and_detach(&task.id, &folder, reason)?.0
                     }
                 };
                 lockfiles = lockfiles_at(&project.path, &park)?;
@@ -99,29 +110,61 @@ impl Engine {
             {
                 slot.lockfiles = lockfiles;
                 slot.last_task = Some(task.id.clone());
+                if let Some(why) = &kept {
+                    slot.retire(why);
+                }
             }
             Ok(())
         })?;
+        if let Some(why) = &kept {
+            self.tell_retired(&lease.slot, why);
+        }
         Ok(Released::Parked {
             slot: lease.slot,
             epoch: lease.epoch,
             rescue: saved,
+            kept,
         })
+    }
+
+    pub(super) fn tell_retired(&mut self, slot: &str, why: &str) {
+        self.notice(format!(
+            "{slot} is kept as it is, and no task gets it: {why}; `orange doctor --repair` cleans it later"
+        ));
     }
 
     /// Has git forget a slot whose folder was deleted, and saves what only git still knew of it.
     pub(crate) fn forget_gone(&mut self, project: &Project, folder: &Path) -> Result<()> {
         worktree::inside(&self.store.workspaces(), folder)?;
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let lock = SlotLock::take(&self.store, &name)?;
+        lock.handed_on(|| self.forget_locked(project, folder, &name))
+    }
+
+    fn forget_locked(&mut self, project: &Project, folder: &Path, name: &str) -> Result<()> {
+        restore_whole(folder)?;
+        let pool = self.pool()?;
+        let is_held = pool
+            .workspaces
+            .get(name)
+            .is_some_and(|slot| !slot.is_free());
+        if is_held || !worktree::is_gone(folder, &self.store.workspaces()) {
+            // Another process was quicker.
+            return Ok(());
+        }
         if worktree::revive(&project.path, folder)? && worktree::belongs(folder, &project.path)? {
-            let name = folder.file_name().unwrap_or_default().to_string_lossy();
-            let pool = self.pool()?;
             let owner = pool
                 .workspaces
-                .get(name.as_ref())
+                .get(name)
                 .and_then(|slot| slot.last_task.clone());
-            let owner = owner.unwrap_or_else(|| name.clone().into_owned());
+            let owner = owner.unwrap_or_else(|| name.to_owned());
             let park = self.parking_place(project)?;
-            self.tidy(&owner, folder, &park, "its folder was deleted")?;
+            let tidied = self.tidy(&owner, folder, &park, "its folder was deleted")?;
+            if tidied.kept.is_some() {
+                return Ok(());
+            }
+            remove_parked(self, &project.path, folder)?;
+            return Ok(());
         }
         worktree::remove(&project.path, folder)
     }
@@ -136,42 +179,13 @@ impl Engine {
         }
     }
 
-    /// Saves what is in a slot and parks it. Gives where it was saved, if there was anything.
-    pub(crate) fn tidy(
-        &mut self,
-        task_id: &str,
-        folder: &Path,
-        park: &str,
-        reason: &str,
-    ) -> Result<Option<String>> {
-        worktree::inside(&self.store.workspaces(), folder)?;
-        if self.occupant(folder).is_none() {
-            unlock(folder)?;
-        }
-        let saved = self.save_and_detach(task_id, folder, reason)?;
-        worktree::quit_unfinished(folder)?;
-        // Before the reset: what the branch ignores is not for the base's rules to judge.
-        worktree::clean(folder)?;
-        worktree::reset(folder, park)?;
-        crash_point("release.reset");
-        worktree::empty_changed_submodules(folder)?;
-        let mut left = None;
-        if worktree::changes(folder)? > 0 {
-            // The branch ignored it, the base does not: it must not be in the next task's way.
-            left = self.save(task_id, folder, "ignored by the branch, not by the base")?;
-            worktree::clean(folder)?;
-        }
-        worktree::forget_moves(folder)?;
-        Ok(saved.or(left))
-    }
-
     /// Saves what is in a slot and lets go of its branch; files and index stay.
-    fn save_and_detach(
+    pub(super) fn save_and_detach(
         &mut self,
         task_id: &str,
         folder: &Path,
         reason: &str,
-    ) -> Result<Option<String>> {
+    ) -> Result<(Option<String>, Content)> {
         let saved = self.save(task_id, folder, reason)?;
         self.keep_strays(task_id, folder)?;
         crash_point("release.saved");
@@ -181,10 +195,16 @@ impl Engine {
         Ok(saved)
     }
 
-    fn save(&mut self, task_id: &str, folder: &Path, reason: &str) -> Result<Option<String>> {
+    /// Saves what is in a slot. Returns the rescue, if there was anything to save, and what was found.
+    pub(super) fn save(
+        &mut self,
+        task_id: &str,
+        folder: &Path,
+        reason: &str,
+    ) -> Result<(Option<String>, Content)> {
         let branch = crate::git::current_branch(folder)?;
         let raw_folder = self.raw_folder(task_id);
-        let saved = rescue::save(&rescue::Save {
+        let (saved, content) = rescue::save_content(&rescue::Save {
             slot: folder,
             task_id,
             raw_folder: &raw_folder,
@@ -192,7 +212,7 @@ impl Engine {
             reason,
             now: self.now(),
         })?;
-        Ok(saved.map(|saved| saved.reference))
+        Ok((saved.map(|saved| saved.reference), content))
     }
 
     /// A process that lives in a folder and that this command did not come from.
@@ -235,7 +255,7 @@ impl Engine {
     }
 }
 
-fn unlock(folder: &Path) -> Result<()> {
+pub(super) fn unlock(folder: &Path) -> Result<()> {
     if worktree::unlock(folder)? {
         tracing::warn!(slot = %folder.display(), "removed the locks of a git that was killed");
     }

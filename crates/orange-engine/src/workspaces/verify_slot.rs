@@ -103,10 +103,16 @@ impl Engine {
                 commit,
                 "found where commits are checked",
             )?;
-            if let Some(saved) = saved {
+            if let Some(saved) = saved.saved {
                 tracing::info!(saved, slot = slot.name, "was not clean");
             }
-            Ok(())
+            match saved.kept {
+                None => Ok(()),
+                Some(why) => Err(Error::new(
+                    Code::ConditionUnmet,
+                    format!("{} cannot be cleaned: {why}", slot.name),
+                )),
+            }
         })?;
         let copied = files::copy_into(&project.path, folder, &rules.copy, true)?;
         if !copied.skipped.is_empty() {

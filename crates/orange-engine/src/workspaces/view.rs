@@ -1,7 +1,8 @@
 //! The pool as people see it: what is in each slot, slots made in advance, and those that nobody needs.
 
 use super::slot_lock::SlotLock;
-use super::{Slot, slot_name, slot_number};
+use super::tidy::{remove_parked, restore_whole};
+use super::{Slot, quarantine, slot_name, slot_number};
 use crate::disk;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
@@ -90,7 +91,7 @@ impl Engine {
             Ok(None) | Err(_) => &project.default_branch,
         };
         Ok(SlotView {
-            holder: match slot.is_free() {
+            holder: match slot.is_free() || slot.is_retired() {
                 true => None,
                 false => Some(self.holder_name(&name, &slot)?),
             },
@@ -182,7 +183,7 @@ impl Engine {
                 .chain(of_checks)
             {
                 let number = slot_number(&registered.name, &name).unwrap_or(0);
-                if !all && number <= registered.pool_size {
+                if !all && number <= self.pool()?.last_number(&registered) {
                     continue;
                 }
                 match self.remove_slot(&registered, &name)? {
@@ -203,13 +204,39 @@ impl Engine {
         Ok(collected)
     }
 
-    /// Has git forget the slots that nobody has and whose folders were deleted.
-    pub(crate) fn forget_all_gone(&mut self, project: &Project) -> Result<()> {
-        for folder in worktree::gone(&project.path, &self.store.workspaces())? {
+    /// Slots that nobody has, that git remembers and whose folders were deleted. One at which a process is at work is none
+    /// of them.
+    pub(crate) fn gone_slots(&mut self, project: &Project) -> Result<Vec<PathBuf>> {
+        let workspaces = self.store.workspaces();
+        let mut gone = Vec::new();
+        for folder in worktree::gone(&project.path, &workspaces)? {
             let name = folder.file_name().unwrap_or_default().to_string_lossy();
-            if self.pool()?.is_free(&name) {
-                self.forget_gone(project, &folder)?;
+            // Under its lock: another process makes or removes it just now otherwise.
+            let Ok(_lock) = SlotLock::try_take(&self.store, &name) else {
+                continue;
+            };
+            let is_remembered = || {
+                let all = worktree::gone(&project.path, &workspaces);
+                all.is_ok_and(|all| all.contains(&folder))
+            };
+            if self.pool()?.is_free(&name) && is_remembered() {
+                gone.push(folder);
             }
+        }
+        Ok(gone)
+    }
+
+    /// Has git forget them. What a killed process was about to remove is put back or removed.
+    pub(crate) fn forget_all_gone(&mut self, project: &Project) -> Result<()> {
+        for name in quarantine::wholes(&self.store.workspaces()) {
+            if slot_number(&project.name, &name).is_some()
+                && let Ok(_lock) = SlotLock::try_take(&self.store, &name)
+            {
+                restore_whole(&self.slot_folder(&name))?;
+            }
+        }
+        for folder in self.gone_slots(project)? {
+            self.forget_gone(project, &folder)?;
         }
         Ok(())
     }
@@ -218,7 +245,7 @@ impl Engine {
     fn remove_slot(&mut self, project: &Project, name: &str) -> Result<Option<String>> {
         let folder = self.slot_folder(name);
         self.change_pool(|engine, pool| {
-            if !pool.is_free(name) {
+            if !pool.is_free(name) && !pool.is_retired(name) {
                 let entry = pool.workspaces.get(name).cloned().unwrap_or_default();
                 let holder = engine.holder_name(name, &entry)?;
                 return Ok(Some(format!("{holder} has it")));
@@ -231,26 +258,31 @@ impl Engine {
             if let Err(error) = worktree::inside(&engine.store.workspaces(), &folder) {
                 return Ok(Some(error.message));
             }
-            if !worktree::belongs(&folder, &project.path)? {
+            let entry = pool.workspaces.get(name);
+            let owner = entry.and_then(|slot| slot.last_task.clone());
+            let owner = owner.unwrap_or_else(|| name.to_owned());
+            if !engine.is_worktree_of(&project.path, &folder, &owner)? {
                 return Ok(Some(format!(
                     "it is no worktree of {}",
                     project.path.display()
                 )));
             }
-            let entry = pool.workspaces.get(name);
-            let owner = entry.and_then(|slot| slot.last_task.clone());
-            let owner = owner.unwrap_or_else(|| name.to_owned());
             let park = engine.parking_place(project)?;
             let lock = match SlotLock::try_take(&engine.store, name) {
                 Ok(lock) => lock,
                 Err(busy) => return Ok(Some(busy.message)),
             };
-            lock.handed_on(|| {
-                engine.tidy(&owner, &folder, &park, "the slot was removed")?;
-                worktree::remove(&project.path, &folder)
+            let kept = lock.handed_on(|| {
+                let tidied = engine.tidy(&owner, &folder, &park, "the slot was removed")?;
+                match tidied.kept {
+                    None => remove_parked(engine, &project.path, &folder),
+                    kept => Ok(kept),
+                }
             })?;
-            pool.workspaces.remove(name);
-            Ok(None)
+            if kept.is_none() {
+                pool.workspaces.remove(name);
+            }
+            Ok(kept)
         })
     }
 }

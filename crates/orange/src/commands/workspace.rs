@@ -169,9 +169,12 @@ fn as_text(slots: &[SlotView], with_disk: bool) -> String {
 
 /// What a slot is for that no task has.
 fn free(slot: &SlotView) -> &'static str {
-    match slot.name == verify_slot(&slot.project) {
-        true => "for checks",
-        false => "free",
+    if slot.name == verify_slot(&slot.project) {
+        "for checks"
+    } else if slot.slot.is_retired() {
+        "retired"
+    } else {
+        "free"
     }
 }
 

@@ -94,6 +94,8 @@ mod setup_failure;
 mod shell;
 mod sim;
 mod slips;
+mod slot_carry_over;
+mod slot_races;
 mod status;
 mod stray_task_files;
 mod surface;

@@ -309,8 +309,14 @@ pub(crate) const OF_MERGES: &[&str] = &[
     "merge.verified",
 ];
 
-/// Points of what only goes when it is past its time: `e2e/gc.rs` kills at each of them.
-const OF_GC: &[&str] = &["gc.rescues_forgotten", "gc.trash_renamed"];
+/// Points of what only goes when it is past its time or nobody needs it: `e2e/gc.rs` and `e2e/slot_races.rs` kill at each of
+/// them.
+const OF_GC: &[&str] = &[
+    "gc.rescues_forgotten",
+    "gc.trash_renamed",
+    "remove.forgotten",
+    "remove.moved",
+];
 
 /// The names in the source: a new point must be hit by some scenario.
 fn points_in_the_source() -> BTreeSet<String> {

@@ -9,6 +9,7 @@ use std::path::Path;
 const ASSUME_UNCHANGED: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const SKIP_WORKTREE: u16 = 0x4000;
+const INTENT_TO_ADD: u16 = 0x2000;
 /// The rest is the length of the name, or this if the name is longer.
 const LONG_NAME: usize = 0x0fff;
 
@@ -18,13 +19,31 @@ const STAT: usize = 40;
 /// Lengths of object ids, and of the checksum at the end: SHA-1, SHA-256.
 const HASHES: [usize; 2] = [20, 32];
 
+/// The flags that some entry of an index has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Flags {
+    /// Assumed unchanged or left out of the worktree.
+    hiding: bool,
+    /// Announced by `git add -N`.
+    announced: bool,
+}
+
 /// False: no entry is assumed unchanged or left out of the worktree. True also where only git can tell.
 pub(in crate::git) fn may_have_flags(index: &Path) -> bool {
+    any_reading(index, |flags| flags.hiding)
+}
+
+/// True: no entry has a flag. False also where only git can tell.
+pub(super) fn is_plain(index: &Path) -> bool {
+    !any_reading(index, |flags| flags.hiding || flags.announced)
+}
+
+fn any_reading(index: &Path, has: impl Fn(Flags) -> bool) -> bool {
     match fs::read(index) {
         Ok(bytes) => {
             let mut readings = HASHES.iter().filter_map(|hash| read(&bytes, *hash));
             // Nothing in the file says how long its ids are; one length makes sense.
-            readings.next().unwrap_or(true) || readings.any(|flagged| flagged)
+            readings.next().is_none_or(&has) || readings.any(&has)
         }
         // Nothing was ever staged.
         Err(error) => error.kind() != ErrorKind::NotFound,
@@ -32,21 +51,23 @@ pub(in crate::git) fn may_have_flags(index: &Path) -> bool {
 }
 
 /// None: this is no index with ids of this length, or not all of it is in this file.
-fn read(bytes: &[u8], hash: usize) -> Option<bool> {
+fn read(bytes: &[u8], hash: usize) -> Option<Flags> {
     if bytes.get(..4)? != b"DIRC" {
         return None;
     }
     let version = number(bytes, 4)?;
     let entries = number(bytes, 8)?;
-    let (mut at, mut name_before, mut flagged) = (12, 0, false);
+    let (mut at, mut name_before, mut found) = (12, 0, Flags::default());
     for _ in 0..entries {
         let start = at;
         at += STAT + hash;
         let flags = short(bytes, at)?;
         at += 2;
-        flagged |= flags & ASSUME_UNCHANGED != 0;
+        found.hiding |= flags & ASSUME_UNCHANGED != 0;
         if version >= 3 && flags & EXTENDED != 0 {
-            flagged |= short(bytes, at)? & SKIP_WORKTREE != 0;
+            let further = short(bytes, at)?;
+            found.hiding |= further & SKIP_WORKTREE != 0;
+            found.announced |= further & INTENT_TO_ADD != 0;
             at += 2;
         }
         let mut name = usize::from(flags) & LONG_NAME;
@@ -77,7 +98,7 @@ fn read(bytes: &[u8], hash: usize) -> Option<bool> {
         }
         at = at.checked_add(8)?.checked_add(number(bytes, at + 4)?)?;
     }
-    (at == end).then_some(flagged)
+    (at == end).then_some(found)
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<usize> {
@@ -142,6 +163,7 @@ mod tests {
                     let found: Vec<bool> = HASHES
                         .iter()
                         .filter_map(|hash| read(&bytes, *hash))
+                        .map(|flags| flags.hiding)
                         .collect();
                     assert_eq!(found, [wanted], "{format} {version}");
                     assert_eq!(may_have_flags(&index), wanted);
@@ -158,7 +180,12 @@ mod tests {
                     said(true);
                     mark(off);
                     said(false);
+                    assert!(is_plain(&index));
                 }
+                fs::write(root.path().join("new"), "new").unwrap();
+                git(root.path(), &["add", "-N", "new"]);
+                said(false);
+                assert!(!is_plain(&index));
             }
         }
     }
@@ -170,7 +197,7 @@ mod tests {
         let bytes = fs::read(&index).unwrap();
         for length in 0..bytes.len() {
             for hash in HASHES {
-                assert_ne!(read(&bytes[..length], hash), Some(false), "{length}");
+                assert_eq!(read(&bytes[..length], hash), None, "{length}");
             }
         }
         for at in 0..bytes.len() {

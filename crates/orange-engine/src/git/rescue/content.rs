@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How the copies are called, in the worktree's git directory: a split index finds its shared part only there.
-const PREFIX: &str = "orange-rescue-";
+pub(crate) const PREFIX: &str = "orange-rescue-";
 
 /// A copy of an index; gone when it is dropped.
 pub(crate) struct TempIndex<'a> {
@@ -93,7 +93,21 @@ impl<'a> TempIndex<'a> {
     /// Takes in everything there is but ignored files. Gives the nested repositories without a commit, which
     /// git cannot even name.
     pub(crate) fn add_everything(&self, entries: &Entries) -> Result<Vec<PathBuf>> {
+        const ATTEMPTS: usize = 5;
         self.clear_flags(entries)?;
+        let mut attempt = 1;
+        loop {
+            match self.add_once(entries) {
+                // Somebody deletes or renames files just now.
+                Err(error) if attempt < ATTEMPTS && error.message.contains("No such file") => {
+                    attempt += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn add_once(&self, entries: &Entries) -> Result<Vec<PathBuf>> {
         let said = self
             .git()
             .args(["add", "-A", "--sparse", "--ignore-errors"])

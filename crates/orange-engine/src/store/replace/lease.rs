@@ -107,6 +107,20 @@ impl Stamp {
     }
 }
 
+/// Waits until no process has a file open for writing; false if one still has after `limit`. The file must have a name that
+/// nobody else opens, or a writer could come right after the answer.
+pub(crate) fn is_let_go(file: &File, limit: Duration) -> io::Result<bool> {
+    let mut patience = Patience::new(limit);
+    loop {
+        if Claim::take(file)?.is_some() {
+            return Ok(true);
+        }
+        if !patience.nap() {
+            return Ok(false);
+        }
+    }
+}
+
 /// Does this file system give leases? Nobody else has the file.
 pub(super) fn is_given(file: &File) -> bool {
     let given = matches!(kernel::take(file), Ok(kernel::Answer::Granted));

@@ -11,7 +11,7 @@ pub(super) const BLOCKED: &str = "a link or a file is in the place of its folder
 pub(super) const OWN_REPOSITORY: &str = "it is a repository or a worktree of its own";
 
 /// A tree, and the folders on the way to the place last visited.
-pub(super) struct Folders {
+pub(in crate::workspaces) struct Folders {
     root: OwnedFd,
     open: Vec<Open>,
 }
@@ -24,7 +24,7 @@ struct Open {
 }
 
 /// Where a walk ended.
-pub(super) enum Entered<'a> {
+pub(in crate::workspaces) enum Entered<'a> {
     Folder(BorrowedFd<'a>),
     Missing,
     /// Something that is no folder is in the way.
@@ -32,10 +32,10 @@ pub(super) enum Entered<'a> {
 }
 
 /// Says what mode a missing folder of this depth gets.
-pub(super) type Modes<'a> = &'a dyn Fn(usize) -> Mode;
+pub(in crate::workspaces) type Modes<'a> = &'a dyn Fn(usize) -> Mode;
 
 impl Folders {
-    pub(super) fn at(root: &Path) -> io::Result<Folders> {
+    pub(in crate::workspaces) fn at(root: &Path) -> io::Result<Folders> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Folders {
             root: rustix::fs::open(root, flags, Mode::empty())?,
@@ -48,7 +48,11 @@ impl Folders {
     }
 
     /// Goes to a folder, relative to the root. Paths come sorted, so most of the way is open already.
-    pub(super) fn enter(&mut self, folder: &Path, make: Option<Modes>) -> io::Result<Entered<'_>> {
+    pub(in crate::workspaces) fn enter(
+        &mut self,
+        folder: &Path,
+        make: Option<Modes>,
+    ) -> io::Result<Entered<'_>> {
         let names: Vec<&OsStr> = folder.iter().collect();
         let same = (self.open.iter().zip(&names))
             .take_while(|(open, name)| open.name == **name)

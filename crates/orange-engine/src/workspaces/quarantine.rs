@@ -1,0 +1,298 @@
+//! Where files wait that are being removed from a slot. A file is moved out of the slot first and compared with the rescue
+//! afterwards, so that nobody can change it in between; what is not in the rescue is moved back. The folder tells a later
+//! process how far a killed one came.
+
+use super::files::{Entered, Folders};
+use crate::error::{Error, Result};
+use crate::store::private;
+use crate::store::replace::is_let_go;
+use rustix::fs::{AtFlags, FileType, Mode, RenameFlags, renameat_with, statat, unlinkat};
+use rustix::io::Errno;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// In the folder of workspaces.
+pub(crate) const LEAVING: &str = ".leaving";
+
+/// Below a slot's own folder: its files, by their paths, and the commit at which it is being parked.
+const FILES: &str = "files";
+const PARK: &str = "park";
+
+/// How long the removal of one file waits for a process that has it open for writing.
+const WRITER: Duration = Duration::from_millis(200);
+
+pub(super) struct Quarantine {
+    slot: PathBuf,
+    /// Holds what is not compared yet.
+    open: PathBuf,
+    /// Holds what is saved, until the slot has its new files.
+    done: PathBuf,
+    /// The whole slot while it is being removed.
+    whole: PathBuf,
+}
+
+/// What was found at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Link,
+    Folder,
+    /// A pipe, a socket or a device: git does not see it, and it holds nothing.
+    Special,
+}
+
+impl Quarantine {
+    pub(super) fn of(slot: &Path) -> Quarantine {
+        let leaving = slot.parent().unwrap_or(slot).join(LEAVING);
+        let name = slot.file_name().unwrap_or_default().to_string_lossy();
+        Quarantine {
+            slot: slot.to_owned(),
+            open: leaving.join(name.as_ref()),
+            done: leaving.join(format!("{name}.done")),
+            whole: leaving.join(format!("{name}.whole")),
+        }
+    }
+
+    /// Is something left of a process that was killed?
+    pub(super) fn is_in_use(&self) -> bool {
+        [&self.open, &self.done, &self.whole]
+            .into_iter()
+            .any(|folder| fs::symlink_metadata(folder).is_ok())
+    }
+
+    /// Where moved files are, by their paths in the slot.
+    pub(super) fn files(&self) -> PathBuf {
+        self.open.join(FILES)
+    }
+
+    /// Makes the folder. `park`: the commit that the slot gets.
+    pub(super) fn begin(&self, park: &str) -> Result<()> {
+        let failed = |error: io::Error| Error::io("create", &self.open, &error);
+        private::make_folders(&self.files()).map_err(failed)?;
+        private::write(&self.open.join(PARK), park).map_err(failed)
+    }
+
+    /// Moves what is at a path of the slot out of it; None if nothing is there, or not one of the kinds.
+    pub(super) fn take(&self, path: &Path, kinds: &[Kind]) -> Result<Option<Kind>> {
+        let failed = |error: io::Error| Error::io("move", &self.slot.join(path), &error);
+        let (Some(name), folder) = (path.file_name(), path.parent().unwrap_or(Path::new("")))
+        else {
+            return Ok(None);
+        };
+        let mut slot = Folders::at(&self.slot).map_err(failed)?;
+        let Entered::Folder(from) = slot.enter(folder, None).map_err(failed)? else {
+            return Ok(None);
+        };
+        let kind = match kind_at(from, name) {
+            Err(Errno::NOENT) => return Ok(None),
+            found => found.map_err(|error| failed(error.into()))?,
+        };
+        if !kinds.contains(&kind) {
+            return Ok(None);
+        }
+        let mut files = Folders::at(&self.files()).map_err(failed)?;
+        let private = |_| Mode::RWXU;
+        let Entered::Folder(to) = files.enter(folder, Some(&private)).map_err(failed)? else {
+            return Err(failed(Errno::NOTDIR.into()));
+        };
+        match renameat_with(from, name, to, name, RenameFlags::NOREPLACE) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(failed(error.into())),
+        }
+        let moved = kind_at(to, name).map_err(|error| failed(error.into()))?;
+        if !kinds.contains(&moved) {
+            // Somebody put something else there in this very moment.
+            self.put_back(path)?;
+            return Ok(None);
+        }
+        Ok(Some(moved))
+    }
+
+    /// Is nobody writing to a file that was moved?
+    pub(super) fn is_let_go(&self, path: &Path) -> bool {
+        let place = self.files().join(path);
+        File::open(&place).is_ok_and(|file| is_let_go(&file, WRITER).unwrap_or(false))
+    }
+
+    /// The same for every file in a folder that was moved.
+    pub(super) fn is_folder_let_go(&self, path: &Path) -> bool {
+        let mut open = vec![path.to_owned()];
+        while let Some(folder) = open.pop() {
+            let Ok(entries) = fs::read_dir(self.files().join(&folder)) else {
+                return false;
+            };
+            for entry in entries {
+                let Ok((kind, name)) =
+                    entry.and_then(|entry| Ok((entry.file_type()?, entry.file_name())))
+                else {
+                    return false;
+                };
+                let path = folder.join(name);
+                if kind.is_dir() {
+                    open.push(path);
+                } else if kind.is_file() && !self.is_let_go(&path) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Moves what was taken from a path back; beside it, if there is something new.
+    pub(super) fn put_back(&self, path: &Path) -> Result<()> {
+        const MOST: u32 = 1000;
+        let from = self.files().join(path);
+        let failed = |error: io::Error| Error::io("move back", &from, &error);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        let mut slot = Folders::at(&self.slot).map_err(failed)?;
+        let everybody = |_| Mode::RWXU | Mode::RWXG | Mode::RWXO;
+        let is_blocked = match slot.enter(folder, Some(&everybody)).map_err(failed)? {
+            Entered::Folder(_) => false,
+            Entered::Missing | Entered::Blocked => true,
+        };
+        if is_blocked {
+            // Something else is in the place of its folder: nothing may be written through it.
+            name = path.to_string_lossy().replace('/', "-").into();
+        }
+        let to = match is_blocked {
+            true => slot.enter(Path::new(""), None),
+            false => slot.enter(folder, None),
+        };
+        let Entered::Folder(to) = to.map_err(failed)? else {
+            return Err(failed(Errno::NOTDIR.into()));
+        };
+        for attempt in 0..MOST {
+            let mut name = name.clone();
+            if attempt > 0 {
+                name.push(format!(".orange-{attempt}"));
+            }
+            match renameat_with(rustix::fs::CWD, &from, to, &name, RenameFlags::NOREPLACE) {
+                Ok(()) => return Ok(()),
+                Err(Errno::EXIST | Errno::NOTEMPTY) => {}
+                Err(error) => return Err(failed(error.into())),
+            }
+        }
+        Err(failed(Errno::EXIST.into()))
+    }
+
+    /// Moves everything back that a killed process, or a failed removal, left here uncompared.
+    pub(super) fn put_all_back(&self) -> Result<()> {
+        if fs::symlink_metadata(&self.open).is_err() {
+            return Ok(());
+        }
+        let root = self.files();
+        let mut open = vec![PathBuf::new()];
+        while let Some(folder) = open.pop() {
+            for entry in fs::read_dir(root.join(&folder)).into_iter().flatten() {
+                let entry = entry.map_err(|error| Error::io("read", &root, &error))?;
+                let path = folder.join(entry.file_name());
+                let made_here = fs::symlink_metadata(self.slot.join(&path))
+                    .is_ok_and(|there| there.is_dir())
+                    && entry.file_type().is_ok_and(|kind| kind.is_dir());
+                match made_here {
+                    true => open.push(path),
+                    false => self.put_back(&path)?,
+                }
+            }
+        }
+        remove(&self.open)
+    }
+
+    /// All that was taken is saved: from now on the slot only needs its new files.
+    pub(super) fn confirm(&self) -> Result<()> {
+        fs::rename(&self.open, &self.done).map_err(|error| Error::io("rename", &self.open, &error))
+    }
+
+    /// The commit of a removal that was confirmed and not ended.
+    pub(super) fn confirmed(&self) -> Option<String> {
+        fs::read_to_string(self.done.join(PARK)).ok()
+    }
+
+    /// Deletes what was confirmed.
+    pub(super) fn end(&self) -> Result<()> {
+        remove(&self.done)?;
+        self.sweep();
+        Ok(())
+    }
+
+    /// Moves the whole slot out of its place.
+    pub(super) fn take_whole(&self) -> Result<()> {
+        let leaving = self.whole.parent().unwrap_or(&self.whole);
+        private::make_folders(leaving)
+            .and_then(|()| fs::rename(&self.slot, &self.whole))
+            .map_err(|error| Error::io("move", &self.slot, &error))
+    }
+
+    pub(super) fn whole(&self) -> &Path {
+        &self.whole
+    }
+
+    pub(super) fn put_whole_back(&self) -> Result<()> {
+        let cwd = rustix::fs::CWD;
+        renameat_with(cwd, &self.whole, cwd, &self.slot, RenameFlags::NOREPLACE)
+            .map_err(|error| Error::io("move back", &self.whole, &error.into()))?;
+        self.sweep();
+        Ok(())
+    }
+
+    pub(super) fn delete_whole(&self) -> Result<()> {
+        remove(&self.whole)?;
+        self.sweep();
+        Ok(())
+    }
+
+    fn sweep(&self) {
+        if let Some(leaving) = self.open.parent() {
+            let _ = fs::remove_dir(leaving);
+        }
+    }
+
+    /// Removes a special file that was taken.
+    pub(super) fn delete(&self, path: &Path) -> Result<()> {
+        let place = self.files().join(path);
+        unlinkat(rustix::fs::CWD, &place, AtFlags::empty())
+            .map_err(|error| Error::io("remove", &place, &error.into()))
+    }
+
+    /// Removes the folders above a path that are empty now.
+    pub(super) fn remove_empty_above(&self, path: &Path) {
+        for folder in path.ancestors().skip(1) {
+            if folder.as_os_str().is_empty() || fs::remove_dir(self.slot.join(folder)).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+/// The slots that a killed process was about to remove.
+pub(super) fn wholes(workspaces: &Path) -> Vec<String> {
+    let entries = fs::read_dir(workspaces.join(LEAVING)).into_iter().flatten();
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .filter_map(|name| Some(name.to_str()?.strip_suffix(".whole")?.to_owned()))
+        .collect()
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("remove", folder, &error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn kind_at(folder: BorrowedFd<'_>, name: &std::ffi::OsStr) -> std::result::Result<Kind, Errno> {
+    let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Symlink => Kind::Link,
+        FileType::Directory => Kind::Folder,
+        _ => Kind::Special,
+    })
+}

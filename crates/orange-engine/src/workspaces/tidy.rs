@@ -1,0 +1,469 @@
+//! Parking a slot. What is in it is saved; then exactly that is removed, and the files of a commit are put in its place.
+//! What somebody writes meanwhile is saved again, a few times; after that the slot stays as it is.
+
+use super::quarantine::{Kind, Quarantine};
+use super::{link, special_files};
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result};
+use crate::git::parking::{self, Missing, Moved};
+use crate::git::rescue::{Difference, LINK, differences, submodule};
+use crate::git::state::{self, Head};
+use crate::git::{own_state, worktree};
+use crate::rescue::{self, Content};
+use crate::store::faults::crash_point;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How often what is in a slot is saved before the slot is kept as it is.
+const ROUNDS: usize = 3;
+
+/// The mode of a link in a tree.
+const SYMBOLIC: &str = "120000";
+
+/// What became of a slot.
+#[derive(Debug)]
+pub(crate) struct Tidied {
+    /// The first rescue of what was in it.
+    pub(crate) saved: Option<String>,
+    /// Why it is not clean; None: it is.
+    pub(crate) kept: Option<String>,
+}
+
+/// How one attempt to empty a slot ended.
+enum Attempt {
+    Clean,
+    /// Something is in it that is not saved.
+    Again(String),
+    Kept(String),
+}
+
+/// What is removed from a slot.
+struct Removal<'a> {
+    folder: &'a Path,
+    content: &'a Content,
+    quarantine: &'a Quarantine,
+    files: Vec<(&'a Difference, Kind)>,
+    /// With the git directories of those that are submodules.
+    folders: Vec<(PathBuf, Option<PathBuf>)>,
+}
+
+impl Engine {
+    /// Saves what is in a slot and parks it at a commit. The slot's lock must be held.
+    pub(crate) fn tidy(
+        &mut self,
+        task_id: &str,
+        folder: &Path,
+        park: &str,
+        reason: &str,
+    ) -> Result<Tidied> {
+        worktree::inside(&self.store.workspaces(), folder)?;
+        if self.occupant(folder).is_none() {
+            super::release::unlock(folder)?;
+        }
+        self.neutralise_settings(task_id, folder)?;
+        finish_interrupted(folder)?;
+        let (saved, mut content) = self.save_and_detach(task_id, folder, reason)?;
+        parking::leave_unborn(folder, park)?;
+        worktree::quit_unfinished(folder)?;
+        let mut tidied = Tidied { saved, kept: None };
+        let mut round = 1;
+        loop {
+            match self.replace_files(task_id, folder, &content, park)? {
+                Attempt::Clean => break,
+                Attempt::Kept(why) => {
+                    tidied.kept = Some(why);
+                    return Ok(tidied);
+                }
+                Attempt::Again(why) if round == ROUNDS => {
+                    tidied.kept = Some(why);
+                    return Ok(tidied);
+                }
+                Attempt::Again(_) => {}
+            }
+            round += 1;
+            // Ignored by the branch and not by the base, or written while the slot was emptied.
+            let saved;
+            (saved, content) = self.save(task_id, folder, "found when the slot was cleaned")?;
+            tidied.saved = tidied.saved.or(saved);
+            self.keep_strays(task_id, folder)?;
+        }
+        worktree::forget_moves(folder)?;
+        Ok(tidied)
+    }
+
+    /// Is this folder a worktree of the repository? Settings of its own that say otherwise are taken away first.
+    pub(super) fn is_worktree_of(
+        &mut self,
+        repository: &Path,
+        folder: &Path,
+        owner: &str,
+    ) -> Result<bool> {
+        if folder.is_dir() && worktree::inside(&self.store.workspaces(), folder).is_ok() {
+            self.neutralise_settings(owner, folder)?;
+        }
+        worktree::belongs(folder, repository)
+    }
+
+    fn neutralise_settings(&mut self, task_id: &str, folder: &Path) -> Result<()> {
+        if !own_state::has_settings(folder) {
+            return Ok(());
+        }
+        let stamp = self.file_stamp();
+        let keep_as = self
+            .raw_folder(task_id)
+            .join(format!("config.worktree-{stamp}"));
+        if let Some(kept) = own_state::neutralise(folder, &keep_as)? {
+            self.notice(format!(
+                "{} had git settings of its own; they are kept as {}",
+                folder.display(),
+                kept.display()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Why a free slot is not as it should be; None if it is.
+    pub(crate) fn untidy(&self, folder: &Path) -> Result<Option<String>> {
+        let said = |why: &str| Ok(Some(why.to_owned()));
+        if Quarantine::of(folder).is_in_use() {
+            return said("its cleaning was interrupted");
+        }
+        if !matches!(state::head(folder), Head::Detached(_)) {
+            return said("its HEAD is not detached");
+        }
+        if worktree::is_unfinished(folder)? {
+            return said("a git operation is not finished in it");
+        }
+        if let Some(found) = own_state::found(folder)? {
+            return Ok(Some(found));
+        }
+        let look = parking::look(folder)?;
+        if let Some(path) = look.changed.first() {
+            return Ok(Some(format!("{} is not committed", path.display())));
+        }
+        let unseen = special_files::find(folder, &look.ignored)
+            .map_err(|error| Error::io("read", folder, &error))?;
+        Ok(unseen
+            .special
+            .first()
+            .map(|path| format!("{} is no file or folder", path.display())))
+    }
+
+    fn replace_files(
+        &mut self,
+        task_id: &str,
+        folder: &Path,
+        content: &Content,
+        park: &str,
+    ) -> Result<Attempt> {
+        if let Some(why) = own_state::is_sparse_in_its_own_way(folder)? {
+            return Ok(Attempt::Kept(why));
+        }
+        let differing = differences(folder, park, &content.tree)?;
+        let quarantine = Quarantine::of(folder);
+        quarantine.begin(park)?;
+        let mut removal = Removal {
+            folder,
+            content,
+            quarantine: &quarantine,
+            files: Vec::new(),
+            folders: Vec::new(),
+        };
+        if let Err(error) = removal.take_all(&differing) {
+            quarantine.put_all_back()?;
+            return Ok(Attempt::Kept(error.message));
+        }
+        crash_point("release.moved");
+        let unsaved = removal.unsaved_files()?;
+        for path in &unsaved {
+            quarantine.put_back(path)?;
+        }
+        for path in removal.unsaved_folders()? {
+            self.keep_folder(task_id, &quarantine, &path)?;
+        }
+        quarantine.confirm()?;
+        crash_point("release.confirmed");
+        for (difference, _) in &removal.files {
+            quarantine.remove_empty_above(&difference.path);
+        }
+        for (path, _) in &removal.folders {
+            quarantine.remove_empty_above(path);
+        }
+        let missing: Vec<&Path> = differing
+            .iter()
+            .filter(|difference| difference.status != 'A')
+            .map(|difference| difference.path.as_path())
+            .collect();
+        fill(folder, park, &Missing::These(&missing))?;
+        if !removal.folders.is_empty() {
+            make_link_folders(folder)?;
+        }
+        quarantine.end()?;
+        let look = parking::look(folder)?;
+        if let Some(path) = look.changed.first() {
+            let why = format!("{} was written while it was cleaned", path.display());
+            return Ok(Attempt::Again(why));
+        }
+        if let Some(name) = link::strays(folder)?.first() {
+            let why = format!("{name} was written while it was cleaned");
+            return Ok(Attempt::Again(why));
+        }
+        self.remove_unseen(folder, &quarantine, &look.ignored, park)
+    }
+
+    /// A folder that cannot be compared with a copy is kept as it is.
+    fn keep_folder(&mut self, task_id: &str, from: &Quarantine, path: &Path) -> Result<()> {
+        let kept = self
+            .raw_folder(task_id)
+            .join(format!("late-{}", self.file_stamp()));
+        let target = kept.join(path);
+        let place = from.files().join(path);
+        let parent = target.parent().unwrap_or(&kept);
+        crate::store::private::make_folders(parent)
+            .and_then(|()| fs::rename(&place, &target))
+            .map_err(|error| Error::io("move", &place, &error))?;
+        self.notice(format!(
+            "{} was written while its slot was cleaned; it is kept as {}",
+            path.display(),
+            target.display()
+        ));
+        Ok(())
+    }
+
+    /// Removes pipes, sockets and empty folders.
+    fn remove_unseen(
+        &mut self,
+        folder: &Path,
+        quarantine: &Quarantine,
+        ignored: &[PathBuf],
+        park: &str,
+    ) -> Result<Attempt> {
+        let unseen = special_files::find(folder, ignored)
+            .map_err(|error| Error::io("read", folder, &error))?;
+        if !unseen.special.is_empty() {
+            quarantine.begin(park)?;
+        }
+        for path in &unseen.special {
+            let removed = match quarantine.take(path, &[Kind::Special]) {
+                Ok(Some(_)) => quarantine.delete(path),
+                Ok(None) => Ok(()),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = removed {
+                quarantine.put_all_back()?;
+                return Ok(Attempt::Kept(error.message));
+            }
+            quarantine.remove_empty_above(path);
+        }
+        if !unseen.special.is_empty() {
+            quarantine.put_all_back()?;
+            quarantine.end()?;
+        }
+        if !unseen.empty.is_empty() {
+            let links: BTreeSet<PathBuf> = parking::links(folder)?.into_iter().collect();
+            for path in unseen.empty.iter().filter(|path| !links.contains(*path)) {
+                // One in which something was made meanwhile stays.
+                if fs::remove_dir(folder.join(path)).is_ok() {
+                    quarantine.remove_empty_above(path);
+                }
+            }
+        }
+        Ok(Attempt::Clean)
+    }
+}
+
+impl<'a> Removal<'a> {
+    /// Moves everything out of the slot that the rescue holds and the commit does not have in the same form.
+    fn take_all(&mut self, differing: &'a [Difference]) -> Result<()> {
+        for difference in differing.iter().filter(|found| found.status != 'D') {
+            if difference.new_mode == LINK {
+                continue;
+            }
+            let taken = self
+                .quarantine
+                .take(&difference.path, &[Kind::File, Kind::Link])?;
+            self.files.extend(taken.map(|kind| (difference, kind)));
+        }
+        let links = differing.iter().filter(|found| found.new_mode == LINK);
+        let links = links.map(|found| found.path.as_path());
+        let copied = self.content.copied.iter().map(PathBuf::as_path);
+        let mut folders: Vec<&Path> = links.chain(copied).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        for path in folders {
+            // Asked now: a submodule that was moved does not find its repository.
+            let place = self.folder.join(path);
+            let git_dir = match self.content.copied.iter().any(|copied| copied == path) {
+                true => None,
+                false if place.is_dir() => submodule::git_dir(&place)?,
+                false => None,
+            };
+            if self
+                .quarantine
+                .take(path, &[Kind::Folder, Kind::File])?
+                .is_some()
+            {
+                self.folders.push((path.to_owned(), git_dir));
+            }
+        }
+        Ok(())
+    }
+
+    /// Files that changed after they were saved, or that somebody has open for writing.
+    fn unsaved_files(&self) -> Result<Vec<PathBuf>> {
+        let files = self.quarantine.files();
+        let mut unsaved = Vec::new();
+        let mut quiet = Vec::new();
+        for (difference, kind) in &self.files {
+            let is_link = *kind == Kind::Link;
+            let as_saved = is_link == (difference.new_mode == SYMBOLIC);
+            if !as_saved || !(is_link || self.quarantine.is_let_go(&difference.path)) {
+                unsaved.push(difference.path.clone());
+                continue;
+            }
+            quiet.push(Moved {
+                path: &difference.path,
+                place: files.join(&difference.path),
+                id: &difference.new_id,
+                is_link,
+            });
+        }
+        let changed = parking::unsaved(self.folder, &self.content.tree, &files, &quiet)?;
+        unsaved.extend(changed.into_iter().map(Path::to_owned));
+        Ok(unsaved)
+    }
+
+    /// Folders that differ from their copies, or changed since nothing was found in them that needed a copy.
+    fn unsaved_folders(&self) -> Result<Vec<PathBuf>> {
+        let mut unsaved = Vec::new();
+        for (path, git_dir) in &self.folders {
+            let place = self.quarantine.files().join(path);
+            let is_copied = self.content.copied.contains(path);
+            let is_saved = match (is_copied, &self.content.raw) {
+                (true, Some(raw)) => {
+                    self.is_quiet(path, &place) && rescue::is_same(&place, &raw.join(path))?
+                }
+                (true, None) => false,
+                (false, _) => {
+                    let git_dir = git_dir.as_ref().map(|git_dir| {
+                        let inside = git_dir.strip_prefix(self.folder.join(path));
+                        inside.map_or_else(|_| git_dir.clone(), |inside| place.join(inside))
+                    });
+                    self.is_quiet(path, &place) && is_plain_submodule(&place, git_dir)?
+                }
+            };
+            if !is_saved {
+                unsaved.push(path.clone());
+            }
+        }
+        Ok(unsaved)
+    }
+
+    fn is_quiet(&self, path: &Path, place: &Path) -> bool {
+        match place.is_dir() {
+            true => self.quarantine.is_folder_let_go(path),
+            false => self.quarantine.is_let_go(path),
+        }
+    }
+}
+
+/// Is it a submodule, moved here, that holds nothing of its own, or one that was never checked out?
+fn is_plain_submodule(place: &Path, git_dir: Option<PathBuf>) -> Result<bool> {
+    let is_empty = fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none());
+    if is_empty {
+        return Ok(true);
+    }
+    match git_dir {
+        Some(git_dir) => parking::is_unchanged_submodule(&git_dir, place),
+        None => Ok(false),
+    }
+}
+
+/// Gives a worktree settings, HEAD, index and missing files as a new one at the commit has them. Removes no file.
+fn fill(folder: &Path, park: &str, missing: &Missing<'_>) -> Result<()> {
+    let was_sparse = own_state::reset_settings(folder)?;
+    parking::reset_index(folder, park)?;
+    crash_point("release.reset");
+    own_state::clear(folder)?;
+    let failed = match was_sparse {
+        true => parking::check_out(folder, &Missing::All)?,
+        false => parking::check_out(folder, missing)?,
+    };
+    let Some(said) = failed else {
+        return Ok(());
+    };
+    // Something in the way is saved and moved by the next attempt. A full disk or a filter that fails is not: the
+    // quarantine stays, so that what is missing is not taken for deleted.
+    let changed = parking::look(folder)?.changed;
+    let is_there = |path: &PathBuf| fs::symlink_metadata(folder.join(path)).is_ok();
+    match changed.iter().any(is_there) {
+        true => Ok(()),
+        false => Err(Error::new(Code::Failed, said)),
+    }
+}
+
+/// A submodule that is not checked out is an empty folder.
+fn make_link_folders(folder: &Path) -> Result<()> {
+    for path in parking::links(folder)? {
+        let place = folder.join(path);
+        if fs::symlink_metadata(&place).is_err() {
+            fs::create_dir_all(&place).map_err(|error| Error::io("create", &place, &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Goes on where a killed process stopped.
+fn finish_interrupted(folder: &Path) -> Result<()> {
+    let quarantine = Quarantine::of(folder);
+    if !quarantine.is_in_use() {
+        return Ok(());
+    }
+    quarantine.put_all_back()?;
+    if let Some(park) = quarantine.confirmed() {
+        // All that is missing was saved: without this it would be taken for deleted.
+        parking::leave_unborn(folder, &park)?;
+        fill(folder, &park, &Missing::All)?;
+        make_link_folders(folder)?;
+    }
+    quarantine.end()
+}
+
+/// Puts a slot back into its place that a killed process was about to remove.
+pub(super) fn restore_whole(folder: &Path) -> Result<()> {
+    let quarantine = Quarantine::of(folder);
+    if fs::symlink_metadata(quarantine.whole()).is_err() {
+        return Ok(());
+    }
+    if state::git_folder(quarantine.whole()).is_err() {
+        // Git has forgotten it, which comes after the last look at what is in it.
+        return quarantine.delete_whole();
+    }
+    quarantine.put_whole_back()
+}
+
+/// Removes a parked slot, unless somebody wrote into it meanwhile: why it is still there.
+pub(super) fn remove_parked(
+    engine: &Engine,
+    repository: &Path,
+    folder: &Path,
+) -> Result<Option<String>> {
+    let quarantine = Quarantine::of(folder);
+    quarantine.take_whole()?;
+    crash_point("remove.moved");
+    let look = parking::look(quarantine.whole());
+    let changed = look.map(|look| look.changed.first().cloned());
+    if !matches!(changed, Ok(None)) {
+        quarantine.put_whole_back()?;
+        return Ok(changed?.map(|path| format!("{} was written meanwhile", path.display())));
+    }
+    if let Some(who) = engine.occupant(quarantine.whole()) {
+        quarantine.put_whole_back()?;
+        return Ok(Some(format!("{who} lives in it")));
+    }
+    worktree::remove(repository, folder)?;
+    crash_point("remove.forgotten");
+    quarantine.delete_whole()?;
+    Ok(None)
+}
