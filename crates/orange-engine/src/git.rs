@@ -25,6 +25,7 @@ pub mod status;
 #[cfg(test)]
 mod tests;
 pub(crate) mod worktree;
+mod worktree_lock;
 
 use crate::error::{Code, Error, Result, plain};
 use crate::harness::located;

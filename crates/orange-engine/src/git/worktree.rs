@@ -1,6 +1,7 @@
 //! What the pool asks of git: worktrees, the branch in each, and a clean state to park in.
 
 use super::state::{self, Head, git_folder};
+use super::worktree_lock::WorktreeLock;
 use super::{Git, layout};
 use crate::error::{Code, Error, Result};
 use std::ffi::OsStr;
@@ -70,8 +71,8 @@ fn main_checkout(repository: &Path) -> Result<Option<PathBuf>> {
 
 /// Makes a worktree with a detached HEAD. One that git remembers but that is not there any more is made anew.
 pub(crate) fn add(repository: &Path, slot: &Path, commit: &str) -> Result<()> {
-    Git::at(repository)
-        .quiet()
+    let lock = WorktreeLock::take(repository)?;
+    lock.hand_to(Git::at(repository).quiet())?
         // Twice: also where one that was half made is remembered as locked.
         .args(["worktree", "add", "--quiet", "--force", "--force"])
         .args(["--detach", "--"])
@@ -103,6 +104,7 @@ pub(crate) fn revive(repository: &Path, slot: &Path) -> Result<bool> {
     let Some(common) = common_dir_of(repository)? else {
         return Ok(false);
     };
+    let lock = WorktreeLock::take(repository)?;
     let link = slot.join(".git");
     let remembers = |folder: &PathBuf| {
         let place = std::fs::read_to_string(folder.join("gitdir"));
@@ -120,6 +122,7 @@ pub(crate) fn revive(repository: &Path, slot: &Path) -> Result<bool> {
     std::fs::create_dir_all(slot)
         .and_then(|()| std::fs::write(&link, text))
         .map_err(|error| Error::io("create", slot, &error))?;
+    drop(lock);
     let checkout = Git::in_slot(slot).args(["checkout-index", "--all", "--force", "--quiet"]);
     // What is in conflict is not checked out; the rest is.
     let said = checkout.run()?;
@@ -133,8 +136,8 @@ pub(crate) fn revive(repository: &Path, slot: &Path) -> Result<bool> {
 
 /// Takes a worktree away, with whatever is in it. The caller has saved that.
 pub(crate) fn remove(repository: &Path, slot: &Path) -> Result<()> {
-    Git::at(repository)
-        .quiet()
+    let lock = WorktreeLock::take(repository)?;
+    lock.hand_to(Git::at(repository).quiet())?
         .args(["worktree", "remove", "--force", "--force", "--"])
         .arg(slot)
         .text()
@@ -375,7 +378,9 @@ pub(crate) fn forget_moves(slot: &Path) -> Result<()> {
 
 /// Tells a repository that was moved where its worktrees are, and them where it is.
 pub(crate) fn repair(repository: &Path, slots: &[PathBuf]) -> Result<()> {
-    let repair = Git::at(repository).quiet().args(["worktree", "repair"]);
+    let lock = WorktreeLock::take(repository)?;
+    let git = lock.hand_to(Git::at(repository).quiet())?;
+    let repair = git.args(["worktree", "repair"]);
     repair.args(slots).text().map(drop)
 }
 

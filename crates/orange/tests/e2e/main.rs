@@ -80,6 +80,7 @@ mod merge_strategies;
 mod merges;
 mod output;
 mod pool;
+mod pool_stress;
 mod project;
 mod project_trust;
 mod prompt;

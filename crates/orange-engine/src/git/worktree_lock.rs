@@ -1,0 +1,58 @@
+//! One process at a time changes git's list of a repository's worktrees. Git takes no lock for that: two `git worktree add` at
+//! once can fail, and a worktree that is being made or removed looks like one whose folder is gone.
+
+use super::worktree::common_dir_of;
+use crate::error::{Code, Error, Result};
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A checkout of a large repository takes minutes. The lock ends with the processes that hold it.
+const LONGEST: Duration = Duration::from_secs(10 * 60);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The lock on the folder that all worktrees of a repository share, so that every home that uses the repository sees it. It
+/// leaves no file there. Nothing else may be waited for while it is held.
+pub(crate) struct WorktreeLock {
+    /// None on a file system that cannot lock a folder.
+    file: Option<File>,
+}
+
+impl WorktreeLock {
+    pub(crate) fn take(repository: &Path) -> Result<WorktreeLock> {
+        let Some(common) = common_dir_of(repository)? else {
+            return Ok(WorktreeLock { file: None });
+        };
+        let file = File::open(&common).map_err(|error| Error::io("open", &common, &error))?;
+        let deadline = Instant::now() + LONGEST;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(WorktreeLock { file: Some(file) }),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => {
+                    tracing::warn!(%error, folder = %common.display(), "cannot be locked");
+                    return Ok(WorktreeLock { file: None });
+                }
+            }
+            if Instant::now() >= deadline {
+                return Err(Error::new(
+                    Code::Busy,
+                    format!(
+                        "another process changes the worktrees of {}",
+                        repository.display()
+                    ),
+                )
+                .hint("try again when it has finished"));
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// A git that holds the lock too: it goes on when this process is killed.
+    pub(super) fn hand_to(&self, git: super::Git) -> Result<super::Git> {
+        match &self.file {
+            Some(file) => git.holding(file),
+            None => Ok(git),
+        }
+    }
+}
