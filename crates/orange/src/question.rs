@@ -19,6 +19,19 @@ pub(crate) fn confirm(session: &Session, sure: bool, question: &str) -> Result<(
     Err(nothing_changed())
 }
 
+/// As [`confirm`], for what a script must not do by accident: where nobody can be asked, it has to say `--yes`.
+pub(crate) fn confirm_always(
+    session: &Session,
+    sure: bool,
+    question: &str,
+    unanswered: impl FnOnce() -> Error,
+) -> Result<()> {
+    match sure || asks(session, sure) {
+        true => confirm(session, sure, question),
+        false => Err(CommandError(unanswered())),
+    }
+}
+
 pub(crate) fn nothing_changed() -> CommandError {
     CommandError(Error::new(Code::Declined, "nothing was changed"))
 }

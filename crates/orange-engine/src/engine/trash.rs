@@ -50,6 +50,27 @@ impl Engine {
         })
     }
 
+    /// Whether a task could be cancelled, before a person is asked. `named` are those that are cancelled with it.
+    pub fn check_cancel(
+        &mut self,
+        task: &Task,
+        children: CancelChildren,
+        named: &[Place],
+    ) -> Result<()> {
+        self.own_task_only(task, "cancel")?;
+        match children {
+            CancelChildren::Ask => self.no_open_children_but(task, named),
+            CancelChildren::Too | CancelChildren::Keep => Ok(()),
+        }
+    }
+
+    /// Whether a task could be deleted, before a person is asked. `named` are those that are deleted with it.
+    pub fn check_delete(&mut self, task: &Task, named: &[Place]) -> Result<()> {
+        self.people_only("delete a task")?;
+        is_deletable(task)?;
+        self.no_open_children_but(task, named)
+    }
+
     fn cancel_one(&mut self, place: Place, keep_children: bool) -> Result<Changed> {
         self.change(
             place,
@@ -63,7 +84,12 @@ impl Engine {
 
     /// Refuses to leave children behind without a word.
     pub(super) fn no_open_children(&mut self, task: &Task) -> Result<()> {
-        let open = self.open_children(task)?;
+        self.no_open_children_but(task, &[])
+    }
+
+    fn no_open_children_but(&mut self, task: &Task, named: &[Place]) -> Result<()> {
+        let mut open = self.open_children(task)?;
+        open.retain(|(_, child)| !named.contains(child));
         if open.is_empty() || task.status.is_terminal() {
             return Ok(());
         }
@@ -122,29 +148,7 @@ impl Engine {
         self.people_only("delete a task")?;
         let mut locked = self.lock_task(place)?;
         let task = locked.task.clone();
-        if is_active(task.status) {
-            return Err(Error::new(
-                Code::ConditionUnmet,
-                format!("{} is {} and cannot be deleted", task.label(), task.status),
-            )
-            .hint(format!(
-                "cancel it first: `orange task cancel {}`",
-                task.label()
-            )));
-        }
-        if let Some(slot) = &task.workspace {
-            return Err(Error::new(
-                Code::ConditionUnmet,
-                format!(
-                    "{} still has {slot}, because giving it back failed",
-                    task.label()
-                ),
-            )
-            .hint(format!(
-                "`orange task show {0}` says why; then `orange task retry-hooks {0}`",
-                task.label()
-            )));
-        }
+        is_deletable(&task)?;
         self.no_open_children(&task)?;
         self.tell_who_waits_for(&task)?;
         let event = Event::new(EventType::TaskDeleted, self.now()).by(&self.caller_name());
@@ -335,6 +339,34 @@ impl Engine {
             tracing::warn!(%error, "old trash was not removed");
         }
     }
+}
+
+/// Refuses what still runs, and what still has a slot.
+fn is_deletable(task: &Task) -> Result<()> {
+    if is_active(task.status) {
+        return Err(Error::new(
+            Code::ConditionUnmet,
+            format!("{} is {} and cannot be deleted", task.label(), task.status),
+        )
+        .hint(format!(
+            "cancel it first: `orange task cancel {}`",
+            task.label()
+        )));
+    }
+    if let Some(slot) = &task.workspace {
+        return Err(Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "{} still has {slot}, because giving it back failed",
+                task.label()
+            ),
+        )
+        .hint(format!(
+            "`orange task show {0}` says why; then `orange task retry-hooks {0}`",
+            task.label()
+        )));
+    }
+    Ok(())
 }
 
 /// The one deleted task that a name means.

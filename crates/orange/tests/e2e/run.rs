@@ -16,6 +16,19 @@ pub(crate) fn program() -> &'static Path {
     &PROGRAM
 }
 
+const YES: &str = "--yes";
+
+/// What ends tasks needs a word without a terminal, and most tests mean it.
+fn with_yes(mut arguments: Vec<String>) -> Vec<String> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let ["task", "cancel" | "delete", _, ..] = words[..]
+        && !words.contains(&YES)
+    {
+        arguments.insert(2, YES.to_owned());
+    }
+    arguments
+}
+
 /// A command about to run.
 pub(crate) struct Call<'e> {
     surroundings: &'e BTreeMap<String, OsString>,
@@ -33,11 +46,17 @@ impl<'e> Call<'e> {
     ) -> Call<'e> {
         Call {
             surroundings,
-            arguments,
+            arguments: with_yes(arguments),
             folder,
             variables: Vec::new(),
             input: None,
         }
+    }
+
+    /// With the arguments as they were given: nobody says yes.
+    pub(crate) fn without_yes(mut self) -> Self {
+        self.arguments.retain(|argument| argument != YES);
+        self
     }
 
     pub(crate) fn at(mut self, folder: impl Into<PathBuf>) -> Self {

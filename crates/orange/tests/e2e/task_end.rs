@@ -343,3 +343,59 @@ fn a_long_wait_for_a_task_is_told() {
             .says("the task is locked by");
     });
 }
+
+#[test]
+fn without_a_terminal_a_word_is_needed() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    let ends = |verb: &str| env.call(["task", verb, &task.key]).without_yes().run();
+    assert_snapshot!(ends("cancel"), @"
+    ------- stderr -------
+    error: cancel TASK-001 needs an answer, and this is no terminal
+    hint: `orange task cancel TASK-001 --yes` does it without asking
+    [exit status: 3]
+    ");
+    assert_snapshot!(ends("delete"), @"
+    ------- stderr -------
+    error: delete TASK-001 needs an answer, and this is no terminal
+    hint: `orange task delete TASK-001 --yes` does it without asking
+    [exit status: 3]
+    ");
+    assert_eq!(env.show(&task)["status"], "pending");
+    env.call(["task", "cancel", &task.key, "--json"])
+        .without_yes()
+        .run()
+        .refuses(3, "refused");
+    env.orange(["task", "cancel", &task.key, "--yes"]).ok();
+}
+
+#[test]
+fn what_cannot_be_done_is_not_asked_about() {
+    let env = TestEnvironment::new();
+    let (begun, slot) = env.started("login");
+    let parent = env.create(["The whole"]);
+    env.create(["A part", "--parent", &parent.key]);
+    // Neither on a terminal nor elsewhere.
+    let line = format!("{} task delete {}", program().display(), begun.key);
+    let said = with_answers(&env, 80, &line, "y\n");
+    assert!(said.contains("cannot be deleted"), "{said}");
+    assert!(!said.contains("[y/N]"), "{said}");
+    env.call(["task", "delete", &begun.key])
+        .without_yes()
+        .run()
+        .fails_with(3)
+        .says("cannot be deleted");
+    env.call(["task", "cancel", &parent.key])
+        .without_yes()
+        .run()
+        .fails_with(3)
+        .says("has open children");
+    // Inside a workspace its task is meant.
+    env.call(["task", "cancel"])
+        .at(&slot)
+        .run()
+        .fails_with(3)
+        .says(&format!("cancel {} needs an answer", begun.key));
+    env.call(["task", "cancel", "--yes"]).at(&slot).run().ok();
+    assert_eq!(env.show(&begun)["status"], "cancelled");
+}

@@ -185,7 +185,7 @@ impl World {
             return;
         };
         self.note_contents();
-        self.insist(&key, &["task", "cancel", &key], kill, "cancelled");
+        self.insist(&key, &["task", "cancel", &key, "--yes"], kill, "cancelled");
         self.detached = false;
         self.everything_is_there();
     }

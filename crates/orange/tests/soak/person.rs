@@ -193,7 +193,7 @@ impl<'w> Person<'w> {
             return None;
         }
         if self.plan.ending == Ending::CancelledEarly && state.status == "working" {
-            return Some(vec!["cancel"]);
+            return Some(vec!["cancel", "--yes"]);
         }
         let runs = state.runs(&self.world.home());
         let role = match state.status.as_str() {
@@ -237,7 +237,7 @@ impl<'w> Person<'w> {
                 Ending::Merged | Ending::Resolved => {
                     vec!["resolve", "--message", "squashed by hand"]
                 }
-                Ending::Cancelled | Ending::CancelledEarly => vec!["cancel"],
+                Ending::Cancelled | Ending::CancelledEarly => vec!["cancel", "--yes"],
             }),
             _ => None,
         }

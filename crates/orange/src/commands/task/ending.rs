@@ -5,7 +5,7 @@ mod each;
 
 use super::{as_json, titled};
 use crate::error::Result;
-use crate::question::{asks, confirm, yes};
+use crate::question::{asks, confirm_always, yes};
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
@@ -14,19 +14,22 @@ use orange_core::naming::counted;
 use orange_core::task::{Status, Task};
 use orange_engine::engine::{CancelChildren, TaskView};
 use orange_engine::store::Place;
+use orange_engine::{Code, Error};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// Give a task up
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Without a terminal, --yes is needed.
+
 Examples:
   orange task cancel TASK-001
+  orange task cancel               inside a workspace: its task
   orange task cancel TASK-001 TASK-002 --yes
   orange task cancel TASK-001 --with-children --yes")]
 pub(crate) struct CancelArgs {
-    /// The task; may be given more than once
-    #[arg(required = true)]
+    /// The task; the one you are in unless given; may be given more than once
     id: Vec<String>,
     /// Its open children too
     #[arg(long, conflicts_with = "keep_children")]
@@ -42,7 +45,7 @@ pub(crate) struct CancelArgs {
 /// Move a task to the trash
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  orange task delete TASK-001\n  orange task delete TASK-001 TASK-002 --yes"
+    after_help = "Without a terminal, --yes is needed.\n\nExamples:\n  orange task delete TASK-001\n  orange task delete TASK-001 TASK-002 --yes"
 )]
 pub(crate) struct DeleteArgs {
     /// The task; may be given more than once
@@ -63,8 +66,11 @@ pub(crate) struct RestoreArgs {
     id: Vec<String>,
 }
 
-/// The tasks that were named, each once. One that is not there stops everything.
+/// The tasks that were named, each once, or the one of the workspace. One that is not there stops everything.
 fn named(session: &mut Session, ids: &[String]) -> Result<Vec<Place>> {
+    if ids.is_empty() {
+        return Ok(vec![session.task(None)?]);
+    }
     let mut places: Vec<Place> = Vec::new();
     for id in ids {
         let place = session.task(Some(id))?;
@@ -89,17 +95,28 @@ fn listed(names: &[String]) -> String {
 
 pub(crate) fn cancel(session: &mut Session, args: &CancelArgs) -> Result<()> {
     let places = named(session, &args.id)?;
+    let mut each = Each::of(places.len());
     let mut views = Vec::new();
+    let said = args.children();
+    // Who can be asked about children is asked.
+    let checked = match said == CancelChildren::Ask && asks(session, args.yes) {
+        true => CancelChildren::Keep,
+        false => said,
+    };
     for place in &places {
-        views.push(session.engine.view(place.clone())?);
+        let view = session.engine.view(place.clone())?;
+        match session.engine.check_cancel(&view.task, checked, &places) {
+            Ok(()) => views.push(view),
+            Err(error) => each.note(Err(error.into())),
+        }
     }
     let children = cancel_question(session, args, &views)?;
-    let mut each = Each::of(places.len());
     let mut gone_too: Vec<String> = Vec::new();
+    let possible = views.iter().map(|view| view.place.clone()).collect();
     let places = match children {
-        CancelChildren::Too => places,
+        CancelChildren::Too => possible,
         // Nobody is left behind who was named too.
-        CancelChildren::Ask | CancelChildren::Keep => session.engine.children_first(places)?,
+        CancelChildren::Ask | CancelChildren::Keep => session.engine.children_first(possible)?,
     };
     for place in places {
         let view = views.iter().find(|view| view.place == place);
@@ -114,17 +131,36 @@ pub(crate) fn cancel(session: &mut Session, args: &CancelArgs) -> Result<()> {
     each.finish(session)
 }
 
+impl CancelArgs {
+    /// What was said about open children.
+    fn children(&self) -> CancelChildren {
+        match (self.with_children, self.keep_children) {
+            (true, _) => CancelChildren::Too,
+            (false, true) => CancelChildren::Keep,
+            (false, false) => CancelChildren::Ask,
+        }
+    }
+}
+
+/// The error for a question that nobody can answer.
+fn unanswered(verb: &str, labels: &[String]) -> Error {
+    let named = labels.join(" ");
+    Error::new(
+        Code::Refused,
+        format!("{verb} {named} needs an answer, and this is no terminal"),
+    )
+    .hint(format!(
+        "`orange task {verb} {named} --yes` does it without asking"
+    ))
+}
+
 /// Asks once, and once more about children; gives what becomes of these.
 fn cancel_question(
     session: &Session,
     args: &CancelArgs,
     views: &[TaskView],
 ) -> Result<CancelChildren> {
-    let said = match (args.with_children, args.keep_children) {
-        (true, _) => CancelChildren::Too,
-        (false, true) => CancelChildren::Keep,
-        (false, false) => CancelChildren::Ask,
-    };
+    let said = args.children();
     let live = || views.iter().filter(|view| !view.task.status.is_terminal());
     let names: Vec<String> = live().map(|view| titled(&view.task)).collect();
     if names.is_empty() {
@@ -135,9 +171,11 @@ fn cancel_question(
         false => "",
     };
     let question = format!("cancel {}{saved}?", listed(&names));
-    confirm(session, args.yes, &question)?;
-    let is_open = |status: Option<Status>| status.is_some_and(|status| !status.is_terminal());
     let labels: Vec<String> = live().map(|view| view.task.label()).collect();
+    confirm_always(session, args.yes, &question, || {
+        unanswered("cancel", &labels)
+    })?;
+    let is_open = |status: Option<Status>| status.is_some_and(|status| !status.is_terminal());
     let children = live().flat_map(|view| &view.children);
     let children = children.filter(|child| !labels.contains(&child.reference));
     let open = children.filter(|child| is_open(child.status)).count();
@@ -177,20 +215,35 @@ fn cancel_one(session: &mut Session, place: Place, children: CancelChildren) -> 
 
 pub(crate) fn delete(session: &mut Session, args: &DeleteArgs) -> Result<()> {
     let places = named(session, &args.id)?;
-    let mut names = Vec::new();
-    for place in &places {
-        let view = session.engine.view(place.clone());
-        // A damaged task can be thrown away too.
-        names.push(view.map_or_else(
-            |_| clean(&place.folder()).into_owned(),
-            |view| titled(&view.task),
-        ));
-    }
-    let question = format!("move {} to the trash?", listed(&names));
-    confirm(session, args.yes, &question)?;
-    let days = session.engine.config()?.trash.keep_days;
     let mut each = Each::of(places.len());
-    for place in session.engine.children_first(places)? {
+    let mut possible = Vec::new();
+    let (mut names, mut labels) = (Vec::new(), Vec::new());
+    for place in &places {
+        match session.engine.view(place.clone()) {
+            Ok(view) => {
+                if let Err(error) = session.engine.check_delete(&view.task, &places) {
+                    each.note(Err(error.into()));
+                    continue;
+                }
+                names.push(titled(&view.task));
+                labels.push(view.task.label());
+            }
+            // A damaged task can be thrown away too.
+            Err(_) => {
+                names.push(clean(&place.folder()).into_owned());
+                labels.push(clean(&place.name).into_owned());
+            }
+        }
+        possible.push(place.clone());
+    }
+    if !possible.is_empty() {
+        let question = format!("move {} to the trash?", listed(&names));
+        confirm_always(session, args.yes, &question, || {
+            unanswered("delete", &labels)
+        })?;
+    }
+    let days = session.engine.config()?.trash.keep_days;
+    for place in session.engine.children_first(possible)? {
         let deleted = session.engine.delete(place).map_err(Into::into);
         each.note(deleted.map(|task| {
             let label = task.label();

@@ -93,7 +93,7 @@ until orange task peek TASK-001 --role reviewer; do sleep 0.05; done",
 orange new 'Add a login form' --harness none
 echo work >\"$(orange task path TASK-001)/login.txt\"
 orange new 'Add a menu' --harness none
-orange task cancel TASK-001 TASK-002",
+orange task cancel TASK-001 TASK-002 --yes",
         stand_ins: &[],
     },
     Situation {
@@ -146,8 +146,8 @@ orange task wait TASK-001 --for needs-me",
         of: &["task restore"],
         before: "\
 orange new 'Add a login form' --harness none
-orange task cancel TASK-001
-orange task delete TASK-001",
+orange task cancel TASK-001 --yes
+orange task delete TASK-001 --yes",
         stand_ins: &[],
     },
     Situation {

@@ -117,7 +117,7 @@ orange new 'Add a login form' --harness none --no-spawn",
                 "orange task rescue list",
                 "\
 cd \"$(orange task path TASK-001)\" && echo a >a && echo b >b && cd -
-orange task cancel TASK-001
+orange task cancel TASK-001 --yes
 orange new 'Log out' --harness none
 saved TASK-002 2026-11-15 12:29:32 menu.html",
             ),
