@@ -5,7 +5,7 @@ mod filed;
 mod salvage;
 
 pub use filed::Filed;
-pub use salvage::last_resort;
+pub use salvage::{Unknown, last_resort};
 
 use crate::Timestamp;
 use crate::history::{AppendSection, ArchiveSection, Event, EventType, HIGHEST_REVISION, History};

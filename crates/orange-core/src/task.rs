@@ -286,12 +286,19 @@ impl FieldValue for Timestamp {
     }
     fn read_text(text: Option<&str>) -> Result<Self, String> {
         let text = text.unwrap_or_default();
-        text.parse()
-            .map_err(|_| format!("{text:?} is not a time like 2026-01-31T09:30:00Z"))
+        let time = text.parse().ok().or_else(|| start_of_day(text));
+        time.ok_or_else(|| format!("{text:?} is not a time like 2026-01-31T09:30:00Z"))
     }
     fn write_json(&self, out: &mut Vec<u8>) {
         word_as_json(&self.to_string(), out);
     }
+}
+
+/// A date without a time, as people write it: the beginning of that day, UTC.
+fn start_of_day(text: &str) -> Option<Timestamp> {
+    let date: jiff::civil::Date = text.parse().ok().filter(|_| text.len() == 10)?;
+    let start = date.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(start.timestamp())
 }
 
 impl FieldValue for Key {
@@ -550,6 +557,22 @@ mod tests {
             error.to_string(),
             "priority: \"urgent\" is not a priority; allowed: critical, high, normal, low"
         );
+    }
+
+    #[test]
+    fn a_date_without_a_time_is_the_beginning_of_that_day() {
+        let mut task = Task::default();
+        task.set(Field::CreatedAt, "2026-11-03".into()).unwrap();
+        assert_eq!(task.created_at.to_string(), "2026-11-03T00:00:00Z");
+        for text in [
+            "2026-11-33",
+            "20261103",
+            "2026-11-03[UTC]",
+            "+002026-11-03",
+            "",
+        ] {
+            assert!(task.set(Field::CreatedAt, text.into()).is_err(), "{text}");
+        }
     }
 
     #[test]

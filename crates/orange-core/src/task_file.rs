@@ -299,7 +299,8 @@ pub fn salvage_body(bytes: &[u8]) -> String {
 /// The bytes between the `---` lines, and where the body starts.
 pub(crate) fn split(text: &str) -> Result<(Range<usize>, usize), Damage> {
     let Some(start) = front_start(text) else {
-        let conflict = is_conflict_marker(text.lines().next().unwrap_or_default());
+        let first = text.lines().find(|line| !line.trim().is_empty());
+        let conflict = is_conflict_marker(first.unwrap_or_default());
         return Err(if conflict {
             Damage::ConflictMarker { line: 1 }
         } else {
@@ -322,11 +323,11 @@ pub(crate) fn split(text: &str) -> Result<(Range<usize>, usize), Damage> {
     }
 }
 
-/// Where the line after the opening `---` starts.
-fn front_start(text: &str) -> Option<usize> {
+/// Where the line after the opening `---` starts. Only blank lines may come before it.
+pub(crate) fn front_start(text: &str) -> Option<usize> {
     let start = if text.starts_with(BOM) { BOM.len() } else { 0 };
-    let (_, first) = lines(text, start).next()?;
-    is_fence(first).then(|| yaml::line_after(text, start))
+    let (at, first) = lines(text, start).find(|(_, line)| !line.trim().is_empty())?;
+    is_fence(first).then(|| yaml::line_after(text, at))
 }
 
 /// The lines from a byte on, each with where it starts and without its line end.

@@ -368,12 +368,13 @@ fn a_status_of_another_workflow_is_never_taken_over() {
         modified: at(0),
         journal_shrunk: &|| None,
     };
-    let left = b"---\nstatus: running\nworkflow: phased\nno colon";
-    let truth = last_resort(None, left, Broken::Missing, folder, at(2)).unwrap();
-    assert!(Workflow::named(truth.task.workflow).has(truth.task.status));
-    let left = b"---\nstatus: running\nno colon";
-    let truth = last_resort(None, left, Broken::Missing, folder, at(2)).unwrap();
-    assert_eq!(truth.task.status, Status::Pending);
+    let left = b"---\nstatus: working\nbranch: b\nno colon";
+    let truth = last_resort(left, Broken::Missing, folder, at(2)).unwrap();
+    assert_eq!(truth.task.status, Status::Working);
+    // A status of another workflow is none, and no other one is made up.
+    let left = b"---\nstatus: running\nbranch: b\nno colon";
+    let unknown = last_resort(left, Broken::Missing, folder, at(2)).unwrap_err();
+    assert_eq!(unknown.missing.len(), 1, "{unknown:?}");
 }
 
 #[test]

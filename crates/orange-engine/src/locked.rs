@@ -514,6 +514,21 @@ pub(crate) fn explain_lock(place: &Place, error: LockError) -> Error {
     }
 }
 
+/// As [`damaged`], for a task without a journal that could tell more.
+pub fn damaged_for_good(place: &Place, broken: &Broken) -> Error {
+    let error = damaged(place, broken);
+    match broken {
+        Broken::Value { .. } => {
+            error.hint("correct the line: there is no journal that has its last good value")
+        }
+        Broken::File(_)
+        | Broken::Missing
+        | Broken::NotAFile
+        | Broken::Unreadable(_)
+        | Broken::Journal(_) => error,
+    }
+}
+
 pub fn damaged(place: &Place, broken: &Broken) -> Error {
     let message = format!("{}: {broken}", place.task_file().display());
     let error = Error::new(Code::Damaged, message);

@@ -34,13 +34,12 @@ fn check(bytes: &[u8], journal: &[u8], shrunk: bool) {
     for _ in 0..MOST_COMMANDS {
         let truth = match decide(&file, &history, shrunk) {
             Ok(truth) => truth,
-            Err(broken) => {
-                let file = file.as_ref().ok();
-                match last_resort(file, &bytes, broken, folder(&|| Some(shrunk)), now()) {
-                    Ok(truth) => truth,
-                    Err(_) => return,
-                }
-            }
+            // A readable file without a journal: a person has to mend the value that cannot be used.
+            Err(_) if file.is_ok() => return,
+            Err(broken) => match last_resort(&bytes, broken, folder(&|| Some(shrunk)), now()) {
+                Ok(truth) => truth,
+                Err(_) => return,
+            },
         };
         // A person has to mend that value first.
         if matches!(truth.broken, Some(Broken::Value { .. })) && !truth.unadopted {

@@ -79,7 +79,8 @@ fn damage_names_the_line_in_the_file() {
     use Damage::{ConflictMarker, DuplicateKey, NoFrontmatter, NotAMapping, Unclosed};
     for text in [
         "",
-        "\n---\na: 1\n---\n",
+        "\n \n",
+        "x\n---\na: 1\n---\n",
         "a: 1\n",
         "----\na: 1\n----\n",
         "--- a\n---\n",
@@ -226,6 +227,19 @@ fn bombs_are_errors() {
         ["a", "b", "c"].map(|key| aliased.get(key).is_some_and(written_inline)),
         [false, true, true]
     );
+}
+
+#[test]
+fn blank_lines_before_the_frontmatter_are_passed_over() {
+    for before in ["\n", "\n\n", " \t\r\n", "\u{feff}\n", "\u{feff}\n \n"] {
+        let text = format!("{before}---\na: 1\n---\nbody\n");
+        let mut file = TaskFile::parse(text.as_bytes()).unwrap();
+        assert_eq!(file.body(), "body\n", "{before:?}");
+        let at = before.lines().count() + 2;
+        assert_eq!(file.get("a").map(|(_, line)| line), Some(at), "{before:?}");
+        file.edit(&[("a", Some(2.into()))]).unwrap();
+        assert_eq!(file.text(), text.replace("a: 1", "a: 2"), "{before:?}");
+    }
 }
 
 #[test]

@@ -100,6 +100,13 @@ impl Engine {
         repair: bool,
     ) {
         let file = place.task_file();
+        if trouble.is_unknown {
+            report.add(subject, reason).by_hand(format!(
+                "correct it in {}: there is no journal that has its last good value",
+                file.display()
+            ));
+            return;
+        }
         let is_there = file.symlink_metadata().is_ok();
         let problem = match trouble.bad_value && !repair {
             true => format!("{reason}; correct it in {}", file.display()),
@@ -107,6 +114,7 @@ impl Engine {
         };
         let finding = report.add(subject, problem);
         finding.repair(match (trouble.bad_value, is_there) {
+            _ if !trouble.has_journal => "keeps the damaged file beside it and rebuilds TASK.md from the lines that can be read, if they say enough",
             (true, _) => "puts back the last good value and keeps your file beside it",
             (false, true) => "keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read",
             (false, false) => "writes TASK.md again from history.jsonl, without the body, which went with it",
@@ -136,10 +144,11 @@ impl Engine {
         let recovered = |event: &&Event| event.kind == EventType::JournalRecovered;
         Trouble {
             unreadable: unreadable(&snapshot.history),
-            bad_value: match &truth {
-                Ok(truth) => truth.broken.as_ref().is_some_and(is_bad_value),
-                Err(broken) => is_bad_value(broken),
-            },
+            bad_value: truth
+                .as_ref()
+                .is_ok_and(|truth| truth.broken.as_ref().is_some_and(is_bad_value)),
+            is_unknown: truth.as_ref().is_err_and(is_bad_value),
+            has_journal: !snapshot.history.own().is_empty(),
             lost: truth.ok().and_then(|truth| {
                 let event = truth.events.iter().find(recovered)?;
                 event.reason.clone()
@@ -202,6 +211,10 @@ struct Trouble {
     unreadable: Option<String>,
     /// Events that its journal had once.
     lost: Option<String>,
-    /// Its TASK.md is sound but for a value that somebody typed.
+    /// Its TASK.md is sound but for a value that somebody typed, and the journal has another.
     bad_value: bool,
+    /// The same, but there is no journal.
+    is_unknown: bool,
+    /// There is a journal of ours to rebuild the file from.
+    has_journal: bool,
 }

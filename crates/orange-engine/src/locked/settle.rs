@@ -1,7 +1,7 @@
 //! TASK.md and its journal made to say the same, while people and agents may be writing TASK.md.
 
 use super::racing::{Race, discard_all};
-use super::{LockedTask, context_mark, damaged};
+use super::{LockedTask, context_mark, damaged, damaged_for_good};
 use crate::engine::{Engine, bad_value};
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
@@ -164,7 +164,7 @@ impl LockedTask {
         let mut truth = match verdict {
             Ok(truth) => truth,
             Err(broken) if self.repair => self.last_resort(engine, found, broken)?,
-            Err(broken) => return Err(damaged(&self.place, &broken)),
+            Err(broken) => return Err(damaged_for_good(&self.place, &broken)),
         };
         truth.broken = truth.broken.or(put_back);
         if let Some(broken) = &truth.broken {
@@ -258,16 +258,32 @@ impl LockedTask {
         broken: Broken,
     ) -> Result<Reconciled> {
         let now = engine.now();
-        let outcome = if let (Broken::Journal(_), Ok(_)) = (&broken, &self.snapshot.file) {
+        if let (Broken::Journal(_), Ok(_)) = (&broken, &self.snapshot.file) {
             let mut without_journal = self.snapshot.clone();
             without_journal.history = History::default();
-            without_journal.reconcile(&self.place, &|| None, now, &mut |_, _| None)
-        } else {
-            let folder = self.snapshot.folder(&self.place, &|| None);
-            let file = self.snapshot.file.as_ref().ok();
-            last_resort(file, found.unwrap_or_default(), broken, folder, now)
-        };
-        outcome.map_err(|broken| damaged(&self.place, &broken))
+            let outcome = without_journal.reconcile(&self.place, &|| None, now, &mut |_, _| None);
+            return outcome.map_err(|broken| damaged_for_good(&self.place, &broken));
+        }
+        if self.snapshot.file.is_ok() {
+            // A value that cannot be used, and no journal that has another.
+            return Err(damaged_for_good(&self.place, &broken));
+        }
+        let folder = self.snapshot.folder(&self.place, &|| None);
+        let outcome = last_resort(found.unwrap_or_default(), broken, folder, now);
+        outcome.map_err(|unknown| {
+            Error::new(
+                Code::Damaged,
+                format!(
+                    "{}, and there is no journal to rebuild it from; correct {} by hand",
+                    unknown.missing.join("; "),
+                    self.place.task_file().display()
+                ),
+            )
+            .hint(format!(
+                "`orange task delete {}` moves the task to the trash",
+                self.place.name
+            ))
+        })
     }
 
     /// The new TASK.md: only what differs is changed, the body only by the headings events renamed.

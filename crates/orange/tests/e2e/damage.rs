@@ -378,8 +378,22 @@ fn neither_file_nor_journal() {
     );
     env.orange(["task", "show", &task.id, "--json"])
         .refuses(1, "damaged");
+    // Nothing says its status and branch, so nothing is made up.
+    env.orange(["doctor", "--repair"])
+        .fails_with(1)
+        .says("no line says its status; no line says its branch")
+        .says("correct ");
+    assert_eq!(task.text(), "Only prose is left.\n");
+    // What lines still say is enough; a blank line before them too.
+    let text =
+        "\n---\nstatus: working\nbranch: hurt\n{\nsummary: Again\n---\nOnly prose is left.\n";
+    fs::write(task.file(), text).unwrap();
     env.orange(["doctor", "--repair"]).ok();
     let shown = env.show(&task);
+    assert_eq!(
+        (&shown["status"], &shown["branch"]),
+        (&"working".into(), &"hurt".into())
+    );
     assert!(
         shown["body"]
             .as_str()
@@ -387,7 +401,48 @@ fn neither_file_nor_journal() {
             .contains("Only prose is left."),
         "{shown}"
     );
+    let [kept] = &task.files_like("TASK.md.damaged-")[..] else {
+        panic!("{:?}", task.files_like("TASK.md"));
+    };
+    assert_eq!(fs::read_to_string(kept).unwrap(), text);
     // A new key: the old one is not used twice.
     assert_ne!(shown["key"], "TASK-002");
+    env.orange(["doctor"]).ok();
+}
+
+#[test]
+fn a_value_that_nothing_else_says_is_not_made_up() {
+    let env = TestEnvironment::new();
+    let folder = env.tasks().join("shop/byhand");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("TASK.md");
+    let text = "\u{feff}\n \n---\nid: byhand\nbranch: b\nstatus: wrking\ncreated_at: 2026-11-03\n---\nbody\n";
+    fs::write(&file, text).unwrap();
+    env.orange(["doctor", "--repair"])
+        .fails_with(1)
+        .says("line 6: status: \"wrking\" is not a status")
+        .says("there is no journal that has its last good value");
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    env.orange(["task", "update", "byhand", "--priority", "high"])
+        .fails_with(1)
+        .says("hint: correct the line: there is no journal");
+    // With that corrected, all is read: the date, and what comes before the frontmatter.
+    let text = text.replace("wrking", "working");
+    fs::write(&file, &text).unwrap();
+    env.orange(["task", "update", "byhand", "--priority", "high"])
+        .ok();
+    let shown = env.orange(["task", "show", "byhand", "--json"]).ok().json();
+    assert_eq!(shown["task"]["status"], "working");
+    assert_eq!(shown["task"]["created_at"], "2026-11-03T00:00:00Z");
+    assert!(
+        fs::read_to_string(&file)
+            .unwrap()
+            .starts_with("\u{feff}\n \n---\n")
+    );
+    assert!(
+        fs::read_to_string(&file)
+            .unwrap()
+            .contains("\ncreated_at: 2026-11-03\n")
+    );
     env.orange(["doctor"]).ok();
 }
