@@ -24,6 +24,7 @@ pub mod state;
 pub mod status;
 #[cfg(test)]
 mod tests;
+mod trace;
 pub(crate) mod worktree;
 mod worktree_lock;
 
@@ -128,6 +129,7 @@ impl Git {
         for variable in REDIRECTING {
             command.env_remove(variable);
         }
+        trace::keep_off_stderr(&mut command);
         command
             .args(["-c", "core.quotepath=off"])
             // The variable is not passed on to the git that looks into a submodule; a setting is.

@@ -384,3 +384,33 @@ fn the_latest_is_the_work_and_not_what_was_found_when_the_slot_was_cleaned() {
         .ok()
         .says("A work.txt");
 }
+
+/// A trace goes to standard error, where git says what is wrong.
+#[test]
+fn a_trace_of_git_is_no_failure() {
+    let mut env = TestEnvironment::new();
+    for name in [
+        "GIT_TRACE",
+        "GIT_TRACE2",
+        "GIT_TRACE_SETUP",
+        "GIT_CURL_VERBOSE",
+    ] {
+        env.set(name, "1");
+    }
+    let trace = env.root().join("trace2");
+    env.set("GIT_TRACE2_EVENT", trace.clone());
+    let task = env.create(["login", "Add a login form"]);
+    let slot = workspace(&env, &task);
+    fs::write(slot.join("README.md"), "changed").unwrap();
+    fs::write(slot.join("new.txt"), "new").unwrap();
+    let before = rescue(&env, &task, &slot, 5);
+    fs::write(slot.join("new.txt"), "in the way").unwrap();
+    env.orange(["task", "rescue", "restore", &task.id, &before])
+        .ok();
+    assert_eq!(fs::read_to_string(slot.join("new.txt")).unwrap(), "new");
+    env.orange(["task", "cancel", &task.id]).ok();
+    assert_eq!(names(&env, &task).len(), 3);
+    env.orange(["doctor"]).ok();
+    // A trace into a file is written.
+    assert!(fs::metadata(trace).unwrap().len() > 0);
+}
