@@ -91,6 +91,14 @@ impl Database {
             .map_err(|error| explain(&self.path, &error))
     }
 
+    /// Forgets what is remembered of the journal of a task that is gone for good.
+    pub(crate) fn forget_journal_seal(&mut self, task: &str) -> Result<()> {
+        self.connection
+            .execute("DELETE FROM journal_seals WHERE task_id = ?1", [task])
+            .map(drop)
+            .map_err(|error| explain(&self.path, &error))
+    }
+
     /// Remembers the last seal of a journal. That one is incomplete is never forgotten.
     pub fn note_journal_seal(&mut self, task: &str, noted: &JournalSeal) -> Result<()> {
         self.connection

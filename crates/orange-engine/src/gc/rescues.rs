@@ -3,9 +3,9 @@
 
 use super::{Item, Kind, Left, Swept, remove_folder};
 use crate::disk;
-use crate::engine::Engine;
 use crate::engine::rescue::RAW;
 use crate::engine::trash::task_folders;
+use crate::engine::{Engine, Work};
 use crate::error::Result;
 use crate::index::list::Filter;
 use crate::projects::Project;
@@ -113,6 +113,11 @@ impl Engine {
             };
             rescue.note.time < limit
         };
+        let needed = match all.iter().any(&is_old) {
+            true => self.tasks_whose_work_is_needed()?,
+            false => HashSet::new(),
+        };
+        let is_old = |rescue: &Rescue| is_old(rescue) && !needed.contains(&rescue.task_id);
         let mut turn = None;
         if remove && all.iter().any(&is_old) {
             // Two at once take turns, and the second finds nothing to do.
@@ -138,6 +143,34 @@ impl Engine {
         let named = |rescue: Rescue| (rescue.task_id, rescue.name);
         let (old, kept) = (old.into_iter(), kept.into_iter());
         Ok((old.map(named).collect(), kept.map(named).collect()))
+    }
+
+    /// The tasks whose work another one goes on with as soon as it starts (`--with-work`).
+    fn tasks_whose_work_is_needed(&mut self) -> Result<HashSet<String>> {
+        let all = Filter {
+            all: true,
+            ..Filter::default()
+        };
+        let listed = self.listed(&all)?.into_iter();
+        let mut folders: Vec<PathBuf> = listed
+            .map(|task| self.store.place(&task.folder).path)
+            .collect();
+        // One that was deleted can be restored.
+        folders.extend(task_folders(&self.store.trash()));
+        let mut needed = HashSet::new();
+        for folder in folders {
+            let Ok(history) = self.history_at(&folder) else {
+                continue;
+            };
+            let is_over =
+                machine::fold(history.own(), u64::MAX).is_ok_and(|task| task.status.is_terminal());
+            let work = Work::of(&history).filter(|_| !is_over);
+            needed.extend(
+                work.filter(|work| !work.is_brought(&history))
+                    .map(|work| work.task_id),
+            );
+        }
+        Ok(needed)
     }
 
     /// Copies whose ref is gone: forgotten just now, or by a process that was killed before it came to them.

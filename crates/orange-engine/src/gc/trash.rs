@@ -53,7 +53,11 @@ impl Engine {
             }
             match self.try_lock_project(&place.project)? {
                 Some(_project) => {
+                    let id = self.trashed_id(&folder);
                     let gone = self.remove_trashed(&folder);
+                    if let (Ok(()), Some(id)) = (&gone, id) {
+                        self.forget_seals_of(&id);
+                    }
                     swept.note(item, if_there(gone));
                 }
                 None => swept.stays(item.name, "another orange is at work in its project"),
@@ -119,6 +123,31 @@ impl Engine {
             None => inside.to_owned(),
         };
         Some((place, name.trim_end().to_owned()))
+    }
+
+    fn trashed_id(&self, folder: &Path) -> Option<String> {
+        let history = self.history_at(folder).ok()?;
+        let task = machine::fold(history.own(), u64::MAX).ok()?;
+        Some(task.id)
+    }
+
+    /// Forgets the seals of a task that was removed for good, unless there is another copy of it.
+    fn forget_seals_of(&mut self, id: &str) {
+        let trash = task_folders(&self.store.trash());
+        let in_trash = trash
+            .iter()
+            .any(|folder| self.trashed_id(folder).as_deref() == Some(id));
+        let known = self.index().and_then(|index| index.by_id_prefix(id));
+        let is_there = known.map_or(true, |found| found.iter().any(|task| task.id == id));
+        if in_trash || is_there {
+            return;
+        }
+        let forgotten = self
+            .database()
+            .and_then(|database| database.forget_journal_seal(id));
+        if let Err(error) = forgotten {
+            tracing::warn!(%error, "the seals of a removed task are still remembered");
+        }
     }
 
     fn remove_trashed(&mut self, folder: &Path) -> io::Result<()> {

@@ -10,7 +10,6 @@ use crate::projects::Project;
 use crate::rescue;
 use crate::store::Place;
 use crate::store::faults::crash_point;
-use orange_core::history::Event;
 use orange_core::task::Task;
 
 /// The detail of the event that says that a rescue's files were brought.
@@ -44,11 +43,7 @@ impl Engine {
         let Some((work, wanted)) = work.and_then(|work| Some((work.clone(), work.rescue?))) else {
             return Ok(None);
         };
-        let brought = |event: &Event| {
-            let of = event.details.get(BROUGHT).and_then(|of| of.as_str());
-            of == Some(wanted.as_str())
-        };
-        if history.events.iter().any(brought) {
+        if work.is_brought(&history) {
             return Ok(None);
         }
         let project = self.registered(&task.project)?;

@@ -389,3 +389,65 @@ fn an_agent_removes_nothing() {
     env.orange(["gc", "--json"]).refuses(3, "not_allowed");
     assert_eq!(refs(&env).len(), 1);
 }
+
+#[test]
+fn a_rescue_that_a_pending_task_goes_on_with_stays() {
+    let env = TestEnvironment::new();
+    let (task, slot) = env.started("login");
+    fs::write(slot.join("work.txt"), "not committed").unwrap();
+    env.cancel(&task).ok();
+    // As if that had been long ago.
+    let young = refs(&env).pop().unwrap();
+    let (name, time) = days_ago(&env, 40);
+    let shop = env.shop();
+    let body = env.git(&shop, &["show", "-s", "--format=%B", &young]);
+    let body: Vec<String> = body
+        .lines()
+        .map(|line| match line.starts_with("Orange-Time: ") {
+            true => format!("Orange-Time: {time}"),
+            false => line.to_owned(),
+        })
+        .collect();
+    let (tree, parent) = (format!("{young}^{{tree}}"), format!("{young}^1"));
+    let message = body.join("\n") + "\n";
+    let commit = env.git(
+        &shop,
+        &["commit-tree", &tree, "-p", &parent, "-m", &message],
+    );
+    let old = format!("refs/orange/rescue/{}/{name}", task.id);
+    env.git(&shop, &["update-ref", &old, &commit]);
+    env.git(&shop, &["update-ref", "-d", &young]);
+    let journal = fs::read_to_string(task.journal()).unwrap();
+    fs::write(task.journal(), journal.replace(&young, &old)).unwrap();
+
+    let next = env.create(["--from", &task.key, "--with-work"]);
+    env.orange(["gc"]).ok();
+    assert_eq!(refs(&env), [old]);
+    // Once the work is in its slot, the rescue goes like any other.
+    let slot = env.start(&next);
+    assert_eq!(
+        fs::read_to_string(slot.join("work.txt")).unwrap(),
+        "not committed"
+    );
+    env.orange(["gc"]).ok();
+    assert_eq!(refs(&env), [""; 0]);
+}
+
+#[test]
+fn the_seals_of_a_task_go_with_it() {
+    let env = TestEnvironment::new();
+    let (gone, kept) = (env.create(["gone"]), env.create(["kept"]));
+    for task in [&gone, &kept] {
+        env.update(task, &["--priority", "high"]).ok();
+    }
+    let folder = deleted(&env, &gone, 31);
+    env.orange(["gc"]).ok();
+    assert!(!folder.exists());
+    let database = rusqlite::Connection::open(env.home().join("orange.db")).unwrap();
+    let mut rows = database
+        .prepare("SELECT task_id FROM journal_seals")
+        .unwrap();
+    let ids = rows.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let ids: Vec<String> = ids.map(Result::unwrap).collect();
+    assert_eq!(ids, [kept.id]);
+}

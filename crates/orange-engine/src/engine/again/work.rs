@@ -7,7 +7,8 @@ use crate::error::{Code, Error, Result};
 use crate::git::{is_ancestor, short};
 use crate::projects::Project;
 use crate::rescue::{self, Rescue};
-use orange_core::history::{EventType, History};
+use crate::workspaces::BROUGHT;
+use orange_core::history::{Event, EventType, History};
 use orange_core::workflow::Hook;
 use serde_json::{Map, Value};
 
@@ -64,6 +65,26 @@ impl Work {
             head: text("head")?,
             rescue: text("rescue"),
         })
+    }
+}
+
+impl Work {
+    /// Whether the journal of the task that goes on with it says that it is in the task's slot.
+    pub(crate) fn is_brought(&self, history: &History) -> bool {
+        let of_rescue = |event: &Event| {
+            let brought = event.details.get(BROUGHT).and_then(Value::as_str);
+            brought.is_some() && brought == self.rescue.as_deref()
+        };
+        // Without files there is nothing to bring but the start of the branch.
+        let acquired = |event: &Event| {
+            self.rescue.is_none()
+                && event.kind == EventType::HookCompleted
+                && event.details.contains_key("base_commit")
+        };
+        history
+            .events
+            .iter()
+            .any(|event| of_rescue(event) || acquired(event))
     }
 }
 
