@@ -1,5 +1,6 @@
 //! The `orange` program: reads the command line, hands it to the engine, prints what comes back.
 
+mod bus_error;
 mod caller;
 mod cli;
 mod commands;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     // What follows `--` belongs to somebody else's command.
     let mut own = arguments.iter().take_while(|argument| *argument != "--");
     let wants_json = own.any(|argument| argument == "--json");
+    bus_error::report(wants_json);
     let outcome = match cli::parse(&arguments) {
         Ok(cli) => commands::run(cli),
         Err(error) => return error::usage(&error, &arguments, wants_json),

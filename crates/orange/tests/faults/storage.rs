@@ -378,3 +378,47 @@ fn an_index_that_cannot_be_written_stops_nothing() {
     assert!(output.status.success(), "{output:?}");
     at_rest(&env, "with a writable index again");
 }
+
+/// SQLite maps a file beside each database; on a full disk an access to it may end with SIGBUS.
+#[test]
+fn a_mapped_file_that_cannot_be_accessed_is_an_error() {
+    let env = Env::new();
+    env.create(&["mapped", "Mapped"]);
+    for json in [false, true] {
+        let mut command = env.command(&["log", "--follow"]);
+        if json {
+            command.arg("--json");
+        }
+        let child = command
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+        // It follows the log once it handles Ctrl-C, long after main has begun.
+        let handled = || {
+            let text = fs::read_to_string(&status).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let caught = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            let exe = fs::read_link(format!("/proc/{}/exe", child.id())).unwrap_or_default();
+            let started = exe.file_name().is_some_and(|name| name == "orange");
+            started && caught.is_some_and(|mask| mask & (1 << (libc::SIGINT - 1)) != 0)
+        };
+        while !handled() {
+            std::thread::yield_now();
+        }
+        let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::BUS).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+        let text = told(&output);
+        assert!(text.contains("the disk is full"), "{text}");
+        assert!(text.contains("free some disk space"), "{text}");
+        if json {
+            let text = String::from_utf8(output.stdout).unwrap();
+            let last = text.lines().last().unwrap();
+            let value: serde_json::Value = serde_json::from_str(last).unwrap();
+            assert_eq!(value["error"]["code"], "storage");
+        }
+    }
+}
