@@ -322,6 +322,13 @@ pub(crate) fn home() -> Result<PathBuf> {
 
 /// A home that is not there yet is made by the first command that writes.
 fn usable(home: PathBuf) -> Result<PathBuf> {
+    if home.to_str().is_none() {
+        // Settings, links, git and agents are told of it as text.
+        return Err(CommandError::usage(
+            format!("the home is {}, which is not UTF-8", home.display()),
+            "set ORANGE_HOME to a path in UTF-8",
+        ));
+    }
     let in_the_way = std::fs::metadata(&home).is_ok_and(|found| !found.is_dir());
     match in_the_way {
         true => Err(CommandError(

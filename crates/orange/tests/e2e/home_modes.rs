@@ -247,3 +247,33 @@ fn a_home_that_is_shared_with_a_group_or_is_a_link() {
     assert_eq!(mode(&real), 0o700);
     env.orange(["ls"]).ok();
 }
+
+#[test]
+fn a_home_that_is_not_utf8_is_refused_in_one_way() {
+    use std::os::unix::ffi::OsStringExt;
+
+    let mut env = TestEnvironment::unregistered();
+    let mut home = env.root().join("home/").into_os_string().into_vec();
+    home.extend(b"\xff-orange");
+    env.set("ORANGE_HOME", std::ffi::OsString::from_vec(home));
+    let commands: &[&[&str]] = &[
+        &["ls"],
+        &["new", "A task"],
+        &["task", "show", "1"],
+        &["project", "add", "."],
+        &["doctor"],
+        &["gc"],
+        &["log"],
+        &["config", "show"],
+        &["search", "x"],
+        &["workspace", "list"],
+    ];
+    for command in commands {
+        env.orange(command.iter().copied())
+            .fails_with(2)
+            .says("which is not UTF-8")
+            .says("hint: set ORANGE_HOME to a path in UTF-8");
+    }
+    // The line in a prompt stays empty, as with any other trouble.
+    env.orange(["status"]).ok();
+}
