@@ -67,8 +67,13 @@ impl Engine {
     /// Who waits for long hears for whom.
     fn wait_for_lock(&self, place: &Place) -> Result<TaskLock> {
         let tell = |busy: &LockError| (self.say)(&format!("waits: {}: {busy}", place.folder()));
-        TaskLock::acquire_telling(&place.path, PATIENCE, tell)
-            .map_err(|error| explain_lock(place, error))
+        TaskLock::acquire_telling(&place.path, PATIENCE, tell).map_err(|error| {
+            let gone = match error {
+                LockError::Gone => self.gone_meanwhile(place),
+                LockError::Busy { .. } | LockError::Io(_) => None,
+            };
+            gone.unwrap_or_else(|| explain_lock(place, error))
+        })
     }
 
     /// As [`Engine::lock_task`], for a task that this process has listed as changing.

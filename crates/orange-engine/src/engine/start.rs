@@ -183,6 +183,7 @@ impl Engine {
             let events = events.collect();
             self.commit(&mut locked, events)?;
         }
+        let why = started_by_another(&locked.task).unwrap_or(why);
         Ok(StartOutcome::Queued(Box::new(locked.task.clone()), why))
     }
 
@@ -279,11 +280,19 @@ impl Engine {
             match self.start(place, false) {
                 Ok(started @ StartOutcome::Started(_)) => outcomes.push(started),
                 Ok(StartOutcome::Queued(..)) => {}
+                // Another command was quicker.
+                Err(_) if self.store.survey(&row.folder).task.status != Status::Pending => {}
                 Err(error) => self.notice(format!("{} was not started: {error}", task.label())),
             }
         }
         Ok(outcomes)
     }
+}
+
+/// What to say of a task that another command started at the same moment; None if it still waits.
+pub(super) fn started_by_another(task: &Task) -> Option<String> {
+    (task.status != Status::Pending)
+        .then(|| format!("another command started it: it is {}", task.status))
 }
 
 /// Who comes first: the more urgent, then who has waited longer.

@@ -226,26 +226,63 @@ impl Engine {
                     seen.push(place.clone());
                     outcomes.push(self.restore_one(place, &task));
                 }
-                Err(error) => outcomes.push(Err(error)),
+                Err(error) => outcomes.push(Err(self.not_deleted(text, current_project, error))),
             }
         }
         Ok(outcomes)
     }
 
+    /// The error for a task that is not in the trash: it may be there, restored by another command for instance.
+    fn not_deleted(&mut self, text: &str, current_project: Option<&str>, error: Error) -> Error {
+        match self.find(text, current_project) {
+            Ok(place) if error.code == Code::NotFound => {
+                let task = self.store.survey(&place.folder()).task;
+                Error::new(
+                    Code::Conflict,
+                    format!(
+                        "{} is not deleted: it is {}; there is nothing to restore",
+                        task.label(),
+                        task.status
+                    ),
+                )
+            }
+            Ok(_) | Err(_) => error,
+        }
+    }
+
+    /// The error for a task whose folder went away while a command waited for it.
+    pub(crate) fn gone_meanwhile(&self, place: &Place) -> Option<Error> {
+        let history = self.history_at(&self.trash_place(place)).ok()?;
+        let task = machine::fold(history.own(), u64::MAX).ok()?;
+        let label = task.label();
+        Some(
+            Error::new(
+                Code::NotFound,
+                format!("{label} was deleted by another command; nothing was changed"),
+            )
+            .hint(format!("`orange task restore {label}` brings it back")),
+        )
+    }
+
     fn restore_one(&mut self, place: Place, task: &Task) -> Result<Task> {
+        let _project = self.lock_project(&place.project)?;
+        if !self.trash_place(&place).is_dir() {
+            let label = task.label();
+            let what = match place.path.exists() {
+                true => "restored by another command",
+                false => "removed from the trash by another command",
+            };
+            return Err(Error::new(
+                Code::Conflict,
+                format!("{label} was {what}; there is nothing left to do"),
+            ));
+        }
         if place.path.exists() {
             return Err(Error::new(
                 Code::Conflict,
                 format!("{} is in the way", place.path.display()),
             )
             .hint("move that folder out of tasks/ first"));
-        }
-        let _project = self.lock_project(&place.project)?;
-        if !self.trash_place(&place).is_dir() {
-            return Err(Error::new(
-                Code::Conflict,
-                format!("{} was restored by another command", task.label()),
-            ));
         }
         if let Some(key) = task.key
             && let Some(other) = self.index()?.by_key(&place.project, key)?

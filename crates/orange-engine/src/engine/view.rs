@@ -152,7 +152,11 @@ impl Engine {
         let witness = || lock::read_witness(&place.path);
         let truth = snapshot
             .reconcile(&place, &witness, self.now(), &mut |_, _| None)
-            .map_err(|broken| crate::locked::damaged_for_good(&place, &broken))?;
+            .map_err(|broken| {
+                let gone = (!place.path.exists()).then(|| self.gone_meanwhile(&place));
+                gone.flatten()
+                    .unwrap_or_else(|| crate::locked::damaged_for_good(&place, &broken))
+            })?;
         let task = truth.task;
         let references = |list: &[String]| list.to_vec();
         let linked = |engine: &mut Engine, list: Vec<String>| -> Result<Vec<Linked>> {

@@ -89,6 +89,7 @@ mod refusals;
 mod request_changes;
 mod run;
 mod running;
+mod same_moment;
 mod scripts;
 mod search;
 mod setup_failure;

@@ -128,12 +128,11 @@ fn delete_and_restore() {
         task.events(),
         ["task.created", "task.deleted", "task.restored"]
     );
-    assert_snapshot!(env.orange(["task", "restore", "TASK-001"]), @r#"
+    assert_snapshot!(env.orange(["task", "restore", "TASK-001"]), @"
     ------- stderr -------
-    error: there is no deleted task "TASK-001"
-    hint: deleted tasks are kept for `trash.keep_days` days; `orange task restore` without a name lists them
-    [exit status: 4]
-    "#);
+    error: TASK-001 is not deleted: it is pending; there is nothing to restore
+    [exit status: 3]
+    ");
     // A key is not used twice.
     env.orange(["task", "delete", "TASK-002"]).ok();
     assert_eq!(env.create(["The next one"]).key, "TASK-003");

@@ -205,6 +205,7 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
     let spawned = session.engine.take_spawned();
     let verb = match created.acquired {
         Some(_) => "starts",
+        None if created.task.status != Status::Pending => "starts",
         None => "(not made yet)",
     };
     let start = started(&created.start, verb);
@@ -402,7 +403,11 @@ fn described_task(
     }
     let _ = writeln!(text, "  file     {}", created.place.task_file().display());
     if let Some(why) = waits {
-        let _ = writeln!(text, "  queued   {}", clean(why));
+        let word = match task.status {
+            Status::Pending => "queued ",
+            _ => "started",
+        };
+        let _ = writeln!(text, "  {word}  {}", clean(why));
     }
     text.push_str(&super::start::agents(spawned));
     text
