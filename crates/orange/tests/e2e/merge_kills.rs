@@ -51,7 +51,12 @@ fn between(env: &Merges, script: &str) {
 fn clear_away(env: &Merges) {
     let git = env.shop().join(".git");
     fs::remove_file(git.join("hooks/reference-transaction")).unwrap();
-    for left in ["HEAD.lock", "refs/heads/main.lock", "index.lock", "index.orange"] {
+    for left in [
+        "HEAD.lock",
+        "refs/heads/main.lock",
+        "index.lock",
+        "index.orange",
+    ] {
         assert!(!git.join(left).exists(), "{left}");
     }
 }

@@ -44,8 +44,10 @@ impl Way {
             Way::FailsAfter => "\"$real\" \"$@\"; echo 'fatal: made to fail' >&2; exit 128",
             Way::KilledBefore => "kill -9 $$",
             Way::KilledAfter => "\"$real\" \"$@\"; kill -9 $$",
+            // With what it starts; but the far side of a push is another repository.
             Way::KilledMidway => {
-                "exec strace -f -o /dev/null -e trace=rename \
+                "case \"$*\" in *' push '*) all=;; *) all=-f;; esac; \
+                 exec strace $all -o /dev/null -e trace=rename \
                  -e inject=rename:signal=SIGKILL:when=1 \"$real\" \"$@\""
             }
         }

@@ -15,6 +15,8 @@ mod crash;
 mod durability;
 mod editors;
 mod env;
+mod git_calls;
+mod git_operations;
 mod git_wrapper;
 mod half_done;
 mod journal;

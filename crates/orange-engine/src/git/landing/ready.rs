@@ -62,7 +62,8 @@ pub(in crate::git) fn could_fast_forward(
     to: &str,
 ) -> Result<Moved> {
     // A file that was only touched is no change; git finds out by looking.
-    git().args(["update-index", "-q", "--refresh"]).run()?;
+    let refreshed = git().args(["update-index", "-q", "--refresh"]).run()?;
+    refreshed.yes_or_no("git update-index")?;
     let said = git()
         .args(["read-tree", "--dry-run", "-m", "-u", "HEAD", to])
         .run()?;
