@@ -247,15 +247,11 @@ pub(crate) fn recover(checkout: &Path, owner: &str) -> Result<()> {
         Some(head) => head == to || super::is_ancestor(checkout, to, head)?,
         None => false,
     };
-    match head {
-        Some(_) if has_moved => {
-            if held.copy.exists() {
-                held.put_index_in_place()?;
-                run_post_merge(checkout);
-            }
-        }
-        Some(head) => restore(checkout, &head, to)?,
-        None => {}
+    if has_moved && held.copy.exists() {
+        held.put_index_in_place()?;
+        run_post_merge(checkout);
+    } else if let Some(head) = head.filter(|_| !has_moved) {
+        restore(checkout, &head, to)?;
     }
     held.unfinished = false;
     Ok(())

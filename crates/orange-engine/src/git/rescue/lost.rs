@@ -271,7 +271,7 @@ impl Worktree {
             .args(["--glob=refs/*", "--"])
             .run()?;
         let count = succeeded(said, "git rev-list")?.text().parse().unwrap_or(1);
-        Ok((count > 0).then(|| OnBranch {
+        Ok((count > 0).then_some(OnBranch {
             tip,
             tree,
             commits: count,
