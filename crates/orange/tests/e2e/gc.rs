@@ -438,7 +438,7 @@ fn the_seals_of_a_task_go_with_it() {
     let env = TestEnvironment::new();
     let (gone, kept) = (env.create(["gone"]), env.create(["kept"]));
     for task in [&gone, &kept] {
-        env.update(task, &["--priority", "high"]).ok();
+        env.cancel(task).ok();
     }
     let folder = deleted(&env, &gone, 31);
     env.orange(["gc"]).ok();

@@ -24,8 +24,8 @@ use std::fmt::Write as _;
 Without a terminal, --yes is needed.
 
 Examples:
-  orange task cancel TASK-001
-  orange task cancel               inside a workspace: its task
+  orange task cancel TASK-001 --yes
+  orange task cancel --yes         inside a workspace: its task
   orange task cancel TASK-001 TASK-002 --yes
   orange task cancel TASK-001 --with-children --yes")]
 pub(crate) struct CancelArgs {
@@ -45,7 +45,7 @@ pub(crate) struct CancelArgs {
 /// Move a task to the trash
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a terminal, --yes is needed.\n\nExamples:\n  orange task delete TASK-001\n  orange task delete TASK-001 TASK-002 --yes"
+    after_help = "Without a terminal, --yes is needed.\n\nExamples:\n  orange task delete TASK-001 --yes\n  orange task delete TASK-001 TASK-002 --yes"
 )]
 pub(crate) struct DeleteArgs {
     /// The task; may be given more than once
