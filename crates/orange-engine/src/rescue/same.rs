@@ -23,7 +23,10 @@ pub(super) fn saved_before(
     if !is_recent || last.note.raw.is_some() || last.note.head != note.head {
         return Ok(None);
     }
-    Ok(is_same(worktree, &last, tree, note)?.then(|| Rescued {
+    if !is_same(worktree, &last, tree, note)? {
+        return Ok(None);
+    }
+    Ok(Some(Rescued {
         reference: last.reference,
         name: last.name,
         commit: last.commit,

@@ -74,7 +74,7 @@ fn old_ones_go() {
     let world = World::new();
     let at = |second: i64| Timestamp::from_second(second).unwrap();
     for second in [1_000, 2_000, 3_000] {
-        world.write("a", &format!("changed at {second}"));
+        world.write("a", format!("changed at {second}"));
         world.with_save(|given| {
             save(&Save {
                 now: at(second),
