@@ -75,6 +75,9 @@ impl Env {
         let mut files = names(to.repository().join(".git/worktrees"), "gitdir");
         files.extend(names(to.home().join("workspaces"), ".git"));
         files.push(to.home().join("projects.json"));
+        // Or it would be a copy, in which nothing may be changed.
+        let record = to.home().join(".home.json");
+        files.extend(record.is_file().then_some(record));
         let (old, new) = (self.folder.path(), to.folder.path());
         let (old, new) = (old.to_str().unwrap(), new.to_str().unwrap());
         for file in files {
