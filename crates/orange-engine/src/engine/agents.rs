@@ -299,7 +299,12 @@ impl Engine {
 
     /// A refused request for changes, with a command that delivers the text all the same.
     fn with_the_text(&self, error: Error, place: &Place, text: &str) -> Error {
-        if !matches!(error.code, Code::ConditionUnmet | Code::NotAllowed) {
+        let refusals = [
+            Code::IllegalTransition,
+            Code::GateUnmet,
+            Code::ConditionUnmet,
+        ];
+        if !refusals.contains(&error.code) {
             return error;
         }
         let Ok(history) = self.history_at(&place.path) else {
@@ -322,7 +327,10 @@ impl Engine {
                 "a worker is started with your text by `orange task respawn {label} --role worker --message {text}`"
             ),
         };
-        error.hint(format!("nothing was changed; {way}"))
+        // A review that has no verdict yet can also be given one.
+        let first = error.hint.clone().filter(|_| error.code == Code::GateUnmet);
+        let first = first.map_or_else(String::new, |hint| format!("{hint}; or without that: "));
+        error.hint(format!("{first}{way}"))
     }
 }
 
