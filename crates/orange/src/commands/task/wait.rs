@@ -58,6 +58,10 @@ pub(crate) fn run(session: &mut Session, args: &WaitArgs) -> Result<()> {
         if stamp != Some(now) {
             let is_first = stamp.replace(now).is_none();
             let view = session.engine.view(place.clone())?;
+            if let Some(broken) = &view.damaged {
+                // Nothing moves it before it is repaired.
+                return Err(CommandError(orange_engine::locked::damaged(&place, broken)));
+            }
             if let Some(message) = reached(session, &view, args.goal, is_first)? {
                 session.finish(
                     || json!({"task": as_json(&view.task), "message": message}),
