@@ -2,6 +2,7 @@
 //! A file per group; here is what they share.
 
 mod access;
+mod agents;
 mod databases;
 mod disk;
 mod evidence;
@@ -230,6 +231,7 @@ const CHECKS: &[(Group, bool, Check)] = &[
     }),
     (Group::Processes, false, Engine::check_runs),
     (Group::Sessions, false, Engine::check_sessions),
+    (Group::Sessions, false, Engine::check_agents),
     (Group::Processes, false, Engine::check_processes),
     // After these: nobody may live in a slot that is given back.
     (Group::Pool, true, Engine::check_workspaces),
