@@ -77,8 +77,12 @@ pub struct Surroundings<'a> {
     pub agent: Agent,
     /// No repository is registered under the name of its project.
     pub unregistered: bool,
+    /// What would keep an agent that is gone from being started again.
+    pub start_refused: Option<StartRefused>,
     /// What was said when the task came to its status.
     pub reason: Option<&'a str>,
+    /// A review that failed in its last round brought it here.
+    pub failed_review: bool,
     /// Why no agent more may run.
     pub limit: Option<String>,
     /// That the repository comes with commands to which nobody agreed.
@@ -97,6 +101,13 @@ pub struct Surroundings<'a> {
     pub without_work: bool,
     /// What the last check came to, where it failed and its base does not fail too.
     pub failed_check: Option<String>,
+}
+
+/// Why a start of the agent would be refused, and the command that helps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartRefused {
+    pub why: String,
+    pub next: String,
 }
 
 /// Files that two sides changed.
@@ -132,10 +143,13 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     }
     match (task.status, &around.agent) {
         (Status::Planning | Status::Working | Status::AgentReview, Agent::Gone { how }) => {
-            return Why::needs_you(
-                format!("its {} {how}", role_of(task.status)),
-                format!("orange task respawn {label}"),
-            );
+            let gone = format!("its {} {how}", role_of(task.status));
+            return match &around.start_refused {
+                Some(StartRefused { why, next }) => {
+                    Why::needs_you(format!("{gone}; {why}"), next.clone())
+                }
+                None => Why::needs_you(gone, format!("orange task respawn {label}")),
+            };
         }
         (Status::Planning | Status::Working | Status::AgentReview, Agent::Alive { doing }) => {
             let owed = owed(situation, around);
@@ -161,13 +175,24 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
                 update(Status::Working),
             ),
         },
-        Status::Clarification => Why::needs_you(
-            "the agent waits for your answer to its questions in TASK.md",
-            match around.agent {
-                Agent::None | Agent::Alive { .. } => update(Status::Planning),
-                Agent::Gone { .. } => format!("orange task respawn {label} --message TEXT"),
-            },
-        ),
+        Status::Clarification => match &around.agent {
+            Agent::None | Agent::Alive { .. } => Why::needs_you(
+                "the agent waits for your answer to its questions in TASK.md",
+                update(Status::Planning),
+            ),
+            Agent::Gone { how } => {
+                let gone = format!("it asked questions in TASK.md, then its worker {how}");
+                match &around.start_refused {
+                    Some(StartRefused { why, next }) => {
+                        Why::needs_you(format!("{gone}; {why}"), next.clone())
+                    }
+                    None => Why::needs_you(
+                        format!("{gone}: start it again with your answer"),
+                        format!("orange task respawn {label} --message TEXT"),
+                    ),
+                }
+            }
+        },
         Status::Working => match Gate::Handoff.check(situation.body) {
             Ok(()) => Why::waits(
                 "the handoff is written",
@@ -278,7 +303,11 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     if let Err(detail) = meets(Condition::SlotFree, situation) {
         return Why::waits(
             format!("no slot is free: {detail}"),
-            format!("orange project update {} --pool-size N", task.project),
+            format!(
+                "orange project update {} --pool-size {}",
+                task.project,
+                situation.facts.slots.size.saturating_add(1)
+            ),
         );
     }
     if let Some(repository) = &around.without_commits {
@@ -371,7 +400,10 @@ fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
 }
 
 fn stuck_because(task: &Task, around: &Surroundings<'_>) -> String {
-    if let Some(reason) = around.reason {
+    if around.failed_review {
+        let round = around.rounds.max(task.review_round);
+        format!("the review failed in round {round}, the last one")
+    } else if let Some(reason) = around.reason {
         reason.to_owned()
     } else if task.crash_count > 0 {
         format!("its agent crashed {} times", task.crash_count)

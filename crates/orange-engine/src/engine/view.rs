@@ -16,11 +16,11 @@ use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, read_stored, stored_reference};
 use orange_core::machine::{Linked, Situation};
 use orange_core::reconcile::Broken;
-use orange_core::runs::Ending;
+use orange_core::runs::{Ending, Run, open_runs};
 use orange_core::task::{Status, Task};
 use orange_core::verification::last_failed;
-use orange_core::why::{Agent, Surroundings, Why, why};
-use orange_core::workflow::Condition;
+use orange_core::why::{Agent, StartRefused, Surroundings, Why, why};
+use orange_core::workflow::{Actor, Condition};
 
 /// All that `task show` tells.
 #[derive(Debug, Clone)]
@@ -147,6 +147,21 @@ impl Engine {
         self.view_as_is(place)
     }
 
+    /// As [`Engine::view`], after the exit rules were applied to agents that are gone, unless another process does that.
+    /// Advice about the task would else be outdated by the very next command.
+    pub fn view_judged(&mut self, place: Place) -> Result<TaskView> {
+        let view = self.view(place.clone())?;
+        let is_gone = |run: &Run| !self.run_folder(&run.id).is_alive();
+        if view.damaged.is_some() || !open_runs(&view.history).iter().any(is_gone) {
+            return Ok(view);
+        }
+        match self.lock_if_free(place.clone()) {
+            Ok(locked) => drop(locked),
+            Err(error) => tracing::warn!(%error, "an agent that is gone was not judged"),
+        }
+        self.view_as_is(place)
+    }
+
     fn view_as_is(&mut self, place: Place) -> Result<TaskView> {
         let snapshot = self.store.read(&place)?;
         let witness = || lock::read_witness(&place.path);
@@ -253,6 +268,7 @@ impl Engine {
             .rev()
             .find(|event| event.to.is_some());
         let here = last.filter(|event| event.to.as_deref() == Some(view.task.status.as_str()));
+        let agent = self.agent_of(view);
         let concerns = match view.task.status {
             Status::Reviewing => self.concerns_for_why(&view.task, &view.history),
             _ => Vec::new(),
@@ -261,13 +277,26 @@ impl Engine {
         let around = Surroundings {
             target: view.task.target(&default_branch),
             rounds: evidence.rounds,
-            agent: self.agent_of(view),
+            start_refused: match &agent {
+                Agent::Gone { .. } if self.has_unjudged_run(view) => Some(StartRefused {
+                    why: "nobody has seen to that yet".to_owned(),
+                    next: format!("orange task why {}", view.task.label()),
+                }),
+                Agent::Gone { .. } => self.start_refused(&view.task),
+                Agent::None | Agent::Alive { .. } => None,
+            },
+            agent,
             // Of a registry that cannot be read nobody knows what it lacks.
             unregistered: self.projects().is_ok_and(|known| {
                 let name = &view.task.project;
                 crate::projects::named(&known, name).is_err()
             }),
             reason: here.and_then(|event| event.reason.as_deref()),
+            // A person or an agent that moved it may have said more.
+            failed_review: here.is_some_and(|event| {
+                let verdict = event.details.get("verdict").and_then(|word| word.as_str());
+                verdict == Some("fail") && event.by.as_deref() == Some(Actor::Engine.name())
+            }),
             limit,
             untrusted,
             without_commits: match view.task.status {
@@ -308,6 +337,12 @@ impl Engine {
         let head = crate::git::commit_of(&project.path, "HEAD").ok()?;
         let empty = head.is_none() && self.parking_place(&project).is_err();
         empty.then(|| project.path.display().to_string())
+    }
+
+    fn has_unjudged_run(&self, view: &TaskView) -> bool {
+        let role = role_of(view.task.status);
+        let mut open = open_runs(&view.history).into_iter();
+        open.any(|run| run.role == role && !self.run_folder(&run.id).is_alive())
     }
 
     /// The agent that the task's status is about.

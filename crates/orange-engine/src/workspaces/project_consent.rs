@@ -7,8 +7,10 @@ use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::harness::{self, Adapter};
 use crate::projects::Project;
-use orange_core::naming::counted;
+use orange_core::exit::role_of;
+use orange_core::naming::{counted, shell_word};
 use orange_core::task::Task;
+use orange_core::why::StartRefused;
 use std::path::Path;
 
 /// How many files a refusal names.
@@ -74,6 +76,39 @@ impl Engine {
             shown.display(),
             branch = task.branch
         )))
+    }
+
+    /// What would keep an agent of the task from being started again in its workspace, and the command that helps.
+    pub fn start_refused(&mut self, task: &Task) -> Option<StartRefused> {
+        let slot = task.workspace.as_ref()?;
+        let worktree = self.slot_folder(slot);
+        let harness = self.harness_for(task, role_of(task.status)).ok()??;
+        let wanted = self.config().ok()?.agents.project_settings;
+        if harness.adapter != Adapter::Claude || !wanted {
+            return None;
+        }
+        let refusal = self.check_project_files(task, &worktree).err()?;
+        let project = self.registered(&task.project).ok()?;
+        let name = &project.name;
+        let here = ProjectFiles::in_worktree(&worktree).ok()?;
+        let head = git::commit_of(&worktree, "HEAD").ok()??;
+        let committed = ProjectFiles::at_commit(&project.path, &head).ok()?;
+        let next = match here.difference(&committed) {
+            // Kept in the stash: whoever changed it may want it back.
+            Some((path, _)) => format!(
+                "git -C {} stash push --all -- {}",
+                shell_word(&worktree.display().to_string()),
+                shell_word(path)
+            ),
+            None => format!(
+                "orange project trust {name} --at {}",
+                shell_word(&task.branch)
+            ),
+        };
+        Some(StartRefused {
+            why: refusal.message,
+            next,
+        })
     }
 
     /// Whether an agent of the task is claude.

@@ -3,6 +3,7 @@
 
 use crate::agents::Agents;
 use crate::env::TestTask;
+use crate::shell::typed_well;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -358,6 +359,46 @@ fn what_a_branch_has_is_agreed_to_by_its_name() {
         .ok();
     env.say(&["task", "retry-hooks", &task.id]).ok();
     assert!(seen(&env).contains("user,project"));
+}
+
+/// The command that was refused is not what `why` says again: each of its commands brings the start nearer.
+#[test]
+fn why_names_the_command_that_lets_a_refused_agent_start() {
+    for (steps, expected) in [
+        (
+            "  - run: cp ROOT/hook.json .claude/settings.json\n",
+            "git -C ",
+        ),
+        (
+            "  - run: cp ROOT/hook.json .claude/settings.json\n  - commit: new settings\n",
+            "orange project trust shop --at ",
+        ),
+    ] {
+        let env = with_claude(WANTED);
+        env.write("hook.json", HOOK);
+        put(&env.shop(), ".claude/settings.json", "{}\n");
+        commit_all(&env);
+        trust(&env);
+        let task = reviewed(&env, steps);
+        env.until_attention(&task, ".claude/settings.json was changed");
+        let next = |env: &Agents| {
+            let why = env.say(&["task", "why", &task.id, "--json"]).ok().json();
+            why["why"]["next"].as_str().unwrap().to_owned()
+        };
+        let first = next(&env);
+        assert!(first.starts_with(expected), "{first}");
+        // A person at a terminal is asked.
+        let yes = if first.contains(" trust ") {
+            " --yes"
+        } else {
+            ""
+        };
+        typed_well(&env, &format!("{first}{yes}"));
+        let second = next(&env);
+        assert_eq!(second, format!("orange task retry-hooks {}", task.key));
+        typed_well(&env, &second);
+        assert!(seen(&env).contains("user,project"));
+    }
 }
 
 #[test]

@@ -123,6 +123,7 @@ mod verify_forged;
 mod verify_kills;
 mod verify_return;
 mod whereabouts;
+mod why_advice;
 mod words;
 mod workspace_branches;
 mod workspace_faults;

@@ -257,7 +257,7 @@ fn why_in_every_status() {
     assert_snapshot!(why(), @"TASK-001 is agent-review: the review passed; next: orange task update TASK-001 --status reviewing");
     env.move_to(&task, "reviewing").ok();
     assert_snapshot!(why(), @"TASK-001 is reviewing: it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with `orange task request-changes TASK-001 TEXT`; next: orange task resolve TASK-001 --message TEXT");
-    assert_snapshot!(env.orange(["task", "why", "TASK-001", "--json"]), @r#"{"why":{"task":"TASK-001","status":"reviewing","because":"it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with `orange task request-changes TASK-001 TEXT`","next":"orange task resolve TASK-001 --message TEXT","needs_human":true}}"#);
+    assert_snapshot!(env.orange(["task", "why", "TASK-001", "--json"]), @r#"{"why":{"task":"TASK-001","status":"reviewing","because":"it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with `orange task request-changes TASK-001 TEXT`","next":"orange task resolve TASK-001 --message TEXT","too_early":false,"needs_human":true}}"#);
 }
 
 #[test]
@@ -266,5 +266,5 @@ fn why_of_a_task_without_a_slot() {
     env.create(["login", "Add a login form"]);
     env.orange(["project", "update", "shop", "--pool-size", "0"])
         .ok();
-    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is pending: no slot is free: the project has no slots (its pool size is 0); next: orange project update shop --pool-size N");
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is pending: no slot is free: the project has no slots (its pool size is 0); next: orange project update shop --pool-size 1");
 }

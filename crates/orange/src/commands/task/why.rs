@@ -91,7 +91,12 @@ impl Answer {
         }
         // Nothing goes on without what failed.
         if view.damaged.is_none() && hook_failed(view) {
-            answer.next = Some(format!("orange task retry-hooks {label}"));
+            // One that would fail in the same way is no advice.
+            let refused = session.engine.start_refused(&view.task);
+            answer.next = Some(refused.map_or_else(
+                || format!("orange task retry-hooks {label}"),
+                |refused| refused.next,
+            ));
             (answer.needs_human, answer.too_early) = (true, false);
         }
         Ok(answer)
@@ -121,7 +126,7 @@ impl Answer {
 
 pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let view = session.engine.view(place)?;
+    let view = session.engine.view_judged(place)?;
     let answer = Answer::of(session, &view)?;
     session.finish(
         || {
@@ -130,6 +135,7 @@ pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
                 "status": view.task.status.as_str(),
                 "because": answer.because,
                 "next": answer.next,
+                "too_early": answer.too_early,
                 "needs_human": answer.needs_human,
             }})
         },
