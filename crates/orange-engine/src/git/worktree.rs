@@ -26,9 +26,10 @@ pub(crate) fn list(repository: &Path) -> Result<Vec<Worktree>> {
 }
 
 pub(super) fn list_of_git(repository: &Path) -> Result<Vec<Worktree>> {
-    let said = Git::at(repository)
-        .args(["worktree", "list", "--porcelain", "-z"])
-        .run()?;
+    let said = WorktreeLock::past_half_made(repository, || {
+        let git = Git::at(repository);
+        git.args(["worktree", "list", "--porcelain", "-z"]).run()
+    })?;
     if !said.success {
         return Err(said.error("git worktree list"));
     }
@@ -386,8 +387,7 @@ pub(crate) fn repair(repository: &Path, slots: &[PathBuf]) -> Result<()> {
 
 /// Checks out a branch that is there.
 pub(crate) fn switch(slot: &Path, branch: &str) -> Result<()> {
-    let switch = Git::in_slot(slot).args(["switch", "--quiet", "--no-guess"]);
-    switch.arg(branch).text().map(drop)
+    switched(slot, &["--no-guess", branch])
 }
 
 /// Makes a branch at a commit and checks it out. When the slot is parked there already, no file is looked at.
@@ -398,28 +398,39 @@ pub(crate) fn switch_to_new(
     parked_there: bool,
 ) -> Result<()> {
     // Without a commit, git knows that the files stay as they are.
-    let start = (!parked_there).then_some(commit);
-    Git::in_slot(slot)
-        .args(["switch", "--quiet", "--no-track", "-c", branch])
-        .args(start)
-        .text()
-        .map(drop)
+    match parked_there {
+        true => switched(slot, &["--no-track", "-c", branch]),
+        false => switched(slot, &["--no-track", "-c", branch, commit]),
+    }
 }
 
 /// Makes a branch that follows one of the remote, and checks it out.
 pub(crate) fn switch_to_remote(slot: &Path, branch: &str) -> Result<()> {
-    Git::in_slot(slot)
-        .args(["switch", "--quiet", "--track", "-c", branch])
-        .arg(format!("refs/remotes/origin/{branch}"))
-        .text()
-        .map(drop)
+    let remote = format!("refs/remotes/origin/{branch}");
+    switched(slot, &["--track", "-c", branch, &remote])
+}
+
+fn switched(slot: &Path, words: &[&str]) -> Result<()> {
+    let said = WorktreeLock::past_half_made(slot, || {
+        let git = Git::in_slot(slot).args(["switch", "--quiet"]);
+        git.args(words).run()
+    })?;
+    match said.success {
+        true => Ok(()),
+        false => Err(said.error("git switch")),
+    }
 }
 
 /// Renames a branch, wherever it is checked out.
 pub(crate) fn rename_branch(repository: &Path, from: &str, to: &str) -> Result<()> {
-    let rename = Git::at(repository).quiet();
-    let rename = rename.args(["branch", "--move", "--", from, to]);
-    rename.text().map(drop)
+    let said = WorktreeLock::past_half_made(repository, || {
+        let git = Git::at(repository).quiet();
+        git.args(["branch", "--move", "--", from, to]).run()
+    })?;
+    match said.success {
+        true => Ok(()),
+        false => Err(said.error("git branch")),
+    }
 }
 
 pub(crate) fn has_remote(repository: &Path) -> Result<bool> {

@@ -48,6 +48,23 @@ impl WorktreeLock {
         }
     }
 
+    /// Runs git, which reads the list of worktrees for many of its commands and fails when it finds one that is half made. If
+    /// it did, it runs again when nobody is at work on the list.
+    pub(super) fn past_half_made(
+        folder: &Path,
+        run: impl Fn() -> Result<super::Said>,
+    ) -> Result<super::Said> {
+        let said = run()?;
+        let is_half_made = !said.success
+            && said.stderr.contains("/worktrees/")
+            && said.stderr.contains("failed to read");
+        if !is_half_made {
+            return Ok(said);
+        }
+        let _lock = WorktreeLock::take(folder)?;
+        run()
+    }
+
     /// A git that holds the lock too: it goes on when this process is killed.
     pub(super) fn hand_to(&self, git: super::Git) -> Result<super::Git> {
         match &self.file {
