@@ -6,11 +6,11 @@ use crate::error::Result;
 use crate::git::state::{self, Head};
 use crate::git::worktree;
 use crate::projects::Project;
-use crate::store::lock::TaskLock;
+use crate::store::lock::{LOCK_FILE, TaskLock};
 use crate::workspaces::{Pool, Slot, SlotLock, slot_number};
 use orange_core::naming::counted;
 use orange_core::task::Task;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 impl Engine {
     pub(super) fn check_workspaces(&mut self, report: &mut Report, repair: bool) -> Result<()> {
@@ -58,15 +58,13 @@ impl Engine {
         for (name, slot) in pool.held(&project.name) {
             let holder = self.task_of_slot(project, name, slot)?;
             // One that is on its way to its slot, or gives it back just now, is as it should be.
-            let lock = match &holder {
-                Some(task) => TaskLock::try_acquire(&self.task_folder(task))
-                    .ok()
-                    .flatten(),
-                None => None,
+            let held = match &holder {
+                Some(task) => hold(&self.task_folder(task)),
+                None => Held::Free(None),
             };
-            if holder.is_some() && lock.is_none() {
+            let Held::Free(lock) = held else {
                 continue;
-            }
+            };
             // Read again: it may have got or given back the slot before its lock was ours.
             if self.pool()?.workspaces.get(name) != Some(slot) {
                 continue;
@@ -150,6 +148,15 @@ impl Engine {
                     .repair(format!(
                         "{BY_HAND}: `orange task update {label} --branch` makes {branch} its branch"
                     ));
+            } else if self.is_unready(task, name).unwrap_or(false) {
+                let problem = format!("is {label}'s, but {} is not checked out", task.branch);
+                let finding = report.add(name, problem);
+                finding.repair("saves what is in it and checks its branch out");
+                drop(lock);
+                if repair {
+                    let outcome = self.check_out_again(task, name);
+                    finding.done(outcome.map(|()| format!("{} is checked out", task.branch)));
+                }
             }
             return;
         }
@@ -182,6 +189,8 @@ impl Engine {
         self.change_pool(|_, pool| {
             if let Some(slot) = pool.workspaces.get_mut(slot) {
                 slot.prepared = 0;
+                // The next command would put the link into a slot that is not on its branch.
+                slot.link = None;
             }
             Ok(())
         })?;
@@ -203,7 +212,7 @@ impl Engine {
                 continue;
             }
             // One that gives it back just now does not know yet that it has: its lock is held.
-            let Ok(Some(lock)) = TaskLock::try_acquire(&self.task_folder(&task)) else {
+            let Held::Free(lock) = hold(&self.task_folder(&task)) else {
                 continue;
             };
             let task = self.store.survey(&row.folder).task;
@@ -229,13 +238,22 @@ impl Engine {
             }
             let outcome = match ours && free {
                 true => self
-                    .bind_slot(&slot, &task)
+                    .give_slot(&slot, &task)
                     .map(|()| format!("{slot} is its own")),
                 false => self.forget_slot(&task).map(|()| "it has none".to_owned()),
             };
             finding.done(outcome);
         }
         Ok(())
+    }
+
+    /// The task's branch is in the slot afterwards, or the next check finds that it is not.
+    fn give_slot(&mut self, slot: &str, task: &Task) -> Result<()> {
+        self.bind_slot(slot, task)?;
+        match !self.slot_folder(slot).is_dir() || self.is_unready(task, slot)? {
+            true => self.check_out_again(task, slot),
+            false => Ok(()),
+        }
     }
 
     fn forget_slot(&mut self, task: &Task) -> Result<()> {
@@ -346,5 +364,22 @@ impl Engine {
             let outcome = self.forget_all_gone(project);
             finding.done(outcome.map(|()| "forgotten".to_owned()));
         }
+    }
+}
+
+/// Whether another process is at work on a task.
+enum Held {
+    ByAnother,
+    /// With its lock; None where it never had one: a check writes nothing.
+    Free(Option<TaskLock>),
+}
+
+fn hold(folder: &Path) -> Held {
+    if !folder.join(LOCK_FILE).exists() {
+        return Held::Free(None);
+    }
+    match TaskLock::try_acquire(folder) {
+        Ok(Some(lock)) => Held::Free(Some(lock)),
+        Ok(None) | Err(_) => Held::ByAnother,
     }
 }

@@ -256,6 +256,18 @@ impl Engine {
             ))
         })?;
         let worktree = self.slot_folder(slot);
+        let is_missing = !worktree.is_dir();
+        if is_missing || self.is_unready(task, slot)? {
+            let what = match is_missing {
+                true => format!("its workspace {slot} is gone"),
+                false => format!("{} is not checked out in {slot}", task.branch),
+            };
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!("{}: {what}; no agent is started there", task.label()),
+            )
+            .hint("`orange doctor --repair` checks the branch out again"));
+        }
         let program = self.fit_program(harness)?;
         let project_settings =
             harness.adapter == Adapter::Claude && self.config()?.agents.project_settings;

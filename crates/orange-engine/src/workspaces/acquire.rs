@@ -1,8 +1,8 @@
 //! Giving a task a slot: reserved before its status changes, made ready afterwards.
 
 use super::slot_lock::SlotLock;
-use super::tidy::restore_whole;
-use super::{Lease, Wanted, link, lockfiles_at};
+use super::tidy::{remove_parked, restore_whole};
+use super::{Lease, Slot, Wanted, link, lockfiles_at};
 use crate::engine::{Engine, Start};
 use crate::error::{Code, Error, Result};
 use crate::git::state::{self, Head};
@@ -182,9 +182,14 @@ impl Engine {
         worktree::inside(&self.store.workspaces(), folder)?;
         let start = self.start_for(project, task, place)?;
         let commit = start.commit.clone().ok_or_else(|| no_commits(project))?;
+        if std::fs::symlink_metadata(folder).is_err() {
+            // Before anything is made: without its branch the slot would be of no use.
+            self.branch_is_usable(project, task)?;
+        }
         let is_new = lock.handed_on(|| self.make_worktree(repository, folder, &commit))?;
         crash_point("acquire.worktree");
-        if !is_new && task.workspace.as_ref() == Some(&lease.slot) {
+        let is_own = task.workspace.as_ref() == Some(&lease.slot);
+        if !is_new && is_own && !self.is_unready(task, &lease.slot)? {
             // The task's own slot, whatever is checked out there by now.
             return Ok(Ready::Yes(start, Checkout::Found));
         }
@@ -199,12 +204,37 @@ impl Engine {
                 return Ok(Ready::Retire(why));
             }
         }
-        lock.handed_on(|| switch(repository, folder, task, &start, &commit))?;
+        let switched = lock.handed_on(|| switch(repository, folder, task, &start, &commit));
+        if let Err(error) = switched {
+            // Nobody has worked in one that is new: all or nothing.
+            let removed = match is_new {
+                true => lock
+                    .handed_on(|| remove_parked(self, repository, folder))
+                    .map(drop),
+                false => Ok(()),
+            };
+            if let Err(other) = removed {
+                tracing::warn!(%other, slot = lease.slot, "a slot without its branch is left");
+            }
+            return Err(error);
+        }
         let checkout = match start.existing {
             true => Checkout::Found,
             false => Checkout::Fresh,
         };
         Ok(Ready::Yes(start, checkout))
+    }
+
+    /// Is a task's slot there, but neither on its branch nor with a link to its file, because making it ready failed? One
+    /// that has the link was ready for work once, and may be at any commit.
+    pub(crate) fn is_unready(&mut self, task: &Task, slot: &str) -> Result<bool> {
+        let folder = self.slot_folder(slot);
+        let is_prepared = |entry: &Slot| entry.prepared == entry.epoch;
+        let prepared = self.pool()?.workspaces.get(slot).is_some_and(is_prepared);
+        if prepared || state::head(&folder).branch() == Some(&task.branch) {
+            return Ok(false);
+        }
+        Ok(!link::is_in(&folder))
     }
 
     /// Takes a slot out of use that could not be cleaned for the task that got it.

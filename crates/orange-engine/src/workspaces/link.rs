@@ -63,6 +63,13 @@ pub(super) fn name_in(slot: &Path) -> Result<Option<&'static str>> {
     }
 }
 
+/// Is there a link of one of the names?
+pub(super) fn is_in(slot: &Path) -> bool {
+    let is_link =
+        |name: &&str| fs::symlink_metadata(slot.join(name)).is_ok_and(|about| about.is_symlink());
+    LINK_NAMES.iter().any(is_link)
+}
+
 /// Makes the link. Whatever untracked thing has its name was saved before, or is taken over by [`replaced`].
 pub(super) fn make(slot: &Path, name: &str, task_file: &Path) -> Result<()> {
     let link = slot.join(name);

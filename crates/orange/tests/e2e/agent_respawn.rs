@@ -45,6 +45,40 @@ fn a_worker_killed_in_planning_counts_once_and_is_respawned_there() {
         .refuses(3, "conflict");
 }
 
+/// An agent beside its branch would commit where nobody looks.
+#[test]
+fn no_agent_is_started_in_a_slot_without_its_branch() {
+    let env = Agents::new();
+    let task = env.start("Plan it", "worker:\n  - hang\n");
+    env.until_status(&task, "planning");
+    kill(&env, &task, "worker");
+    env.look();
+    let slot = env.slot_of(&task);
+    let branch = env.branch_at(&slot);
+    std::fs::remove_dir_all(&slot).unwrap();
+    env.say(&["task", "respawn", &task.id])
+        .fails_with(3)
+        .says("its workspace shop--1 is gone");
+    let shop = env.shop();
+    env.git(&shop, &["worktree", "prune"]);
+    env.git(&shop, &["switch", "-q", &branch]);
+    env.say(&["doctor", "--repair"]).fails_with(1);
+    env.say(&["task", "respawn", &task.id]).fails_with(3);
+    // As a failed repair used to leave it.
+    let path = slot.to_str().unwrap();
+    env.git(&shop, &["worktree", "add", "-q", "--detach", path]);
+    env.say(&["task", "respawn", &task.id])
+        .fails_with(3)
+        .says("is not checked out in shop--1");
+    env.say(&["doctor"])
+        .fails_with(1)
+        .says("is not checked out");
+    env.git(&shop, &["switch", "-q", "main"]);
+    env.say(&["doctor", "--repair"]).ok();
+    assert_eq!(env.branch_at(&slot), branch);
+    env.say(&["task", "respawn", &task.id]).ok();
+}
+
 #[test]
 fn a_worker_killed_in_working_goes_on_with_what_is_there() {
     let env = Agents::new();

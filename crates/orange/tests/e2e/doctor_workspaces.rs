@@ -48,6 +48,50 @@ fn a_worktree_that_was_deleted_is_checked_out_again() {
     assert!(slot.join("TASK.md").is_symlink());
 }
 
+/// The branch is checked out elsewhere, so it cannot be checked out in the slot. Doctor goes on to say so until it can.
+#[test]
+fn a_repair_that_fails_is_reported_until_it_works() {
+    let (env, task) = started();
+    let slot = env.slot_of(&task);
+    let shop = env.shop();
+    fs::remove_dir_all(&slot).unwrap();
+    env.git(&shop, &["worktree", "prune"]);
+    env.git(&shop, &["switch", "-q", "login"]);
+    for _ in 0..3 {
+        env.orange(["doctor"]).fails_with(1).says("TASK-001");
+        env.orange(["doctor", "--repair"])
+            .fails_with(1)
+            .says("branch login is checked out at");
+        assert!(!slot.exists());
+    }
+    env.git(&shop, &["switch", "-q", "main"]);
+    env.orange(["doctor", "--repair"]).ok();
+    env.orange(["doctor"]).ok().says("all is well");
+    assert_eq!(env.branch_at(&slot), "login");
+    assert!(slot.join("TASK.md").is_symlink());
+}
+
+/// What a repair that failed left before it was all or nothing: a slot beside its branch.
+#[test]
+fn a_slot_without_its_branch_and_its_link_is_found_and_repaired() {
+    let (env, task) = started();
+    let slot = env.slot_of(&task);
+    fs::remove_file(slot.join("TASK.md")).unwrap();
+    env.git(&slot, &["switch", "-q", "--detach"]);
+    change_pool(&env, |slots| {
+        slots["shop--1"]["prepared"] = json!(0);
+        slots["shop--1"]["link"] = Value::Null;
+    });
+    fs::write(slot.join("beside"), "its branch").unwrap();
+    // A command that puts the link back does not make it ready.
+    env.update(&task, &["--priority", "high"]).ok();
+    found_and_repaired(&env, "login is not checked out");
+    assert_eq!(env.branch_at(&slot), "login");
+    assert!(slot.join("TASK.md").is_symlink());
+    let saved = env.rescued(&env.shop(), &task, "beside");
+    assert_eq!(saved.as_deref(), Some("its branch"));
+}
+
 #[test]
 fn a_pool_file_that_cannot_be_read_is_made_anew() {
     let (env, task) = started();
