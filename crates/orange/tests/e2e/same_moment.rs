@@ -3,9 +3,13 @@
 use crate::env::TestEnvironment;
 use crate::run::Run;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 const ROUNDS: usize = 8;
+
+/// How often somebody looks for tasks to start while others are made.
+const MOST_LOOKS: usize = 200;
 
 /// Runs commands in parallel, all from the same moment on.
 fn at_once(env: &TestEnvironment, commands: &[Vec<&str>]) -> Vec<Run> {
@@ -80,18 +84,43 @@ fn created_and_started() {
     env.set("ORANGE_AGENTS_SPAWN_ON_CREATE", "true");
     env.orange(["project", "update", "shop", "--pool-size", "40"])
         .ok();
-    for round in 0..ROUNDS {
-        let summary = format!("Number {round}");
-        let ready = vec!["run", "--ready"];
-        let runs = at_once(&env, &[vec!["new", &summary], ready.clone(), ready]);
-        for run in &runs {
-            assert_eq!(run.code, 0, "{run}");
-            assert!(!run.stderr.contains("was not started"), "{run}");
-        }
-        let new = &runs[0].stdout;
-        let by_new = new.contains("  slot     ");
-        let by_another = new.contains("  started  another command started it: it is planning");
-        assert!(by_new != by_another, "{}", runs[0]);
-        assert!(!new.contains("not made yet"), "{}", runs[0]);
+    let done = AtomicBool::new(false);
+    let call = |words: &[&str]| env.call(words);
+    let all_ready: Vec<_> = (0..2 * MOST_LOOKS)
+        .map(|_| call(&["run", "--ready"]))
+        .collect();
+    let mut all_ready = all_ready.into_iter();
+    let starters: Vec<Vec<_>> = (0..2)
+        .map(|_| all_ready.by_ref().take(MOST_LOOKS).collect())
+        .collect();
+    let (created, looks) = thread::scope(|scope| {
+        let looking: Vec<_> = starters
+            .into_iter()
+            .map(|calls| {
+                let ongoing = calls
+                    .into_iter()
+                    .take_while(|_| !done.load(Ordering::SeqCst));
+                scope.spawn(|| ongoing.map(crate::run::Call::run).collect::<Vec<Run>>())
+            })
+            .collect();
+        let numbers = 0..ROUNDS * 2;
+        let new = numbers.map(|number| call(&["new", &format!("Number {number}")]).run());
+        let created: Vec<Run> = new.collect();
+        done.store(true, Ordering::SeqCst);
+        let looks = looking
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap());
+        (created, looks.collect::<Vec<Run>>())
+    });
+    for run in created.iter().chain(&looks) {
+        assert_eq!(run.code, 0, "{run}");
+        assert!(!run.stderr.contains("was not started"), "{run}");
+    }
+    for run in &created {
+        let by_new = run.stdout.contains("  slot     ");
+        let told = "  started  another command started it: it is planning";
+        let by_another = run.stdout.contains(told);
+        assert!(by_new != by_another, "{run}");
+        assert!(!run.stdout.contains("not made yet"), "{run}");
     }
 }
