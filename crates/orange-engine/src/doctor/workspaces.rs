@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::git::state::{self, Head};
 use crate::git::worktree;
+use crate::index::list::{Filter, Listed};
 use crate::projects::Project;
 use crate::store::lock::{LOCK_FILE, TaskLock};
 use crate::workspaces::{Pool, Slot, SlotLock, slot_number};
@@ -55,6 +56,7 @@ impl Engine {
         repair: bool,
     ) -> Result<()> {
         let pool = self.pool()?;
+        let damaged = self.damaged_tasks(project)?;
         for (name, slot) in pool.held(&project.name) {
             let holder = self.task_of_slot(project, name, slot)?;
             // One that is on its way to its slot, or gives it back just now, is as it should be.
@@ -70,6 +72,13 @@ impl Engine {
                 continue;
             }
             let holder = self.task_of_slot(project, name, slot)?;
+            if let Some(task) = unreadable_holder(&damaged, holder.as_ref()) {
+                let problem = format!("may be held by {task}, whose TASK.md cannot be read");
+                report
+                    .add(name, problem)
+                    .repair(format!("{BY_HAND}: correct that TASK.md first"));
+                continue;
+            }
             let problem = match &holder {
                 None => "is held by a task that does not exist".to_owned(),
                 Some(task) if task.workspace.as_deref() != Some(name) => {
@@ -97,6 +106,18 @@ impl Engine {
     fn task_folder(&mut self, task: &Task) -> PathBuf {
         let found = self.find(&task.id, Some(&task.project));
         found.map_or_else(|_| PathBuf::new(), |place| place.path)
+    }
+
+    /// Tasks of a project whose TASK.md cannot be read.
+    fn damaged_tasks(&mut self, project: &Project) -> Result<Vec<Listed>> {
+        let filter = Filter {
+            projects: vec![project.name.clone()],
+            all: true,
+            ..Filter::default()
+        };
+        let mut rows = self.index()?.list(&filter, &|_, _| None)?.rows;
+        rows.retain(|row| row.damaged.is_some());
+        Ok(rows)
     }
 
     /// The task that the pool says has a slot.
@@ -365,6 +386,15 @@ impl Engine {
             finding.done(outcome.map(|()| "forgotten".to_owned()));
         }
     }
+}
+
+/// A task that cannot be read does not say which slot it has. A slot whose holder is not known may be its own.
+fn unreadable_holder(damaged: &[Listed], holder: Option<&Task>) -> Option<String> {
+    let found = match holder {
+        Some(task) => damaged.iter().find(|row| row.id == task.id),
+        None => damaged.first(),
+    };
+    found.map(|row| row.folder.clone())
 }
 
 /// Whether another process is at work on a task.

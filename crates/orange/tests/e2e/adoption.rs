@@ -259,25 +259,30 @@ fn an_adopted_task_is_deleted_and_restored_with_its_nested_folder() {
 }
 
 #[test]
-fn a_bad_value_in_an_older_file_costs_only_that_value() {
+fn a_bad_value_in_an_older_file_is_left_to_the_person_and_its_slot_too() {
     let env = older_home("home-000");
     let file = env.tasks().join("shop/Zb3kQ9xT1mW7pLr5vNc2Y/TASK.md");
     let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("review_round: 0", "review_round: none")).unwrap();
+    let broken = text.replace("review_round: 0", "review_round: none");
+    fs::write(&file, &broken).unwrap();
     env.orange(["ls"])
         .ok()
         .says("damaged")
         .says("\"none\" is not a whole number");
     env.orange(["task", "stuck", "Zb3kQ9xT1mW7pLr5vNc2Y", "--json"])
         .refuses(1, "damaged");
+    // Nothing else knows its last good value, and its slot may hold its work.
+    env.orange(["doctor", "--repair"])
+        .fails_with(1)
+        .says("there is no journal that has its last good value")
+        .says("shop--1: may be held by shop/Zb3kQ9xT1mW7pLr5vNc2Y, whose TASK.md cannot be read");
+    assert_eq!(fs::read_to_string(&file).unwrap(), broken);
+    fs::write(&file, text).unwrap();
     env.orange(["doctor", "--repair"]).ok();
     let shown = by_id(&env, "Zb3kQ9xT1mW7pLr5vNc2Y");
     assert_eq!(shown["summary"], "Let people read at night");
     assert_eq!(shown["status"], "working");
-    assert_eq!(shown["branch"], "dark-mode");
-    assert_eq!(shown["review_round"], 0);
-    assert_eq!(shown["created_at"], "2025-03-02T09:15:00Z");
-    assert!(shown["body"].as_str().unwrap().contains("a second palette"));
+    assert_eq!(shown["workspace"], "shop--1");
 }
 
 #[test]
