@@ -81,7 +81,8 @@ impl Own {
 
     fn main_is_sparse(&self) -> Result<bool> {
         Ok(self.common.join(PATTERNS).exists()
-            && Git::at(&self.common)
+            && Git::anywhere()
+                .env("GIT_DIR", &self.common)
                 .args(["config", "--type=bool", "--get", "core.sparseCheckout"])
                 .ask()?
                 .as_deref()

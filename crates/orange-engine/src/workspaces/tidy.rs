@@ -175,12 +175,9 @@ impl Engine {
             return Ok(Attempt::Kept(error.message));
         }
         crash_point("release.moved");
-        let unsaved = removal.unsaved_files()?;
-        for path in &unsaved {
-            quarantine.put_back(path)?;
-        }
-        for path in removal.unsaved_folders()? {
-            self.keep_folder(task_id, &quarantine, &path)?;
+        if let Err(error) = self.return_unsaved(task_id, &removal) {
+            quarantine.put_all_back()?;
+            return Err(error);
         }
         quarantine.confirm()?;
         crash_point("release.confirmed");
@@ -210,6 +207,17 @@ impl Engine {
             return Ok(Attempt::Again(why));
         }
         self.remove_unseen(folder, &quarantine, &look.ignored, park)
+    }
+
+    /// Leaves only what is saved in the quarantine.
+    fn return_unsaved(&mut self, task_id: &str, removal: &Removal<'_>) -> Result<()> {
+        for path in removal.unsaved_files()? {
+            removal.quarantine.put_back(&path)?;
+        }
+        for path in removal.unsaved_folders()? {
+            self.keep_folder(task_id, removal.quarantine, &path)?;
+        }
+        Ok(())
     }
 
     /// A folder that cannot be compared with a copy is kept as it is.

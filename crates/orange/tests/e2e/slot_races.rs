@@ -272,3 +272,44 @@ fn a_removal_that_is_killed() {
         assert_eq!(again, slot);
     }
 }
+
+/// Git stores the file in another form than it has in the worktree: it is compared in that form.
+#[test]
+fn files_with_converted_line_ends_and_odd_names() {
+    let env = prepared();
+    env.commit(&env.shop(), ".gitattributes", "*.txt text eol=crlf\n");
+    let (task, slot) = env.started("lines");
+    fs::write(slot.join("new.txt"), "one\r\ntwo\r\n").unwrap();
+    fs::write(slot.join("two\nlines"), "odd").unwrap();
+    std::os::unix::fs::symlink("tracked/1", slot.join("link")).unwrap();
+    env.cancel(&task).ok();
+    let main = env.git(&env.shop(), &["rev-parse", "main"]);
+    env.is_parked(&slot, &main);
+    for name in ["new.txt", "two\nlines", "link"] {
+        assert!(fs::symlink_metadata(slot.join(name)).is_err(), "{name:?}");
+    }
+    let shop = env.shop();
+    assert_eq!(env.rescued(&shop, &task, "new.txt").unwrap(), "one\ntwo\n");
+    assert_eq!(env.rescued(&shop, &task, "two\nlines").unwrap(), "odd");
+    assert_eq!(env.rescued(&shop, &task, "link").unwrap(), "tracked/1");
+}
+
+/// A folder that leads elsewhere by now is not followed.
+#[test]
+fn a_folder_replaced_by_a_link() {
+    let env = prepared();
+    let (task, slot) = env.started("linked");
+    let outside = env.root().join("outside");
+    fs::create_dir(&outside).unwrap();
+    for n in 0..TRACKED {
+        fs::write(outside.join(n.to_string()), "precious").unwrap();
+    }
+    env.commit(&slot, "tracked/1", "of the branch");
+    fs::remove_dir_all(slot.join("tracked")).unwrap();
+    std::os::unix::fs::symlink(&outside, slot.join("tracked")).unwrap();
+    env.cancel(&task).ok();
+    let main = env.git(&env.shop(), &["rev-parse", "main"]);
+    env.is_parked(&slot, &main);
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), TRACKED);
+    assert_eq!(fs::read_to_string(outside.join("1")).unwrap(), "precious");
+}
