@@ -64,15 +64,6 @@ impl Engine {
         self.opened(place, lock, false, false)
     }
 
-    /// As [`Engine::lock_task`]; None if another process has the task.
-    pub(crate) fn lock_if_free(&mut self, place: Place) -> Result<Option<LockedTask>> {
-        match TaskLock::try_acquire(&place.path) {
-            Ok(Some(lock)) => self.opened(place, lock, false, false).map(Some),
-            Ok(None) => Ok(None),
-            Err(error) => Err(explain_lock(&place, error)),
-        }
-    }
-
     /// Who waits for long hears for whom.
     fn wait_for_lock(&self, place: &Place) -> Result<TaskLock> {
         let tell = |busy: &LockError| (self.say)(&format!("waits: {}: {busy}", place.folder()));

@@ -147,15 +147,15 @@ impl Engine {
         self.view_as_is(place)
     }
 
-    /// As [`Engine::view`], after the exit rules were applied to agents that are gone, unless another process does that.
-    /// Advice about the task would else be outdated by the very next command.
+    /// As [`Engine::view`], after the exit rules were applied to agents that are gone. Advice about the task would else be
+    /// outdated by the very next command.
     pub fn view_judged(&mut self, place: Place) -> Result<TaskView> {
         let view = self.view(place.clone())?;
         let is_gone = |run: &Run| !self.run_folder(&run.id).is_alive();
         if view.damaged.is_some() || !open_runs(&view.history).iter().any(is_gone) {
             return Ok(view);
         }
-        match self.lock_if_free(place.clone()) {
+        match self.lock_task(place.clone()) {
             Ok(locked) => drop(locked),
             Err(error) => tracing::warn!(%error, "an agent that is gone was not judged"),
         }

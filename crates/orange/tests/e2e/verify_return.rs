@@ -190,7 +190,11 @@ fn a_process_that_is_killed_on_the_way_back_is_made_up_for() {
             .processes()
             .into_iter()
             .find(|(_, line)| line.contains(" errand verify "));
-        env.kill(errand.unwrap().0, "-9");
+        let errand = errand.unwrap().0;
+        env.kill(errand, "-9");
+        env.until("the errand is gone, and its locks with it", || {
+            !env.processes().iter().any(|(pid, _)| *pid == errand)
+        });
         fs::remove_file(env.root().join("hold")).unwrap();
         let next = env.call(["task", "list"]).var("ORANGE_CRASH_AT", point);
         next.run();
