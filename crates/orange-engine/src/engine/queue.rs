@@ -1,7 +1,7 @@
 //! Whose turn it is: a new task goes behind those that wait, and a person hears who of them starts or could start.
 
 use super::{Caller, Engine, StartOutcome};
-use crate::engine::start::{WANTED, started_by_another, turn};
+use crate::engine::start::{WANTED, turn};
 use crate::error::Result;
 use crate::store::Place;
 use orange_core::naming::counted;
@@ -23,8 +23,8 @@ impl Engine {
             self.take_spawned();
         }
         let task = self.store.survey(&place.folder()).task;
-        match started_by_another(&task) {
-            Some(how) => Ok((StartOutcome::Queued(Box::new(task), how), others)),
+        match StartOutcome::by_another(&task) {
+            Some(outcome) => Ok((outcome, others)),
             None => Ok((self.start(place, false)?, others)),
         }
     }

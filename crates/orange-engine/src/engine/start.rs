@@ -32,6 +32,14 @@ pub enum StartOutcome {
     Queued(Box<Task>, String),
 }
 
+impl StartOutcome {
+    /// For a task that another command started at the same moment; None if it still waits.
+    pub fn by_another(task: &Task) -> Option<StartOutcome> {
+        let how = started_by_another(task)?;
+        Some(StartOutcome::Queued(Box::new(task.clone()), how))
+    }
+}
+
 impl Engine {
     /// Starts a pending task, or puts it into the queue. `force` overrides dependencies and the limit.
     pub fn start(&mut self, place: Place, force: bool) -> Result<StartOutcome> {
@@ -290,7 +298,7 @@ impl Engine {
 }
 
 /// What to say of a task that another command started at the same moment; None if it still waits.
-pub(super) fn started_by_another(task: &Task) -> Option<String> {
+fn started_by_another(task: &Task) -> Option<String> {
     (task.status != Status::Pending)
         .then(|| format!("another command started it: it is {}", task.status))
 }

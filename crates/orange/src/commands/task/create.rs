@@ -198,7 +198,7 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
     let created = session.engine.create(&new)?;
     let origin = new.origin.as_ref();
     let beginning = match new.starts {
-        true => begin(session, &created),
+        true => begin(session, &created, new.status.is_some()),
         false => Ok(None),
     };
     let (created, waits, others) = with_start(created, beginning.as_ref().ok());
@@ -253,8 +253,11 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
 type Beginning = Option<(StartOutcome, Vec<Task>)>;
 
 /// A new task starts at once, unless it is for later.
-fn begin(session: &mut Session, created: &Created) -> Result<Beginning> {
+fn begin(session: &mut Session, created: &Created, has_status: bool) -> Result<Beginning> {
     let task = &created.task;
+    if task.status != Status::Pending && !has_status {
+        return Ok(StartOutcome::by_another(task).map(|outcome| (outcome, Vec::new())));
+    }
     if task.status != Status::Pending || task.queue == Queue::Backlog {
         return Ok(None);
     }
