@@ -72,13 +72,6 @@ impl Engine {
                 continue;
             }
             let holder = self.task_of_slot(project, name, slot)?;
-            if let Some(task) = unreadable_holder(&damaged, holder.as_ref()) {
-                let problem = format!("may be held by {task}, whose TASK.md cannot be read");
-                report
-                    .add(name, problem)
-                    .repair(format!("{BY_HAND}: correct that TASK.md first"));
-                continue;
-            }
             let problem = match &holder {
                 None => "is held by a task that does not exist".to_owned(),
                 Some(task) if task.workspace.as_deref() != Some(name) => {
@@ -89,6 +82,13 @@ impl Engine {
                     continue;
                 }
             };
+            if let Some(task) = unreadable_holder(&damaged, holder.as_ref()) {
+                let problem = format!("may be held by {task}, whose TASK.md cannot be read");
+                report
+                    .add(name, problem)
+                    .repair(format!("{BY_HAND}: correct that TASK.md first"));
+                continue;
+            }
             let finding = report.add(name, problem);
             finding.repair("saves what is in it and frees it");
             if repair {

@@ -69,7 +69,7 @@ fn no_agent_is_started_in_a_slot_without_its_branch() {
     env.git(&shop, &["worktree", "add", "-q", "--detach", path]);
     env.say(&["task", "respawn", &task.id])
         .fails_with(3)
-        .says("is not checked out in shop--1");
+        .says("is already used by worktree");
     env.say(&["doctor"])
         .fails_with(1)
         .says("is not checked out");
