@@ -74,9 +74,14 @@ fn no_agent_is_started_in_a_slot_without_its_branch() {
         .fails_with(1)
         .says("is not checked out");
     env.git(&shop, &["switch", "-q", "main"]);
-    env.say(&["doctor", "--repair"]).ok();
+    // The worker that is gone is a person's to decide about.
+    env.say(&["doctor", "--repair"])
+        .fails_with(1)
+        .says(&format!("{branch} is checked out"))
+        .says("its worker crashed");
     assert_eq!(env.branch_at(&slot), branch);
     env.say(&["task", "respawn", &task.id]).ok();
+    env.say(&["doctor"]).ok();
 }
 
 #[test]
