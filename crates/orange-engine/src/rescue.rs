@@ -70,6 +70,8 @@ pub(crate) struct Content {
     /// Folders, relative to the worktree, that are in no tree: their copies are below `raw`.
     pub(crate) copied: Vec<PathBuf>,
     pub(crate) raw: Option<PathBuf>,
+    /// The commit that was checked out.
+    pub(crate) head: Option<String>,
 }
 
 /// Saves what a worktree holds. None: nothing that is not on a branch already.
@@ -105,6 +107,7 @@ pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescued>, Content)
         tree: tree.clone(),
         copied: Vec::new(),
         raw: None,
+        head: worktree.head.as_ref().map(|head| head.commit.clone()),
     };
     for copy in nested::to_copy(&worktree, entries.links(), nested)? {
         staging.add(&worktree.root, &copy)?;

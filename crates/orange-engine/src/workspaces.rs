@@ -235,10 +235,12 @@ impl Engine {
                 None => entry.release(),
                 Some(why) => entry.retire(why),
             }
-            match kept {
-                None => Ok(said),
-                Some(why) => Err(Error::new(Code::ConditionUnmet, why)),
-            }
+            Ok((said, kept))
+        })
+        // Outside: an error would leave the pool as it was.
+        .and_then(|(said, kept)| match kept {
+            None => Ok(said),
+            Some(why) => Err(Error::new(Code::ConditionUnmet, why)),
         })
     }
 

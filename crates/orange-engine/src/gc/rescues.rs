@@ -159,9 +159,12 @@ impl Engine {
         folders.extend(task_folders(&self.store.trash()));
         let mut needed = HashSet::new();
         for folder in folders {
-            let Ok(history) = self.history_at(&folder) else {
+            let journal = folder.join("history.jsonl");
+            if !journal.exists() {
                 continue;
-            };
+            }
+            // Without its journal nobody knows whose work it needs.
+            let history = self.history_at(&folder)?;
             let is_over =
                 machine::fold(history.own(), u64::MAX).is_ok_and(|task| task.status.is_terminal());
             let work = Work::of(&history).filter(|_| !is_over);

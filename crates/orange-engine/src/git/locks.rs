@@ -212,7 +212,8 @@ fn is_git_in(pid: u32, common: &Path) -> bool {
         return true;
     }
     let Ok(folder) = fs::read_link(format!("/proc/{pid}/cwd")) else {
-        return false;
+        // Another user's: it may be at work here.
+        return true;
     };
     folder.starts_with(common)
         || folder.ancestors().any(|above| {

@@ -26,7 +26,30 @@ pub(crate) fn leave_unborn(slot: &Path, commit: &str) -> Result<()> {
         .map(drop)
 }
 
-/// Makes HEAD (which must be detached) and the index those of a commit. An index with flags that hide files is made anew.
+/// Moves a detached HEAD from one commit to another; `from` is None for a HEAD that had none. Returns false if HEAD is not
+/// there any more. No branch is moved, whatever is checked out meanwhile.
+pub(crate) fn move_head(slot: &Path, from: Option<&str>, to: &str) -> Result<bool> {
+    match state::head(slot) {
+        Head::Detached(now) if now == to => return Ok(true),
+        Head::Detached(now) if Some(now.as_str()) == from => {}
+        Head::Detached(_) | Head::Branch(_) | Head::Missing(_) => return Ok(false),
+    }
+    let mut git = Git::in_slot(slot)
+        .args(["update-ref", "--no-deref", "-m", "orange: parked", "HEAD"])
+        .arg(to);
+    if let Some(from) = from {
+        git = git.arg(from);
+    }
+    let said = git.run()?;
+    // Git may fail after it has done so, and it fails if somebody moved HEAD: what HEAD is now counts.
+    match state::head(slot) {
+        Head::Detached(now) if now == to => Ok(true),
+        Head::Detached(now) if Some(now.as_str()) == from => Err(said.error("git update-ref")),
+        Head::Detached(_) | Head::Branch(_) | Head::Missing(_) => Ok(false),
+    }
+}
+
+/// Makes the index that of a commit. HEAD and branches stay. An index with flags that hide files is made anew.
 pub(crate) fn reset_index(slot: &Path, commit: &str) -> Result<()> {
     if hidden::has_flags(slot)? && !hidden::clear_in_sparse(slot)? {
         let worktree = Worktree::open(slot)?;
@@ -39,9 +62,7 @@ pub(crate) fn reset_index(slot: &Path, commit: &str) -> Result<()> {
     for setting in PLAIN_INDEX {
         git = git.setting(setting);
     }
-    git.args(["reset", "--quiet", "--mixed", commit, "--"])
-        .text()
-        .map(drop)
+    git.args(["read-tree", "--reset", commit]).text().map(drop)
 }
 
 /// Which files of the index are checked out.

@@ -188,7 +188,11 @@ impl Quarantine {
         let root = self.files();
         let mut open = vec![PathBuf::new()];
         while let Some(folder) = open.pop() {
-            for entry in fs::read_dir(root.join(&folder)).into_iter().flatten() {
+            let entries = match fs::read_dir(root.join(&folder)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                entries => entries.map_err(|error| Error::io("read", &root, &error))?,
+            };
+            for entry in entries {
                 let entry = entry.map_err(|error| Error::io("read", &root, &error))?;
                 let path = folder.join(entry.file_name());
                 let made_here = fs::symlink_metadata(self.slot.join(&path))

@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 /// How often what is in a slot is saved before the slot is kept as it is.
 const ROUNDS: usize = 3;
 
+/// A commit that somebody made since is on no branch, and a branch that was checked out must not be moved.
+const HEAD_MOVED: &str = "something was committed or checked out while it was cleaned";
+
 /// The mode of a link in a tree.
 const SYMBOLIC: &str = "120000";
 
@@ -84,9 +87,9 @@ impl Engine {
             round += 1;
             // Ignored by the branch and not by the base, or written while the slot was emptied.
             let saved;
-            (saved, content) = self.save(task_id, folder, "found when the slot was cleaned")?;
+            (saved, content) =
+                self.save_and_detach(task_id, folder, "found when the slot was cleaned")?;
             tidied.saved = tidied.saved.or(saved);
-            self.keep_strays(task_id, folder)?;
         }
         worktree::forget_moves(folder)?;
         Ok(tidied)
@@ -160,6 +163,9 @@ impl Engine {
         if let Some(why) = own_state::is_sparse_in_its_own_way(folder)? {
             return Ok(Attempt::Kept(why));
         }
+        if !parking::move_head(folder, content.head.as_deref(), park)? {
+            return Ok(Attempt::Again(HEAD_MOVED.to_owned()));
+        }
         let differing = differences(folder, park, &content.tree)?;
         let quarantine = Quarantine::of(folder);
         quarantine.begin(park)?;
@@ -197,6 +203,9 @@ impl Engine {
             make_link_folders(folder)?;
         }
         quarantine.end()?;
+        if state::head(folder) != Head::Detached(park.to_owned()) {
+            return Ok(Attempt::Again(HEAD_MOVED.to_owned()));
+        }
         let look = parking::look(folder)?;
         if let Some(path) = look.changed.first() {
             let why = format!("{} was written while it was cleaned", path.display());
@@ -393,7 +402,9 @@ fn fill(folder: &Path, park: &str, missing: &Missing<'_>) -> Result<()> {
     let was_sparse = own_state::reset_settings(folder)?;
     parking::reset_index(folder, park)?;
     crash_point("release.reset");
-    own_state::clear(folder)?;
+    if state::head(folder) == Head::Detached(park.to_owned()) {
+        own_state::clear(folder)?;
+    }
     let failed = match was_sparse {
         true => parking::check_out(folder, &Missing::All)?,
         false => parking::check_out(folder, missing)?,
