@@ -37,16 +37,16 @@ impl Engine {
     fn check_marks(&mut self, report: &mut Report, repair: bool) {
         for place in self.store.marked() {
             // As recovery tells: a task's own lock, and the project's while the task has no folder yet.
-            let is_free = match place.path.is_dir() {
-                true => TaskLock::try_acquire(&place.path).is_ok_and(|lock| lock.is_some()),
-                false => {
-                    let lock = self.try_lock_project(&place.project);
-                    lock.is_ok_and(|lock| lock.is_some())
-                }
+            let (task, project) = match place.path.is_dir() {
+                true => (TaskLock::try_acquire(&place.path).ok().flatten(), None),
+                false => (None, self.try_lock_project(&place.project).ok().flatten()),
             };
+            let is_free = task.is_some() || project.is_some();
+            // Under the lock: without it another process may have begun the next change.
             if !is_free || !self.store.marked().contains(&place) {
                 continue;
             }
+            drop((task, project));
             let finding = report.add(place.folder(), "a change of it is not finished");
             finding.repair("goes on with it; the log says what was in the way");
             if repair {
