@@ -147,12 +147,16 @@ impl Engine {
         self.view_as_is(place)
     }
 
-    /// As [`Engine::view`], after the exit rules were applied to agents that are gone. Advice about the task would else be
-    /// outdated by the very next command.
+    /// As [`Engine::view`], after the exit rules were applied to agents that are gone: by this process, or by the one that
+    /// is at it. Advice about the task would else be outdated by the very next command.
     pub fn view_judged(&mut self, place: Place) -> Result<TaskView> {
         let view = self.view(place.clone())?;
         let is_gone = |run: &Run| !self.run_folder(&run.id).is_alive();
-        if view.damaged.is_some() || !open_runs(&view.history).iter().any(is_gone) {
+        let unjudged = open_runs(&view.history).iter().any(is_gone);
+        // A reviewer that crashed may be on its way back.
+        let waits = view.task.status == Status::AgentReview
+            && matches!(self.agent_of(&view), Agent::Gone { .. });
+        if view.damaged.is_some() || !(unjudged || waits) {
             return Ok(view);
         }
         match self.lock_task(place.clone()) {

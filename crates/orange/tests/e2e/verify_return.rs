@@ -121,7 +121,9 @@ fn a_review_that_passed_does_not_outweigh_the_check() {
 fn after_the_last_round_the_task_is_stuck_and_its_worker_knows_why() {
     let env = checked();
     env.say(&["config", "set", "review.max_rounds", "1"]).ok();
-    let task = env.start("Break it", REPAIRS);
+    let (first_try, _) = REPAIRS.split_once("  - delete: x.bad").unwrap();
+    let script = format!("{first_try}reviewer:\n  - wait for: {{file: never}}\n");
+    let task = env.start("Break it", &script);
     env.until_status(&task, "stuck");
     assert_eq!(
         env.hooks(&task, "agent-review", "stuck"),
