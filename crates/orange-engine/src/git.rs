@@ -587,6 +587,10 @@ pub fn current_branch(worktree: &Path) -> Result<Option<String>> {
         Head::Missing(_) => {}
     }
     let head = Git::in_slot(worktree).args(["symbolic-ref", "--quiet", "HEAD"]);
-    let head = head.ask()?;
-    Ok(head.and_then(|name| name.strip_prefix("refs/heads/").map(str::to_owned)))
+    let said = head.run()?;
+    if said.found_no_repository() || !said.yes_or_no("git symbolic-ref")? {
+        return Ok(None);
+    }
+    let name = said.text();
+    Ok(name.strip_prefix("refs/heads/").map(str::to_owned))
 }

@@ -48,7 +48,11 @@ impl Said {
 
     /// Git found no repository in the folder, or there is no such folder.
     pub(crate) fn found_no_repository(&self) -> bool {
-        let known = ["not a git repository", "cannot change to"];
+        let known = [
+            "not a git repository",
+            "cannot change to",
+            "invalid gitfile format",
+        ];
         self.code == Some(128) && known.iter().any(|words| self.stderr.contains(words))
     }
 
