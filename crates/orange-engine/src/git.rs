@@ -580,17 +580,21 @@ pub fn uncommitted(worktree: &Path) -> Result<Vec<String>> {
 
 /// The branch checked out in a worktree; None when HEAD is detached.
 pub fn current_branch(worktree: &Path) -> Result<Option<String>> {
-    match state::head(worktree) {
+    let why = match state::head(worktree) {
         Head::Branch(name) => return Ok(Some(name)),
         Head::Detached(_) => return Ok(None),
-        // Git says what is wrong with it.
-        Head::Missing(_) => {}
+        Head::Missing(why) => why,
+    };
+    let said = Git::in_slot(worktree)
+        .args(["symbolic-ref", "--quiet", "HEAD"])
+        .run()?;
+    if said.found_no_repository() {
+        let message = format!("{}: {why}", worktree.display());
+        return Err(Error::new(Code::ConditionUnmet, message));
     }
-    let head = Git::in_slot(worktree).args(["symbolic-ref", "--quiet", "HEAD"]);
-    let said = head.run()?;
-    if said.found_no_repository() || !said.yes_or_no("git symbolic-ref")? {
-        return Ok(None);
-    }
-    let name = said.text();
+    let name = match said.yes_or_no("git symbolic-ref")? {
+        true => said.text(),
+        false => return Ok(None),
+    };
     Ok(name.strip_prefix("refs/heads/").map(str::to_owned))
 }
