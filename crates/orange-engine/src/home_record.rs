@@ -79,11 +79,15 @@ impl Engine {
         let Some(original) = self.copied_from() else {
             return Ok(());
         };
+        let what = match original.exists() {
+            true => "which is still there",
+            false => "whose agents still run",
+        };
         let original = original.display();
         Err(Error::new(
             Code::Refused,
             format!(
-                "{home} is a copy of {original}, which is still there: its agents, workspaces and branches belong to the original, so nothing is changed from here"
+                "{home} is a copy of {original}, {what}: its agents, workspaces and branches belong to the original, so nothing is changed from here"
             ),
         )
         .hint(format!(
@@ -160,8 +164,27 @@ fn identify(home: &Path) -> Identity {
     }
     match original_of(home) {
         Some(original) => Identity::Copy { original },
+        // The original was renamed and nothing has recorded that yet, but its agents still name its path.
+        None if !is_renamed(home, &record) && has_agents(&record.path) => Identity::Copy {
+            original: record.path,
+        },
         None => Identity::Moved(record),
     }
+}
+
+/// A folder that was renamed is still the same one.
+fn is_renamed(home: &Path, record: &Record) -> bool {
+    fs::metadata(home).is_ok_and(|about| about.ino() == record.inode)
+}
+
+/// Whether agents run that were started for a home of this path.
+fn has_agents(path: &Path) -> bool {
+    let home = HomePaths {
+        home: path.to_owned(),
+        real: None,
+        former: Vec::new(),
+    };
+    !runs::tagged_in(&home).is_empty()
 }
 
 /// A home that the runs or the workspaces of this one belong to, if that is another one and still there. This recognises a

@@ -60,6 +60,32 @@ fn is_untouched(env: &Agents, task: &TestTask, events: &[String], panes: &str) {
     assert_eq!(env.list(["--status", "working"])[0]["session"], "alive");
 }
 
+/// The original does not know yet that it was renamed, so nothing but its agents tells the two apart.
+#[test]
+fn a_copy_does_not_take_over_from_a_renamed_original_whose_agents_run() {
+    let (env, task) = lingering();
+    let backup = copy(&env, "backup");
+    // Without what would lead to the original.
+    fs::remove_dir_all(backup.join("runs")).unwrap();
+    let panes = pane(&env);
+    let moved = env.root().join("moved");
+    fs::rename(env.home(), &moved).unwrap();
+    orange_in(&env, &backup, &["task", "cancel", &task.key, "--yes"])
+        .fails_with(3)
+        .says("whose agents still run");
+    assert_eq!(pane(&env), panes);
+    orange_in(
+        &env,
+        &moved,
+        &["task", "update", &task.key, "--priority", "high"],
+    )
+    .ok();
+    let listed = orange_in(&env, &moved, &["ls", "--json"]).ok().json();
+    assert_eq!(listed["tasks"][0]["session"], "alive", "{listed}");
+    fs::rename(&moved, env.home()).unwrap();
+    env.say(&["task", "cancel", &task.id, "--yes"]).ok();
+}
+
 #[test]
 fn a_copy_of_the_home_is_shown_and_changes_nothing() {
     let (env, task) = lingering();
