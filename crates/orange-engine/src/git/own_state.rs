@@ -171,11 +171,12 @@ pub(crate) fn neutralise(slot: &Path, keep_as: &Path) -> Result<Option<PathBuf>>
     Ok(Some(keep_as.to_owned()))
 }
 
-/// Does a file have a setting about where the files are?
+/// Does a file have a setting about where the files are? One that git cannot read may have any.
 fn raw_has_place(file: &Path) -> Result<bool> {
     for name in PLACE {
         let found = Git::anywhere().args(["config", "--file"]).arg(file);
-        if found.args(["--get", name]).ask()?.is_some() {
+        let said = found.args(["--get", name]).run()?;
+        if said.code != Some(1) {
             return Ok(true);
         }
     }

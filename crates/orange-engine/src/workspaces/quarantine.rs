@@ -200,6 +200,8 @@ impl Quarantine {
                     && entry.file_type().is_ok_and(|kind| kind.is_dir());
                 match made_here {
                     true => open.push(path),
+                    // A folder that was only made to hold something.
+                    false if holds_nothing(&root.join(&path)) => {}
                     false => self.put_back(&path)?,
                 }
             }
@@ -280,6 +282,16 @@ pub(super) fn wholes(workspaces: &Path) -> Vec<String> {
     names
         .filter_map(|name| Some(name.to_str()?.strip_suffix(".whole")?.to_owned()))
         .collect()
+}
+
+/// Whether this is a folder in which there are no files, only folders.
+fn holds_nothing(path: &Path) -> bool {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
+    let Ok(entries) = fs::read_dir(path) else {
+        return false;
+    };
+    let mut entries = entries.map(|entry| entry.is_ok_and(|entry| holds_nothing(&entry.path())));
+    is_folder && entries.all(|empty| empty)
 }
 
 fn remove(folder: &Path) -> Result<()> {

@@ -229,6 +229,19 @@ fn settings_that_lead_elsewhere() {
     );
 }
 
+/// Git refuses to work in a worktree with such a file.
+#[test]
+fn settings_that_git_cannot_read() {
+    let env = prepared();
+    let (task, slot) = env.started("work");
+    fs::write(slot.join("new"), "of the task").unwrap();
+    env.git(&slot, &["config", "extensions.worktreeConfig", "true"]);
+    let own = own_folder(&env, &slot);
+    fs::write(own.join("config.worktree"), "[core\nno settings\n").unwrap();
+    is_clean_for_the_next(&env, &task, &slot);
+    is_rescued(&env, &task, "new", "of the task");
+}
+
 /// The sparse checkout is the user's own, so the slot has it too and keeps it.
 #[test]
 fn a_sparse_checkout_of_the_repository() {
@@ -262,7 +275,9 @@ fn pipes_sockets_and_empty_folders() {
     env.git(&slot, &["add", ".gitignore"]);
     fs::create_dir_all(slot.join("new/empty")).unwrap();
     fs::create_dir_all(slot.join("ignored/empty")).unwrap();
-    for pipe in ["pipe", "app/pipe", "new/pipe"] {
+    fs::create_dir_all(slot.join("only")).unwrap();
+    fs::create_dir_all(slot.join("deep/er")).unwrap();
+    for pipe in ["pipe", "app/pipe", "new/pipe", "only/pipe", "deep/er/pipe"] {
         let path = slot.join(pipe);
         assert!(env.foreign("mkfifo").arg(&path).status().unwrap().success());
         assert!(fs::symlink_metadata(&path).unwrap().file_type().is_fifo());
@@ -272,7 +287,7 @@ fn pipes_sockets_and_empty_folders() {
     fs::write(slot.join("new/file"), "beside a pipe").unwrap();
     is_clean_for_the_next(&env, &task, &slot);
     is_rescued(&env, &task, "new/file", "beside a pipe");
-    for name in ["pipe", "app/pipe", "new", "socket"] {
+    for name in ["pipe", "app/pipe", "new", "only", "deep", "socket"] {
         assert!(fs::symlink_metadata(slot.join(name)).is_err(), "{name}");
     }
 }
