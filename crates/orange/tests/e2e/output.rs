@@ -176,6 +176,14 @@ fn the_workflow_as_text() {
           by     engine (crash limit)
           needs  crash limit
           hooks  stop the reviewer, get the worker to help
+      agent-review → working
+          by     engine (check newly failed)
+          needs  round < max; verify.on_failure: return
+          hooks  archive the handoff, stop the reviewer, tell the worker
+      agent-review → stuck
+          by     engine (check newly failed)
+          needs  round ≥ max; verify.on_failure: return
+          hooks  stop the reviewer, get the worker to help
       reviewing → working
           by     human
           hooks  count review rounds anew, archive the handoff, tell the worker
@@ -239,6 +247,8 @@ fn the_workflow_as_a_diagram() {
         agent_review --> working: Review FAIL, reviewer / engine
         agent_review --> stuck: Review FAIL, reviewer / engine
         agent_review --> stuck: engine (crash limit)
+        agent_review --> working: engine (check newly failed)
+        agent_review --> stuck: engine (check newly failed)
         reviewing --> working: human
         reviewing --> done: human / engine
         stuck --> reviewing: human / agent
@@ -281,7 +291,7 @@ fn the_workflow_as_json() {
     let workflow = &shown["workflow"];
     assert_eq!(workflow["name"], "interactive");
     assert_eq!(workflow["statuses"].as_array().unwrap().len(), 10);
-    assert_eq!(workflow["transitions"].as_array().unwrap().len(), 24);
+    assert_eq!(workflow["transitions"].as_array().unwrap().len(), 26);
     let row = workflow["transitions"]
         .as_array()
         .unwrap()
