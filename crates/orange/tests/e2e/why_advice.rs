@@ -225,19 +225,18 @@ fn a_merge_with_a_concern_is_never_what_comes_next() {
         let next = moves_to(&env, task, "working");
         assert!(next.starts_with("orange task request-changes "), "{told}");
     }
-    // A check that has not seen the commit can be had.
+    // A person's own word is no review, and the check has not seen the newest commit.
     let unseen = worked_on(&env, "unseen", "e.txt");
     env.bring_on(&unseen, "agent-review");
     env.until_event(&unseen, "task.verified");
     unseen.append("## Review\n\nVerdict: FAIL\n");
     env.move_to(&unseen, "working").ok();
     env.commit(&env.slot_of(&unseen), "f.txt", "more");
-    // A person's own word speaks of the newest commit.
     env.move_to(&unseen, "stuck").ok();
     env.move_to(&unseen, "reviewing").ok();
-    let next = follow(&env, &unseen);
-    assert_eq!(next, format!("orange task verify {}", unseen.key));
-    moves_to(&env, &unseen, "done");
+    let next = moves_to(&env, &unseen, "working");
+    assert!(next.contains("its check has not seen"), "{next}");
+    assert!(next.contains("no review of it has passed"), "{next}");
 }
 
 #[test]

@@ -350,6 +350,7 @@ fn the_index_agrees(env: &Env, listed: &[u8], label: &str) {
             let beside = [
                 "damaged",
                 "attention",
+                "checks_failed",
                 "waits_for",
                 "session",
                 "agents",
