@@ -169,8 +169,11 @@ impl Engine {
                     .repair(format!(
                         "{BY_HAND}: `orange task update {label} --branch` makes {branch} its branch"
                     ));
-            } else if self.is_unready(task, name).unwrap_or(false) {
-                let problem = format!("is {label}'s, but {} is not checked out", task.branch);
+            } else if self.lacks_link(task, name).unwrap_or(false) {
+                let problem = match self.is_unready(task, name).unwrap_or(false) {
+                    true => format!("is {label}'s, but {} is not checked out", task.branch),
+                    false => format!("is {label}'s, but has no link to its TASK.md"),
+                };
                 let finding = report.add(name, problem);
                 finding.repair("saves what is in it and checks its branch out");
                 drop(lock);

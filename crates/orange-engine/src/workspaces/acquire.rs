@@ -237,6 +237,11 @@ impl Engine {
         Ok(!link::is_in(&folder))
     }
 
+    /// Is a task's slot there without a link to the task's file, because making it ready failed?
+    pub(crate) fn lacks_link(&mut self, task: &Task, slot: &str) -> Result<bool> {
+        Ok(self.unprepared_slot(task)?.is_some() && !link::is_in(&self.slot_folder(slot)))
+    }
+
     /// Takes a slot out of use that could not be cleaned for the task that got it.
     fn retire(&mut self, task: &Task, lease: &Lease, why: &str) -> Result<()> {
         self.change_pool(|_, pool| {

@@ -481,7 +481,13 @@ pub(super) fn remove_parked(
         quarantine.put_whole_back()?;
         return Ok(Some(format!("{who} lives in it")));
     }
-    worktree::remove(repository, folder)?;
+    if let Err(error) = worktree::remove(repository, folder)
+        && state::git_folder(quarantine.whole()).is_ok()
+    {
+        // Git still knows it. Left away from its place it would be taken for one that somebody deleted.
+        quarantine.put_whole_back()?;
+        return Err(error);
+    }
     crash_point("remove.forgotten");
     quarantine.delete_whole()?;
     Ok(None)
