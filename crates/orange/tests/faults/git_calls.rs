@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use crate::check::at_rest;
 use crate::env::{Env, in_parallel, told};
 use crate::git_operations::{Goal, Operation, operations};
-use crate::git_wrapper::{Way, Wrapper};
+use crate::git_wrapper::{Way, Wrapper, locks};
 
 /// Runs all of the matrix instead of one way per call.
 const ALL: &str = "ORANGE_TEST_ALL_GIT_FAULTS";
@@ -81,6 +81,8 @@ impl Case<'_> {
         let wrapper = Wrapper::failing_at(&env, self.call, self.way);
         let output = wrapper.run(&env, &operation.words());
         let label = format!("{label}: {}", told(&output));
+        // Two gits that run at once may swap places, so it need not be the call of the label.
+        assert!(wrapper.has_fired(), "{label}: nothing went wrong");
         operation.nothing_is_lost(&env, &label);
         if output.status.success() {
             assert!(operation.is_reached(&env), "{label}: claimed, but not so");
@@ -117,27 +119,9 @@ impl Case<'_> {
         assert!(doctor.status.success(), "{said}");
         assert!(operation.is_reached(env), "{said}\nnot reached");
         at_rest(env, &said);
-        let locks = left_locks(env);
+        let locks = locks(env);
         assert!(locks.is_empty(), "{said}\nlocks are left: {locks:?}");
     }
-}
-
-fn left_locks(env: &Env) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut open = vec![env.repository().join(".git")];
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().flatten() {
-            let path = entry.path();
-            match entry.file_type().unwrap().is_dir() {
-                true => open.push(path),
-                false if path.extension().is_some_and(|end| end == "lock") => {
-                    found.push(path.display().to_string());
-                }
-                false => {}
-            }
-        }
-    }
-    found
 }
 
 #[test]

@@ -7,6 +7,9 @@ use std::process::{Command, Output};
 
 use crate::env::Env;
 
+/// A file beside the wrapper, made when the call comes that goes wrong.
+const FIRED: &str = "fired";
+
 /// How a call of git goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
@@ -67,7 +70,10 @@ impl Wrapper {
 
     /// Lets the nth call go wrong.
     pub(crate) fn failing_at(env: &Env, call: usize, way: Way) -> Wrapper {
-        let script = format!("if [ \"$mine\" = {call} ]; then {}; fi", way.script());
+        let script = format!(
+            "if [ \"$mine\" = {call} ]; then : > \"$dir/{FIRED}\"; {}; fi",
+            way.script()
+        );
         Wrapper::with(env, &script)
     }
 
@@ -86,7 +92,9 @@ impl Wrapper {
         let file = folder.join("git");
         fs::write(&file, text).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-        let _ = fs::remove_file(folder.join("calls"));
+        for left in ["calls", FIRED] {
+            let _ = fs::remove_file(folder.join(left));
+        }
         Wrapper { folder }
     }
 
@@ -101,12 +109,36 @@ impl Wrapper {
         self.before(env.command(arguments)).output().unwrap()
     }
 
+    /// Whether the call came that was to go wrong.
+    pub(crate) fn has_fired(&self) -> bool {
+        self.folder.join(FIRED).exists()
+    }
+
     /// The words of every call, in order.
     pub(crate) fn calls(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.join("calls")).unwrap_or_default();
         let words = |line: &str| line.split_once(' ').map(|(_, words)| words.to_owned());
         text.lines().filter_map(words).collect()
     }
+}
+
+/// The lock files anywhere in the repository.
+pub(crate) fn locks(env: &Env) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![env.repository().join(".git")];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            match entry.file_type().unwrap().is_dir() {
+                true => open.push(path),
+                false if path.extension().is_some_and(|end| end == "lock") => {
+                    found.push(path.display().to_string());
+                }
+                false => {}
+            }
+        }
+    }
+    found
 }
 
 fn real_git() -> PathBuf {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::env::{Env, told};
-use crate::git_wrapper::{Way, Wrapper};
+use crate::git_wrapper::{Way, Wrapper, locks};
 use crate::merge::{WORLDS, checkout_is_the_users, holds, merge, merged_again, prepared};
 use crate::scenarios::with_work;
 
@@ -113,30 +113,6 @@ fn killed_over_its_locks(env: &Env, key: &str, orange_too: bool) {
     );
     let output = Wrapper::with(env, &script).run(env, &merge(key, WORLDS[0]));
     assert!(!output.status.success(), "{}", told(&output));
-}
-
-fn locks(env: &Env) -> Vec<String> {
-    let list = env.git_says(
-        env.repository(),
-        &["ls-files", "--others", "--exclude-standard"],
-    );
-    assert!(!list.contains(".lock"), "{list}");
-    let git = env.repository().join(".git");
-    let mut found = Vec::new();
-    let mut open = vec![git];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => open.push(path),
-                false if path.extension().is_some_and(|end| end == "lock") => {
-                    found.push(path.display().to_string());
-                }
-                false => {}
-            }
-        }
-    }
-    found
 }
 
 #[test]
