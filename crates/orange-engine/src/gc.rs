@@ -1,4 +1,4 @@
-//! `gc`: removes what is past its time, and nothing else. Rescues, deleted tasks, screens and rotated logs are kept for
+//! `gc`: deletes what has expired, and nothing else. Rescues, deleted tasks, screens and rotated logs are kept for
 //! as long as the settings say. Each kind goes in steps that a kill cannot leave half done: the next one goes on.
 
 mod logs;
@@ -48,7 +48,7 @@ impl Kind {
     }
 }
 
-/// Something past its time: removed, or to be removed.
+/// Something that has expired: removed, or to be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     pub name: String,
@@ -58,7 +58,7 @@ pub struct Item {
     pub bytes: u64,
 }
 
-/// Something that stays although it may be past its time.
+/// Something that stays although it may have expired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
     pub name: String,
@@ -129,9 +129,9 @@ impl Swept {
 }
 
 impl Engine {
-    /// Removes what is past its time, or only says what that is.
+    /// Deletes what has expired, or only says what that is.
     pub fn gc(&mut self, remove: bool) -> Result<Vec<Swept>> {
-        self.people_only("remove what is past its time")?;
+        self.people_only("delete what has expired")?;
         self.sweep(remove)
     }
 
@@ -158,7 +158,7 @@ impl Engine {
         Ok(all)
     }
 
-    /// What is older than this is past its time. A time in the future never is.
+    /// What is older than this has expired. A time in the future never has.
     fn so_many_days_ago(&self, days: u32) -> Timestamp {
         let kept = SignedDuration::from_hours(24 * i64::from(days));
         self.now().saturating_sub(kept).unwrap_or(Timestamp::MIN)

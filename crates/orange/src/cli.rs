@@ -131,7 +131,7 @@ pub(crate) enum Command {
     Config(config::ConfigCommand),
     /// Check machine, home and tasks; repair what can be repaired
     Doctor(doctor::DoctorArgs),
-    /// Remove what is past its time: old rescues, deleted tasks, screens and rotated logs
+    /// Delete expired rescues, deleted tasks, screens and rotated logs
     Gc(gc::GcArgs),
     /// Start tasks that nothing holds back
     Run(task::start::RunArgs),

@@ -205,7 +205,7 @@ impl Layer {
         self.apply_where(config, |_| true);
     }
 
-    /// The same for what outdoes the user's word; the rest of a repository's settings go together with it.
+    /// The same for what overrides the user's word; the rest of a repository's settings go together with it.
     pub fn apply_over_user(&self, config: &mut Config) {
         self.apply_where(config, |setting| {
             matches!(

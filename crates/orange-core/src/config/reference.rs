@@ -101,7 +101,7 @@ fn value(setting: &Setting) -> String {
 
 fn in_repository(repository: Repository) -> &'static str {
     match repository {
-        Repository::Says => "outdoes your config.yaml",
+        Repository::Says => "overrides your config.yaml",
         Repository::Adds => "comes before yours",
         Repository::Fills => "unless you say it",
         Repository::Tightens(_) => "only the default, which then overrides yours",

@@ -43,7 +43,7 @@ pub enum Kind {
 /// What a repository's word counts beside the user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repository {
-    /// It outdoes the user's config.yaml.
+    /// It overrides the user's config.yaml.
     Says,
     /// It stands before what the user's config.yaml says.
     Adds,

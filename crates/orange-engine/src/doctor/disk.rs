@@ -1,4 +1,4 @@
-//! What the home takes on disk: slots, rescues, trash, screens, logs, checks; and what of it is past its time.
+//! What the home takes on disk: slots, rescues, trash, screens, logs, checks; and what of it has expired.
 
 use super::Report;
 use crate::engine::Engine;

@@ -370,7 +370,7 @@ impl Engine {
             .unwrap_or(0)
     }
 
-    /// After a deletion: what is past its time goes. Nothing is worth failing for here; `gc` tells what went wrong.
+    /// Deletes what has expired, after a deletion. Errors are ignored here: `gc` reports them.
     fn empty_old_trash(&mut self) {
         if let Err(error) = self.sweep_trash(true) {
             tracing::warn!(%error, "old trash was not removed");

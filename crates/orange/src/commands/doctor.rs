@@ -12,7 +12,7 @@ use orange_engine::{Code, Error};
 /// Check the machine, the home and all that is in it, and repair what can be repaired
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A line for what is fine (✓), what you may want to know (!), what is wrong (✗) and what was repaired (+). Nothing is thrown away, and nothing that is not Orange's is touched; what is past its time goes with `orange gc`.\n\nExamples:\n  orange doctor            say what is wrong and what a repair would do\n  orange doctor --repair   do it, and say what was done\n  orange doctor --disk     measure the slots too\n\nExits with 1 while anything is left to repair."
+    after_help = "A line for what is fine (✓), what you may want to know (!), what is wrong (✗) and what was repaired (+). Nothing is thrown away, and nothing that is not Orange's is touched; `orange gc` deletes what has expired.\n\nExamples:\n  orange doctor            say what is wrong and what a repair would do\n  orange doctor --repair   do it, and say what was done\n  orange doctor --disk     measure the slots too\n\nExits with 1 while anything is left to repair."
 )]
 pub(crate) struct DoctorArgs {
     /// Repair what can be repaired; nothing is thrown away

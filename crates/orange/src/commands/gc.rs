@@ -1,4 +1,4 @@
-//! `orange gc`: what is past its time goes, and nothing else.
+//! `orange gc`: deletes what has expired, and nothing else.
 
 use crate::error::{CommandError, Result};
 use crate::session::Session;
@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// How many of one kind are named in text; JSON has all of them.
 const NAMED: usize = 10;
 
-/// Remove what is past its time: old rescues, deleted tasks, screens and rotated logs
+/// Delete expired rescues, deleted tasks, screens and rotated logs
 #[derive(Debug, Args)]
 #[command(
     after_help = "Each kind has a setting that says how many days it is kept: rescue.keep_days, trash.keep_days, screens.keep_days, log.keep_days. Nothing else is removed. Slots that nobody needs: `orange workspace gc`.\n\nExamples:\n  orange gc --dry-run     say what would be removed\n  orange gc"
@@ -108,8 +108,8 @@ fn as_text(swept: &[Swept], dry_run: bool) -> String {
     if swept.iter().all(|one| one.items.is_empty()) {
         let mut left = swept.iter().flat_map(|one| &one.left);
         text.push_str(match left.any(|left| left.unseen || left.failed) {
-            true => "nothing else is past its time\n",
-            false => "nothing is past its time\n",
+            true => "nothing else has expired\n",
+            false => "nothing has expired\n",
         });
     }
     text

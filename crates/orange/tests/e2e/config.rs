@@ -47,7 +47,7 @@ fn value_and_source(env: &TestEnvironment, arguments: &[&str], key: &str) -> (Va
 }
 
 #[test]
-fn every_layer_outdoes_the_one_before_and_is_named() {
+fn every_layer_overrides_the_one_before_and_is_named() {
     let mut env = TestEnvironment::new();
     let of = |env: &TestEnvironment, more: &[&str], key: &str| value_and_source(env, more, key);
     assert_eq!(

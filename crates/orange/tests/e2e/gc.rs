@@ -1,4 +1,4 @@
-//! `orange gc`: what is past its time goes, and nothing else. Times are written into files and refs, not waited for.
+//! `orange gc`: what has expired goes, and nothing else. Times are written into files and refs, not waited for.
 
 use crate::env::{TestEnvironment, TestTask, names_in};
 use insta::assert_snapshot;
@@ -95,13 +95,13 @@ fn kind(env: &TestEnvironment, dry_run: bool, kind: &str) -> Value {
 #[test]
 fn nothing_is_past_its_time() {
     let env = TestEnvironment::empty();
-    assert_snapshot!(env.orange(["gc"]), @"nothing is past its time");
+    assert_snapshot!(env.orange(["gc"]), @"nothing has expired");
     assert!(!env.home().join("tasks").exists());
     let env = TestEnvironment::new();
     let task = env.create(["A task"]);
     rescue(&env, &task.id, 29);
-    assert_snapshot!(env.orange(["gc"]), @"nothing is past its time");
-    assert_snapshot!(env.orange(["gc", "--dry-run"]), @"nothing is past its time");
+    assert_snapshot!(env.orange(["gc"]), @"nothing has expired");
+    assert_snapshot!(env.orange(["gc", "--dry-run"]), @"nothing has expired");
     assert_eq!(refs(&env).len(), 1);
 }
 
@@ -181,7 +181,7 @@ fn deleted_tasks_go_and_their_keys_are_not_used_again() {
         .collect();
     let young = deleted(&env, &tasks[1], 29);
     let future = deleted(&env, &tasks[2], -1);
-    // The last: a deletion empties the trash of what is past its time.
+    // The last: a deletion empties the trash of what has expired.
     let old = deleted(&env, &tasks[0], 31);
     let said = env.orange(["gc", "--dry-run"]).ok();
     said.says("would remove 1 deleted task older than 30 days")
@@ -207,7 +207,7 @@ fn a_deleted_task_stays_while_its_copies_belong_to_a_rescue() {
     let why = told["kept"][0]["reason"].as_str().unwrap();
     assert!(why.contains("belong to a rescue"), "{why}");
     assert!(folder.join("rescued").is_dir() && refs(&env).len() == 1);
-    // When the rescue is past its time, both go.
+    // When the rescue has expired, both go.
     env.write(
         "home/orange/config.yaml",
         "trash:\n  keep_days: 7\nrescue:\n  keep_days: 15\n",
@@ -332,7 +332,7 @@ fn what_could_not_be_looked_at_is_not_called_in_order() {
     let without_git = |line: &str| env.call(line.split(' ')).var("PATH", "/nonexistent").run();
     assert_snapshot!(without_git("gc --dry-run"), @"
     could not look at rescues of project shop: cannot start git: it is not installed, or not on PATH
-    nothing else is past its time
+    nothing else has expired
     ------- stderr -------
     error: 1 could not be looked at
     hint: the list says why; what is left goes the next time

@@ -45,8 +45,7 @@ fn commands_in_groups_and_topics() {
       doctor       Check machine, home and tasks; repair what can be repaired
       log          Show what happened: everything that was journalled, and what went
                    wrong
-      gc           Remove what is past its time: old rescues, deleted tasks, screens
-                   and rotated logs
+      gc           Delete expired rescues, deleted tasks, screens and rotated logs
       help         Explain a command or a topic; without one, list them
       completions  Print completions for bash, zsh or fish
       man          Show a command's man page, or write all of them down

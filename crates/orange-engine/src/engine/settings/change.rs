@@ -21,7 +21,7 @@ pub struct SettingChanged {
     pub default: Value,
     /// Why the file as a whole still cannot be used, if it cannot.
     pub trouble: Option<String>,
-    /// What outdoes it all the same: a variable, or an option of this command.
+    /// What overrides it: a variable, or an option of this command.
     pub outdone: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use orange_core::config::{Config, Kind, Setting};
 
-/// A setting from outside the files, which outdoes them.
+/// A setting from outside the files, which overrides them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
     pub key: String,
