@@ -24,6 +24,19 @@ pub(super) const WANTED: &str = "queue.wanted";
 /// A file for each task that is being started, locked by the process that does.
 const STARTING: &str = "starting";
 
+/// The file of a task's start, in the home.
+fn claim_of(place: &Place) -> String {
+    format!("{STARTING}/{}", place.name)
+}
+
+/// Whether a task may be started.
+enum Claim {
+    Got(File),
+    LimitReached(String),
+    /// Another process starts the same task.
+    Another,
+}
+
 /// What came of a start.
 #[derive(Debug)]
 pub enum StartOutcome {
@@ -62,8 +75,14 @@ impl Engine {
         let claim = match force {
             true => None,
             false => match self.claim_start(&place)? {
-                Ok(claim) => Some(claim),
-                Err(why) => return self.queue(place, why),
+                Claim::Got(claim) => Some(claim),
+                Claim::LimitReached(why) => return self.queue(place, why),
+                Claim::Another => {
+                    // It may not have come to the task yet. When it lets go, the task tells what became of it.
+                    let started = self.store.lock_file(&claim_of(&place));
+                    drop(started);
+                    return self.queue(place, "it is being started".to_owned());
+                }
             },
         };
         let to = match task.summary.trim().is_empty() {
@@ -147,19 +166,17 @@ impl Engine {
         tasks.len()
     }
 
-    /// A place among the workers that `agents.limit` allows, or why there is none. It is given back with the file.
-    fn claim_start(&mut self, place: &Place) -> Result<std::result::Result<File, String>> {
+    /// Takes a place among the workers that `agents.limit` allows. It is given back with the file.
+    fn claim_start(&mut self, place: &Place) -> Result<Claim> {
         let _lock = self.store.lock_file(".start.lock")?;
         for name in self.starting(false) {
             let _ = fs::remove_file(self.store.home().join(STARTING).join(name));
         }
         if let Some(why) = self.limit_reached()? {
-            return Ok(Err(why));
+            return Ok(Claim::LimitReached(why));
         }
-        let claim = self
-            .store
-            .try_lock_file(&format!("{STARTING}/{}", place.name))?;
-        Ok(claim.ok_or_else(|| "it is being started".to_owned()))
+        let claim = self.store.try_lock_file(&claim_of(place))?;
+        Ok(claim.map_or(Claim::Another, Claim::Got))
     }
 
     /// Tasks that a process is starting right now; or those whose process has ended.
