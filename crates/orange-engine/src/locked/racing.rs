@@ -124,6 +124,10 @@ impl LockedTask {
             Leftover::Unmergeable => self.keep_text(engine, theirs.bytes())?,
             Leftover::Merged(new) => {
                 self.mark(engine)?;
+                if !covers(&salvage_body(&new), &current) {
+                    // Theirs came between, and what is in place has text that is in neither.
+                    self.keep_text(engine, &current)?;
+                }
                 theirs.note_merge(&new).map_err(write_error)?;
                 let outcome =
                     replace::replace(&target, Some(&current), &new).map_err(write_error)?;

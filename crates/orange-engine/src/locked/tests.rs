@@ -4,6 +4,7 @@ use super::*;
 use crate::Settings;
 use crate::engine::{Change, Edit};
 use crate::store::faults::hook;
+use crate::store::replace::{Outcome, replace};
 use orange_core::task::Field;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -100,4 +101,27 @@ fn a_second_writer_does_not_undo_the_first() {
             assert_eq!(task.effort.as_deref(), Some("low"));
         }
     }
+}
+
+/// A process dies when it has put a merged text in place of what an editor saved meanwhile: neither text is lost.
+#[test]
+fn a_text_in_place_of_an_editors_outlives_a_kill() {
+    let mut home = Home::new();
+    let file = home.place.task_file();
+    let base = fs::read_to_string(&file).unwrap();
+    let merged = format!("{base}merged\n");
+    let (edited, saved) = (base.replace("before", "edited"), file.clone());
+    hook::at("replace.temp_written", move || {
+        fs::write(&saved, edited).unwrap();
+    });
+    // Dropped as by a kill: what the editor saved stays beside the file.
+    let outcome = replace(&file, Some(base.as_bytes()), merged.as_bytes()).unwrap();
+    assert!(matches!(outcome, Outcome::Overtaken(_)), "{outcome:?}");
+    drop(outcome);
+    home.update("low");
+    let texts = home.texts();
+    for line in ["merged", "edited"] {
+        assert!(texts.lines().any(|found| found == line), "{line}: {texts}");
+    }
+    assert_eq!(kept_texts(&home.place.path).len(), 1);
 }
