@@ -3,7 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// A process that lives in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +27,12 @@ pub fn others_in_folder(folder: &Path, except: &[u32]) -> Vec<Occupant> {
     let mut found = system::in_folder(folder, except);
     found.sort();
     found
+}
+
+/// The files in a folder that some process has open for writing, by their paths in it. Processes of other users are passed
+/// over.
+pub(crate) fn open_for_writing(folder: &Path) -> BTreeSet<PathBuf> {
+    system::open_for_writing(folder)
 }
 
 /// This process and those it descends from: the shell somebody typed the command in is no stranger.
@@ -54,6 +61,7 @@ pub(crate) fn command_line(pid: u32) -> Vec<String> {
 #[cfg(target_os = "linux")]
 mod system {
     use super::Occupant;
+    use std::collections::BTreeSet;
     use std::ffi::OsStr;
     use std::fs;
     use std::os::unix::ffi::OsStrExt;
@@ -73,6 +81,38 @@ mod system {
                 name: name_of(pid),
             })
             .collect()
+    }
+
+    pub(super) fn open_for_writing(folder: &Path) -> BTreeSet<PathBuf> {
+        let folder = real(folder);
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let files = processes.flat_map(|process| {
+            fs::read_dir(process.path().join("fd"))
+                .into_iter()
+                .flatten()
+        });
+        files
+            .flatten()
+            .filter_map(|file| {
+                let target = fs::read_link(file.path()).ok()?;
+                let inside = target.strip_prefix(&folder).ok()?;
+                is_written(&file.path()).then(|| inside.to_owned())
+            })
+            .collect()
+    }
+
+    /// `file`: an entry of /proc/PID/fd.
+    fn is_written(file: &Path) -> bool {
+        let name = file.file_name().unwrap_or_default();
+        let about = file.parent().and_then(Path::parent);
+        let about = about.map(|process| process.join("fdinfo").join(name));
+        let text = about.and_then(|about| fs::read_to_string(about).ok());
+        let flags = text.as_deref().and_then(|text| {
+            let line = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+            i32::from_str_radix(line.trim(), 8).ok()
+        });
+        // One that was closed meanwhile has no flags.
+        flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
     }
 
     /// The kernel names folders by their real path. One that is gone has the real path of what is left above it.
@@ -130,7 +170,12 @@ mod system {
 #[cfg(not(target_os = "linux"))]
 mod system {
     use super::Occupant;
-    use std::path::Path;
+    use std::collections::BTreeSet;
+    use std::path::{Path, PathBuf};
+
+    pub(super) fn open_for_writing(_folder: &Path) -> BTreeSet<PathBuf> {
+        BTreeSet::new()
+    }
 
     pub(super) fn in_folder(_folder: &Path, _except: &[u32]) -> Vec<Occupant> {
         Vec::new()

@@ -3,6 +3,7 @@
 
 use crate::engine::Engine;
 use crate::error::{Code, Result};
+use crate::git::calls;
 use crate::store::Place;
 
 impl Engine {
@@ -12,7 +13,7 @@ impl Engine {
             return;
         }
         // First: whatever is finished here may need what a dead git has locked.
-        crate::git::calls::clear_up();
+        calls::clear_up(calls::Need::Later);
         for place in self.store.marked() {
             match self.recover_one(&place) {
                 Ok(true) => tracing::info!(

@@ -58,9 +58,13 @@ pub(crate) fn keep_notes_in(home: &Path) {
     *known = Some(home.to_owned());
 }
 
-fn folder() -> Option<PathBuf> {
+fn home() -> Option<PathBuf> {
     let home = HOME.read().unwrap_or_else(PoisonError::into_inner);
-    home.as_ref().map(|home| home.join(FOLDER))
+    home.clone()
+}
+
+fn folder() -> Option<PathBuf> {
+    home().map(|home| home.join(FOLDER))
 }
 
 /// The first line of a note; the process of git follows on the second one.
@@ -69,6 +73,9 @@ struct Note {
     words: String,
     /// The folder that all worktrees of the repository share.
     common: PathBuf,
+    /// The git directory of the worktree that git ran in. Notes of older programs have none.
+    #[serde(default)]
+    own: Option<PathBuf>,
     orange: ProcessId,
     started: SystemTime,
 }
@@ -88,11 +95,13 @@ impl Call {
         if READERS.contains(&command) {
             return None;
         }
-        let own = OWN.get_or_init(|| ProcessId::of(std::process::id()));
+        let orange = OWN.get_or_init(|| ProcessId::of(std::process::id()));
+        let (own, common) = git_dirs_of(folder)?;
         let note = Note {
             words: words.to_owned(),
-            common: common_of(folder)?,
-            orange: own.clone()?,
+            common,
+            own: Some(own),
+            orange: orange.clone()?,
             started: SystemTime::now(),
         };
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -116,7 +125,7 @@ impl Call {
 
     /// Git is gone. One that was killed may have left locks.
     pub(super) fn ended(self, killed: bool) {
-        if !killed || self.note.clear_up() {
+        if !killed || self.note.clear_up(Need::Now) {
             let _ = fs::remove_file(&self.file);
         }
     }
@@ -138,21 +147,41 @@ fn create(file: &Path) -> Option<File> {
     }
 }
 
-fn common_of(folder: &Path) -> Option<PathBuf> {
+/// The git directory of a worktree, and the one that it shares with the others.
+fn git_dirs_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     let own = match state::git_folder(folder) {
         Ok(own) => own,
         // A bare repository.
         Err(_) => folder.to_owned(),
     };
-    let common = rescue::common_dir(&own);
-    let common = common.canonicalize().ok()?;
-    common.join("objects").is_dir().then_some(common)
+    let own = own.canonicalize().ok()?;
+    let common = rescue::common_dir(&own).canonicalize().ok()?;
+    let is_repository = common.join("objects").is_dir();
+    is_repository.then_some((own, common))
+}
+
+/// When the place of a lock is needed: only then are other gits in the repository waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// The lock is in the way.
+    Now,
+    /// A later command looks again.
+    Later,
 }
 
 impl Note {
     /// Removes the locks that this git left. False if it cannot be told yet which these are.
-    fn clear_up(&self) -> bool {
-        let left = locks::remove_left(&self.common, self.started);
+    fn clear_up(&self, need: Need) -> bool {
+        let Some(workspaces) = home().map(|home| home.join("workspaces")) else {
+            return false;
+        };
+        let left = locks::remove_left(&locks::Killed {
+            common: &self.common,
+            own: self.own.as_deref(),
+            workspaces: &workspaces,
+            started: self.started,
+            need,
+        });
         for lock in &left.removed {
             tracing::warn!(
                 lock = %lock.display(),
@@ -166,10 +195,18 @@ impl Note {
 
 /// Removes the locks of gits that are dead and whose Orange is dead too. With nothing to do it costs one look at an empty
 /// folder.
-pub(crate) fn clear_up() {
+pub(crate) fn clear_up(need: Need) {
     let Some(folder) = folder() else {
         return;
     };
+    let is_empty = fs::read_dir(&folder).is_ok_and(|mut notes| notes.next().is_none());
+    let Some(guard) = File::open(&folder).ok().filter(|_| !is_empty) else {
+        return;
+    };
+    // One process at a time: another one could remove a lock that a live git has just made in the place of a dead one's.
+    if guard.try_lock().is_err() {
+        return;
+    }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let file = entry.path();
         let Ok(text) = fs::read_to_string(&file) else {
@@ -186,7 +223,7 @@ pub(crate) fn clear_up() {
             // That Orange clears up itself.
             Some(note) if note.orange.is_alive() => false,
             Some(_) if git.is_some_and(|git| git.is_alive()) => false,
-            Some(note) => note.clear_up(),
+            Some(note) => note.clear_up(need),
             // Cut short, or of a later version.
             None => is_old(&file),
         };

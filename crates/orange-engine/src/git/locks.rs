@@ -1,6 +1,8 @@
 //! Lock files of git: waiting for another git that is at work in the same repository, and telling its locks from those
 //! that a killed git left behind.
 
+use super::calls::Need;
+use super::worktree::same_folder;
 use super::{Said, rescue, state};
 use crate::error::Result;
 use crate::runs::ProcessId;
@@ -32,7 +34,7 @@ pub(crate) fn past_locks(run: impl Fn() -> Result<Said>) -> Result<Said> {
             return Ok(said);
         };
         if !cleared_up {
-            super::calls::clear_up();
+            super::calls::clear_up(Need::Now);
             cleared_up = true;
         } else if Instant::now() >= deadline || is_abandoned(lock) {
             return Ok(said);
@@ -110,16 +112,26 @@ pub(crate) fn age_in_words(age: Duration) -> String {
 
 /// The locks that there are in a repository.
 pub(crate) fn all_in(common: &Path) -> Vec<PathBuf> {
+    let linked = linked(common);
+    in_git_dirs(std::iter::once(common.to_owned()).chain(linked))
+}
+
+/// The git directories of the linked worktrees.
+fn linked(common: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(common.join("worktrees")).into_iter().flatten();
+    entries.flatten().map(|entry| entry.path())
+}
+
+fn in_git_dirs(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten();
-    let linked = linked.flatten().map(|entry| entry.path());
-    for folder in std::iter::once(common.to_owned()).chain(linked) {
+    for folder in folders {
         collect(&folder, false, &mut found);
         for inner in ["refs", "logs"] {
             collect(&folder.join(inner), true, &mut found);
         }
     }
     found.sort();
+    found.dedup();
     found
 }
 
@@ -144,18 +156,50 @@ pub(super) struct Left {
     pub(super) unsure: bool,
 }
 
+/// A git that was killed, and where it could have left locks.
+pub(super) struct Killed<'a> {
+    pub(super) common: &'a Path,
+    /// The git directory of the worktree that it ran in.
+    pub(super) own: Option<&'a Path>,
+    /// The folder with the worktrees of the pool: a git that adds or removes one locks files there.
+    pub(super) workspaces: &'a Path,
+    pub(super) started: SystemTime,
+    pub(super) need: Need,
+}
+
+impl Killed<'_> {
+    /// No git locks anything in a worktree that it does not run in and that it does not make or remove, so the other
+    /// worktrees of the user are left out.
+    fn locks(&self) -> Vec<PathBuf> {
+        let is_of_pool = |folder: &PathBuf| {
+            let place = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
+            let slot = Path::new(place.trim_end()).parent();
+            let parent = slot.and_then(Path::parent);
+            parent.is_some_and(|parent| same_folder(parent, self.workspaces))
+        };
+        let own = self.own.map(Path::to_owned);
+        let fixed = std::iter::once(self.common.to_owned()).chain(own);
+        in_git_dirs(fixed.chain(linked(self.common).filter(is_of_pool)))
+    }
+}
+
 /// Removes the locks that a git left which was started then and is dead. Another git may have made its own since: one that
 /// is alive is waited for, and only what stays as it is when all of them are gone was left.
-pub(super) fn remove_left(common: &Path, started: SystemTime) -> Left {
+pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
     const STEADY: Duration = Duration::from_millis(200);
-    const LONGEST: Duration = Duration::from_secs(2);
+    let (common, started) = (killed.common, killed.started);
+    let longest = match killed.need {
+        Need::Now => Duration::from_secs(2),
+        Need::Later => Duration::ZERO,
+    };
     let identity = |about: &Metadata| (about.ino(), about.mtime(), about.mtime_nsec());
     let look = |lock: &Path| fs::symlink_metadata(lock).ok().as_ref().map(identity);
     let ours = |lock: &PathBuf| {
         let about = fs::symlink_metadata(lock).and_then(|about| about.modified());
         about.is_ok_and(|time| time + TICK >= started)
     };
-    let mut found: Vec<(PathBuf, _)> = all_in(common)
+    let mut found: Vec<(PathBuf, _)> = killed
+        .locks()
         .into_iter()
         // Orange's own gits never lock the index of the user's checkout; Orange itself does, and by other means.
         .filter(|lock| *lock != common.join("index.lock") && ours(lock))
@@ -177,7 +221,7 @@ pub(super) fn remove_left(common: &Path, started: SystemTime) -> Left {
         if alive.is_empty() && began.elapsed() >= STEADY {
             break;
         }
-        if began.elapsed() >= LONGEST {
+        if !alive.is_empty() && began.elapsed() >= longest {
             left.unsure = true;
             return left;
         }

@@ -3,7 +3,8 @@
 
 use super::rescue::common_dir;
 use super::rescue::content::is_sparse;
-use super::{Git, hidden, parking};
+use super::rescue::lost::OWN_REFS;
+use super::{Git, hidden, worktree};
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::fs;
@@ -40,16 +41,7 @@ const KEPT: &[&str] = &[
 ];
 
 /// Files that tell of what was done and that no later command of git acts on.
-const HARMLESS: &[&str] = &[
-    "COMMIT_EDITMSG",
-    "FETCH_HEAD",
-    "AUTO_MERGE",
-    "index.lock",
-    "HEAD.lock",
-];
-
-/// Refs that belong to one worktree, in a repository with a reftable.
-const OWN_REFS: &[&str] = &["refs/bisect", "refs/worktree", "refs/rewritten"];
+const HARMLESS: &[&str] = &["COMMIT_EDITMSG", "FETCH_HEAD", "AUTO_MERGE"];
 
 /// The settings of a worktree, compared with those that a new worktree of its repository would get.
 struct Own {
@@ -62,7 +54,7 @@ struct Own {
 impl Own {
     /// None: the worktree has no settings of its own, like nearly every one.
     fn of(slot: &Path) -> Result<Option<Own>> {
-        let folder = parking::own_folder(slot)?;
+        let folder = worktree::git_dir(slot)?;
         let own = Own {
             common: common_dir(&folder),
             has_settings: folder.join(SETTINGS).exists(),
@@ -127,7 +119,7 @@ fn is_about_sparse(setting: &str) -> bool {
 
 /// Does a worktree have settings of its own?
 pub(crate) fn has_settings(slot: &Path) -> bool {
-    parking::own_folder(slot).is_ok_and(|folder| folder.join(SETTINGS).exists())
+    worktree::git_dir(slot).is_ok_and(|folder| folder.join(SETTINGS).exists())
 }
 
 /// Takes settings away that can hide work or lead git elsewhere, before anything is asked about the worktree. Only whether
@@ -152,14 +144,21 @@ pub(crate) fn neutralise(slot: &Path, keep_as: &Path) -> Result<Option<PathBuf>>
         crate::store::make_folder(parent).map_err(failed)?;
     }
     fs::copy(&file, keep_as).map_err(failed)?;
-    let new = file.with_extension("worktree.orange");
-    fs::write(&new, "").map_err(failed)?;
     let main = listed(&own.common.join(SETTINGS))?;
     let sparse = own_settings
         .iter()
         .filter(|setting| is_about_sparse(setting));
     let main = main.iter().filter(|setting| !is_about_sparse(setting));
-    for setting in main.chain(sparse) {
+    write_settings(&file, main.chain(sparse))?;
+    Ok(Some(keep_as.to_owned()))
+}
+
+/// Replaces a file of settings as a whole: a killed process leaves the old one or the new one.
+fn write_settings<'a>(file: &Path, settings: impl Iterator<Item = &'a String>) -> Result<()> {
+    let failed = |error: io::Error| Error::io("write", file, &error);
+    let new = file.with_extension("worktree.orange");
+    fs::write(&new, "").map_err(failed)?;
+    for setting in settings {
         let (name, value) = setting.split_once('\n').unwrap_or((setting, "true"));
         Git::anywhere()
             .args(["config", "--file"])
@@ -167,8 +166,7 @@ pub(crate) fn neutralise(slot: &Path, keep_as: &Path) -> Result<Option<PathBuf>>
             .args(["--add", name, value])
             .text()?;
     }
-    fs::rename(&new, &file).map_err(failed)?;
-    Ok(Some(keep_as.to_owned()))
+    fs::rename(&new, file).map_err(failed)
 }
 
 /// Does a file have a setting about where the files are? One that git cannot read may have any.
@@ -212,17 +210,11 @@ pub(crate) fn reset_settings(slot: &Path) -> Result<bool> {
         Ok(()) | Err(_) => Ok(()),
     };
     let main = listed(&own.common.join(SETTINGS))?;
-    if main.is_empty() || !own.strange()?.is_empty() {
-        let file = own.folder.join(SETTINGS);
-        remove(file.clone())?;
-        for setting in &main {
-            let (name, value) = setting.split_once('\n').unwrap_or((setting, "true"));
-            Git::anywhere()
-                .args(["config", "--file"])
-                .arg(&file)
-                .args(["--add", name, value])
-                .text()?;
-        }
+    let file = own.folder.join(SETTINGS);
+    if main.is_empty() {
+        remove(file)?;
+    } else if !own.strange()?.is_empty() {
+        write_settings(&file, main.iter())?;
     }
     remove(own.folder.join(PATTERNS))?;
     Ok(was_sparse)
@@ -236,7 +228,10 @@ fn leftovers(folder: &Path) -> Result<Vec<PathBuf>> {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name();
         let is_kept = name.to_str().is_some_and(|name| {
-            KEPT.contains(&name) || name.starts_with(super::rescue::content::PREFIX)
+            // A lock may be held by a git that is at work.
+            KEPT.contains(&name)
+                || worktree::LOCKS.contains(&name)
+                || name.starts_with(super::rescue::content::PREFIX)
         });
         if !is_kept {
             found.push(entry.path());
@@ -257,7 +252,7 @@ fn leftovers(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Removes refs and the state of operations that only this worktree has. Their commits are saved.
 pub(crate) fn clear(slot: &Path) -> Result<()> {
-    let folder = parking::own_folder(slot)?;
+    let folder = worktree::git_dir(slot)?;
     for path in leftovers(&folder)? {
         let is_folder = fs::symlink_metadata(&path).is_ok_and(|about| about.is_dir());
         let removed = match is_folder {
@@ -286,7 +281,7 @@ pub(crate) fn clear(slot: &Path) -> Result<()> {
 
 /// What a parked worktree still has of its own, in words; None if nothing.
 pub(crate) fn found(slot: &Path) -> Result<Option<String>> {
-    let folder = parking::own_folder(slot)?;
+    let folder = worktree::git_dir(slot)?;
     let harmless = |path: &PathBuf| {
         let name = path.strip_prefix(&folder).ok().and_then(Path::to_str);
         name.is_some_and(|name| HARMLESS.contains(&name) || name.starts_with("logs/"))

@@ -3,9 +3,9 @@
 
 use super::rescue::content::TempIndex;
 use super::rescue::{Worktree, nul_separated, succeeded};
-use super::state::{self, Head, git_folder};
+use super::state::{self, Head};
 use super::{Git, hidden};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -239,9 +239,4 @@ pub(crate) fn is_unchanged_submodule(git_dir: &Path, folder: &Path) -> Result<bo
         .arg("--ignore-submodules=none")
         .run()?;
     Ok(said.success && said.stdout.is_empty())
-}
-
-/// The git directory of a worktree, for messages and files.
-pub(crate) fn own_folder(slot: &Path) -> Result<PathBuf> {
-    git_folder(slot).map_err(|why| Error::new(Code::Failed, format!("{}: {why}", slot.display())))
 }

@@ -4,7 +4,9 @@ use super::state::{self, Head, git_folder};
 use super::worktree_lock::WorktreeLock;
 use super::{Git, layout};
 use crate::error::{Code, Error, Result};
+use crate::store::faults::crash_point;
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -98,7 +100,8 @@ pub(crate) fn is_half_made(slot: &Path) -> bool {
 
 /// Brings a worktree back whose folder was deleted: git still has its HEAD, its index and where both have been,
 /// which may be all that holds some commits. False if git does not remember it.
-pub(crate) fn revive(repository: &Path, slot: &Path) -> Result<bool> {
+/// The files are checked out at `aside` first: half of them would be taken for the deletion of the others.
+pub(crate) fn revive(repository: &Path, slot: &Path, aside: &Path) -> Result<bool> {
     if std::fs::symlink_metadata(slot).is_ok() {
         return Ok(false);
     }
@@ -119,19 +122,26 @@ pub(crate) fn revive(repository: &Path, slot: &Path) -> Result<bool> {
     let Some(folder) = folders.find(remembers) else {
         return Ok(false);
     };
-    let text = format!("gitdir: {}\n", folder.display());
-    std::fs::create_dir_all(slot)
-        .and_then(|()| std::fs::write(&link, text))
-        .map_err(|error| Error::io("create", slot, &error))?;
-    drop(lock);
-    let checkout = Git::in_slot(slot).args(["checkout-index", "--all", "--force", "--quiet"]);
+    let failed = |error: io::Error| Error::io("create", aside, &error);
+    std::fs::create_dir_all(aside).map_err(failed)?;
+    let checkout = lock
+        .hand_to(Git::in_slot(aside))?
+        .env("GIT_DIR", &folder)
+        .env("GIT_WORK_TREE", aside)
+        .args(["checkout-index", "--all", "--force", "--quiet"]);
     // What is in conflict is not checked out; the rest is.
     let said = checkout.run()?;
     if let Err(error) = said.yes_or_no("git checkout-index") {
-        // Half of the files would be taken for the deletion of the others. Everything here is in the index.
-        std::fs::remove_dir_all(slot).map_err(|error| Error::io("remove", slot, &error))?;
+        std::fs::remove_dir_all(aside).map_err(|error| Error::io("remove", aside, &error))?;
         return Err(error);
     }
+    crash_point("revive.checked-out");
+    std::fs::write(
+        aside.join(".git"),
+        format!("gitdir: {}\n", folder.display()),
+    )
+    .and_then(|()| std::fs::rename(aside, slot))
+    .map_err(failed)?;
     Ok(true)
 }
 
@@ -224,7 +234,7 @@ pub(crate) fn belongs(slot: &Path, repository: &Path) -> Result<bool> {
 }
 
 /// Where a worktree keeps what is its own.
-fn git_dir(slot: &Path) -> Result<PathBuf> {
+pub(super) fn git_dir(slot: &Path) -> Result<PathBuf> {
     git_folder(slot).map_err(|why| Error::new(Code::Failed, format!("{}: {why}", slot.display())))
 }
 
@@ -312,7 +322,7 @@ pub(crate) fn is_unfinished(slot: &Path) -> Result<bool> {
     Ok(begun.any(|name| folder.join(name).exists()))
 }
 
-const LOCKS: [&str; 2] = ["index.lock", "HEAD.lock"];
+pub(super) const LOCKS: [&str; 2] = ["index.lock", "HEAD.lock"];
 
 /// Is a git at work on the slot's index or HEAD, or was it killed over it?
 pub(crate) fn is_locked(slot: &Path) -> Result<bool> {

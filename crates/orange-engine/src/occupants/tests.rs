@@ -142,3 +142,19 @@ fn a_name_is_one_short_line() {
         format!("{}…", "ä".repeat(80))
     );
 }
+
+#[test]
+fn files_that_are_open_for_writing_are_found_and_others_are_not() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("files");
+    fs::create_dir_all(folder.join("in")).unwrap();
+    let beside = root.path().join("beside");
+    let written = fs::File::create(folder.join("in/written")).unwrap();
+    let _beside = fs::File::create(&beside).unwrap();
+    fs::write(folder.join("read"), "").unwrap();
+    let _read = fs::File::open(folder.join("read")).unwrap();
+    let found = open_for_writing(&folder);
+    assert_eq!(found, BTreeSet::from([PathBuf::from("in/written")]));
+    drop(written);
+    assert_eq!(open_for_writing(&folder), BTreeSet::new());
+}

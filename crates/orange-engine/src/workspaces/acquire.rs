@@ -1,7 +1,8 @@
 //! Giving a task a slot: reserved before its status changes, made ready afterwards.
 
+use super::quarantine::Quarantine;
 use super::slot_lock::SlotLock;
-use super::tidy::{remove_parked, restore_whole};
+use super::tidy::{remove_parked, restore_whole, revive};
 use super::{Lease, Slot, Wanted, link, lockfiles_at};
 use crate::engine::{Engine, Start};
 use crate::error::{Code, Error, Result};
@@ -194,11 +195,12 @@ impl Engine {
             return Ok(Ready::Yes(start, Checkout::Found));
         }
         let current = git::current_branch(folder)?;
-        if current.as_deref() == Some(&task.branch) {
+        let is_interrupted = Quarantine::of(folder).is_in_use();
+        if current.as_deref() == Some(&task.branch) && !is_interrupted {
             return Ok(Ready::Yes(start, Checkout::Found));
         }
         if !is_new {
-            let detached = current.is_none();
+            let detached = current.is_none() && !is_interrupted;
             let kept = lock.handed_on(|| self.preflight(project, task, lease, folder, detached))?;
             if let Some(why) = kept {
                 return Ok(Ready::Retire(why));
@@ -225,10 +227,13 @@ impl Engine {
         Ok(Ready::Yes(start, checkout))
     }
 
-    /// Is a task's slot there, but neither on its branch nor with a link to its file, because making it ready failed? One
-    /// that has the link was ready for work once, and may be at any commit.
+    /// Is a task's slot there, but neither on its branch nor with a link to its file, because making it ready failed, or is
+    /// it half cleaned? One that has the link was ready for work once, and may be at any commit.
     pub(crate) fn is_unready(&mut self, task: &Task, slot: &str) -> Result<bool> {
         let folder = self.slot_folder(slot);
+        if Quarantine::of(&folder).is_in_use() {
+            return Ok(true);
+        }
         let is_prepared = |entry: &Slot| entry.prepared == entry.epoch;
         let prepared = self.pool()?.workspaces.get(slot).is_some_and(is_prepared);
         if prepared || state::head(&folder).branch() == Some(&task.branch) {
@@ -268,13 +273,14 @@ impl Engine {
         if worktree::is_half_made(folder) {
             remove_half_made(folder)?;
         }
-        if worktree::revive(repository, folder)? && worktree::belongs(folder, repository)? {
+        if revive(repository, folder)? && worktree::belongs(folder, repository)? {
             return Ok(false);
         }
         let empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
         if empty || std::fs::symlink_metadata(folder).is_err() {
             let made = worktree::add(repository, folder, commit);
-            if made.is_err() && folder.exists() {
+            // Only what git left: making it may have waited, and others may have put files there.
+            if made.is_err() && worktree::is_half_made(folder) {
                 remove_half_made(folder)?;
             }
             return made.map(|()| true);

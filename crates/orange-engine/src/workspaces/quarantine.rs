@@ -4,6 +4,7 @@
 
 use super::files::{Entered, Folders};
 use crate::error::{Error, Result};
+use crate::git::state;
 use crate::store::private;
 use crate::store::replace::is_let_go;
 use rustix::fs::{AtFlags, FileType, Mode, RenameFlags, renameat_with, statat, unlinkat};
@@ -16,6 +17,11 @@ use std::time::Duration;
 
 /// In the folder of workspaces.
 pub(crate) const LEAVING: &str = ".leaving";
+
+/// What the names of whole slots end in.
+const WHOLE: &str = ".whole";
+const CHECKED: &str = ".checked";
+const REVIVED: &str = ".revived";
 
 /// Below a slot's own folder: its files, by their paths, and the commit at which it is being parked.
 const FILES: &str = "files";
@@ -30,8 +36,12 @@ pub(super) struct Quarantine {
     open: PathBuf,
     /// Holds what is saved, until the slot has its new files.
     done: PathBuf,
-    /// The whole slot while it is being removed.
+    /// The whole slot while it is looked at for the last time.
     whole: PathBuf,
+    /// The whole slot once it was found to hold nothing that is not saved.
+    checked: PathBuf,
+    /// The files of a slot whose folder was deleted, while they are checked out again.
+    revived: PathBuf,
 }
 
 /// What was found at a path.
@@ -52,13 +62,15 @@ impl Quarantine {
             slot: slot.to_owned(),
             open: leaving.join(name.as_ref()),
             done: leaving.join(format!("{name}.done")),
-            whole: leaving.join(format!("{name}.whole")),
+            whole: leaving.join(format!("{name}{WHOLE}")),
+            checked: leaving.join(format!("{name}{CHECKED}")),
+            revived: leaving.join(format!("{name}{REVIVED}")),
         }
     }
 
     /// Is something left of a process that was killed?
     pub(super) fn is_in_use(&self) -> bool {
-        [&self.open, &self.done, &self.whole]
+        [&self.open, &self.done, &self.whole, &self.checked]
             .into_iter()
             .any(|folder| fs::symlink_metadata(folder).is_ok())
     }
@@ -238,21 +250,52 @@ impl Quarantine {
         &self.whole
     }
 
+    /// The whole slot holds nothing that is not saved: it may be deleted once git has forgotten it.
+    pub(super) fn confirm_whole(&self) -> Result<()> {
+        rename_to_free(&self.whole, &self.checked)
+    }
+
+    /// Does git not know the checked slot any more?
+    pub(super) fn is_forgotten(&self) -> bool {
+        state::git_folder(&self.checked).is_err()
+    }
+
+    /// Puts the slot back into its place, checked or not; does nothing if it was not moved.
     pub(super) fn put_whole_back(&self) -> Result<()> {
-        let cwd = rustix::fs::CWD;
-        renameat_with(cwd, &self.whole, cwd, &self.slot, RenameFlags::NOREPLACE)
-            .map_err(|error| Error::io("move back", &self.whole, &error.into()))?;
+        for moved in [&self.whole, &self.checked] {
+            if fs::symlink_metadata(moved).is_ok() {
+                rename_to_free(moved, &self.slot)?;
+            }
+        }
         self.sweep();
         Ok(())
     }
 
-    pub(super) fn delete_whole(&self) -> Result<()> {
-        remove(&self.whole)?;
+    pub(super) fn revived(&self) -> &Path {
+        &self.revived
+    }
+
+    /// Finishes a removal that was interrupted: deletes a checked slot that git has forgotten, and puts any other back.
+    /// What was checked out for a slot that did not get its place goes: git has it.
+    pub(super) fn finish_whole(&self) -> Result<()> {
+        if fs::symlink_metadata(&self.revived).is_ok() {
+            remove(&self.revived)?;
+            self.sweep();
+        }
+        let is_checked = fs::symlink_metadata(&self.checked).is_ok();
+        match is_checked && self.is_forgotten() {
+            true => self.delete_checked(),
+            false => self.put_whole_back(),
+        }
+    }
+
+    pub(super) fn delete_checked(&self) -> Result<()> {
+        remove(&self.checked)?;
         self.sweep();
         Ok(())
     }
 
-    fn sweep(&self) {
+    pub(super) fn sweep(&self) {
         if let Some(leaving) = self.open.parent() {
             let _ = fs::remove_dir(leaving);
         }
@@ -275,12 +318,17 @@ impl Quarantine {
     }
 }
 
-/// The slots that a killed process was about to remove.
+/// The slots that a killed process was about to remove or to bring back.
 pub(super) fn wholes(workspaces: &Path) -> Vec<String> {
     let entries = fs::read_dir(workspaces.join(LEAVING)).into_iter().flatten();
     let names = entries.flatten().map(|entry| entry.file_name());
     names
-        .filter_map(|name| Some(name.to_str()?.strip_suffix(".whole")?.to_owned()))
+        .filter_map(|name| {
+            let name = name.to_str()?;
+            let mut ends = [WHOLE, CHECKED, REVIVED].into_iter();
+            ends.find_map(|end| name.strip_suffix(end))
+                .map(str::to_owned)
+        })
         .collect()
 }
 
@@ -292,6 +340,12 @@ fn holds_nothing(path: &Path) -> bool {
     };
     let mut entries = entries.map(|entry| entry.is_ok_and(|entry| holds_nothing(&entry.path())));
     is_folder && entries.all(|empty| empty)
+}
+
+fn rename_to_free(from: &Path, to: &Path) -> Result<()> {
+    let cwd = rustix::fs::CWD;
+    renameat_with(cwd, from, cwd, to, RenameFlags::NOREPLACE)
+        .map_err(|error| Error::io("move", from, &error.into()))
 }
 
 fn remove(folder: &Path) -> Result<()> {

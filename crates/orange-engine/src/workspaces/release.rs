@@ -1,7 +1,7 @@
 //! Taking a slot back: what is in it is saved, then it is parked clean, so that the next task starts at once.
 
 use super::slot_lock::SlotLock;
-use super::tidy::{remove_parked, restore_whole};
+use super::tidy::{remove_parked, restore_whole, revive};
 use super::{Lease, link, lockfiles_at};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -71,13 +71,11 @@ impl Engine {
             worktree::inside(&self.store.workspaces(), &folder)?;
             restore_whole(&folder)?;
             // Deleted by hand: what git still knows of it is saved like the rest.
-            lock.handed_on(|| worktree::revive(&project.path, &folder))?;
+            lock.handed_on(|| revive(&project.path, &folder))?;
             if folder.is_dir() && self.is_worktree_of(&project.path, &folder, &task.id)? {
                 let park = self.parking_place(&project)?;
                 self.tear_down(&project, task, place, &lease, &folder)?;
-                let pool = self.pool()?;
-                let slot = pool.workspaces.get(&lease.slot);
-                let name = slot.and_then(|slot| slot.link.clone());
+                let name = self.begin_cleaning(task, &lease)?;
                 let name = match name {
                     Some(name) => Some(name),
                     None => link::name_in(&folder)?.map(str::to_owned),
@@ -127,6 +125,20 @@ impl Engine {
         })
     }
 
+    /// Notes that the slot is not ready for work any more, before anything in it changes: if cleaning it fails and a person
+    /// moves the task back, the slot is made ready again. Returns what the link to the task's file is called.
+    fn begin_cleaning(&mut self, task: &Task, lease: &Lease) -> Result<Option<String>> {
+        self.change_pool(|_, pool| {
+            let is_held = pool.holds(task, lease);
+            let slot = pool.workspaces.get_mut(&lease.slot);
+            Ok(slot.filter(|_| is_held).and_then(|slot| {
+                slot.prepared = 0;
+                // The next command would put the link into a slot that is not on its branch.
+                slot.link.take()
+            }))
+        })
+    }
+
     pub(super) fn tell_retired(&mut self, slot: &str, why: &str) {
         self.notice(format!(
             "{slot} is kept as it is, and no task gets it: {why}; `orange doctor --repair` cleans it later"
@@ -152,7 +164,7 @@ impl Engine {
             // Another process was quicker.
             return Ok(());
         }
-        if worktree::revive(&project.path, folder)? && worktree::belongs(folder, &project.path)? {
+        if revive(&project.path, folder)? && worktree::belongs(folder, &project.path)? {
             let owner = pool
                 .workspaces
                 .get(name)

@@ -9,6 +9,7 @@ use crate::git::parking::{self, Missing, Moved};
 use crate::git::rescue::{Difference, LINK, differences, submodule};
 use crate::git::state::{self, Head};
 use crate::git::{own_state, worktree};
+use crate::occupants;
 use crate::rescue::{self, Content};
 use crate::store::faults::crash_point;
 use std::collections::BTreeSet;
@@ -332,9 +333,12 @@ impl<'a> Removal<'a> {
         let files = self.quarantine.files();
         let mut unsaved = Vec::new();
         let mut quiet = Vec::new();
+        // Some file systems cannot tell whether a file is open for writing: then the list of open files does.
+        let open = occupants::open_for_writing(&files);
         for (difference, kind) in &self.files {
             let is_link = *kind == Kind::Link;
-            let as_saved = is_link == (difference.new_mode == SYMBOLIC);
+            let as_saved =
+                is_link == (difference.new_mode == SYMBOLIC) && !open.contains(&difference.path);
             if !as_saved || !(is_link || self.quarantine.is_let_go(&difference.path)) {
                 unsaved.push(difference.path.clone());
                 continue;
@@ -354,6 +358,7 @@ impl<'a> Removal<'a> {
     /// Folders that differ from their copies, or changed since nothing was found in them that needed a copy.
     fn unsaved_folders(&self) -> Result<Vec<PathBuf>> {
         let mut unsaved = Vec::new();
+        let open = occupants::open_for_writing(&self.quarantine.files());
         for (path, git_dir) in &self.folders {
             let place = self.quarantine.files().join(path);
             let is_copied = self.content.copied.contains(path);
@@ -370,7 +375,7 @@ impl<'a> Removal<'a> {
                     self.is_quiet(path, &place) && is_plain_submodule(&place, git_dir)?
                 }
             };
-            if !is_saved {
+            if !is_saved || open.iter().any(|file| file.starts_with(path)) {
                 unsaved.push(path.clone());
             }
         }
@@ -451,15 +456,15 @@ fn finish_interrupted(folder: &Path) -> Result<()> {
 
 /// Puts a slot back into its place that a killed process was about to remove.
 pub(super) fn restore_whole(folder: &Path) -> Result<()> {
+    Quarantine::of(folder).finish_whole()
+}
+
+/// Brings back a slot whose folder was deleted by hand; false if git does not remember it.
+pub(super) fn revive(repository: &Path, folder: &Path) -> Result<bool> {
     let quarantine = Quarantine::of(folder);
-    if fs::symlink_metadata(quarantine.whole()).is_err() {
-        return Ok(());
-    }
-    if state::git_folder(quarantine.whole()).is_err() {
-        // Git has forgotten it, which comes after the last look at what is in it.
-        return quarantine.delete_whole();
-    }
-    quarantine.put_whole_back()
+    let is_revived = worktree::revive(repository, folder, quarantine.revived())?;
+    quarantine.sweep();
+    Ok(is_revived)
 }
 
 /// Removes a parked slot, unless somebody wrote into it meanwhile: why it is still there.
@@ -481,14 +486,16 @@ pub(super) fn remove_parked(
         quarantine.put_whole_back()?;
         return Ok(Some(format!("{who} lives in it")));
     }
+    quarantine.confirm_whole()?;
+    crash_point("remove.checked");
     if let Err(error) = worktree::remove(repository, folder)
-        && state::git_folder(quarantine.whole()).is_ok()
+        && !quarantine.is_forgotten()
     {
         // Git still knows it. Left away from its place it would be taken for one that somebody deleted.
         quarantine.put_whole_back()?;
         return Err(error);
     }
     crash_point("remove.forgotten");
-    quarantine.delete_whole()?;
+    quarantine.delete_checked()?;
     Ok(None)
 }

@@ -48,6 +48,23 @@ fn a_worktree_that_was_deleted_is_checked_out_again() {
     assert!(slot.join("TASK.md").is_symlink());
 }
 
+/// Killed before all files are back, nothing is in the place of the slot: half of them would look like deletions.
+#[test]
+fn a_deleted_worktree_comes_back_whole_or_not_at_all() {
+    let (env, task) = started();
+    let slot = env.slot_of(&task);
+    env.commit(&slot, "work.txt", "work");
+    fs::remove_dir_all(&slot).unwrap();
+    let repair = env.call(["doctor", "--repair"]);
+    let killed = repair.var("ORANGE_CRASH_AT", "revive.checked-out").run();
+    assert!(killed.stderr.contains("killed at revive"), "{killed}");
+    assert!(!slot.exists());
+    found_and_repaired(&env, "the worktree of TASK-001 is gone");
+    assert_eq!(env.git(&slot, &["status", "--porcelain"]), "");
+    assert_eq!(fs::read_to_string(slot.join("work.txt")).unwrap(), "work");
+    assert!(!env.home().join("workspaces/.leaving").exists());
+}
+
 /// The branch is checked out elsewhere, so it cannot be checked out in the slot. Doctor goes on to say so until it can.
 #[test]
 fn a_repair_that_fails_is_reported_until_it_works() {

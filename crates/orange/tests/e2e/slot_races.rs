@@ -247,7 +247,11 @@ impl TestEnvironment {
 /// A kill in the middle of a removal: the slot is there again, with what was written to it, or it is gone.
 #[test]
 fn a_removal_that_is_killed() {
-    for point in ["remove.moved", "remove.forgotten"] {
+    for (point, moved) in [
+        ("remove.moved", "shop--1.whole"),
+        ("remove.checked", "shop--1.checked"),
+        ("remove.forgotten", "shop--1.checked"),
+    ] {
         let env = prepared();
         let (task, slot) = env.started("work");
         env.cancel(&task).ok();
@@ -259,18 +263,37 @@ fn a_removal_that_is_killed() {
         );
         assert!(!slot.exists());
         let leaving = env.home().join("workspaces/.leaving");
-        fs::write(leaving.join("shop--1.whole/late"), "late").unwrap();
+        fs::write(leaving.join(moved).join("late"), "late").unwrap();
         env.orange(["doctor", "--repair"]).ok();
         env.orange(["workspace", "gc", "--all"]).ok();
         assert!(!leaving.exists());
         assert!(!slot.exists());
         env.orange(["doctor"]).ok();
-        if point == "remove.moved" {
+        if point != "remove.forgotten" {
             assert_eq!(env.rescued_anywhere(&task, "late"), "late");
         }
         let (_, again) = env.started("again");
         assert_eq!(again, slot);
     }
+}
+
+/// Git has lost its record of the slot, but nobody has looked yet whether all that is in the slot is saved: it stays.
+#[test]
+fn a_slot_that_was_not_looked_at_is_not_deleted() {
+    let env = prepared();
+    let (task, slot) = env.started("work");
+    env.cancel(&task).ok();
+    let own = env.git(&slot, &["rev-parse", "--absolute-git-dir"]);
+    let gc = env.call(["workspace", "gc", "--all"]);
+    gc.var("ORANGE_CRASH_AT", "remove.moved").run();
+    let leaving = env.home().join("workspaces/.leaving");
+    fs::write(leaving.join("shop--1.whole/late"), "late").unwrap();
+    fs::remove_dir_all(own).unwrap();
+    // Whoever wants the slot finds something else in its place.
+    let next = env.create(["next", "Some work"]);
+    let started = env.orange(["task", "update", &next.key, "--status", "planning"]);
+    assert!(started.to_string().contains("is in the way"), "{started}");
+    assert_eq!(fs::read_to_string(slot.join("late")).unwrap(), "late");
 }
 
 /// Git stores the file in another form than it has in the worktree: it is compared in that form.

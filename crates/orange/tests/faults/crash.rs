@@ -314,7 +314,9 @@ pub(crate) const OF_MERGES: &[&str] = &[
 const OF_GC: &[&str] = &[
     "gc.rescues_forgotten",
     "gc.trash_renamed",
+    "remove.checked",
     "remove.forgotten",
+    "revive.checked-out",
     "remove.moved",
 ];
 

@@ -101,6 +101,59 @@ fn a_git_that_cannot_read_head_does_not_make_a_cancel_reset_the_branch() {
     }
 }
 
+/// The slot is half cleaned when git fails, and the task is moved back: its next agent finds its branch and its files.
+#[test]
+fn a_slot_whose_cleaning_failed_is_made_ready_again() {
+    for call in ["read-tree --reset", "hash-object", "update-ref --no-deref"] {
+        let env = crate::scenarios::empty_home();
+        let key = crate::scenarios::task_in(&env, "working with a child");
+        let path = env.ok(&["task", "path", &key])["path"].clone();
+        let slot = Path::new(path.as_str().unwrap());
+        fs::write(slot.join("new.txt"), "new").unwrap();
+        env.git_at(slot, &["add", "--all"]);
+        env.git_at(slot, &["commit", "--quiet", "--message=work"]);
+        let before = commit_at(&env, "the-branch");
+        let script = format!("case \"$*\" in *'{call}'*) exit 128;; esac");
+        let delegate = ["task", "update", &key, "--status", "delegated"];
+        let wrapper = Wrapper::with(&env, &script);
+        wrapper.run(&env, &delegate);
+        let calls = wrapper.calls();
+        assert!(
+            calls.iter().any(|it| it.contains(call)),
+            "{call}: {calls:?}"
+        );
+        env.update(&key, &["--status", "working"]);
+        assert_eq!(commit_at(&env, "the-branch"), before, "{call}");
+        let path = env.ok(&["task", "path", &key])["path"].clone();
+        let slot = Path::new(path.as_str().unwrap());
+        let branch = env.git_says(slot, &["symbolic-ref", "--short", "HEAD"]);
+        assert_eq!(branch.trim(), "the-branch", "{call}");
+        assert_eq!(env.git_says(slot, &["status", "--porcelain"]), "", "{call}");
+        assert!(slot.join("TASK.md").is_symlink(), "{call}");
+        crate::check::at_rest(&env, call);
+    }
+}
+
+/// A lock in another worktree of the user's is not that of a git that was killed elsewhere.
+#[test]
+fn a_lock_in_another_worktree_stays() {
+    let (env, key) = prepared(WORLDS[0]);
+    let other = env.folder().join("other");
+    env.git(&["branch", "of-the-user"]);
+    let place = other.to_str().unwrap();
+    env.git(&["worktree", "add", "--quiet", place, "of-the-user"]);
+    let own = env.git_says(&other, &["rev-parse", "--absolute-git-dir"]);
+    let lock = Path::new(own.trim()).join("HEAD.lock");
+    let script = format!(
+        "case \"$*\" in *'update-ref -m '*) : > '{}'; kill -9 $$;; esac",
+        lock.display()
+    );
+    Wrapper::with(&env, &script).run(&env, &merge(&key, WORLDS[0]));
+    assert!(lock.exists());
+    merged_again(&env, &key, WORLDS[0], "with a lock elsewhere");
+    assert!(lock.exists());
+}
+
 /// A merge in which git is killed while it holds the locks of the target, and of HEAD.
 fn killed_over_its_locks(env: &Env, key: &str, orange_too: bool) {
     let kill_orange = match orange_too {

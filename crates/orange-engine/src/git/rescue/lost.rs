@@ -37,7 +37,7 @@ const NOTED: &[&str] = &[
 ];
 
 /// Refs that belong to one worktree and go with it.
-const OWN_REFS: &[&str] = &["refs/bisect", "refs/worktree", "refs/rewritten"];
+pub(in crate::git) const OWN_REFS: &[&str] = &["refs/bisect", "refs/worktree", "refs/rewritten"];
 
 /// What a rescue has to hold besides HEAD.
 #[derive(Debug, Default)]
