@@ -72,6 +72,7 @@ impl Engine {
                 _ => format!("start one with the message: `orange task respawn {label} --message TEXT`"),
             }));
         };
+        self.refuse_deleted_workspace(&locked, role)?;
         let folder = self.run_folder(&run.id);
         if self.is_one_shot(&run) {
             return Err(Error::new(
@@ -93,6 +94,22 @@ impl Engine {
         let task = locked.task.clone();
         drop(locked);
         Ok((task, wait_for(&folder, &id, patience)))
+    }
+
+    /// An agent whose folder was deleted cannot do anything about a message.
+    fn refuse_deleted_workspace(&mut self, locked: &LockedTask, role: Role) -> Result<()> {
+        let lost = self.lost_workspace(&locked.task, locked.history());
+        if lost.is_none() && !self.runs_in_deleted_folder(locked.history(), role) {
+            return Ok(());
+        }
+        let label = locked.task.label();
+        Err(Error::new(
+            Code::ConditionUnmet,
+            format!("the message was not sent: the {role} of {label} runs in a workspace that was deleted"),
+        )
+        .hint(format!(
+            "`orange doctor --repair` checks the branch out again; then quit the {role} (`orange task attach {label}`) and start it with the message: `orange task respawn {label} --message TEXT`"
+        )))
     }
 
     /// A message with an id of its own.

@@ -1,6 +1,7 @@
 //! Looking at tasks: one whole, many in a list, why one waits, and what hangs on what.
 
 use super::Engine;
+use super::lost_workspace::{LostWorkspace, mark};
 use super::messages::one_line;
 use crate::error::{Code, Error, Result};
 use crate::index::Index;
@@ -36,6 +37,8 @@ pub struct TaskView {
     pub children: Vec<Linked>,
     pub damaged: Option<Broken>,
     pub attention: Option<String>,
+    /// Its workspace was deleted; `attention` says so too.
+    pub lost_workspace: Option<LostWorkspace>,
     /// Texts beside TASK.md that could not be merged into it, by their names.
     pub kept_texts: Vec<String>,
     /// The Context is not what it was when the task was made.
@@ -68,6 +71,11 @@ impl Engine {
         self.refuse_unknown(&filter.projects)?;
         let looked_up = self.look_up(filter);
         let filter = looked_up.as_ref().unwrap_or(filter);
+        let lost = self.lost_workspaces();
+        let show = |mut listing: Listing| {
+            mark(&mut listing.rows, &lost);
+            show(listing)
+        };
         if !filter.with_diff {
             return self.ask_index(|index, deleted| index.fresh_list(filter, deleted, show));
         }
@@ -201,10 +209,14 @@ impl Engine {
                 .collect();
         }
         let children = self.children(&task)?;
+        let lost_workspace = self.lost_workspace(&task, &snapshot.history);
+        let lost = lost_workspace.as_ref().map(|lost| lost.what.clone());
         Ok(TaskView {
             body: snapshot.body().to_owned(),
-            attention: attention(&snapshot.history)
+            attention: lost
+                .or_else(|| attention(&snapshot.history))
                 .or_else(|| cancelled_link(&blockers, &children)),
+            lost_workspace,
             kept_texts: kept_texts(&place.path),
             context_changed: snapshot
                 .history

@@ -94,7 +94,7 @@ impl Engine {
     }
 
     /// A slot is a folder of the pool: a name with a way in it leads out, and is none.
-    fn safe_slot_folder(&self, slot: &str) -> Option<PathBuf> {
+    pub(super) fn safe_slot_folder(&self, slot: &str) -> Option<PathBuf> {
         let mut parts = Path::new(slot).components();
         match (parts.next(), parts.next()) {
             (Some(Component::Normal(name)), None) => Some(self.store.workspaces().join(name)),

@@ -47,6 +47,7 @@ mod create_from;
 mod create_refused;
 mod damage;
 mod databases;
+mod deleted_workspace;
 mod demo;
 mod discovery;
 mod doctor;

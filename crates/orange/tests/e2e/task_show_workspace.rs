@@ -88,7 +88,7 @@ fn a_damaged_worktree_breaks_nothing() {
     assert_snapshot!(block(&env), @"
     workspace shop--1
       folder   [HOME]/workspaces/shop--1
-      problem  the folder is gone; see `orange doctor`
+      problem  the folder is gone; `orange doctor --repair` checks its branch out again
     ");
     let shown = env.orange(["task", "show", "TASK-001", "--json", "--disk"]);
     let state = &shown.ok().json()["workspace_state"];

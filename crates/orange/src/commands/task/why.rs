@@ -73,6 +73,14 @@ impl Answer {
                 ));
             }
         }
+        if let Some(lost) = &view.lost_workspace
+            && view.damaged.is_none()
+        {
+            answer.because = lost.what.clone();
+            answer.next = Some(lost.next.clone());
+            (answer.needs_human, answer.too_early) = (true, false);
+            return Ok(answer);
+        }
         // A crash is what the answer speaks of already.
         let said = |attention: &&String| !attention.contains(" crashed: ");
         if let Some(attention) = view.attention.as_ref().filter(said) {

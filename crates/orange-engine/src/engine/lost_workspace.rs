@@ -1,0 +1,120 @@
+//! Workspaces that somebody deleted although their tasks still need them.
+
+use super::Engine;
+use crate::index::list::Listed;
+use crate::store::Place;
+use orange_core::exit::role_of;
+use orange_core::history::History;
+use orange_core::task::Task;
+use orange_core::workflow::Role;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// What keeps a task from going on in its workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostWorkspace {
+    /// As part of a sentence about the task.
+    pub what: String,
+    /// The command that helps.
+    pub next: String,
+}
+
+impl Engine {
+    /// Whether the workspace of a started task was deleted, or its agent still runs in one that was. None while the
+    /// workspace is being made, and in a copy of a home, which need not have workspaces.
+    pub(crate) fn lost_workspace(
+        &mut self,
+        task: &Task,
+        history: &History,
+    ) -> Option<LostWorkspace> {
+        let slot = task.workspace.as_ref()?;
+        let is_being_made = history.last_transition().is_some_and(|last| !last.finished);
+        if task.status.is_terminal() || is_being_made || self.copied_from().is_some() {
+            return None;
+        }
+        // A repository that is not there comes first: without it no workspace can be made.
+        if !self.project_of(&task.project)?.path.is_dir() {
+            return None;
+        }
+        let role = role_of(task.status);
+        if is_deleted(&self.safe_slot_folder(slot)?) {
+            let agent = match self.live_run(history, role) {
+                Some(_) => format!(", and its {role} still runs in it"),
+                None => String::new(),
+            };
+            return Some(LostWorkspace {
+                what: format!("its workspace {slot} was deleted{agent}"),
+                next: "orange doctor --repair".to_owned(),
+            });
+        }
+        self.runs_in_deleted_folder(history, role).then(|| {
+            let label = task.label();
+            LostWorkspace {
+                what: format!(
+                    "its {role} runs in a workspace that was deleted and made anew, so it does not see the files there: quit it, then run `orange task respawn {label}`"
+                ),
+                next: format!("orange task attach {label}"),
+            }
+        })
+    }
+
+    /// Whether the folder in which the live agent of this role was started is gone, whatever is at its path now.
+    pub(crate) fn runs_in_deleted_folder(&self, history: &History, role: Role) -> bool {
+        let run = self.live_run(history, role);
+        let started = run.and_then(|run| self.run_folder(&run.id).started());
+        started.is_some_and(|started| {
+            let folder = std::fs::read_link(format!("/proc/{}/cwd", started.process.pid));
+            folder.is_ok_and(|folder| folder.to_string_lossy().ends_with(" (deleted)"))
+        })
+    }
+
+    /// What is to be said of tasks whose workspaces were deleted, by their ids.
+    pub(super) fn lost_workspaces(&mut self) -> BTreeMap<String, String> {
+        let mut lost = BTreeMap::new();
+        // Without this file nobody can tell cheaply which task has a workspace.
+        if !self.store.workspaces().join(".pool.json").is_file() {
+            return lost;
+        }
+        let pool = match self.pool() {
+            Ok(pool) => pool,
+            Err(error) => {
+                tracing::warn!(%error, "whether workspaces were deleted was not checked");
+                return lost;
+            }
+        };
+        let held = pool.workspaces.iter().filter(|(_, slot)| !slot.is_free());
+        let deleted = held.filter(|(name, _)| is_deleted(&self.slot_folder(name)));
+        let holders: Vec<String> = deleted
+            .filter_map(|(_, slot)| slot.task_id.clone().or_else(|| slot.task.clone()))
+            .collect();
+        for holder in holders {
+            let Ok(place) = self.find(&holder, None) else {
+                continue;
+            };
+            if let Some((task, what)) = self.lost_at(&place) {
+                lost.insert(task, what);
+            }
+        }
+        lost
+    }
+
+    fn lost_at(&mut self, place: &Place) -> Option<(String, String)> {
+        let task = self.store.survey(&place.folder()).task;
+        let history = self.history_at(&place.path).ok()?;
+        let lost = self.lost_workspace(&task, &history)?;
+        Some((task.id, lost.what))
+    }
+}
+
+/// Adds to a list what the index does not know.
+pub(super) fn mark(rows: &mut [Listed], lost: &BTreeMap<String, String>) {
+    for row in rows.iter_mut().filter(|row| lost.contains_key(&row.id)) {
+        row.attention = lost.get(&row.id).cloned();
+    }
+}
+
+fn is_deleted(folder: &Path) -> bool {
+    let found = std::fs::symlink_metadata(folder);
+    found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
