@@ -57,6 +57,14 @@ impl Engine {
         found.as_deref()
     }
 
+    /// Where the home was recorded last, if it was moved since and no command has recorded that.
+    pub(crate) fn moved_from(&self) -> Option<PathBuf> {
+        match identify(self.store.home()) {
+            Identity::Moved(record) => Some(record.path),
+            Identity::Own | Identity::Unrecorded | Identity::Copy { .. } => None,
+        }
+    }
+
     /// Tells a person who looks at a copy that it is one.
     pub fn mention_copy(&mut self) {
         let home = self.store.home().display().to_string();

@@ -4,7 +4,7 @@
 use super::Report;
 use super::disk::is_slot_name;
 use crate::engine::Engine;
-use crate::error::{Error, plain};
+use crate::error::{Code, Error, plain};
 use crate::store::private::OTHERS;
 use crate::store::replace;
 use std::collections::BTreeSet;
@@ -75,9 +75,32 @@ impl Engine {
             return false;
         }
         self.check_file_system(&home, report);
+        self.check_place(report, repair);
         self.check_permissions(&home, report, repair);
         self.tell_of_foreign_files(&home, report);
         true
+    }
+
+    /// Whether the home is where it was recorded. The first command that changes something sees to that.
+    fn check_place(&mut self, report: &mut Report, repair: bool) {
+        let Some(old) = self.moved_from() else {
+            return;
+        };
+        let finding = report.add(
+            self.store.home().display().to_string(),
+            format!(
+                "was moved: it was at {}, and git still looks for its workspaces there",
+                old.display()
+            ),
+        );
+        finding.repair("records the new path and tells git where the workspaces are");
+        if repair {
+            let claimed = self.claim_home();
+            finding.done(claimed.and_then(|()| match self.moved_from() {
+                None => Ok("recorded".to_owned()),
+                Some(_) => Err(Error::new(Code::Failed, "its path could not be recorded")),
+            }));
+        }
     }
 
     fn check_file_system(&self, home: &Path, report: &mut Report) {

@@ -272,3 +272,26 @@ fn two_homes_with_one_repository_leave_each_others_branches_alone() {
     orange_in(&env, &other, &["watch", "--once"]).ok();
     is_untouched(&env, &task, &events, &panes);
 }
+
+#[test]
+fn doctor_says_at_once_that_the_home_was_moved() {
+    let env = TestEnvironment::new();
+    let task = env.create(["Night mode"]);
+    env.orange(["task", "spawn", &task.id]).ok();
+    let moved = env.root().join("moved");
+    fs::rename(env.home(), &moved).unwrap();
+    let old = format!("was moved: it was at {}", env.home().display());
+    for _ in 0..2 {
+        orange_in(&env, &moved, &["doctor"])
+            .fails_with(1)
+            .says(&old)
+            .says("--repair: records the new path");
+    }
+    orange_in(&env, &moved, &["doctor", "--repair"]).ok();
+    let listed = env.git(&env.shop(), &["worktree", "list"]);
+    let slot = moved.join("workspaces/shop--1");
+    assert!(listed.contains(slot.to_str().unwrap()), "{listed}");
+    orange_in(&env, &moved, &["doctor"])
+        .ok()
+        .silent_about("was moved");
+}
