@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::git;
 use orange_core::Timestamp;
 use orange_core::task::Task;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How the advice begins where no repair can decide.
@@ -122,6 +122,8 @@ pub struct Report {
     pub programs: Vec<Program>,
     pub file_system: Option<FileSystem>,
     pub disk: Option<DiskUse>,
+    /// The original, if this home is a copy: then nothing is repaired here.
+    pub copy_of: Option<PathBuf>,
     /// What is being looked at.
     group: Group,
 }
@@ -172,6 +174,14 @@ impl Report {
             let how = finding.repair.as_deref();
             !finding.repaired && how.is_some_and(|how| !how.starts_with(BY_HAND))
         })
+    }
+
+    /// For a copy of a home, in which every command that changes something is refused.
+    fn withdraw_repairs(&mut self) {
+        let of_home = |finding: &&mut Finding| finding.group != Group::Machine;
+        for finding in self.findings.iter_mut().filter(of_home) {
+            finding.repair = None;
+        }
     }
 
     pub fn open(&self) -> usize {
@@ -280,6 +290,10 @@ impl Engine {
         self.check_harnesses(&mut report);
         report.group = Group::Disk;
         self.look_at_disk(&mut report, measure, has_git);
+        report.copy_of = self.copied_from().map(Path::to_owned);
+        if report.copy_of.is_some() {
+            report.withdraw_repairs();
+        }
         Ok(report)
     }
 
@@ -311,7 +325,7 @@ fn without_path(problem: &str, path: &Path) -> String {
     problem.strip_prefix(&named).unwrap_or(problem).to_owned()
 }
 
-fn folders_in(parent: &Path) -> Vec<std::path::PathBuf> {
+fn folders_in(parent: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(parent)
         .map(|entries| {
             entries

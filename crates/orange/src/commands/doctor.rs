@@ -6,8 +6,10 @@ mod text;
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use clap::Args;
-use orange_core::naming::counted;
+use orange_core::naming::{counted, shell_word};
+use orange_engine::doctor::Report;
 use orange_engine::{Code, Error};
+use std::path::Path;
 
 /// Check the machine, the home and all that is in it, and repair what can be repaired
 #[derive(Debug, Args)]
@@ -42,13 +44,23 @@ pub(crate) fn run(session: &mut Session, args: &DoctorArgs) -> Result<()> {
         count => {
             let what = if args.repair { "left" } else { "found" };
             let hint = match (args.repair, report.repairable(), count) {
-                (true, _, _) => "the list says what to do by hand",
-                (false, true, _) => "`orange doctor --repair` does what it can",
-                (false, false, 1) => "it is yours to mend",
-                (false, false, _) => "they are yours to mend",
+                _ if report.copy_of.is_some() => in_copy(&report),
+                (true, _, _) => "the list says what to do by hand".to_owned(),
+                (false, true, _) => "`orange doctor --repair` does what it can".to_owned(),
+                (false, false, 1) => "it is yours to mend".to_owned(),
+                (false, false, _) => "they are yours to mend".to_owned(),
             };
             let message = format!("{} {what}", counted(count, "problem"));
             Err(CommandError(Error::new(Code::Problems, message).hint(hint)))
         }
     }
+}
+
+/// What works in a home that is a copy.
+fn in_copy(report: &Report) -> String {
+    let original = report.copy_of.as_deref().unwrap_or(Path::new(""));
+    let original = shell_word(&original.display().to_string());
+    format!(
+        "nothing is repaired in a copy: `ORANGE_HOME={original} orange doctor` looks at the original; to go on with this copy, rename or remove the original first, then run `orange doctor --repair` here"
+    )
 }

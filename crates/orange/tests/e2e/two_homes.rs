@@ -295,3 +295,28 @@ fn doctor_says_at_once_that_the_home_was_moved() {
         .ok()
         .silent_about("was moved");
 }
+
+#[test]
+fn doctor_in_a_copy_advises_what_works_there() {
+    let env = TestEnvironment::new();
+    let task = env.create(["Night mode"]);
+    env.orange(["task", "spawn", &task.id]).ok();
+    let backup = copy(&env, "back up");
+    fs::write(backup.join(".projects.json.orange-4000000"), "").unwrap();
+    let original = env.home().display().to_string();
+    let said = orange_in(&env, &backup, &["doctor"])
+        .fails_with(1)
+        .says("was left by a process that was killed")
+        .silent_about("--repair: ")
+        .silent_about("does what it can");
+    said.says("nothing is repaired in a copy")
+        .says(&format!("`ORANGE_HOME='{original}' orange doctor`"))
+        .says("rename or remove the original first");
+    let report = orange_in(&env, &backup, &["doctor", "--json"]).json();
+    assert_eq!(report["doctor"]["copy_of"], original, "{report}");
+    // Both ways work.
+    env.orange(["doctor"]).ok();
+    fs::rename(env.home(), env.root().join("away")).unwrap();
+    orange_in(&env, &backup, &["doctor", "--repair"]).ok();
+    orange_in(&env, &backup, &["doctor"]).ok();
+}

@@ -9,6 +9,7 @@ pub(super) fn as_json(report: &Report) -> Value {
     json!({"doctor": {
         "tasks": report.tasks,
         "projects": report.projects,
+        "copy_of": report.copy_of,
         "findings": report.findings.iter().map(finding).collect::<Vec<Value>>(),
         "groups": Group::ALL.iter().map(|group| of_group(report, *group)).collect::<Vec<Value>>(),
         "programs": report
