@@ -129,8 +129,7 @@ impl Held {
             .run()?;
         if !said.success {
             restore(&self.checkout, from, to)?;
-            let why = ready::in_the_way(&self.checkout, &said.stderr);
-            return Ok(Moved::Refused(why));
+            return Ok(ready::in_the_way(&self.checkout, &said.stderr));
         }
         crash_point("forward.files");
         let reference = format!("refs/heads/{branch}");
@@ -148,7 +147,7 @@ impl Held {
         self.put_back(to, from)?;
         let now = super::commit_of(&self.checkout, "HEAD")?;
         Ok(match now.as_deref() == Some(from) {
-            true => Moved::Refused(ready::in_the_way(&self.checkout, &said.stderr)),
+            true => ready::in_the_way(&self.checkout, &said.stderr),
             false => Moved::Overtaken,
         })
     }

@@ -23,8 +23,10 @@ pub(crate) enum Moved {
     Yes,
     /// Somebody else moved it meanwhile.
     Overtaken,
-    /// It is not to be moved, and why.
+    /// Something of the user's is in the way, and what.
     Refused(String),
+    /// Git itself could not do it, in its words.
+    Failed(String),
 }
 
 /// Where a branch is checked out. In two places at once nobody can move it without one of them showing changes
@@ -132,7 +134,7 @@ impl Swap<'_> {
         }
         let now = super::commit_of(repository, &reference)?;
         match now.as_deref() == Some(self.from) {
-            true => Ok(Moved::Refused(words(&said.stderr))),
+            true => Ok(Moved::Failed(words(&said.stderr))),
             false => Ok(Moved::Overtaken),
         }
     }

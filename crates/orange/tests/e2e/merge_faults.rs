@@ -2,7 +2,7 @@
 
 use crate::merges::Merges;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 fn executable(env: &Merges, name: &str, script: &str) -> String {
     let path = env.write(name, format!("#!/bin/sh\n{script}\n"));
@@ -262,4 +262,36 @@ fn texts_that_would_play_with_the_terminal() {
     assert!(body.contains("#12 is over"), "{body}");
     let subject = body.lines().next().unwrap();
     assert!(subject.ends_with("(TASK-001)"), "{subject}");
+}
+
+/// Nothing of the user's is in the way, so nothing is to be committed or moved.
+#[test]
+fn what_git_itself_cannot_do_gets_advice_that_fits() {
+    let env = Merges::new();
+    let shop = env.shop();
+    let task = env.work("work", &[("new", "x")]);
+    let said = |words: &str| {
+        env.merge(&task, &[])
+            .fails_with(3)
+            .says("nothing was merged")
+            .says(words)
+            .says("see to what git says, then merge again")
+            .silent_about("stash");
+    };
+    // The reflog cannot be written.
+    let log = shop.join(".git/logs/refs/heads/main");
+    fs::remove_file(&log).unwrap();
+    fs::create_dir(&log).unwrap();
+    fs::write(log.join("in the way"), "").unwrap();
+    said("logs/refs/heads/main");
+    fs::remove_dir_all(&log).unwrap();
+    let frozen = "test \"$1\" != prepared || { echo 'frozen until Monday' >&2; exit 1; }";
+    env.hook(&shop, "reference-transaction", frozen);
+    said("frozen until Monday");
+    fs::remove_file(shop.join(".git/hooks/reference-transaction")).unwrap();
+    // A file that is in the way is advised about as before.
+    fs::write(shop.join("new"), "mine").unwrap();
+    env.merge(&task, &[]).fails_with(3).says("commit, stash");
+    fs::remove_file(shop.join("new")).unwrap();
+    env.merge(&task, &[]).ok();
 }

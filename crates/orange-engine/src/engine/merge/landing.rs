@@ -339,7 +339,34 @@ fn no_branch(of: &orange_core::task::Task, repository: &Path) -> Error {
     ))
 }
 
+/// Something of the user's is in the way.
 pub(super) fn refused(why: &str) -> Error {
+    not_merged(
+        why,
+        "commit, stash, move away or finish what is there, then merge again",
+    )
+}
+
+/// Git itself failed: nothing is in the way that could be moved.
+pub(super) fn failed(why: &str) -> Error {
+    let has = |known: &[&str]| known.iter().any(|words| why.contains(words));
+    let unwritable = [
+        "Permission denied",
+        "Read-only file system",
+        "Operation not permitted",
+    ];
+    let full = ["No space left", "Disk quota exceeded"];
+    let hint = if has(&unwritable) {
+        "make the repository writable for you, then merge again"
+    } else if has(&full) {
+        "free some disk space, then merge again"
+    } else {
+        "see to what git says, then merge again"
+    };
+    not_merged(why, hint)
+}
+
+fn not_merged(why: &str, otherwise: &str) -> Error {
     let error = Error::new(Code::ConditionUnmet, format!("nothing was merged: {why}"));
     error.hint(match git::locks::named_in(why, None) {
         Some(lock) => format!(
@@ -347,7 +374,7 @@ pub(super) fn refused(why: &str) -> Error {
             git::locks::in_words(&lock),
             git::locks::way_out(&lock, "merge again")
         ),
-        None => "commit, stash, move away or finish what is there, then merge again".to_owned(),
+        None => otherwise.to_owned(),
     })
 }
 
@@ -370,4 +397,26 @@ fn push_refused(task: &Task, why: &str) -> Error {
         ),
     )
     .hint("see to that and merge again; --no-push merges here alone")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_advice_fits_what_git_says() {
+        let denied =
+            "git cannot move main in /shop: Unable to create '/shop/.git/refs/heads/main.lock'";
+        for (why, advice) in [
+            (format!("{denied}: Permission denied"), "writable"),
+            (format!("{denied}: Read-only file system"), "writable"),
+            (format!("{denied}: No space left on device"), "disk space"),
+            (format!("{denied}: File exists"), "rm '/shop/"),
+            ("ref updates aborted by hook".to_owned(), "what git says"),
+        ] {
+            let hint = failed(&why).hint.unwrap_or_default();
+            assert!(hint.contains(advice), "{why}: {hint}");
+            assert!(!hint.contains("stash"), "{why}: {hint}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! also for a merge whose process is gone.
 
 use super::detail;
-use super::landing::{Landing, Task, refused};
+use super::landing::{Landing, Task, failed, refused};
 use super::target::Target;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
@@ -72,6 +72,7 @@ impl Engine {
             }
             Moved::Overtaken if !landing.pushed => Ok(None),
             Moved::Refused(why) if !landing.pushed => Err(refused(&why)),
+            Moved::Failed(why) if !landing.pushed => Err(failed(&why)),
             Moved::Overtaken => {
                 self.notice(format!(
                     "origin has it; {} here has changed meanwhile and was left as it is: `git pull` brings them together",
@@ -79,7 +80,7 @@ impl Engine {
                 ));
                 Ok(Some(landing))
             }
-            Moved::Refused(why) => {
+            Moved::Refused(why) | Moved::Failed(why) => {
                 self.notice(format!(
                     "origin has it; {} here was left as it is: {why}; `git pull` brings it forward",
                     task.target
@@ -188,6 +189,7 @@ pub(super) fn could_land(
             Moved::Yes => {}
             Moved::Overtaken => return Ok(false),
             Moved::Refused(why) => return Err(refused(&why)),
+            Moved::Failed(why) => return Err(failed(&why)),
         }
     }
     Ok(true)

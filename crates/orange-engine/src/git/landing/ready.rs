@@ -46,7 +46,7 @@ pub(crate) fn could_move(
         return Ok(Moved::Yes);
     }
     match commit_of(repository, &reference)?.as_deref() == Some(from) {
-        true => Ok(Moved::Refused(format!(
+        true => Ok(Moved::Failed(format!(
             "git cannot move {branch} in {}: {}",
             repository.display(),
             words(&said.stderr)
@@ -68,7 +68,7 @@ pub(in crate::git) fn could_fast_forward(
         .args(["read-tree", "--dry-run", "-m", "-u", "HEAD", to])
         .run()?;
     if !said.success {
-        return Ok(Moved::Refused(in_the_way(checkout, &said.stderr)));
+        return Ok(in_the_way(checkout, &said.stderr));
     }
     if let Some(ignored) = ignored_in_the_way(checkout, to)? {
         return Ok(Moved::Refused(format!(
@@ -85,8 +85,9 @@ pub(in crate::git) fn could_fast_forward(
     Ok(Moved::Yes)
 }
 
-/// Which files keep git from it: it lists them below a line that says why, or names one in quotes.
-pub(in crate::git) fn in_the_way(checkout: &Path, stderr: &str) -> String {
+/// Which files keep git from it: it lists them below a line that says why, or names one in quotes. Without any, git itself
+/// has failed.
+pub(in crate::git) fn in_the_way(checkout: &Path, stderr: &str) -> Moved {
     let place = checkout.display();
     let quoted = |line: &'_ str| {
         let named = ["error: Entry '", "error: Untracked working tree file '"];
@@ -97,11 +98,14 @@ pub(in crate::git) fn in_the_way(checkout: &Path, stderr: &str) -> String {
     let mut files: Vec<String> = listed.map(str::to_owned).collect();
     files.extend(stderr.lines().filter_map(quoted));
     match files.is_empty() {
-        true => format!("{place} cannot be brought forward: {}", words(stderr)),
-        false => format!(
+        true => Moved::Failed(format!(
+            "{place} cannot be brought forward: {}",
+            words(stderr)
+        )),
+        false => Moved::Refused(format!(
             "{place} has changes that are not committed, in {}",
             shown(&files)
-        ),
+        )),
     }
 }
 
