@@ -58,6 +58,11 @@ impl Worktree {
             .run()?;
         // The prefix is an empty line at the root of a worktree.
         let git_dir = said.stdout.strip_prefix(b"\n").map(without_line_end);
+        if !said.success && !said.found_no_repository() {
+            let mut error = said.error("git rev-parse");
+            error.message = format!("{}: {}", root.display(), error.message);
+            return Err(error);
+        }
         let (true, Some(git_dir)) = (said.success, git_dir) else {
             let why = match said.success {
                 true => String::new(),

@@ -333,3 +333,23 @@ fn several_revisions_are_answered_in_their_order() {
     assert_eq!(found, [None, None, first, None, None, None, second]);
     assert_eq!(super::commits_of(&world.main, &[]).unwrap(), []);
 }
+
+#[test]
+fn a_git_that_fails_in_a_worktree_is_not_blamed_on_its_link() {
+    let world = World::new();
+    let refused = || super::rescue::Worktree::open(&world.slot).err().unwrap();
+    let config = world.main.join(".git/config");
+    let sound = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{sound}[broken\n")).unwrap();
+    let error = refused();
+    assert!(error.message.contains("bad config line"), "{error:?}");
+    assert!(!error.message.contains("root of"), "{error:?}");
+    assert_eq!(error.hint, None);
+    fs::write(&config, sound).unwrap();
+    fs::remove_file(world.slot.join(".git")).unwrap();
+    let error = refused();
+    assert!(
+        error.message.contains("is not the root of a git worktree"),
+        "{error:?}"
+    );
+}
