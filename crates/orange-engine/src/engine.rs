@@ -188,6 +188,7 @@ impl Engine {
     /// Ready to work; files are opened when something needs them.
     pub fn new(settings: Settings) -> Engine {
         crate::git::calls::keep_notes_in(&settings.home);
+        crate::git::locks::report_waits_to(settings.say);
         Engine {
             store: Store::new(settings.home),
             caller: settings.caller,

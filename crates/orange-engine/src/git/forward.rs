@@ -4,19 +4,18 @@
 
 mod restore;
 
-use super::landing::{Moved, PATIENT, ready};
+use super::Git;
+use super::landing::{Moved, ready};
+use super::locks::{self, Wait};
 use super::state::git_folder;
-use super::{Git, locks};
 use crate::error::{Code, Error, Result};
 use crate::store::faults::crash_point;
 use restore::restore;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long another git in that checkout is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the repository's own hook may take when all is over.
 const HOOK: Duration = Duration::from_secs(600);
 /// By these words a lock is known as ours; the task whose merge it is, and where to, follow.
@@ -39,14 +38,14 @@ impl Held {
         let folder = git_folder(checkout)
             .map_err(|why| Error::new(Code::Failed, format!("{}: {why}", checkout.display())))?;
         let lock = folder.join("index.lock");
-        let deadline = Instant::now() + PATIENCE;
+        let mut wait = Wait::begin();
         loop {
             match place(&lock, owner, "", true) {
                 Ok(()) => return Ok(Ok(Held::of(checkout, &folder, owner))),
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                     return Err(Error::io("lock", &lock, &error));
                 }
-                Err(_) if Instant::now() < deadline && !locks::is_abandoned(&lock) => {
+                Err(_) if wait.goes_on(&lock) && !locks::is_abandoned(&lock) => {
                     std::thread::sleep(Duration::from_millis(2));
                 }
                 // In git's own words, by which the lock is recognised.
@@ -135,7 +134,7 @@ impl Held {
         let reference = format!("refs/heads/{branch}");
         let said = super::past_locks(|| {
             Git::at(&self.checkout)
-                .setting(PATIENT)
+                .impatient()
                 .args(["update-ref", "-m", "orange: Fast-forward"])
                 .args([&reference, to, from])
                 .holding(alive)?
@@ -267,9 +266,9 @@ fn run_post_merge(checkout: &Path) {
 /// A git that outlived its Orange is waited for. True if it takes too long.
 fn still_at_work(lock: &Path) -> Result<bool> {
     let file = File::open(lock).map_err(|error| Error::io("open", lock, &error))?;
-    let deadline = Instant::now() + PATIENCE;
+    let mut wait = Wait::begin();
     while file.try_lock().is_err() {
-        if Instant::now() >= deadline {
+        if !wait.goes_on(lock) {
             return Ok(true);
         }
         std::thread::sleep(Duration::from_millis(2));

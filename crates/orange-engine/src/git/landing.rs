@@ -14,9 +14,6 @@ use std::time::Duration;
 /// How long a push may take, the repository's own hooks included.
 const PUSH: Duration = Duration::from_secs(600);
 
-/// Somebody else's commit locks a branch for a moment; git itself gives up after a tenth of a second.
-pub(super) const PATIENT: &str = "core.filesRefLockTimeout=3000";
-
 /// What became of an attempt to move a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Moved {
@@ -123,7 +120,7 @@ impl Swap<'_> {
         let reference = format!("refs/heads/{}", self.branch);
         let said = super::past_locks(|| {
             Git::at(repository)
-                .setting(PATIENT)
+                .impatient()
                 .args(["update-ref", "-m", self.why])
                 .args([&reference, self.to, self.from])
                 .holding(alive)?

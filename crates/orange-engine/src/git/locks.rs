@@ -3,7 +3,7 @@
 
 use super::calls::Need;
 use super::worktree::same_folder;
-use super::{Said, rescue, state};
+use super::{Git, Said, rescue, state};
 use crate::error::Result;
 use crate::runs::ProcessId;
 use orange_core::naming::counted;
@@ -12,6 +12,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 const PAUSE: Duration = Duration::from_millis(20);
@@ -22,11 +23,67 @@ pub(crate) const MOMENT: Duration = Duration::from_secs(60);
 /// Times of files come from a clock that ticks more slowly than the system's own.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Runs git again while another git holds a lock that it wants, for five seconds at most. Git itself waits for the lock of
-/// a branch, but not for that of HEAD. A lock that nobody can be holding is not waited for.
+/// How long the lock of another git is waited for, whichever lock it is.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// A wait is reported after this time.
+const UNREPORTED: Duration = Duration::from_secs(1);
+
+/// Settings with which git gives up on a lock soon, so that the wait for it is ours to report and to limit.
+const IMPATIENT: [&str; 2] = ["core.filesRefLockTimeout=300", "core.packedRefsTimeout=300"];
+
+fn nobody(_text: &str) {}
+
+static REPORT: RwLock<fn(&str)> = RwLock::new(nobody);
+
+/// From now on long waits are reported here.
+pub(crate) fn report_waits_to(say: fn(&str)) {
+    *REPORT.write().unwrap_or_else(PoisonError::into_inner) = say;
+}
+
+/// A wait for the lock of another git.
+pub(crate) struct Wait {
+    began: Instant,
+    reported: bool,
+}
+
+impl Wait {
+    pub(crate) fn begin() -> Wait {
+        Wait {
+            began: Instant::now(),
+            reported: false,
+        }
+    }
+
+    /// Returns false when the time is over. Reports the lock once, after a second.
+    pub(crate) fn goes_on(&mut self, lock: &Path) -> bool {
+        let waited = self.began.elapsed();
+        if waited >= UNREPORTED && !self.reported {
+            self.reported = true;
+            let report = *REPORT.read().unwrap_or_else(PoisonError::into_inner);
+            report(&format!(
+                "waits for another git to release {}",
+                lock.display()
+            ));
+        }
+        waited < LONGEST_WAIT
+    }
+}
+
+impl Git {
+    /// For calls that [`past_locks`] repeats.
+    pub(crate) fn impatient(mut self) -> Git {
+        for setting in IMPATIENT {
+            self = self.setting(setting);
+        }
+        self
+    }
+}
+
+/// Runs git again while another git holds a lock that it wants, for five seconds at most. A lock that nobody can be holding
+/// is not waited for.
 pub(crate) fn past_locks(run: impl Fn() -> Result<Said>) -> Result<Said> {
-    const LONGEST: Duration = Duration::from_secs(5);
-    let deadline = Instant::now() + LONGEST;
+    let mut wait = Wait::begin();
     let mut cleared_up = false;
     loop {
         let said = run()?;
@@ -36,7 +93,7 @@ pub(crate) fn past_locks(run: impl Fn() -> Result<Said>) -> Result<Said> {
         if !cleared_up {
             super::calls::clear_up(Need::Now);
             cleared_up = true;
-        } else if Instant::now() >= deadline || is_abandoned(lock) {
+        } else if !wait.goes_on(lock) || is_abandoned(lock) {
             return Ok(said);
         }
         std::thread::sleep(PAUSE);

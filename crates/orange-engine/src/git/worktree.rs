@@ -351,7 +351,7 @@ pub(crate) fn quit_unfinished(slot: &Path) -> Result<()> {
     for (name, command) in UNFINISHED {
         if folder.join(name).exists() {
             // What cannot be quit is seen by the reset that follows.
-            Git::in_slot(slot).args(*command).run()?;
+            super::past_locks(|| Git::in_slot(slot).impatient().args(*command).run())?;
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Could a branch be moved here? Asked before anything is pushed that could not be had here afterwards, and before
 //! git changes files that a branch which does not follow would leave behind as somebody's edits.
 
-use super::{Moved, PATIENT, words};
+use super::{Moved, words};
 use crate::error::Result;
 use crate::git::{Git, commit_of, past_locks, state};
 use std::ffi::OsStr;
@@ -37,7 +37,7 @@ pub(crate) fn could_move(
     orders.push_str("prepare\nabort\n");
     let said = past_locks(|| {
         Git::at(repository)
-            .setting(PATIENT)
+            .impatient()
             .args(["update-ref", "--stdin"])
             .input(orders.clone())
             .run()
