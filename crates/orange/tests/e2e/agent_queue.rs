@@ -282,3 +282,17 @@ fn a_base_that_is_gone_is_in_the_way() {
     env.git(&env.shop(), &["branch", "foo"]);
     env.say(&["run", "--ready"]).ok().says(&second.key);
 }
+
+#[test]
+fn a_wait_for_a_queued_task_says_what_it_waits_for() {
+    let env = one_slot();
+    env.create(["first", "The first one", "--harness", "none"]);
+    let second = env.create(["second", "The second one"]);
+    let wait = |task: &TestTask| {
+        let words = ["task", "wait", &task.id, "--for", "done", "--timeout", "0"];
+        env.say(&words).fails_with(3)
+    };
+    wait(&second).says("note: TASK-002 is queued: no slot is free");
+    let third = env.create(["third", "The third one", "--no-spawn"]);
+    wait(&third).says("note: TASK-003 is pending: no slot is free");
+}

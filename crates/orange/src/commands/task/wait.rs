@@ -2,6 +2,7 @@
 
 use super::as_json;
 use crate::error::{CommandError, Result};
+use crate::output;
 use crate::session::Session;
 use clap::Args;
 use orange_core::choice;
@@ -53,6 +54,7 @@ pub(crate) fn run(session: &mut Session, args: &WaitArgs) -> Result<()> {
     let deadline = args.timeout.map(|patience| Instant::now() + patience);
     let mut stamp = None;
     let mut late = None;
+    let mut told = String::new();
     loop {
         let now = looks_like(&place);
         if stamp != Some(now) {
@@ -70,6 +72,7 @@ pub(crate) fn run(session: &mut Session, args: &WaitArgs) -> Result<()> {
                 return Ok(());
             }
             late = Some(too_late(&view.task, args.goal));
+            tell_what_a_start_waits_for(session, &view, &mut told)?;
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline)
             && let Some(late) = late.take()
@@ -78,6 +81,29 @@ pub(crate) fn run(session: &mut Session, args: &WaitArgs) -> Result<()> {
         }
         std::thread::sleep(NAP);
     }
+}
+
+/// A task that has not started may wait for long, or for ever if nobody starts it. Reported again when it changes.
+fn tell_what_a_start_waits_for(
+    session: &mut Session,
+    view: &TaskView,
+    told: &mut String,
+) -> Result<()> {
+    let task = &view.task;
+    if task.status != Status::Pending {
+        return Ok(());
+    }
+    let queued = match task.queued_at {
+        Some(_) => "queued",
+        None => "pending",
+    };
+    let because = session.engine.why(view)?.because;
+    let text = format!("{} is {queued}: {because}", task.label());
+    if *told != text {
+        output::note(&text);
+        *told = text;
+    }
+    Ok(())
 }
 
 fn too_late(task: &Task, goal: Goal) -> CommandError {
