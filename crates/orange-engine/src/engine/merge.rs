@@ -121,6 +121,8 @@ impl Engine {
         if locked.task.status == Status::Done
             && let Some(before) = recorded(locked.history(), EventType::TaskMerged)
         {
+            // What failed after that merge is tried again: its old error says nothing about now.
+            locked.retry_hooks(self)?;
             return self.merged_before(locked, &before);
         }
         mergeable(&locked.task)?;

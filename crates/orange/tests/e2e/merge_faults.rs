@@ -295,3 +295,28 @@ fn what_git_itself_cannot_do_gets_advice_that_fits() {
     fs::remove_file(shop.join("new")).unwrap();
     env.merge(&task, &[]).ok();
 }
+
+/// The merge is in, and what comes after it failed: the same command tries that again.
+#[test]
+fn what_failed_after_a_merge_is_tried_again() {
+    let env = Merges::new();
+    let task = env.create(["work", "Do work"]);
+    env.bring_to(&task, "working");
+    let slot = env.slot_of(&task);
+    env.commit(&slot, "new", "x");
+    env.bring_on(&task, "reviewing");
+    let away = env.root().join("away");
+    fs::rename(&slot, &away).unwrap();
+    symlink(&away, &slot).unwrap();
+    let failed = "could not give the slot back";
+    env.merge(&task, &["--force"]).fails_with(1).says(failed);
+    assert!(env.is_done(&task));
+    env.merge(&task, &[]).fails_with(1).says(failed);
+    fs::remove_file(&slot).unwrap();
+    fs::rename(&away, &slot).unwrap();
+    env.merge(&task, &[]).ok().says("it is done");
+    let shown = env.show(&task);
+    assert_eq!(shown["workspace"], serde_json::Value::Null);
+    assert_eq!(shown["attention"], serde_json::Value::Null);
+    env.orange(["doctor"]).ok();
+}
