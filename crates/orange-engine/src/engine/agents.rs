@@ -321,16 +321,19 @@ impl Engine {
                 format!("it is over; new work from it: `orange task create --from {label} {text}`")
             }
             _ if self.live_run(&history, Role::Worker).is_some() => {
-                format!("its agent gets your text with `orange task send {label} {text}`")
+                format!("its worker gets your text with `orange task send {label} {text}`")
             }
+            _ if self.live_run(&history, Role::Reviewer).is_some() => format!(
+                "its reviewer gets your text with `orange task send {label} --role reviewer {text}`"
+            ),
             _ => format!(
                 "a worker is started with your text by `orange task respawn {label} --role worker --message {text}`"
             ),
         };
         // A review that has no verdict yet can also be given one.
-        let first = error.hint.clone().filter(|_| error.code == Code::GateUnmet);
-        let first = first.map_or_else(String::new, |hint| format!("{hint}; or without that: "));
-        error.hint(format!("{first}{way}"))
+        let other = error.hint.clone().filter(|_| error.code == Code::GateUnmet);
+        let other = other.map_or_else(String::new, |hint| format!("; or: {hint}"));
+        error.hint(format!("{way}{other}"))
     }
 }
 

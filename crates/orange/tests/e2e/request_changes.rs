@@ -55,6 +55,39 @@ fn a_stuck_task_and_a_delegated_one_get_the_words_too() {
     assert!(prompt.contains(TEXT), "{prompt}\n{taken}");
 }
 
+/// The command that the hint names first.
+fn advised(env: &Agents, task: &TestTask) -> String {
+    let refused = env.say(&["task", "request-changes", &task.id, "bigger", "--json"]);
+    let refused = refused.fails_with(3).json();
+    let hint = refused["error"]["hint"].as_str().unwrap();
+    hint.split('`').nth(1).unwrap().to_owned()
+}
+
+#[test]
+fn an_agent_that_is_alive_is_told_before_anything_else_is_advised() {
+    let env = Agents::new();
+    let asks = env.start(
+        "Ask",
+        "worker:\n  - questions: which one?\n  - status: clarification\n  - end turn\n  - say: thanks\n",
+    );
+    env.until_status(&asks, "clarification");
+    env.until_idle(&asks, "worker");
+    let command = advised(&env, &asks);
+    assert_eq!(command, "orange task send TASK-001 'bigger'");
+    typed_well(&env, &command);
+    env.until_told(&asks, "bigger");
+    // In a review without a verdict; the worker is alive too, and hears it.
+    let review = env.start("Review", "reviewer:\n  - wait for: {file: never}\n");
+    env.until_status(&review, "agent-review");
+    let command = advised(&env, &review);
+    assert_eq!(command, "orange task send TASK-002 'bigger'");
+    // Without a worker the reviewer is the one to tell.
+    env.kill(env.run_agent(&review, "worker"), "-9");
+    env.until("its worker is gone", || {
+        advised(&env, &review) == "orange task send TASK-002 --role reviewer 'bigger'"
+    });
+}
+
 #[test]
 fn where_it_is_refused_the_hint_delivers_the_text() {
     let env = Agents::new();
