@@ -4,7 +4,7 @@
 use crate::agents::Agents;
 use crate::env::TestTask;
 use crate::shell::typed_well;
-use crate::verify::{checked, handed_over, only_warn, worked_on};
+use crate::verify::{checked, handed_over, only_warn, runs, worked_on};
 use serde_json::Value;
 use std::fs;
 
@@ -237,6 +237,34 @@ fn a_merge_with_a_concern_is_never_what_comes_next() {
     let next = moves_to(&env, &unseen, "working");
     assert!(next.contains("its check has not seen"), "{next}");
     assert!(next.contains("no review of it has passed"), "{next}");
+}
+
+/// All that speaks against a merge is that nobody knows what the check came to.
+#[test]
+fn a_check_without_a_result_is_to_be_run_again() {
+    let env = checked();
+    env.allow("hold");
+    let task = handed_over(&env, "login", "a.txt");
+    env.until("the check runs", || runs(&env) == 1);
+    for entry in fs::read_dir(env.home().join("verify")).unwrap().flatten() {
+        if entry.path().extension().is_some_and(|end| end == "json") {
+            fs::remove_file(entry.path()).unwrap();
+        }
+    }
+    let checkers = || {
+        let all = env.processes().into_iter();
+        all.filter(|(_, line)| line.contains(" errand verify "))
+    };
+    checkers().for_each(|(pid, _)| env.kill(pid, "-9"));
+    env.until("nobody is at the check", || checkers().count() == 0);
+    fs::remove_file(env.root().join("hold")).unwrap();
+    env.bring_on(&task, "reviewing");
+    let told = why(&env, &task);
+    let because = told["because"].as_str().unwrap();
+    assert!(because.contains("has no result"), "{told}");
+    assert_eq!(follow(&env, &task), "orange task verify TASK-001");
+    assert_eq!(task.last("task.verified")["result"]["outcome"], "passed");
+    assert_eq!(moves_to(&env, &task, "done"), "orange task merge TASK-001");
 }
 
 #[test]
