@@ -9,6 +9,7 @@ mod evidence;
 mod git_leftovers;
 mod harnesses;
 mod home;
+mod leaving;
 mod leftovers;
 mod machine;
 mod processes;
@@ -139,6 +140,18 @@ impl Report {
         });
         let last = self.findings.len() - 1;
         &mut self.findings[last]
+    }
+
+    /// Something that could not be found out is neither fine nor wrong.
+    fn add_unchecked(&mut self, subject: impl Into<String>, error: &Error) {
+        let (subject, hint) = (subject.into(), error.hint.clone());
+        let problem = format!("could not be checked: {}", error.message);
+        let same = |known: &Finding| known.subject == subject && known.problem == problem;
+        if self.findings.iter().any(same) {
+            return;
+        }
+        self.add(subject, problem)
+            .by_hand(hint.unwrap_or_else(|| "see to that, then run this again".to_owned()));
     }
 
     fn fine(&mut self, text: impl Into<String>) {

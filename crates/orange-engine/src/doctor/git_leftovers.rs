@@ -39,13 +39,16 @@ impl Engine {
             if !project.path.is_dir() {
                 continue;
             }
-            if let Ok(Some(common)) = worktree::common_dir_of(&project.path) {
-                check_locks(&common, report);
+            let subject = format!("project {}", project.name);
+            match worktree::common_dir_of(&project.path) {
+                Ok(Some(common)) => check_locks(&common, report),
+                Ok(None) => {}
+                Err(error) => report.add_unchecked(&subject, &error),
             }
             let below = [BRANCHES[0], BRANCHES[1], "refs/orange/"];
             match refs_below(&project.path, &below) {
                 Ok(refs) => tell_of_refs(&project, &refs, &known, report),
-                Err(error) => report.note(format!("project {}: {}", project.name, error.message)),
+                Err(error) => report.add_unchecked(subject, &error),
             }
         }
         if report.is_clean() {

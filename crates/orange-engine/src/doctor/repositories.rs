@@ -32,7 +32,9 @@ impl Engine {
                 }
                 Err(error) => {
                     let finding = report.add(subject.clone(), error.message);
-                    finding.repair(format!("{BY_HAND}: {}", error.hint.unwrap_or_default()));
+                    if let Some(hint) = error.hint {
+                        finding.by_hand(hint);
+                    }
                 }
             }
             self.check_prompts(&project, &subject, report);
@@ -69,7 +71,10 @@ impl Engine {
 /// something else than Orange merges. They may be the user's own, so nothing is removed here.
 fn check_replaced(project: &Project, subject: &str, report: &mut Report) {
     const REPLACED: &str = "refs/replace/";
-    let refs = refs_below(&project.path, &[REPLACED]).unwrap_or_default();
+    let refs = match refs_below(&project.path, &[REPLACED]) {
+        Ok(refs) => refs,
+        Err(error) => return report.add_unchecked(subject, &error),
+    };
     let objects: Vec<String> = refs
         .iter()
         .filter_map(|name| name.strip_prefix(REPLACED).map(str::to_owned))
@@ -90,7 +95,10 @@ fn check_replaced(project: &Project, subject: &str, report: &mut Report) {
             objects.join(" ")
         ));
     }
-    let common = common_dir_of(&project.path).ok().flatten();
+    let common = match common_dir_of(&project.path) {
+        Ok(common) => common,
+        Err(error) => return report.add_unchecked(subject, &error),
+    };
     let Some(grafts) = common.map(|common| common.join("info/grafts")) else {
         return;
     };

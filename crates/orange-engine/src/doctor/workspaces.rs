@@ -2,12 +2,12 @@
 
 use super::{BY_HAND, Report};
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::git::state::{self, Head};
 use crate::git::worktree;
 use crate::index::list::{Filter, Listed};
 use crate::projects::Project;
-use crate::store::lock::{LOCK_FILE, TaskLock};
+use crate::store::lock::{LOCK_FILE, LockError, TaskLock};
 use crate::workspaces::{Pool, Slot, SlotLock, slot_number};
 use orange_core::naming::counted;
 use orange_core::task::Task;
@@ -19,11 +19,20 @@ impl Engine {
         let Ok(projects) = self.projects() else {
             return Ok(());
         };
+        // Before the folders: what is moved back is looked at there.
+        self.check_leaving(&projects, report, repair)?;
+        let checks = [
+            Engine::check_holders,
+            Engine::check_claims,
+            Engine::check_folders,
+            Engine::check_git_list,
+        ];
         for project in projects.iter().filter(|project| project.path.is_dir()) {
-            self.check_holders(project, report, repair)?;
-            self.check_claims(project, report, repair)?;
-            self.check_folders(project, report, repair)?;
-            self.check_git_list(project, report, repair);
+            for check in checks {
+                if let Err(error) = check(self, project, report, repair) {
+                    report.add_unchecked(format!("the slots of {}", project.name), &error);
+                }
+            }
         }
         let pool = self.pool()?;
         let in_use = pool.workspaces.values().filter(|slot| !slot.is_free());
@@ -62,10 +71,15 @@ impl Engine {
             // One that is on its way to its slot, or gives it back just now, is as it should be.
             let held = match &holder {
                 Some(task) => hold(&self.task_folder(task)),
-                None => Held::Free(None),
+                None => Ok(Held::Free(None)),
             };
-            let Held::Free(lock) = held else {
-                continue;
+            let lock = match held {
+                Ok(Held::Free(lock)) => lock,
+                Ok(Held::ByAnother) => continue,
+                Err(error) => {
+                    report.add_unchecked(name, &error);
+                    continue;
+                }
             };
             // Read again: it may have got or given back the slot before its lock was ours.
             if self.pool()?.workspaces.get(name) != Some(slot) {
@@ -157,8 +171,19 @@ impl Engine {
             return;
         }
         let is_there = folder.is_dir();
-        if is_there && worktree::belongs(&folder, &project.path).unwrap_or(false) {
-            if let Head::Branch(branch) = state::head(&folder)
+        let belongs = match is_there {
+            true => worktree::belongs(&folder, &project.path),
+            false => Ok(false),
+        };
+        let belongs = match belongs {
+            Ok(belongs) => belongs,
+            Err(error) => return report.add_unchecked(name, &error),
+        };
+        if belongs {
+            let head = state::head(&folder);
+            if let Head::Missing(why) = &head {
+                report.add_unchecked(name, &Error::new(Code::Failed, why.clone()));
+            } else if let Some(branch) = head.branch()
                 && branch != task.branch
             {
                 report
@@ -169,10 +194,11 @@ impl Engine {
                     .repair(format!(
                         "{BY_HAND}: `orange task update {label} --branch` makes {branch} its branch"
                     ));
-            } else if self.lacks_link(task, name).unwrap_or(false) {
-                let problem = match self.is_unready(task, name).unwrap_or(false) {
-                    true => format!("is {label}'s, but {} is not checked out", task.branch),
-                    false => format!("is {label}'s, but has no link to its TASK.md"),
+            } else {
+                let problem = match self.unfinished_slot(task, name) {
+                    Ok(Some(problem)) => problem,
+                    Ok(None) => return,
+                    Err(error) => return report.add_unchecked(name, &error),
                 };
                 let finding = report.add(name, problem);
                 finding.repair("saves what is in it and checks its branch out");
@@ -207,6 +233,18 @@ impl Engine {
         }
     }
 
+    /// What is missing in a slot that could not be made ready.
+    fn unfinished_slot(&mut self, task: &Task, slot: &str) -> Result<Option<String>> {
+        if !self.lacks_link(task, slot)? {
+            return Ok(None);
+        }
+        let label = task.label();
+        Ok(Some(match self.is_unready(task, slot)? {
+            true => format!("is {label}'s, but {} is not checked out", task.branch),
+            false => format!("is {label}'s, but has no link to its TASK.md"),
+        }))
+    }
+
     fn check_out_again(&mut self, task: &Task, slot: &str) -> Result<()> {
         let place = self.find(&task.id, Some(&task.project))?;
         let locked = self.lock_task(place)?;
@@ -236,7 +274,7 @@ impl Engine {
                 continue;
             }
             // One that gives it back just now does not know yet that it has: its lock is held.
-            let Held::Free(lock) = hold(&self.task_folder(&task)) else {
+            let Held::Free(lock) = hold(&self.task_folder(&task))? else {
                 continue;
             };
             let task = self.store.survey(&row.folder).task;
@@ -369,15 +407,19 @@ impl Engine {
     }
 
     /// Worktrees that git remembers and that are not there.
-    fn check_git_list(&mut self, project: &Project, report: &mut Report, repair: bool) {
+    fn check_git_list(
+        &mut self,
+        project: &Project,
+        report: &mut Report,
+        repair: bool,
+    ) -> Result<()> {
         let gone: Vec<String> = self
-            .gone_slots(project)
-            .unwrap_or_default()
+            .gone_slots(project)?
             .iter()
             .map(|path| path.display().to_string())
             .collect();
         if gone.is_empty() {
-            return;
+            return Ok(());
         }
         let finding = report.add(
             format!("project {}", project.name),
@@ -388,6 +430,7 @@ impl Engine {
             let outcome = self.forget_all_gone(project);
             finding.done(outcome.map(|()| "forgotten".to_owned()));
         }
+        Ok(())
     }
 }
 
@@ -407,12 +450,15 @@ enum Held {
     Free(Option<TaskLock>),
 }
 
-fn hold(folder: &Path) -> Held {
-    if !folder.join(LOCK_FILE).exists() {
-        return Held::Free(None);
+fn hold(folder: &Path) -> Result<Held> {
+    let lock = folder.join(LOCK_FILE);
+    if !lock.exists() {
+        return Ok(Held::Free(None));
     }
     match TaskLock::try_acquire(folder) {
-        Ok(Some(lock)) => Held::Free(Some(lock)),
-        Ok(None) | Err(_) => Held::ByAnother,
+        Ok(Some(lock)) => Ok(Held::Free(Some(lock))),
+        // A task that was just moved or deleted is another process's doing too.
+        Ok(None) | Err(LockError::Busy { .. } | LockError::Gone) => Ok(Held::ByAnother),
+        Err(LockError::Io(error)) => Err(Error::io("lock", &lock, &error)),
     }
 }

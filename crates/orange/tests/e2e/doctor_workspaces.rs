@@ -236,3 +236,65 @@ fn a_home_that_was_moved_goes_on() {
     orange(&["task", "cancel", &task.id, "--yes"]).says("task rescue list");
     assert!(!moved.join("workspaces/shop--1/unsaved.txt").exists());
 }
+
+/// A git that fails has answered nothing: doctor neither calls the slot broken nor says that all is well.
+#[test]
+fn what_git_does_not_answer_is_named() {
+    let (env, _) = started();
+    let config = env.shop().join(".git/config");
+    let sound = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{sound}[include\n")).unwrap();
+    env.orange(["doctor"])
+        .fails_with(1)
+        .says("shop--1: could not be checked: git rev-parse: bad config line")
+        .says("the slots of shop: could not be checked: git worktree list: bad config line")
+        .silent_about("is no worktree of")
+        .silent_about("by hand: \n")
+        .silent_about("all is well");
+    // A repair does nothing about it either.
+    env.orange(["doctor", "--repair"])
+        .fails_with(1)
+        .says("shop--1: could not be checked");
+    fs::write(&config, sound).unwrap();
+    env.orange(["doctor"]).ok().says("all is well");
+}
+
+#[test]
+fn a_head_that_cannot_be_read_is_named() {
+    let (env, _) = started();
+    let head = env.shop().join(".git/worktrees/shop--1/HEAD");
+    let sound = fs::read(&head).unwrap();
+    fs::write(&head, "nonsense\n").unwrap();
+    env.orange(["doctor"])
+        .fails_with(1)
+        .says("shop--1: could not be checked: ")
+        .silent_about("all is well");
+    fs::write(&head, sound).unwrap();
+    env.orange(["doctor"]).ok();
+}
+
+/// What a `workspace gc` left that was killed, and of which neither the pool nor a folder tells any more.
+#[test]
+fn slots_that_were_being_removed_are_listed() {
+    let (env, task) = started();
+    env.orange(["task", "cancel", &task.id, "--yes"]).ok();
+    let workspaces = env.home().join("workspaces");
+    let leaving = workspaces.join(".leaving");
+    fs::create_dir_all(leaving.join("shop--7/files")).unwrap();
+    fs::rename(workspaces.join("shop--1"), leaving.join("shop--1.whole")).unwrap();
+    change_pool(&env, |pool| {
+        pool.as_object_mut().unwrap().remove("shop--1");
+    });
+    env.orange(["doctor"])
+        .fails_with(1)
+        .says(".leaving/shop--1.whole: holds files of shop--1, a slot that the pool does not know")
+        .says("--repair: moves it back into its place")
+        .says(".leaving/shop--7: holds files of shop--7")
+        .says("by hand: take what you need");
+    env.orange(["doctor", "--repair"])
+        .fails_with(1)
+        .says("it is in its place again");
+    assert!(workspaces.join("shop--1").is_dir());
+    fs::remove_dir_all(leaving.join("shop--7")).unwrap();
+    env.orange(["doctor"]).ok().says("all is well");
+}

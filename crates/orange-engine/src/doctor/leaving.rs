@@ -1,0 +1,68 @@
+//! Slots, and files of slots, that a killed process was moving out (`workspaces/.leaving`), where no slot of the pool leads
+//! to them any more. A slot that the pool has finds what is its own there when it is used or checked.
+
+use super::Report;
+use super::home::entries;
+use crate::engine::Engine;
+use crate::error::{Code, Error, Result};
+use crate::git::state;
+use crate::projects::Project;
+use crate::workspaces::{LEAVING, SlotLock, slot_number};
+use std::path::Path;
+
+impl Engine {
+    pub(super) fn check_leaving(
+        &mut self,
+        projects: &[Project],
+        report: &mut Report,
+        repair: bool,
+    ) -> Result<()> {
+        for path in entries(&self.store.workspaces().join(LEAVING)) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let whole = name.strip_suffix(".whole");
+            let slot = whole.or_else(|| name.strip_suffix(".done"));
+            let slot = slot.unwrap_or(&name);
+            // A process that is at work in the slot has its lock.
+            let Ok(lock) = SlotLock::try_take(&self.store, slot) else {
+                continue;
+            };
+            if self.is_known(slot)? || !path.exists() {
+                continue;
+            }
+            drop(lock);
+            let project = projects
+                .iter()
+                .find(|project| slot_number(&project.name, slot).is_some());
+            let finding = report.add(
+                format!("workspaces/{LEAVING}/{name}"),
+                format!("holds files of {slot}, a slot that the pool does not know"),
+            );
+            let Some(project) = project.filter(|_| whole.is_some() && is_worktree(&path)) else {
+                finding.by_hand(format!(
+                    "take what you need out of {}, then remove it",
+                    path.display()
+                ));
+                continue;
+            };
+            finding.repair("moves it back into its place");
+            if repair {
+                let restored = self.forget_all_gone(project);
+                let is_back = self.slot_folder(slot).is_dir();
+                finding.done(restored.and_then(|()| match is_back {
+                    true => Ok("it is in its place again".to_owned()),
+                    false => Err(Error::new(Code::Busy, "another process is at work there")),
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the checks of slots look at what is left of it.
+    fn is_known(&mut self, slot: &str) -> Result<bool> {
+        Ok(self.pool()?.workspaces.contains_key(slot) || self.slot_folder(slot).is_dir())
+    }
+}
+
+fn is_worktree(folder: &Path) -> bool {
+    state::git_folder(folder).is_ok()
+}
