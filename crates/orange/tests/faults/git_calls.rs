@@ -106,9 +106,6 @@ impl Case<'_> {
             // A hook that failed is tried again by a person, as the error says.
             env.run(&["task", "retry-hooks", key]);
         }
-        if let Some(task) = &operation.task {
-            env.ok(&["task", "update", task, "--add-tag", "looked-at"]);
-        }
         let repaired = env.run(&["doctor", "--repair"]);
         let doctor = env.run(&["doctor"]);
         let said = format!(

@@ -17,8 +17,6 @@ pub(crate) struct Operation {
     /// What the operation is to come to; asked in the end, and whenever it claims success.
     pub(crate) goal: Goal,
     kept: Kept,
-    /// A task that a command changes afterwards: that puts a link back which a failed repair did not make.
-    pub(crate) task: Option<String>,
     /// Of merges: the checkout has the user's own edits.
     world: Option<World>,
 }
@@ -71,7 +69,6 @@ impl Operation {
             command: command.iter().map(|word| (*word).to_owned()).collect(),
             goal,
             kept: Kept { commits, files },
-            task: None,
             world: None,
             base,
         }
@@ -324,16 +321,14 @@ fn remove_project() -> Operation {
 /// The folder of a task's slot is gone; the branch has its commit, and git still knows what was staged.
 fn repair() -> Operation {
     let env = empty_home();
-    let key = task_in(&env, "working");
+    task_in(&env, "working");
     let slot = env.home().join("workspaces/shop--1");
     fs::write(slot.join("done.txt"), "done\n").unwrap();
     env.git_at(&slot, &["add", "done.txt"]);
     env.git_at(&slot, &["commit", "--quiet", "--message=work"]);
     fs::remove_dir_all(&slot).unwrap();
     let goal = Goal::File("home/workspaces/shop--1/done.txt".into(), "done\n");
-    let mut operation = Operation::new("doctor --repair", env, &["doctor", "--repair"], goal);
-    operation.task = Some(key);
-    operation
+    Operation::new("doctor --repair", env, &["doctor", "--repair"], goal)
 }
 
 fn merges() -> Vec<Operation> {
