@@ -26,7 +26,7 @@ pub use acquire::Acquired;
 pub(crate) use earlier_work::BROUGHT;
 pub(crate) use link::{LINK_NAMES, name_at, unexclude};
 pub use pool_file::{Pool, Slot};
-pub(crate) use quarantine::LEAVING;
+pub(crate) use quarantine::{LEAVING, left_of};
 pub use release::Released;
 pub(crate) use rules_commit::{RULES_COMMIT, UPON};
 pub(crate) use setup::surroundings_of_check;

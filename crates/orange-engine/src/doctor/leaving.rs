@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::state;
 use crate::projects::Project;
-use crate::workspaces::{LEAVING, SlotLock, slot_number};
+use crate::workspaces::{LEAVING, SlotLock, left_of, slot_number};
 use std::path::Path;
 
 impl Engine {
@@ -19,9 +19,7 @@ impl Engine {
     ) -> Result<()> {
         for path in entries(&self.store.workspaces().join(LEAVING)) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let whole = name.strip_suffix(".whole");
-            let slot = whole.or_else(|| name.strip_suffix(".done"));
-            let slot = slot.unwrap_or(&name);
+            let (slot, is_whole) = left_of(&name);
             // A process that is at work in the slot has its lock.
             let Ok(lock) = SlotLock::try_take(&self.store, slot) else {
                 continue;
@@ -37,7 +35,7 @@ impl Engine {
                 format!("workspaces/{LEAVING}/{name}"),
                 format!("holds files of {slot}, a slot that the pool does not know"),
             );
-            let Some(project) = project.filter(|_| whole.is_some() && is_worktree(&path)) else {
+            let Some(project) = project.filter(|_| is_whole && is_worktree(&path)) else {
                 finding.by_hand(format!(
                     "take what you need out of {}, then remove it",
                     path.display()

@@ -18,7 +18,8 @@ use std::time::Duration;
 /// In the folder of workspaces.
 pub(crate) const LEAVING: &str = ".leaving";
 
-/// What the names of whole slots end in.
+/// What the names of folders end in.
+const DONE: &str = ".done";
 const WHOLE: &str = ".whole";
 const CHECKED: &str = ".checked";
 const REVIVED: &str = ".revived";
@@ -61,7 +62,7 @@ impl Quarantine {
         Quarantine {
             slot: slot.to_owned(),
             open: leaving.join(name.as_ref()),
-            done: leaving.join(format!("{name}.done")),
+            done: leaving.join(format!("{name}{DONE}")),
             whole: leaving.join(format!("{name}{WHOLE}")),
             checked: leaving.join(format!("{name}{CHECKED}")),
             revived: leaving.join(format!("{name}{REVIVED}")),
@@ -316,6 +317,19 @@ impl Quarantine {
             }
         }
     }
+}
+
+/// The slot that a folder belongs to, by the folder's name, and whether the folder is the whole slot.
+pub(crate) fn left_of(name: &str) -> (&str, bool) {
+    let ends = [
+        (DONE, false),
+        (WHOLE, true),
+        (CHECKED, true),
+        (REVIVED, false),
+    ];
+    let mut found = ends.into_iter();
+    let found = found.find_map(|(end, is_whole)| Some((name.strip_suffix(end)?, is_whole)));
+    found.unwrap_or((name, false))
 }
 
 /// The slots that a killed process was about to remove or to bring back.
