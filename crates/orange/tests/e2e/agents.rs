@@ -6,6 +6,7 @@ mod reading;
 
 use crate::env::{TestEnvironment, TestTask};
 use crate::run::Run;
+use orange_engine::runs::ProcessId;
 use serde_json::Value;
 use std::fs;
 use std::ops::{Deref, DerefMut};
@@ -290,10 +291,15 @@ impl Agents {
             .collect()
     }
 
+    /// Sends a signal. A process that is killed is dead afterwards.
     pub(crate) fn kill(&self, pid: u32, signal: &str) {
+        let process = ProcessId::of(pid);
         let mut command = self.foreign("kill");
         let done = command.args([signal, &pid.to_string()]).output().unwrap();
         assert!(done.status.success(), "{done:?}");
+        if let (Some(process), "-KILL") = (process, signal) {
+            self.until("the killed process is dead", || !process.is_alive());
+        }
     }
 
     /// How things stand, for a test that fails.
