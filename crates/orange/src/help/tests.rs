@@ -1,5 +1,9 @@
 //! Every command, flag, example and topic, looked at through the tree that clap parses by (`#[cfg(test)]`).
 
+#[path = "../../tests/shared/sources.rs"]
+mod sources;
+
+use self::sources::sources;
 use super::after::After;
 use super::topics::{self, Topic};
 use super::{groups, is_shown, variables};
@@ -11,7 +15,6 @@ use clap::error::ErrorKind;
 use orange_core::config::Permissions;
 use orange_engine::Code;
 use std::ffi::OsString;
-use std::path::Path;
 
 /// What a terminal shows at least.
 const COLUMNS: usize = 80;
@@ -272,11 +275,11 @@ const INTERNAL: &[&str] = &[
 #[test]
 fn every_variable_in_the_code_is_told() {
     let text = Topic::named("environment").unwrap().text();
-    let mut found = Vec::new();
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    for name in ["orange", "orange-core", "orange-engine"] {
-        in_code(&crates.join(name).join("src"), &mut found);
-    }
+    let mut found: Vec<String> = sources()
+        .iter()
+        .flat_map(|(_, text)| variables_in(text))
+        .collect();
+    found.sort();
     assert!(found.iter().any(|name| name == "ORANGE_HOME"), "{found:?}");
     found.retain(|name| {
         !name.starts_with("ORANGE_TEST_")
@@ -291,25 +294,15 @@ fn every_variable_in_the_code_is_told() {
 }
 
 /// String literals that are a variable, outside of tests.
-fn in_code(folder: &Path, found: &mut Vec<String>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let is_test = path.file_stem().is_some_and(|name| name == "tests");
-        if path.is_dir() && !is_test {
-            in_code(&path, found);
-        } else if path.extension().is_some_and(|kind| kind == "rs") && !is_test {
-            let text = std::fs::read_to_string(&path).unwrap();
-            let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-            for (start, _) in text.match_indices("\"ORANGE_") {
-                let name = text[start + 1..].split('"').next().unwrap();
-                let is_name = |letter: char| letter.is_ascii_uppercase() || letter == '_';
-                if name.chars().all(is_name) {
-                    found.push(name.to_owned());
-                }
-            }
-        }
-    }
-    found.sort();
+fn variables_in(text: &str) -> Vec<String> {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    let literals = text.match_indices("\"ORANGE_");
+    let names = literals.map(|(start, _)| text[start + 1..].split('"').next().unwrap());
+    let is_name = |letter: char| letter.is_ascii_uppercase() || letter == '_';
+    names
+        .filter(|name| name.chars().all(is_name))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]

@@ -99,6 +99,8 @@ mod sim;
 mod slips;
 mod slot_carry_over;
 mod slot_races;
+#[path = "../shared/sources.rs"]
+mod sources;
 mod status;
 mod stray_task_files;
 mod surface;

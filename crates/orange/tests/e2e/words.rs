@@ -2,8 +2,7 @@
 
 use crate::examples::documents::{documents, text};
 use crate::examples::tree;
-use std::fs;
-use std::path::Path;
+use crate::sources::sources;
 
 /// Words for things that have another name here, and that name.
 const OTHERS: &[(&str, &str)] = &[
@@ -109,21 +108,6 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-fn sources(folder: &Path, all: &mut Vec<(String, String)>) {
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        let path = entry.path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() && name != "tests" {
-            sources(&path, all);
-        } else if name.ends_with(".rs") && name != "tests.rs" {
-            all.push((
-                path.display().to_string(),
-                fs::read_to_string(&path).unwrap(),
-            ));
-        }
-    }
-}
-
 #[test]
 fn no_other_words_are_used_in_help_and_documents() {
     let mut found = Vec::new();
@@ -140,16 +124,11 @@ fn no_other_words_are_used_in_help_and_documents() {
 #[test]
 fn no_other_words_are_used_in_messages() {
     let mut found = Vec::new();
-    let mut all = Vec::new();
-    for part in ["orange", "orange-engine", "orange-core"] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../{part}/src"));
-        sources(&folder, &mut all);
-    }
     let mut count = 0;
-    for (place, source) in &all {
-        for literal in literals(source) {
+    for (path, source) in sources() {
+        for literal in literals(&source) {
             count += 1;
-            check(place, &literal, &mut found);
+            check(&path.display().to_string(), &literal, &mut found);
         }
     }
     assert!(count > 1000, "only {count} texts were found");

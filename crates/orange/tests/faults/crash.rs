@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::check::{at_rest, task_file, task_folders};
 use crate::env::{Env, in_parallel, told};
+use crate::points::OF_EVERY_COMMAND;
 use crate::scenarios::{
     Scenario, WORK, empty_home, one_of_each_kind, other_commands, transitions, uncovered_rows,
 };
@@ -279,69 +280,6 @@ fn one_of(
     );
 }
 
-/// Points that only agents and checks lead to; `e2e/agent_crash_points.rs` kills at each of them, with real windows, and
-/// `e2e/verify_kills.rs` and `verify_return.rs` while commits are checked.
-const WITH_AGENTS: &[&str] = &[
-    "spawn.written",
-    "spawn.opened",
-    "spawn.started",
-    "exit.advanced",
-    "exit.counted",
-    "adopted.started",
-    "message.journalled",
-    "verify.requested",
-    "verify.prepared",
-    "verify.ran",
-    "verify.journalled",
-    "verify.returned",
-];
-
-/// Points of a merge, which also moves branches: `merge.rs` kills at each of them.
-pub(crate) const OF_MERGES: &[&str] = &[
-    "merge.computed",
-    "merge.started",
-    "merge.pushed",
-    "merge.moved",
-    "forward.locked",
-    "forward.files",
-    "forward.merged",
-    "forward.written",
-    "merge.verified",
-];
-
-/// Points of what only goes when it is past its time or nobody needs it: `e2e/gc.rs` and `e2e/slot_races.rs` kill at each of
-/// them.
-const OF_GC: &[&str] = &[
-    "gc.rescues_forgotten",
-    "gc.trash_renamed",
-    "remove.checked",
-    "remove.forgotten",
-    "revive.checked-out",
-    "remove.moved",
-];
-
-/// The names in the source: a new point must be hit by some scenario.
-fn points_in_the_source() -> BTreeSet<String> {
-    fn visit(folder: &Path, found: &mut BTreeSet<String>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                visit(&path, found);
-            } else {
-                let text = fs::read_to_string(&path).unwrap();
-                let calls = text.split("crash_point(\"").skip(1);
-                found.extend(calls.map(|rest| rest.split('"').next().unwrap().to_owned()));
-            }
-        }
-    }
-    let mut found = BTreeSet::new();
-    visit(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../orange-engine/src"),
-        &mut found,
-    );
-    found
-}
-
 #[test]
 fn a_kill_at_any_point_of_any_command_loses_nothing() {
     assert_eq!(
@@ -356,12 +294,11 @@ fn a_kill_at_any_point_of_any_command_loses_nothing() {
     in_parallel(&builds, |build| {
         kill_everywhere(&build(start.fork()), &tally)
     });
-    let (hit, all) = (tally.points.into_inner().unwrap(), points_in_the_source());
-    let elsewhere = |point: &&String| {
-        let lists = [WITH_AGENTS, OF_MERGES, OF_GC];
-        !lists.iter().any(|list| list.contains(&point.as_str()))
-    };
-    let missed: Vec<_> = all.difference(&hit).filter(elsewhere).collect();
+    let hit = tally.points.into_inner().unwrap();
+    let missed: Vec<_> = OF_EVERY_COMMAND
+        .iter()
+        .filter(|point| !hit.contains(**point))
+        .collect();
     assert!(
         missed.is_empty(),
         "crash points that no scenario reaches: {missed:?}"

@@ -22,7 +22,10 @@ mod half_done;
 mod journal;
 mod merge;
 mod merge_race;
+mod points;
 mod processes;
 mod scenarios;
+#[path = "../shared/sources.rs"]
+mod sources;
 mod storage;
 mod work;

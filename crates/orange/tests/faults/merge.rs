@@ -8,8 +8,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::check::at_rest;
-use crate::crash::{OF_MERGES, killed_at};
+use crate::crash::killed_at;
 use crate::env::{Env, copy, in_parallel, told};
+use crate::points::OF_MERGES;
 use crate::scenarios::task_in;
 
 /// Where the target is while its branch is merged.
