@@ -79,6 +79,7 @@ mod merge_races;
 mod merge_remotes;
 mod merge_strategies;
 mod merges;
+mod old_homes;
 mod output;
 mod pool;
 mod pool_stress;
