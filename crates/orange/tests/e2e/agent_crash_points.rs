@@ -1,7 +1,7 @@
 //! `kill -9` of orange itself between two steps that concern agents: whoever comes next goes on from there, and
 //! nobody starts a second agent.
 
-use crate::agent_kills::{WAITS, agents_alive, at_work, ends_clean, kill_now, work_is_there};
+use crate::agent_kills::{WAITS, agents_alive, at_work, ends_clean, work_is_there};
 use crate::agents::Agents;
 use crate::env::TestTask;
 use crate::run::Run;
@@ -122,7 +122,7 @@ fn respawn_is_killed_around_the_start_of_its_agent() {
     for point in ["spawn.written", "spawn.opened", "spawn.started"] {
         let env = Agents::new();
         let task = at_work(&env);
-        kill_now(&env, agents_alive(&env)[0]);
+        env.kill(agents_alive(&env)[0], "-9");
         env.until_event(&task, "agent.crashed");
         killed_at(&env, point, &["task", "respawn", &task.id]);
         if point != "spawn.written" {
@@ -148,12 +148,12 @@ fn respawn_is_killed_around_the_start_of_its_agent() {
 fn an_agent_whose_respawn_was_killed_is_found_by_the_monitor_and_judged_at_its_end() {
     let env = Agents::new();
     let task = at_work(&env);
-    kill_now(&env, agents_alive(&env)[0]);
+    env.kill(agents_alive(&env)[0], "-9");
     env.until_event(&task, "agent.crashed");
     killed_at(&env, "spawn.started", &["task", "respawn", &task.id]);
     env.say(&["watch", "--once"]).ok();
     assert_eq!(env.count(&task, "agent.spawned"), 2);
-    kill_now(&env, env.run_agent(&task, "worker"));
+    env.kill(env.run_agent(&task, "worker"), "-9");
     env.say(&["watch", "--once"]).ok();
     assert_eq!(env.count(&task, "agent.crashed"), 2);
     env.until_status(&task, "stuck");
@@ -165,7 +165,7 @@ fn unjudged(env: &Agents, script: &str) -> (TestTask, String) {
     let log = env.slot_of(&task).join("ready");
     env.until("it is ready", || log.exists());
     let run = env.run_folder(&task, "worker");
-    kill_now(env, env.run_agent(&task, "worker"));
+    env.kill(env.run_agent(&task, "worker"), "-9");
     let name = run.file_name().unwrap().to_string_lossy().into_owned();
     (task, name)
 }
@@ -218,7 +218,7 @@ fn a_crash_is_counted_once_and_one_too_many_makes_it_stuck_whoever_is_killed() {
     assert_eq!(env.status(&task), "planning");
     assert_eq!(env.runs().len(), 0);
     env.say(&["task", "respawn", &task.id]).ok();
-    kill_now(&env, env.run_agent(&task, "worker"));
+    env.kill(env.run_agent(&task, "worker"), "-9");
     let run = env.run_folder(&task, "worker");
     let run = run.file_name().unwrap().to_string_lossy().into_owned();
     killed_at(&env, "exit.counted", &["errand", "tend", &run]);
@@ -257,7 +257,7 @@ fn an_errand_that_is_killed_is_made_up_for() {
     let task = at_work(&env);
     let lock = File::open(task.folder.join(".lock")).unwrap();
     lock.lock().unwrap();
-    kill_now(&env, agents_alive(&env)[0]);
+    env.kill(agents_alive(&env)[0], "-9");
     let errand = || {
         let all = env.processes().into_iter();
         all.filter(|(_, line)| line.contains(" errand tend"))
@@ -265,7 +265,7 @@ fn an_errand_that_is_killed_is_made_up_for() {
             .next()
     };
     env.until("its errand waits", || errand().is_some());
-    kill_now(&env, errand().unwrap());
+    env.kill(errand().unwrap(), "-9");
     env.until("the errand is gone", || errand().is_none());
     drop(lock);
     assert_eq!(env.count(&task, "agent.crashed"), 0);
@@ -293,7 +293,7 @@ fn a_turn_that_ended_while_nobody_could_look_is_seen_to_by_the_monitor() {
             .next()
     };
     env.until("its errand waits", || errand().is_some());
-    kill_now(&env, errand().unwrap());
+    env.kill(errand().unwrap(), "-9");
     env.until("the errand is gone", || errand().is_none());
     drop(lock);
     env.say(&["watch", "--once"]).ok();

@@ -126,7 +126,7 @@ fn a_tmux_server_that_is_told_to_end() {
 fn a_tmux_server_that_is_killed() {
     let env = Agents::new();
     let task = at_work(&env);
-    kill_now(&env, server(&env));
+    env.kill(server(&env), "-9");
     goes_on(&env, &task, &["task", "why", &task.id]);
 }
 
@@ -134,7 +134,7 @@ fn a_tmux_server_that_is_killed() {
 fn a_run_agent_that_is_killed() {
     let env = Agents::new();
     let task = at_work(&env);
-    kill_now(&env, env.run_agent(&task, "worker"));
+    env.kill(env.run_agent(&task, "worker"), "-9");
     goes_on(&env, &task, WATCH);
 }
 
@@ -142,7 +142,7 @@ fn a_run_agent_that_is_killed() {
 fn a_run_agent_that_is_killed_and_only_a_respawn_afterwards() {
     let env = Agents::new();
     let task = at_work(&env);
-    kill_now(&env, env.run_agent(&task, "worker"));
+    env.kill(env.run_agent(&task, "worker"), "-9");
     env.say(&["task", "respawn", &task.id]).ok();
     assert_eq!(env.count(&task, "agent.crashed"), 1);
     assert_eq!(env.count(&task, "agent.spawned"), 2);
@@ -155,7 +155,7 @@ fn a_run_agent_that_is_killed_and_only_a_respawn_afterwards() {
 fn an_agent_that_is_killed_is_noticed_with_nobody_watching() {
     let env = Agents::new();
     let task = at_work(&env);
-    kill_now(&env, agents_alive(&env)[0]);
+    env.kill(agents_alive(&env)[0], "-9");
     let crash = env.until_event(&task, "agent.crashed");
     assert!(
         crash["reason"].as_str().unwrap().contains("signal 9"),
@@ -193,17 +193,6 @@ fn power_cut(env: &Agents) {
     }
     env.until("everything is gone", || {
         env.processes().is_empty() && !fs::exists(format!("/proc/{server}/cmdline")).unwrap()
-    });
-}
-
-/// `kill -9`, and waits until the system has done it.
-pub(crate) fn kill_now(env: &Agents, pid: u32) {
-    env.kill(pid, "-9");
-    env.until("the killed process is gone", || {
-        let state = fs::read_to_string(format!("/proc/{pid}/stat"));
-        // Files and locks of a process are closed before it is a zombie.
-        state.is_ok_and(|text| text.contains(") Z "))
-            || !fs::exists(format!("/proc/{pid}")).unwrap()
     });
 }
 

@@ -5,11 +5,7 @@ use crate::env::TestTask;
 
 /// Kills the process beside an agent as a machine would, and has the monitor look.
 fn kill(env: &Agents, task: &TestTask, role: &str) {
-    let pid = env.run_agent(task, role);
-    env.kill(pid, "-9");
-    env.until("it is gone", || {
-        !std::path::Path::new(&format!("/proc/{pid}")).exists()
-    });
+    env.kill(env.run_agent(task, role), "-9");
     env.look();
 }
 

@@ -291,13 +291,13 @@ impl Agents {
             .collect()
     }
 
-    /// Sends a signal. A process that is killed is dead afterwards.
+    /// Sends a signal. A process that is killed is dead afterwards: its files and locks are closed before it is a zombie.
     pub(crate) fn kill(&self, pid: u32, signal: &str) {
         let process = ProcessId::of(pid);
         let mut command = self.foreign("kill");
         let done = command.args([signal, &pid.to_string()]).output().unwrap();
         assert!(done.status.success(), "{done:?}");
-        if let (Some(process), "-KILL") = (process, signal) {
+        if let (Some(process), "-9") = (process, signal) {
             self.until("the killed process is dead", || !process.is_alive());
         }
     }
