@@ -10,6 +10,7 @@ pub use seals::JournalSeal;
 
 use crate::error::{Code, Error, Result};
 use crate::index::is_damage;
+use crate::store::locks::{self, Rank};
 use crate::store::private;
 use crate::store::replace::write_atomic;
 use orange_core::id::Key;
@@ -143,6 +144,7 @@ impl Database {
                 .with_extension(format!("db.before-v{}", MIGRATIONS.len()));
             self.copy_to(&copy)?;
         }
+        let _held = locks::enter(Rank::Database);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -216,6 +218,7 @@ impl Database {
     /// first. Raises it if it is behind. Never lowers it.
     pub fn heal_counter(&mut self, project: &str, highest: u32, keyless: &[String]) -> Result<()> {
         let explain_here = |error| explain(&self.path, &error);
+        let _held = locks::enter(Rank::Database);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)

@@ -23,6 +23,7 @@ use crate::notify::{self, Notification};
 use crate::seal::SealedJournal;
 use crate::store::faults::crash_point;
 use crate::store::lock::{LockError, TaskLock, Witness};
+use crate::store::locks::Rank;
 use crate::store::{PATIENCE, Place, Snapshot, journal};
 use crate::workspaces::Lease;
 use orange_core::artifact;
@@ -60,14 +61,26 @@ pub struct LockedTask {
 impl Engine {
     /// Locks a task, puts its files in order and finishes what a dead process began.
     pub fn lock_task(&mut self, place: Place) -> Result<LockedTask> {
-        let lock = self.wait_for_lock(&place)?;
+        let lock = self.wait_for_lock(&place, Rank::Task)?;
+        self.opened(place, lock, false, false)
+    }
+
+    /// As [`Engine::lock_task`], for a task without a key that another task names, whose lock may be held.
+    pub(crate) fn lock_to_adopt(&mut self, place: Place) -> Result<LockedTask> {
+        let lock = self.wait_for_lock(&place, Rank::AdoptedTask)?;
+        self.opened(place, lock, false, false)
+    }
+
+    /// As [`Engine::lock_task`], for the parent of a task whose lock may be held.
+    pub(crate) fn lock_parent(&mut self, place: Place) -> Result<LockedTask> {
+        let lock = self.wait_for_lock(&place, Rank::ParentTask)?;
         self.opened(place, lock, false, false)
     }
 
     /// Who waits for long hears for whom.
-    fn wait_for_lock(&self, place: &Place) -> Result<TaskLock> {
+    fn wait_for_lock(&self, place: &Place, rank: Rank) -> Result<TaskLock> {
         let tell = |busy: &LockError| (self.say)(&format!("waits: {}: {busy}", place.folder()));
-        TaskLock::acquire_telling(&place.path, PATIENCE, tell).map_err(|error| {
+        TaskLock::acquire_telling(&place.path, rank, PATIENCE, tell).map_err(|error| {
             let gone = match error {
                 LockError::Gone => self.gone_meanwhile(place),
                 LockError::Busy { .. } | LockError::Io(_) => None,
@@ -78,7 +91,7 @@ impl Engine {
 
     /// As [`Engine::lock_task`], for a task that this process has listed as changing.
     pub(crate) fn lock_marked(&mut self, place: Place) -> Result<LockedTask> {
-        let lock = self.wait_for_lock(&place)?;
+        let lock = self.wait_for_lock(&place, Rank::Task)?;
         self.opened(place, lock, false, true)
     }
 
@@ -100,7 +113,7 @@ impl Engine {
 
     /// Locks a damaged task and rebuilds it from what is left.
     pub fn lock_for_repair(&mut self, place: Place) -> Result<LockedTask> {
-        let lock = self.wait_for_lock(&place)?;
+        let lock = self.wait_for_lock(&place, Rank::Task)?;
         self.opened(place, lock, true, false)
     }
 

@@ -6,18 +6,18 @@ use crate::errand;
 use crate::error::{Code, Result};
 use crate::index::list::Filter;
 use crate::runs::{self, Doing, RunFolder, RunSpec, State};
+use crate::store::locks::{Lock, LockFile};
 use orange_core::Timestamp;
 use orange_core::exit::is_expected;
 use orange_core::runs::runs as runs_of;
 use orange_core::task::{Status, WorkflowName};
 use orange_core::workflow::{Role, Workflow};
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 
 /// The process that watches.
 pub struct Monitor {
     /// Held as long as it does.
-    lead: Option<File>,
+    lead: Option<LockFile>,
     /// Tasks without an agent that were looked at, by the revision they had.
     seen: HashMap<String, u64>,
     /// Runs whose start is journalled: what is journalled stays so.
@@ -56,7 +56,7 @@ impl Monitor {
     pub fn tick(&mut self, engine: &mut Engine) -> Result<Tick> {
         engine.refuse_copy()?;
         if self.lead.is_none() {
-            self.lead = engine.store().try_lock_file(".monitor.lock")?;
+            self.lead = engine.store().try_lock(Lock::Monitor)?;
         }
         if self.lead.is_none() {
             return Ok(Tick {

@@ -1,6 +1,7 @@
 //! projects.json: which repositories Orange knows. One small file, written whole, unknown keys kept.
 
 use crate::error::{Code, Error, Result};
+use crate::store::locks::Lock;
 use crate::store::{Store, replace};
 use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
@@ -71,7 +72,7 @@ fn why(error: &serde_json::Error) -> String {
 /// Changes the registry under its lock, so that two commands never lose each other's entry.
 pub fn change<T>(store: &Store, edit: impl FnOnce(&mut Vec<Project>) -> Result<T>) -> Result<T> {
     store.ensure_home()?;
-    let _lock = store.lock_file(".projects.lock")?;
+    let _lock = store.lock(Lock::Projects)?;
     let mut projects = read(store)?;
     let before = projects.clone();
     let result = edit(&mut projects)?;

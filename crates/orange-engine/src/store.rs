@@ -4,12 +4,14 @@
 pub mod faults;
 pub mod journal;
 pub mod lock;
+pub(crate) mod locks;
 pub(crate) mod private;
 mod remarks;
 pub mod replace;
 mod survey;
 pub(crate) mod temporary;
 
+use locks::{Lock, LockFile, about_to_wait};
 use remarks::mentions;
 pub use survey::Surveyor;
 
@@ -145,15 +147,16 @@ impl Store {
         }
     }
 
-    /// A lock for things that are not one task; waits, but not for ever.
-    pub fn lock_file(&self, name: &str) -> Result<File> {
+    /// Takes a lock for things that are not one task; waits, but not for ever.
+    pub(crate) fn lock(&self, lock: Lock<'_>) -> Result<LockFile> {
+        about_to_wait(lock.rank());
         let deadline = Instant::now() + PATIENCE;
         loop {
-            if let Some(file) = self.try_lock_file(name)? {
+            if let Some(file) = self.try_lock(lock)? {
                 return Ok(file);
             }
             if Instant::now() >= deadline {
-                let path = self.home.join(name);
+                let path = self.home.join(lock.file());
                 return Err(Error::new(
                     Code::Busy,
                     format!("{} is held by another orange process", path.display()),
@@ -164,12 +167,12 @@ impl Store {
         }
     }
 
-    /// As [`Store::lock_file`], but None when another process has it.
-    pub fn try_lock_file(&self, name: &str) -> Result<Option<File>> {
-        let path = self.home.join(name);
+    /// As [`Store::lock`], but None when another process has it.
+    pub(crate) fn try_lock(&self, lock: Lock<'_>) -> Result<Option<LockFile>> {
+        let path = self.home.join(lock.file());
         let file = open_lock(&path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(file)),
+            Ok(()) => Ok(Some(LockFile::new(file, lock))),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(error)) => Err(Error::io("lock", &path, &error)),
         }

@@ -16,6 +16,7 @@ use crate::person_environment::PersonEnvironment;
 use crate::projects::Project;
 use crate::store::Place;
 use crate::store::faults::crash_point;
+use crate::store::locks::{Rank, about_to_wait};
 use crate::workspaces::rules::Rules;
 use check::Check;
 use orange_core::config::OnFailure;
@@ -196,6 +197,7 @@ impl Engine {
     /// An errand: carries out what is asked for of one task.
     pub fn verify(&mut self, folder: &str) -> Result<()> {
         let mut lock = None;
+        about_to_wait(Rank::Check);
         for _ in 0..TRIES {
             lock = request::try_lock(&self.store, folder)?;
             if lock.is_some() || Request::of(&self.store, folder).is_none() {

@@ -44,8 +44,8 @@ use crate::occupants;
 use crate::projects::Project;
 use crate::store::Store;
 use crate::store::faults::crash_point;
+use crate::store::locks::{Lock, LockFile};
 use orange_core::task::Task;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A slot that is one task's until it gives it back.
@@ -427,9 +427,9 @@ pub(crate) struct Wanted {
     pub(crate) lockfiles: Option<String>,
 }
 
-fn lock_pool(store: &Store) -> Result<File> {
+fn lock_pool(store: &Store) -> Result<LockFile> {
     store.ensure_home()?;
-    store.lock_file("workspaces/.pool.lock")
+    store.lock(Lock::Pool)
 }
 
 /// Files that decide what is installed in a slot: a slot where they are the same needs no new installation.

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::git::{self, state, worktree};
 use crate::index::list::Filter;
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
+use crate::store::locks::Lock;
 use crate::store::replace;
 use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
@@ -88,7 +89,7 @@ impl Engine {
     /// The damaged file is copied aside and then replaced in one step: whenever this ends early, what was known before is
     /// still there, and the next repair begins anew.
     fn rebuild_registry(&mut self) -> Result<String> {
-        let _lock = self.store.lock_file(".projects.lock")?;
+        let _lock = self.store.lock(Lock::Projects)?;
         let path = self.store.projects_file();
         let stamp = self.file_stamp();
         let is_there = fs::symlink_metadata(&path).is_ok();

@@ -5,6 +5,7 @@ use super::{Caller, Engine};
 use crate::error::{Code, Error, Result};
 use crate::locked::LockedTask;
 use crate::store::Place;
+use crate::store::locks::Lock;
 use crate::workspaces::{Acquired, astray};
 use orange_core::gate::Gate;
 use orange_core::history::{AppendSection, Event, History};
@@ -68,7 +69,7 @@ impl Engine {
         let edits_branch = |edit: &Edit| matches!(edit, Edit::Branch(_));
         let adds_blocker = |edit: &Edit| matches!(edit, Edit::AddTo(Field::BlockedBy, _));
         let _dependencies = match change.edits.iter().any(adds_blocker) {
-            true => Some(self.store.lock_file(".dependencies.lock")?),
+            true => Some(self.store.lock(Lock::Dependencies)?),
             false => None,
         };
         let _project = match change.edits.iter().any(edits_branch) {
@@ -477,7 +478,7 @@ impl Engine {
             // The first command on a task of an older home gives it its key.
             None => {
                 let place = self.store.place(&found.folder);
-                self.lock_task(place)?
+                self.lock_to_adopt(place)?
                     .task
                     .key
                     .ok_or_else(|| Error::new(Code::Failed, format!("{text} has no key")))?

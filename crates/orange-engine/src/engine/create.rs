@@ -10,6 +10,7 @@ use crate::locked::{context_mark, written_fields};
 use crate::projects::Project;
 use crate::seal::SealedJournal;
 use crate::store::faults::crash_point;
+use crate::store::locks::{Lock, LockFile};
 use crate::store::{Place, journal, private, replace};
 use crate::workspaces::{Acquired, UPON};
 use orange_core::config::Permissions;
@@ -405,18 +406,14 @@ impl Engine {
     }
 
     /// Serialises what must be unique in a project: branches and new folders.
-    pub(crate) fn lock_project(&self, project: &str) -> Result<File> {
-        self.store.lock_file(&project_lock(project))
+    pub(crate) fn lock_project(&self, project: &str) -> Result<LockFile> {
+        self.store.lock(Lock::Project(project))
     }
 
     /// None when another process has it.
-    pub(crate) fn try_lock_project(&self, project: &str) -> Result<Option<File>> {
-        self.store.try_lock_file(&project_lock(project))
+    pub(crate) fn try_lock_project(&self, project: &str) -> Result<Option<LockFile>> {
+        self.store.try_lock(Lock::Project(project))
     }
-}
-
-fn project_lock(project: &str) -> String {
-    format!("tasks/{project}/.lock")
 }
 
 /// Where a task's folder is written before it gets its name.

@@ -31,7 +31,7 @@ impl Engine {
         if parent.status != Status::Delegated || self.children(&parent)?.iter().any(waits) {
             return Ok(());
         }
-        let mut locked = self.lock_task(place)?;
+        let mut locked = self.lock_parent(place)?;
         let workflow = Workflow::named(locked.task.workflow);
         let facts = self.facts(
             &locked.task,

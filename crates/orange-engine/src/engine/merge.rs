@@ -21,6 +21,7 @@ use crate::locked::LockedTask;
 use crate::projects::Project;
 use crate::store::Place;
 use crate::store::faults::crash_point;
+use crate::store::locks::{Lock, LockFile, about_to_wait};
 use allowed::{has_a_target, has_use_for_message, has_work, mergeable};
 use landing::{Landing, Task as Work};
 use orange_core::history::{Event, EventType, History};
@@ -30,7 +31,6 @@ use orange_core::task::{Status, Task};
 use orange_core::why::Conflicts;
 use orange_core::workflow::Actor;
 use serde_json::Value;
-use std::fs::File;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -216,13 +216,13 @@ impl Engine {
     }
 
     /// One merge of a project at a time: the second then sees what the first one did, instead of losing a race.
-    fn merge_turn(&mut self, project: &str) -> Result<File> {
-        let name = format!("tasks/{project}/.merge.lock");
+    fn merge_turn(&mut self, project: &str) -> Result<LockFile> {
+        about_to_wait(Lock::Merge(project).rank());
         let began = Instant::now();
         let deadline = began + TURN;
         let mut said = false;
         loop {
-            if let Some(file) = self.store.try_lock_file(&name)? {
+            if let Some(file) = self.store.try_lock(Lock::Merge(project))? {
                 return Ok(file);
             }
             if Instant::now() >= deadline {

@@ -7,6 +7,7 @@ use crate::errand;
 use crate::error::{Code, Error, Result};
 use crate::index::list::{Filter, Listed};
 use crate::runs;
+use crate::store::locks::{Lock, LockFile, STARTING};
 use crate::store::{Place, private};
 use orange_core::Timestamp;
 use orange_core::id::Key;
@@ -21,17 +22,9 @@ use std::path::Path;
 /// Says that somebody should look whether a task of the queue can start.
 pub(super) const WANTED: &str = "queue.wanted";
 
-/// A file for each task that is being started, locked by the process that does.
-const STARTING: &str = "starting";
-
-/// The file of a task's start, in the home.
-fn claim_of(place: &Place) -> String {
-    format!("{STARTING}/{}", place.name)
-}
-
 /// Whether a task may be started.
 enum Claim {
-    Got(File),
+    Got(LockFile),
     LimitReached(String),
     /// Another process starts the same task.
     Another,
@@ -79,7 +72,7 @@ impl Engine {
                 Claim::LimitReached(why) => return self.queue(place, why),
                 Claim::Another => {
                     // It may not have come to the task yet. When it lets go, the task tells what became of it.
-                    let started = self.store.lock_file(&claim_of(&place));
+                    let started = self.store.lock(Lock::Starting(&place.name));
                     drop(started);
                     return self.queue(place, "it is being started".to_owned());
                 }
@@ -168,14 +161,14 @@ impl Engine {
 
     /// Takes a place among the workers that `agents.limit` allows. It is given back with the file.
     fn claim_start(&mut self, place: &Place) -> Result<Claim> {
-        let _lock = self.store.lock_file(".start.lock")?;
+        let _lock = self.store.lock(Lock::Start)?;
         for name in self.starting(false) {
             let _ = fs::remove_file(self.store.home().join(STARTING).join(name));
         }
         if let Some(why) = self.limit_reached()? {
             return Ok(Claim::LimitReached(why));
         }
-        let claim = self.store.try_lock_file(&claim_of(place))?;
+        let claim = self.store.try_lock(Lock::Starting(&place.name))?;
         Ok(claim.map_or(Claim::Another, Claim::Got))
     }
 
@@ -228,7 +221,7 @@ impl Engine {
         if !wanted.exists() {
             return Ok(0);
         }
-        let Some(_lock) = self.store.try_lock_file(".queue.lock")? else {
+        let Some(_lock) = self.store.try_lock(Lock::Queue)? else {
             // Whoever has it looks again before letting go.
             return Ok(0);
         };

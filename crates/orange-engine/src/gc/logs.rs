@@ -4,7 +4,8 @@ use super::{Item, Kind, Swept, if_there, written};
 use crate::disk;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::store::{LOG, LOG_LOCK, LOGS_KEPT};
+use crate::store::locks::Lock;
+use crate::store::{LOG, LOGS_KEPT};
 use orange_core::Timestamp;
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ impl Engine {
             return Ok(swept);
         }
         // Whoever rotates renames: a name could be that of a younger file a moment later.
-        let Some(_lock) = self.store.try_lock_file(LOG_LOCK)? else {
+        let Some(_lock) = self.store.try_lock(Lock::Log)? else {
             swept.stays("rotated logs", "another orange is rotating them");
             return Ok(swept);
         };

@@ -11,6 +11,7 @@ use crate::index::list::Filter;
 use crate::projects::Project;
 use crate::rescue::{self, Rescue};
 use crate::store::faults::crash_point;
+use crate::store::locks::Lock;
 use orange_core::machine;
 use std::collections::HashSet;
 use std::fs;
@@ -19,9 +20,6 @@ use std::path::{Path, PathBuf};
 /// Another home may use the same repository and keep its rescues for longer than this one: what belongs to a task that
 /// is not known here is kept for at least so many days.
 const OF_STRANGERS: u32 = 30;
-
-/// In the home.
-const LOCK: &str = ".gc.lock";
 
 /// Plain copies of what git cannot hold, beside a rescue's ref.
 struct Copy {
@@ -121,7 +119,7 @@ impl Engine {
         let mut turn = None;
         if remove && all.iter().any(&is_old) {
             // Two at once take turns, and the second finds nothing to do.
-            turn = Some(self.store.lock_file(LOCK)?);
+            turn = Some(self.store.lock(Lock::Rescues)?);
             all = rescue::list(&project.path, None)?;
         }
         let (old, kept): (Vec<Rescue>, Vec<Rescue>) = all.into_iter().partition(&is_old);

@@ -3,6 +3,7 @@
 
 use super::worktree::common_dir_of;
 use crate::error::{Code, Error, Result};
+use crate::store::locks::{Held, Rank, about_to_wait, hold};
 use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,22 +17,24 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub(crate) struct WorktreeLock {
     /// None on a file system that cannot lock a folder.
     file: Option<File>,
+    _held: Held,
 }
 
 impl WorktreeLock {
     pub(crate) fn take(repository: &Path) -> Result<WorktreeLock> {
+        about_to_wait(Rank::Worktrees);
         let Some(common) = common_dir_of(repository)? else {
-            return Ok(WorktreeLock { file: None });
+            return Ok(WorktreeLock::held(None));
         };
         let file = File::open(&common).map_err(|error| Error::io("open", &common, &error))?;
         let deadline = Instant::now() + LONGEST;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(WorktreeLock { file: Some(file) }),
+                Ok(()) => return Ok(WorktreeLock::held(Some(file))),
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => {
                     tracing::warn!(%error, folder = %common.display(), "cannot be locked");
-                    return Ok(WorktreeLock { file: None });
+                    return Ok(WorktreeLock::held(None));
                 }
             }
             if Instant::now() >= deadline {
@@ -45,6 +48,13 @@ impl WorktreeLock {
                 .hint("try again when it has finished"));
             }
             std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn held(file: Option<File>) -> WorktreeLock {
+        WorktreeLock {
+            file,
+            _held: hold(Rank::Worktrees),
         }
     }
 

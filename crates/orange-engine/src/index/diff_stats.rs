@@ -2,6 +2,7 @@
 //! only for exactly the commits it was made for. Trouble here costs a process of git, never an answer.
 
 use super::Index;
+use crate::store::locks::{self, Rank};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 /// How much a branch changes.
@@ -72,6 +73,7 @@ fn find(
 }
 
 fn put(connection: &mut Connection, stats: &[KeptStat]) -> rusqlite::Result<()> {
+    let _held = locks::enter(Rank::Index);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut insert = transaction
         .prepare_cached("INSERT OR REPLACE INTO diff_stats VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")?;

@@ -2,6 +2,7 @@
 
 use super::counts::{self, Tally};
 use super::{Entry, line};
+use crate::store::locks::{self, Rank};
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
@@ -122,6 +123,7 @@ const CACHE_KIB: i64 = 128 * 1024;
 /// One transaction: another process sees the old tables or the new ones, never none. False when another
 /// process was quicker.
 pub(super) fn create_tables(connection: &mut Connection) -> rusqlite::Result<bool> {
+    let _held = locks::enter(Rank::Index);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version == VERSION {
@@ -162,6 +164,7 @@ pub(super) fn try_store(
     rows: impl Iterator<Item = Row>,
     gone: &[String],
 ) -> rusqlite::Result<()> {
+    let _held = locks::enter(Rank::Index);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let empty: bool =
         transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM tasks)", [], |row| {

@@ -4,6 +4,7 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
+use super::locks::{Held, Rank, about_to_wait, hold};
 use super::private;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -50,28 +51,34 @@ pub struct Witness {
 pub struct TaskLock {
     file: File,
     path: PathBuf,
+    held: Held,
 }
 
 impl TaskLock {
     /// Gives the lock back before the value goes.
     pub fn release(&self) {
         let _ = self.file.unlock();
+        self.held.end();
     }
 
     /// Locks the task, waiting up to `patience` for another holder to finish.
     pub fn acquire(folder: &Path, patience: Duration) -> Result<Self, LockError> {
-        Self::acquire_telling(folder, patience, |_| {})
+        Self::acquire_telling(folder, Rank::Task, patience, |_| {})
     }
 
     /// As [`TaskLock::acquire`]; when it takes a while, it is told why.
-    pub fn acquire_telling(
+    pub(crate) fn acquire_telling(
         folder: &Path,
+        rank: Rank,
         patience: Duration,
         tell: impl FnOnce(&LockError),
     ) -> Result<Self, LockError> {
+        if !patience.is_zero() {
+            about_to_wait(rank);
+        }
         let file = open(folder)?;
         if try_lock(&file)? {
-            return Self::locked(file, folder);
+            return Self::locked(file, folder, rank);
         }
         let busy = LockError::Busy {
             holder: holder(&file),
@@ -80,7 +87,7 @@ impl TaskLock {
             return Err(busy);
         }
         match queue::wait_for(file, patience, || tell(&busy)) {
-            Some(file) => Self::locked(file?, folder),
+            Some(file) => Self::locked(file?, folder, rank),
             None => Err(busy),
         }
     }
@@ -89,7 +96,7 @@ impl TaskLock {
     pub fn try_acquire(folder: &Path) -> Result<Option<Self>, LockError> {
         let file = open(folder)?;
         if try_lock(&file)? {
-            Self::locked(file, folder).map(Some)
+            Self::locked(file, folder, Rank::Task).map(Some)
         } else {
             Ok(None)
         }
@@ -114,13 +121,14 @@ impl TaskLock {
         names(&self.path, &self.file)
     }
 
-    fn locked(file: File, folder: &Path) -> Result<Self, LockError> {
+    fn locked(file: File, folder: &Path, rank: Rank) -> Result<Self, LockError> {
         let path = folder.join(LOCK_FILE);
         // While we waited the holder may have moved the folder away: then this is the lock of something else.
         if !names(&path, &file)? {
             return Err(LockError::Gone);
         }
-        let lock = Self { file, path };
+        let held = hold(rank);
+        let lock = Self { file, path, held };
         lock.sign(Some(std::process::id()));
         Ok(lock)
     }

@@ -2,10 +2,11 @@
 //! that was killed takes it up. The lock beside it tells whether somebody is at it.
 
 use crate::error::{Error, Result};
+use crate::store::locks::{Lock, LockFile};
 use crate::store::replace::{short_hash, write_atomic};
 use crate::store::{Store, make_folder};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::fs;
 use std::path::PathBuf;
 
 /// One check that is to be done.
@@ -58,11 +59,7 @@ impl Request {
 
 /// For whoever has it, when nothing is asked for any more.
 pub(crate) fn forget_lock(store: &Store, task: &str) {
-    let _ = fs::remove_file(store.home().join(lock_name(task)));
-}
-
-fn lock_name(task: &str) -> String {
-    format!("{FOLDER}/{}.lock", name(task))
+    let _ = fs::remove_file(store.home().join(Lock::Check(&name(task)).file()));
 }
 
 fn read(path: &PathBuf) -> Option<Request> {
@@ -80,6 +77,6 @@ pub(crate) fn all(store: &Store) -> Vec<Request> {
 }
 
 /// The right to carry a task's check out; None when another process has it.
-pub(crate) fn try_lock(store: &Store, task: &str) -> Result<Option<File>> {
-    store.try_lock_file(&lock_name(task))
+pub(crate) fn try_lock(store: &Store, task: &str) -> Result<Option<LockFile>> {
+    store.try_lock(Lock::Check(&name(task)))
 }

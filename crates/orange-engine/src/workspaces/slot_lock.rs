@@ -3,24 +3,24 @@
 
 use crate::error::{Code, Error, Result};
 use crate::store::Store;
+use crate::store::locks::{Lock, LockFile};
 use rustix::io::{FdFlags, fcntl_setfd};
-use std::fs::File;
 
 /// The lock on one slot's folder.
 pub(crate) struct SlotLock {
-    file: File,
+    file: LockFile,
 }
 
 impl SlotLock {
     /// Waits, but not for ever. The pool's lock must not be held.
     pub(super) fn take(store: &Store, slot: &str) -> Result<SlotLock> {
-        let file = store.lock_file(&name(slot))?;
+        let file = store.lock(Lock::Slot(slot))?;
         Ok(SlotLock { file })
     }
 
     /// For somebody who holds the pool's lock: an error instead of waiting.
     pub(crate) fn try_take(store: &Store, slot: &str) -> Result<SlotLock> {
-        match store.try_lock_file(&name(slot))? {
+        match store.try_lock(Lock::Slot(slot))? {
             Some(file) => Ok(SlotLock { file }),
             None => Err(
                 Error::new(Code::Busy, format!("another process is at work in {slot}"))
@@ -43,12 +43,8 @@ impl SlotLock {
         } else {
             FdFlags::CLOEXEC
         };
-        if let Err(error) = fcntl_setfd(&self.file, flags) {
+        if let Err(error) = fcntl_setfd(&*self.file, flags) {
             tracing::warn!(%error, "a slot's lock cannot be handed on");
         }
     }
-}
-
-fn name(slot: &str) -> String {
-    format!("workspaces/.{slot}.lock")
 }

@@ -10,6 +10,7 @@ use crate::git::worktree;
 use crate::person_environment::PersonEnvironment;
 use crate::projects::Project;
 use crate::runs;
+use crate::store::locks::{Rank, about_to_wait};
 use crate::workspaces::rules::Rules;
 use orange_core::naming::counted;
 use std::path::{Path, PathBuf};
@@ -57,6 +58,7 @@ impl Engine {
     ) -> Result<Option<VerifySlot>> {
         let name = verify_slot(&project.name);
         let folder = self.slot_folder(&name);
+        about_to_wait(Rank::Slot);
         loop {
             match SlotLock::try_take(&self.store, &name) {
                 Ok(lock) => {

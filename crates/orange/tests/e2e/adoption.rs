@@ -309,3 +309,13 @@ fn a_folder_made_by_hand_is_a_task() {
         .ok();
     assert_eq!(by_id(&env, "by-hand")["key"], "TASK-001");
 }
+
+#[test]
+fn a_task_that_another_one_names_is_adopted_with_it() {
+    let env = older_home("home-000");
+    let (first, second) = ("A1b2C3d4E5f6G7h8I9j0K", "Q1w2E3r4T5y6U7i8O9p0L");
+    env.orange(["task", "update", first, "--add-related", second])
+        .ok();
+    let key = by_id(&env, second)["key"].clone();
+    assert_eq!(by_id(&env, first)["related_to"], json!([key]));
+}

@@ -9,9 +9,9 @@ use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::git::forward::{Held, could_forward};
 use crate::git::landing::{self, Checkout, Moved, Swap};
+use crate::store::locks::{Lock, LockFile, about_to_wait};
 use orange_core::history::Event;
 use serde_json::Value;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -27,11 +27,6 @@ pub(super) struct Forward<'a> {
 
 pub(super) fn hold(checkout: &Path, owner: &str) -> Result<Held> {
     Held::take(checkout, owner)?.map_err(|why| refused(&why))
-}
-
-/// Locked while a git pushes a merge of this project, or moves its target.
-fn landing_lock(project: &str) -> String {
-    format!("tasks/{project}/.landing.lock")
 }
 
 impl Engine {
@@ -90,7 +85,8 @@ impl Engine {
         }
     }
 
-    pub(super) fn landing_lock(&self, project: &str) -> Result<File> {
+    /// Locked while a git pushes a merge of this project, or moves its target.
+    pub(super) fn landing_lock(&self, project: &str) -> Result<LockFile> {
         self.when_git_is_over(project, AT_WORK)?.ok_or_else(|| {
             Error::new(
                 Code::Busy,
@@ -105,10 +101,11 @@ impl Engine {
         &self,
         project: &str,
         patience: Duration,
-    ) -> Result<Option<File>> {
+    ) -> Result<Option<LockFile>> {
+        about_to_wait(Lock::Landing(project).rank());
         let deadline = Instant::now() + patience;
         loop {
-            let lock = self.store.try_lock_file(&landing_lock(project))?;
+            let lock = self.store.try_lock(Lock::Landing(project))?;
             if lock.is_some() || Instant::now() >= deadline {
                 return Ok(lock);
             }

@@ -4,6 +4,7 @@ use super::{MAX_BYTES, told_of};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::committed::text_of;
+use crate::store::locks::Lock;
 use crate::store::replace;
 use orange_core::config::{Kind, Layer, Setting, about, edited, unknown};
 use orange_core::yaml::Node;
@@ -62,7 +63,7 @@ impl Engine {
             .transpose()?;
         self.store.ensure_home()?;
         // Two commands at once: the second one finds what the first one wrote.
-        let _lock = self.store.lock_file(LOCK)?;
+        let _lock = self.store.lock(Lock::Config)?;
         let old = self.settings_bytes()?;
         let text = text_of(old.clone().unwrap_or_default()).map_err(|line| {
             let message = format!("config.yaml, line {line}: it is not UTF-8");
@@ -115,7 +116,7 @@ impl Engine {
     pub fn replace_settings(&mut self, old: Option<&[u8]>, new: &[u8]) -> Result<()> {
         self.people_only("change settings")?;
         self.store.ensure_home()?;
-        let _lock = self.store.lock_file(LOCK)?;
+        let _lock = self.store.lock(Lock::Config)?;
         self.put_settings(old, new)
     }
 
@@ -152,7 +153,6 @@ impl Engine {
     }
 }
 
-const LOCK: &str = ".config.lock";
 const BY_HAND: &str = "`orange config edit` opens it";
 
 /// A value that the setting may have.

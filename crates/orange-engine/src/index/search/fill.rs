@@ -5,6 +5,7 @@ use super::Index;
 use crate::index::Stamp;
 use crate::index::line::Line;
 use crate::index::refresh::{each_line, is_settled, stamp_at};
+use crate::store::locks::{self, Rank};
 use crate::store::{Place, Store, journal, nanoseconds};
 use orange_core::Timestamp;
 use orange_core::history::History;
@@ -189,6 +190,7 @@ fn write(
     documents: &[Document],
     gone: &[String],
 ) -> rusqlite::Result<()> {
+    let _held = locks::enter(Rank::Index);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let forgotten = gone.iter().map(String::as_str);
     for folder in forgotten.chain(documents.iter().map(|document| document.folder.as_str())) {

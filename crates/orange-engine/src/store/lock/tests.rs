@@ -18,7 +18,11 @@ fn only_one_holds_it_and_busy_says_who() {
     let dir = tempfile::tempdir().unwrap();
     let held = TaskLock::acquire(dir.path(), Duration::ZERO).unwrap();
     assert!(TaskLock::try_acquire(dir.path()).unwrap().is_none());
-    let error = TaskLock::acquire(dir.path(), Duration::from_millis(5)).unwrap_err();
+    // By another thread: one that waits for a lock it holds is caught before (see `locks`).
+    let error = thread::scope(|scope| {
+        let wait = || TaskLock::acquire(dir.path(), Duration::from_millis(5));
+        scope.spawn(wait).join().unwrap().unwrap_err()
+    });
     let me = format!("process {}", std::process::id());
     assert!(matches!(error, LockError::Busy { holder: Some(holder) } if holder == me));
     drop(held);
@@ -85,7 +89,7 @@ fn a_moved_folder_is_gone() {
     drop(held);
     assert!(try_lock(&waiting).unwrap());
     assert!(matches!(
-        TaskLock::locked(waiting, &here),
+        TaskLock::locked(waiting, &here, Rank::Task),
         Err(LockError::Gone)
     ));
     assert!(matches!(TaskLock::try_acquire(&here), Err(LockError::Gone)));
@@ -94,7 +98,7 @@ fn a_moved_folder_is_gone() {
     fs::create_dir(&here).unwrap();
     let _other = TaskLock::acquire(&here, Duration::ZERO).unwrap();
     assert!(matches!(
-        TaskLock::locked(waiting, &here),
+        TaskLock::locked(waiting, &here, Rank::Task),
         Err(LockError::Gone)
     ));
 }
