@@ -13,6 +13,7 @@ use crate::runs::Conversation;
 use orange_core::choice;
 use orange_core::config::{Config, CustomHarness, Permissions};
 use orange_core::suggest::meant;
+use orange_sys::programs::located;
 use project_code::ProjectCode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -395,20 +396,6 @@ impl Harness {
     pub fn is_installed(&self, search_path: Option<&OsStr>) -> bool {
         located(&self.program, search_path).is_some()
     }
-}
-
-pub(crate) fn located(program: &str, search_path: Option<&OsStr>) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-    let runs = |path: &PathBuf| {
-        path.metadata()
-            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    if program.contains('/') {
-        return Some(PathBuf::from(program)).filter(runs);
-    }
-    std::env::split_paths(search_path?)
-        .map(|folder| folder.join(program))
-        .find(runs)
 }
 
 #[cfg(test)]

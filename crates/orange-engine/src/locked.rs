@@ -21,7 +21,6 @@ use crate::error::{Code, Error, Result};
 use crate::event_log;
 use crate::notify::{self, Notification};
 use crate::seal::SealedJournal;
-use crate::store::faults::crash_point;
 use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::locks::Rank;
 use crate::store::{PATIENCE, Place, Snapshot, journal};
@@ -32,6 +31,7 @@ use orange_core::machine::{self, Facts, Situation};
 use orange_core::reconcile::Broken;
 use orange_core::task::{Field, Task};
 use orange_core::workflow::Actor;
+use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 
 /// A task that no other Orange process can change right now.

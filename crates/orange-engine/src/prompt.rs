@@ -79,7 +79,7 @@ impl Engine {
         base: &str,
         name: PromptName,
     ) -> Result<PromptSource> {
-        let files = Committed::at(&project.path, base, &[name.path()])?;
+        let files = crate::workspaces::base_files(&project.path, base, &[name.path()])?;
         source_in(&files, base, name)
     }
 
@@ -132,7 +132,7 @@ impl Engine {
             });
         };
         let folder = format!("{}/", prompt::FOLDER);
-        let files = Committed::at(&project.path, &commit, &[folder])?;
+        let files = crate::workspaces::base_files(&project.path, &commit, &[folder])?;
         let sources = PromptName::ALL
             .iter()
             .map(|name| source_in(&files, &commit, *name));

@@ -16,8 +16,8 @@ use crate::error::{Code, Error, Result};
 use crate::git::rescue::content::{Entries, TempIndex};
 use crate::git::rescue::refs::{self, Kept};
 use crate::git::rescue::{LINK, Worktree};
-use crate::store::faults::crash_point;
 use orange_core::{SignedDuration, Timestamp};
+use orange_sys::crash_points::crash_point;
 use raw::Staging;
 use std::path::{Path, PathBuf};
 

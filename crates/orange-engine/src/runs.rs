@@ -11,8 +11,9 @@ mod speaker;
 
 pub use above::{RunAbove, is_below_check, run_above};
 pub use inbox::{Message, Outcome};
-pub use process::{ProcessId, end_tagged, end_tree, own_group, own_session, tagged, tagged_in};
+pub use orange_sys::process::{ProcessId, own_group, own_session};
 pub(crate) use process::{carrying, descendants, end_marked, is_of_home};
+pub use process::{end_tagged, end_tree, tagged, tagged_in};
 pub(crate) use questions::open_asks;
 pub use questions::{Answer, Asked, IN_ITS_WINDOW, Question};
 pub(crate) use signals::state_after;

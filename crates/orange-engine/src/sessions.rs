@@ -13,11 +13,12 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::runs::{Doing, RunFolder};
 use crate::tmux::{self, Pane, PaneInfo, Server, Tmux};
-use crate::{harness, versions};
+use crate::versions;
 use orange_core::history::History;
 use orange_core::runs::{self, Run};
 use orange_core::task::{Status, Task, is_active};
 use orange_core::workflow::Role;
+use orange_sys::programs::located;
 use std::collections::HashMap;
 
 /// What a list shows of a task's agents.
@@ -137,7 +138,7 @@ impl Engine {
     /// The same, when there is a tmux that will do.
     pub(crate) fn usable_tmux(&mut self) -> Result<Tmux> {
         let tmux = self.tmux()?;
-        match harness::located(tmux::PROGRAM, self.search_path.as_deref()) {
+        match located(tmux::PROGRAM, self.search_path.as_deref()) {
             Some(program) => {
                 versions::remembered(self.store.home(), &program, || tmux.version())?;
             }

@@ -1,11 +1,10 @@
 //! The store: where everything lies below the home folder, and how a task's two files are read.
 //! All state goes through this type.
 
-pub mod faults;
 pub mod journal;
 pub mod lock;
 pub(crate) mod locks;
-pub(crate) mod private;
+pub(crate) use orange_sys::private::{self, make_durable_folder as make_folder};
 mod remarks;
 pub mod replace;
 mod survey;
@@ -258,29 +257,6 @@ impl Store {
                 None
             })
             .collect()
-    }
-}
-
-/// Makes a private folder and those above it, each durable in its parent.
-pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    if let Some(parent) = parent {
-        make_folder(parent)?;
-    }
-    match private::make_folder(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !path.is_dir() => {
-            return Err(error);
-        }
-        Ok(()) | Err(_) => {}
-    }
-    match parent {
-        Some(parent) => File::open(parent)?.sync_all(),
-        None => Ok(()),
     }
 }
 

@@ -12,10 +12,9 @@ use crate::errand;
 use crate::error::{Code, Error, Result};
 use crate::git::short;
 use crate::locked::LockedTask;
-use crate::person_environment::PersonEnvironment;
+use crate::person_environment;
 use crate::projects::Project;
 use crate::store::Place;
-use crate::store::faults::crash_point;
 use crate::store::locks::{Rank, about_to_wait};
 use crate::workspaces::rules::Rules;
 use check::Check;
@@ -24,6 +23,7 @@ use orange_core::evidence::Evidence;
 use orange_core::history::{Event, EventType, History};
 use orange_core::task::{Status, Task};
 use orange_core::verification::{CheckResult, Verified, newly_failed, running, unanswered};
+use orange_sys::crash_points::crash_point;
 use request::Request;
 use std::time::Duration;
 
@@ -231,7 +231,8 @@ impl Engine {
         };
         let known = self.environment_of(&task.id);
         let minimal = known.is_none();
-        let person = known.unwrap_or_else(|| PersonEnvironment::minimal(self.user_home.as_deref()));
+        let person =
+            known.unwrap_or_else(|| person_environment::minimal(self.user_home.as_deref()));
         // Also the git that prepares the worktree.
         person.clone().give_to_children();
         let store = self.store.clone();

@@ -43,9 +43,9 @@ use crate::git::committed::Committed;
 use crate::occupants;
 use crate::projects::Project;
 use crate::store::Store;
-use crate::store::faults::crash_point;
 use crate::store::locks::{Lock, LockFile};
 use orange_core::task::Task;
+use orange_sys::crash_points::crash_point;
 use std::path::{Path, PathBuf};
 
 /// A slot that is one task's until it gives it back.
@@ -453,7 +453,7 @@ const LOCKFILES: &[&str] = &[
 
 /// Names the lockfiles of a commit; None if it has none.
 pub(crate) fn lockfiles_at(repository: &Path, commit: &str) -> Result<Option<String>> {
-    let files = Committed::at(repository, commit, LOCKFILES)?;
+    let files = base_files(repository, commit, LOCKFILES)?;
     let objects: String = files.objects().collect();
     Ok((!objects.is_empty()).then(|| {
         let hash = crate::store::replace::short_hash(objects.as_bytes());
@@ -461,10 +461,15 @@ pub(crate) fn lockfiles_at(repository: &Path, commit: &str) -> Result<Option<Str
     }))
 }
 
-/// Every path that is looked for in the commit that a task starts from.
-pub(crate) fn asked_of_a_base() -> impl Iterator<Item = &'static str> {
+/// Files of the commit that a task starts from. One start asks for several, so all of them are looked for at once.
+pub(crate) fn base_files<'a>(
+    repository: &'a Path,
+    commit: &str,
+    paths: &[impl AsRef<str>],
+) -> Result<Committed<'a>> {
     let rules = [rules::CONFIG, rules::INCLUDE, PROMPTS, link::LINK];
-    rules.into_iter().chain(LOCKFILES.iter().copied())
+    let all = rules.into_iter().chain(LOCKFILES.iter().copied());
+    Committed::looking_ahead(repository, commit, paths, all)
 }
 
 /// What is in the folder of prompts.

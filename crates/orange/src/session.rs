@@ -7,10 +7,11 @@ use crate::{caller, log};
 use orange_core::Timestamp;
 use orange_core::config::{Config, Setting};
 use orange_engine::agent_run::without_fence;
+use orange_engine::crash_points;
 use orange_engine::engine::{Outside, Override};
 use orange_engine::harness::environment::of_agents;
-use orange_engine::person_environment::PersonEnvironment;
-use orange_engine::store::{Place, faults};
+use orange_engine::person_environment;
+use orange_engine::store::Place;
 use orange_engine::tmux::Inside;
 use orange_engine::{Caller, Code, Engine, Error, Settings};
 use serde_json::Value;
@@ -39,7 +40,7 @@ impl Session {
         let only_reads = access == Access::Read;
         let home = home()?;
         // Only debug builds listen to this; it is how the tests kill the program at a chosen step.
-        faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
+        crash_points::arm(std::env::var("ORANGE_CRASH_AT").ok());
         let caller = caller::find(&home)?;
         if let (Caller::Agent { .. }, [_, ..]) = (&caller, settings) {
             let message = "an agent may not use --config";
@@ -82,7 +83,7 @@ impl Session {
         let mut engine = engine(home.clone(), Caller::Engine, Vec::new())?;
         engine.refuse_copy()?;
         start_log(&mut engine)?;
-        faults::arm(std::env::var("ORANGE_CRASH_AT").ok());
+        crash_points::arm(std::env::var("ORANGE_CRASH_AT").ok());
         Ok(Session {
             engine,
             folder: home,
@@ -208,7 +209,7 @@ fn engine(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Engine>
         heard.retain(|said| Config::may_be_an_agents(&said.key));
     }
     let person =
-        (caller == Caller::Human).then(|| PersonEnvironment::from_variables(std::env::vars_os()));
+        (caller == Caller::Human).then(|| person_environment::from_variables(std::env::vars_os()));
     Ok(Engine::new(Settings {
         person,
         home,

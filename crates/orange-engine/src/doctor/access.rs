@@ -27,7 +27,7 @@ impl Engine {
         if mode & OTHERS == 0 {
             return false;
         }
-        if !are_modes_kept_in(home).unwrap_or(true) {
+        if !are_modes_kept_in(home, crate::store::replace::PROBE).unwrap_or(true) {
             report.note(format!(
                 "{path} is on a file system that keeps no access rights: whoever can open it can read your tasks"
             ));

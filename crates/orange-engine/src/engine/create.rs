@@ -9,7 +9,6 @@ use crate::git;
 use crate::locked::{context_mark, written_fields};
 use crate::projects::Project;
 use crate::seal::SealedJournal;
-use crate::store::faults::crash_point;
 use crate::store::locks::{Lock, LockFile};
 use crate::store::{Place, journal, private, replace};
 use crate::workspaces::{Acquired, UPON};
@@ -21,6 +20,7 @@ use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight, 
 use orange_core::task_file::TaskFile;
 use orange_core::workflow::{Creation, Hook, HookEntry, Role, Workflow};
 use orange_core::{artifact, naming, testing};
+use orange_sys::crash_points::crash_point;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,6 @@ use crate::locked::LockedTask;
 use crate::prompt::PromptExtra;
 use crate::runs::{Message, RunFolder, Signal, SignalKind, Source, State};
 use crate::store::Place;
-use crate::store::faults::crash_point;
 use orange_core::exit::is_expected;
 use orange_core::history::{Event, EventType, History};
 use orange_core::prompt::{PromptName, missing};
@@ -15,6 +14,7 @@ use orange_core::runs::{Run, open_runs};
 use orange_core::task::{Status, Task};
 use orange_core::verification::deferred;
 use orange_core::workflow::{Role, Workflow};
+use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@
 use super::{Caller, Engine};
 use crate::database::Database;
 use crate::error::{Error, Result};
-use crate::person_environment::PersonEnvironment;
+use crate::person_environment::{self, PersonEnvironment};
 use crate::store::private;
 use crate::store::replace::{short_hash, write_atomic};
 use std::fs;
@@ -90,7 +90,7 @@ impl Engine {
         let person = match self.environment_of(task) {
             Some(person) => person,
             // It was noted, and somebody removed or changed it: an agent does not get its own way by that.
-            None if self.may_have_environment(task) => PersonEnvironment::minimal(None),
+            None if self.may_have_environment(task) => person_environment::minimal(None),
             None => return,
         };
         self.search_path = person.get("PATH").map(Into::into);

@@ -6,12 +6,12 @@ use super::create::hidden_folder;
 use super::find::SHORTEST_NUMBER;
 use crate::error::{Code, Error, Result};
 use crate::event_log;
-use crate::store::faults::crash_point;
 use crate::store::{Place, journal, make_folder};
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, Reference};
 use orange_core::machine;
 use orange_core::task::{Status, Task, is_active};
+use orange_sys::crash_points::crash_point;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -5,8 +5,9 @@
 use super::{Adapter, Harness, row};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result, plain};
-use crate::patience::Watch;
 use crate::versions;
+use orange_sys::programs::located;
+use orange_sys::time_limit::Watch;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -172,7 +173,7 @@ impl Inquiry<'_> {
 
     /// What a program that is no agent says of itself, its first line; None where it is not installed.
     pub(crate) fn program(&self, name: &str, words: &[&str]) -> Option<Result<String>> {
-        let path = super::located(name, self.search_path)?;
+        let path = located(name, self.search_path)?;
         let first = |answer: Answer| answer.text.lines().next().unwrap_or_default().to_owned();
         Some(self.ask(&path, words).map(first))
     }

@@ -6,7 +6,6 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::runs::Ended;
 use crate::sessions::{Begin, Begun, is_adopted_run, session_when_adopted};
-use crate::store::faults::crash_point;
 use orange_core::exit::{self, Consequence, is_expected, role_of};
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine::{self, Facts};
@@ -15,6 +14,7 @@ use orange_core::review::{self, Left};
 use orange_core::runs::{Ending, Run, last_run, next_run_id, open_runs};
 use orange_core::task::{Field, Status};
 use orange_core::workflow::{Actor, Role, Workflow};
+use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 
 impl LockedTask {

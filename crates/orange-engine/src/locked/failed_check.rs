@@ -4,11 +4,11 @@
 use super::LockedTask;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::store::faults::crash_point;
 use orange_core::machine::{self, Facts, Move};
 use orange_core::task::Status;
 use orange_core::verification::RETURNED_BY_CHECK;
 use orange_core::workflow::{Actor, Trigger, Workflow};
+use orange_sys::crash_points::crash_point;
 
 impl LockedTask {
     /// Moves a task in review whose check newly failed. A verdict that is there too does not count.

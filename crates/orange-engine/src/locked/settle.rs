@@ -4,7 +4,6 @@ use super::racing::{Race, discard_all};
 use super::{LockedTask, context_mark, damaged, damaged_for_good};
 use crate::engine::{Engine, bad_value};
 use crate::error::{Code, Error, Result};
-use crate::store::faults::crash_point;
 use crate::store::replace::{self, Outcome, Theirs};
 use crate::store::{nanoseconds, stamp_at};
 use orange_core::artifact;
@@ -14,6 +13,7 @@ use orange_core::machine;
 use orange_core::reconcile::{Broken, Reconciled, begins_anew, differing_fields, last_resort};
 use orange_core::task::{Field, Task};
 use orange_core::task_file::{TaskFile, salvage_body};
+use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 
 /// Racing writers are merged one after the other; after so many the next command goes on.

@@ -3,9 +3,9 @@
 use super::*;
 use crate::Settings;
 use crate::engine::{Change, Edit};
-use crate::store::faults::hook;
 use crate::store::replace::{Outcome, replace};
 use orange_core::task::Field;
+use orange_sys::crash_points::hook;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -2,13 +2,11 @@
 
 use crate::engine::{Caller, Engine};
 use crate::error::{Code, Error, Result};
-use crate::git::committed::Committed;
 use crate::harness::project_code::{INSTRUCTIONS, MAX_INSTRUCTIONS};
 use crate::harness::{self, Adapter, Harness, Occasion};
 use crate::locked::{LockedTask, review_mark};
 use crate::prompt::PromptExtra;
 use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descendants};
-use crate::store::faults::crash_point;
 use crate::tmux::{NewWindow, Pane, PaneInfo, Tmux};
 use orange_core::Timestamp;
 use orange_core::history::{Event, EventType};
@@ -18,6 +16,7 @@ use orange_core::review;
 use orange_core::runs;
 use orange_core::task::{Field, Task};
 use orange_core::workflow::Role;
+use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::Path;
@@ -350,7 +349,7 @@ impl Engine {
         }
         let project = self.registered(&task.project)?;
         let commit = self.rules_commit(&project, task)?;
-        let files = Committed::at(&project.path, &commit, &[INSTRUCTIONS])?;
+        let files = crate::workspaces::base_files(&project.path, &commit, &[INSTRUCTIONS])?;
         match files.file(INSTRUCTIONS, MAX_INSTRUCTIONS)? {
             None => Ok(None),
             Some(Ok(text)) => Ok(Some(text)),

@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::faults::crash_point;
 use super::{private, replace};
+use orange_sys::crash_points::crash_point;
 
 /// Start of the names under which torn tails are kept, next to the journal.
 const TORN_PREFIX: &str = "history.torn-";

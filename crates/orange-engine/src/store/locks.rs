@@ -1,71 +1,10 @@
 //! Every lock of a home: its name, its file and its rank. Locks are taken from wide to narrow, so that two processes never
-//! wait for each other; debug builds check that (`order.rs`).
+//! wait for each other; debug builds check that (`orange_sys::lock_order`).
 
-mod order;
-
-pub(crate) use order::{Held, about_to_wait, hold};
+pub(crate) use orange_sys::lock_order::{Held, Rank, about_to_wait, enter, hold};
 
 use std::fs::File;
 use std::ops::Deref;
-
-/// The order of all locks, widest first. A thread that holds one waits only for those below it.
-///
-/// A lock that is only tried, not waited for, may be taken in any order: a holder of the pool tries slots, `doctor` tries
-/// everything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Rank {
-    /// The one process that watches; held as long as it runs.
-    Monitor,
-    /// Held by the process that starts queued tasks.
-    Queue,
-    /// Held by the process that carries out the check of one task.
-    Check,
-    /// One merge of a project at a time.
-    Merge,
-    /// One `gc` of rescues at a time.
-    Rescues,
-    /// Held while the workers are counted that `agents.limit` allows.
-    Start,
-    /// A place among those workers, until the agent runs.
-    Starting,
-    /// Held while a dependency is added: two commands at once could close a cycle.
-    Dependencies,
-    /// Branches and new folders of a project.
-    Project,
-    /// One task.
-    Task,
-    /// A task of an older home that gets its key while another task, which names it, is held. Two commands that name each
-    /// other's task do not wait for each other: a task that is held has its key already, and is not locked for one.
-    AdoptedTask,
-    /// The parent of a task whose lock is held: a task waits for its parent's lock, never the other way round. Its own
-    /// parent may follow, so this rank may be taken twice.
-    ParentTask,
-    /// Held by a git that pushes a merge or moves its target.
-    Landing,
-    /// Held by the process that works in a slot, and by a git that it started.
-    Slot,
-    /// `.pool.json`.
-    Pool,
-    /// git's list of the worktrees of a repository.
-    Worktrees,
-    /// `projects.json`.
-    Projects,
-    /// `config.yaml`.
-    Config,
-    /// The logs, while they are renamed or removed.
-    Log,
-    /// A write transaction of orange.db.
-    Database,
-    /// A write transaction of index.db.
-    Index,
-}
-
-/// For locks that something else takes: says that it is going to be waited for, and that it is held from now on.
-#[track_caller]
-pub(crate) fn enter(rank: Rank) -> Held {
-    about_to_wait(rank);
-    hold(rank)
-}
 
 /// A lock with a file of its own in the home. Tasks have theirs in their folder ([`super::lock`]), a repository's worktrees
 /// in the repository.

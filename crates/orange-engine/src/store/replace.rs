@@ -42,8 +42,8 @@ pub use self::old::Theirs;
 pub(crate) use self::old::short_hash;
 use self::old::{Hashes, Old};
 pub(crate) use self::probe::{PROBE, is_exact_in};
-use super::faults::crash_point;
 use super::{private, temporary};
+use orange_sys::crash_points::crash_point;
 
 /// How long a replacement waits for somebody who has the file open for writing.
 const WRITER_PATIENCE: Duration = Duration::from_millis(100);

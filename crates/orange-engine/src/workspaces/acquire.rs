@@ -10,8 +10,8 @@ use crate::git::state::{self, Head};
 use crate::git::{self, worktree};
 use crate::projects::Project;
 use crate::store::Place;
-use crate::store::faults::crash_point;
 use orange_core::task::Task;
+use orange_sys::crash_points::crash_point;
 use std::path::{Path, PathBuf};
 
 /// A slot that is ready for a task.

@@ -153,7 +153,7 @@ fn start(slot: &Path, command: &str, env: &Variables, output: &mut Output) -> io
         .stdin(Stdio::null());
     let (stdout, stderr) = output.pipe()?;
     shell.stdout(stdout).stderr(stderr);
-    crate::patience::own_session(&mut shell);
+    orange_sys::time_limit::own_session(&mut shell);
     shell.spawn()
 }
 

@@ -9,8 +9,8 @@ use crate::git::{self, short};
 use crate::projects::Project;
 use crate::rescue;
 use crate::store::Place;
-use crate::store::faults::crash_point;
 use orange_core::task::Task;
+use orange_sys::crash_points::crash_point;
 
 /// The detail of the event that says that a rescue's files were brought.
 pub(crate) const BROUGHT: &str = "brought";

@@ -2,7 +2,6 @@
 //! replaced it by a file.
 
 use crate::error::{Error, Result};
-use crate::git::committed::Committed;
 use crate::git::worktree;
 use crate::store::replace;
 use std::fs;
@@ -48,7 +47,7 @@ fn is_known(slot: &Path, path: &str) -> Result<bool> {
 }
 
 fn has_path(repository: &Path, commit: &str, path: &str) -> Result<bool> {
-    let found = Committed::at(repository, commit, &[path])?;
+    let found = super::base_files(repository, commit, &[path])?;
     Ok(found.paths().next().is_some())
 }
 

@@ -9,9 +9,9 @@ use crate::git::worktree;
 use crate::occupants;
 use crate::projects::Project;
 use crate::rescue::{self, Content};
-use crate::store::faults::crash_point;
 use crate::store::{Place, make_folder};
 use orange_core::task::Task;
+use orange_sys::crash_points::crash_point;
 use std::path::{Path, PathBuf};
 
 /// What became of a task's slot.

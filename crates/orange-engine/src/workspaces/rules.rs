@@ -175,7 +175,7 @@ impl<'a> Tree<'a> {
         Ok(Tree {
             repository,
             commit,
-            files: Committed::at(repository, commit, &[CONFIG, INCLUDE])?,
+            files: super::base_files(repository, commit, &[CONFIG, INCLUDE])?,
         })
     }
 

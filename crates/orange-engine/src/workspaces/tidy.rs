@@ -11,7 +11,7 @@ use crate::git::state::{self, Head};
 use crate::git::{own_state, worktree};
 use crate::occupants;
 use crate::rescue::{self, Content};
-use crate::store::faults::crash_point;
+use orange_sys::crash_points::crash_point;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

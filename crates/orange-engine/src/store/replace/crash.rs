@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::tests::{BASE, Task};
 use super::*;
-use crate::store::faults::arm;
+use orange_sys::crash_points::arm;
 
 /// Not a test by itself: the process that dies, or runs into a limit, in the middle of a replacement.
 #[test]

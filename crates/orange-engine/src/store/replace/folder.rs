@@ -11,8 +11,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::store::faults::crash_point;
 use crate::store::private;
+use orange_sys::crash_points::crash_point;
 
 /// End of the names of files that are still being written; they are worthless after a crash.
 pub(super) const PART: &str = ".part";

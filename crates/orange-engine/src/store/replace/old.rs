@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::folder::{Folder, read_all};
 use super::lease::{Claim, Patience};
 use super::{Outcome, WRITER_PATIENCE};
-use crate::store::faults::crash_point;
+use orange_sys::crash_points::crash_point;
 
 /// How long to wait for a writer that slipped in while the file was being deleted.
 const RESCUE_PATIENCE: Duration = Duration::from_secs(2);

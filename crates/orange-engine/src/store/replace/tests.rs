@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::*;
-use crate::store::faults::hook;
+use orange_sys::crash_points::hook;
 
 pub(super) const BASE: &[u8] = b"base\n";
 const NEW: &[u8] = b"new content\n";

@@ -1,0 +1,239 @@
+//! Notes of the gits that Orange has started and that may lock something in a repository. A note is removed when its git
+//! has ended by itself. When git or Orange was killed, the note stays, and tells whose the locks are that were left.
+
+use super::{locks, rescue, state};
+use orange_sys::process::ProcessId;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{OnceLock, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+/// The folder of the notes, in the home.
+const FOLDER: &str = ".git-calls";
+
+/// These take no lock in a repository, or only one beside an index of their own.
+const READERS: &[&str] = &[
+    "add",
+    "bundle",
+    "cat-file",
+    "check-ignore",
+    "check-ref-format",
+    "commit-tree",
+    "config",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "for-each-ref",
+    "hash-object",
+    "hook",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "merge-base",
+    "merge-tree",
+    "mktree",
+    "rev-list",
+    "rev-parse",
+    "show",
+    "status",
+    "symbolic-ref",
+    "update-index",
+    "var",
+    "verify-commit",
+    "version",
+    "write-tree",
+];
+
+static HOME: RwLock<Option<PathBuf>> = RwLock::new(None);
+
+/// From now on notes are kept in this home.
+pub fn keep_notes_in(home: &Path) {
+    let mut known = HOME.write().unwrap_or_else(PoisonError::into_inner);
+    *known = Some(home.to_owned());
+}
+
+fn home() -> Option<PathBuf> {
+    let home = HOME.read().unwrap_or_else(PoisonError::into_inner);
+    home.clone()
+}
+
+fn folder() -> Option<PathBuf> {
+    home().map(|home| home.join(FOLDER))
+}
+
+/// The first line of a note; the process of git follows on the second one.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    words: String,
+    /// The folder that all worktrees of the repository share.
+    common: PathBuf,
+    /// The git directory of the worktree that git ran in. Notes of older programs have none.
+    #[serde(default)]
+    own: Option<PathBuf>,
+    orange: ProcessId,
+    started: SystemTime,
+}
+
+/// A git that is at work.
+pub(super) struct Call {
+    file: PathBuf,
+    note: Note,
+}
+
+impl Call {
+    /// None for a git that locks nothing, and where no note can be kept: then a lock is only named.
+    pub(super) fn begin(folder: &Path, words: &str) -> Option<Call> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        static OWN: OnceLock<Option<ProcessId>> = OnceLock::new();
+        let command = words.split(' ').nth(1).unwrap_or_default();
+        if READERS.contains(&command) {
+            return None;
+        }
+        let orange = OWN.get_or_init(|| ProcessId::of(std::process::id()));
+        let (own, common) = git_dirs_of(folder)?;
+        let note = Note {
+            words: words.to_owned(),
+            common,
+            own: Some(own),
+            orange: orange.clone()?,
+            started: SystemTime::now(),
+        };
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let file = self::folder()?.join(format!("{}-{count}", note.orange.pid));
+        let mut line = serde_json::to_vec(&note).ok()?;
+        line.push(b'\n');
+        create(&file)?.write_all(&line).ok()?;
+        Some(Call { file, note })
+    }
+
+    /// Adds who it is. A note without that still tells of the repository and the time.
+    pub(super) fn started(&self, pid: u32) {
+        let line = ProcessId::of(pid).and_then(|process| serde_json::to_vec(&process).ok());
+        if let (Some(mut line), Ok(mut file)) =
+            (line, File::options().append(true).open(&self.file))
+        {
+            line.push(b'\n');
+            let _ = file.write_all(&line);
+        }
+    }
+
+    /// Git is gone. One that was killed may have left locks.
+    pub(super) fn ended(self, killed: bool) {
+        if !killed || self.note.clear_up(Need::Now) {
+            let _ = fs::remove_file(&self.file);
+        }
+    }
+}
+
+/// The home is not made for a note, only the folder in it.
+fn create(file: &Path) -> Option<File> {
+    let open = || {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        options.mode(0o600).open(file)
+    };
+    match open() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let _ = DirBuilder::new().mode(0o700).create(file.parent()?);
+            open().ok()
+        }
+        opened => opened.ok(),
+    }
+}
+
+/// The git directory of a worktree, and the one that it shares with the others.
+fn git_dirs_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    let own = match state::git_folder(folder) {
+        Ok(own) => own,
+        // A bare repository.
+        Err(_) => folder.to_owned(),
+    };
+    let own = own.canonicalize().ok()?;
+    let common = rescue::common_dir(&own).canonicalize().ok()?;
+    let is_repository = common.join("objects").is_dir();
+    is_repository.then_some((own, common))
+}
+
+/// When the place of a lock is needed: only then are other gits in the repository waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// The lock is in the way.
+    Now,
+    /// A later command looks again.
+    Later,
+}
+
+impl Note {
+    /// Removes the locks that this git left. False if it cannot be told yet which these are.
+    fn clear_up(&self, need: Need) -> bool {
+        let Some(workspaces) = home().map(|home| home.join("workspaces")) else {
+            return false;
+        };
+        let left = locks::remove_left(&locks::Killed {
+            common: &self.common,
+            own: self.own.as_deref(),
+            workspaces: &workspaces,
+            started: self.started,
+            need,
+        });
+        for lock in &left.removed {
+            tracing::warn!(
+                lock = %lock.display(),
+                words = self.words,
+                "removed the lock of a git that was killed"
+            );
+        }
+        !left.unsure
+    }
+}
+
+/// Removes the locks of gits that are dead and whose Orange is dead too. With nothing to do it costs one look at an empty
+/// folder.
+pub fn clear_up(need: Need) {
+    let Some(folder) = folder() else {
+        return;
+    };
+    let is_empty = fs::read_dir(&folder).is_ok_and(|mut notes| notes.next().is_none());
+    let Some(guard) = File::open(&folder).ok().filter(|_| !is_empty) else {
+        return;
+    };
+    // One process at a time: another one could remove a lock that a live git has just made in the place of a dead one's.
+    if guard.try_lock().is_err() {
+        return;
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let file = entry.path();
+        let Ok(text) = fs::read_to_string(&file) else {
+            continue;
+        };
+        let mut lines = text.lines();
+        let note = lines
+            .next()
+            .and_then(|line| serde_json::from_str::<Note>(line).ok());
+        let git = lines
+            .next()
+            .and_then(|line| serde_json::from_str::<ProcessId>(line).ok());
+        let done = match note {
+            // That Orange clears up itself.
+            Some(note) if note.orange.is_alive() => false,
+            Some(_) if git.is_some_and(|git| git.is_alive()) => false,
+            Some(note) => note.clear_up(need),
+            // Cut short, or of a later version.
+            None => is_old(&file),
+        };
+        if done {
+            let _ = fs::remove_file(&file);
+        }
+    }
+}
+
+fn is_old(file: &Path) -> bool {
+    const OLD: Duration = Duration::from_secs(3600);
+    locks::age_of(file).is_some_and(|age| age > OLD)
+}

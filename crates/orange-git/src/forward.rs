@@ -1,0 +1,287 @@
+//! Bringing a checkout of the user's forward to a later commit of its branch. Git itself would write the files and the
+//! index first and the branch last; somebody who commits in between would find the new files in a commit of their own,
+//! or changes that nobody made. So their index is kept locked until the branch has moved, and git works on a copy.
+
+mod restore;
+
+use super::Git;
+use super::landing::{Moved, ready};
+use super::locks::{self, Wait};
+use super::state::git_folder;
+use orange_sys::crash_points::crash_point;
+use orange_sys::error::{Code, Error, Result};
+use restore::restore;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long the repository's own hook may take when all is over.
+const HOOK: Duration = Duration::from_secs(600);
+/// By these words a lock is known as ours; the task whose merge it is, and where to, follow.
+const OURS: &str = "orange brings this checkout forward:";
+
+/// A checkout whose index nobody else changes now. Dropped, it is as it was.
+pub struct Held {
+    /// What was begun could not be brought to an end: the lock stays, and `recover` goes on there.
+    unfinished: bool,
+    checkout: PathBuf,
+    owner: String,
+    lock: PathBuf,
+    index: PathBuf,
+    copy: PathBuf,
+}
+
+impl Held {
+    /// Waits until no other git is at work there; Err says in words that one still is.
+    pub fn take(checkout: &Path, owner: &str) -> Result<std::result::Result<Held, String>> {
+        let folder = git_folder(checkout)
+            .map_err(|why| Error::new(Code::Failed, format!("{}: {why}", checkout.display())))?;
+        let lock = folder.join("index.lock");
+        let mut wait = Wait::begin();
+        loop {
+            match place(&lock, owner, "", true) {
+                Ok(()) => return Ok(Ok(Held::of(checkout, &folder, owner))),
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(Error::io("lock", &lock, &error));
+                }
+                Err(_) if wait.goes_on(&lock) && !locks::is_abandoned(&lock) => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                // In git's own words, by which the lock is recognised.
+                Err(_) => {
+                    return Ok(Err(format!(
+                        "a git is at work in {}: unable to create '{}': File exists",
+                        checkout.display(),
+                        lock.display()
+                    )));
+                }
+            }
+        }
+    }
+
+    fn of(checkout: &Path, folder: &Path, owner: &str) -> Held {
+        Held {
+            unfinished: false,
+            checkout: checkout.to_owned(),
+            owner: owner.to_owned(),
+            lock: folder.join("index.lock"),
+            index: folder.join("index"),
+            copy: folder.join("index.orange"),
+        }
+    }
+
+    /// Brings it forward. What is edited there stays; where that is impossible, all stays.
+    pub fn forward(mut self, branch: &str, to: &str) -> Result<Moved> {
+        place(&self.lock, &self.owner, to, false)
+            .map_err(|error| Error::io("write", &self.lock, &error))?;
+        // Whoever finds the lock can tell by this whether somebody is still at it: we, or a git that outlived us.
+        let alive = File::open(&self.lock).and_then(|file| file.lock().map(|()| file));
+        let alive = alive.map_err(|error| Error::io("lock", &self.lock, &error))?;
+        crash_point("forward.locked");
+        let from = super::commit_of(&self.checkout, "HEAD")?;
+        let (Some(from), true) = (
+            from,
+            super::current_branch(&self.checkout)?.as_deref() == Some(branch),
+        ) else {
+            // Somebody switched branches in this moment.
+            return Ok(Moved::Overtaken);
+        };
+        if !super::is_ancestor(&self.checkout, &from, to)? {
+            return Ok(Moved::Overtaken);
+        }
+        self.copy_index()?;
+        let could = ready::could_fast_forward(&self.checkout, || self.git(), to)?;
+        if could != Moved::Yes {
+            return Ok(could);
+        }
+        // An error from here on says nothing about what git has done. Then all is left as a kill would leave it.
+        self.unfinished = true;
+        let moved = self.write_files_and_branch(branch, &from, to, &alive)?;
+        if moved == Moved::Yes {
+            crash_point("forward.merged");
+            self.put_index_in_place()?;
+            crash_point("forward.written");
+        }
+        self.unfinished = false;
+        let checkout = self.checkout.clone();
+        drop(self);
+        if moved == Moved::Yes {
+            run_post_merge(&checkout);
+        }
+        Ok(moved)
+    }
+
+    /// What `git merge --ff-only` does, in steps: its post-merge hook would see our index instead of its own
+    /// repository's, and the branch's own settings may make a merge something else.
+    fn write_files_and_branch(
+        &self,
+        branch: &str,
+        from: &str,
+        to: &str,
+        alive: &File,
+    ) -> Result<Moved> {
+        let said = self
+            .git()
+            .args(["read-tree", "-m", "-u", from, to])
+            .holding(alive)?
+            .run()?;
+        if !said.success {
+            restore(&self.checkout, from, to)?;
+            return Ok(ready::in_the_way(&self.checkout, &said.stderr));
+        }
+        crash_point("forward.files");
+        let reference = format!("refs/heads/{branch}");
+        let said = super::past_locks(|| {
+            Git::at(&self.checkout)
+                .impatient()
+                .args(["update-ref", "-m", "orange: Fast-forward"])
+                .args([&reference, to, from])
+                .holding(alive)?
+                .run()
+        })?;
+        if said.success || super::landing::has_arrived(&self.checkout, &reference, to)? {
+            return Ok(Moved::Yes);
+        }
+        self.put_back(to, from)?;
+        let now = super::commit_of(&self.checkout, "HEAD")?;
+        Ok(match now.as_deref() == Some(from) {
+            true => ready::in_the_way(&self.checkout, &said.stderr),
+            false => Moved::Overtaken,
+        })
+    }
+
+    /// The last step: from now on the checkout's own index fits its files and its branch.
+    fn put_index_in_place(&self) -> Result<()> {
+        fs::rename(&self.copy, &self.index).map_err(|error| {
+            Error::io("write", &self.index, &error).hint(format!(
+                "the branch has moved already, so {} stays until the index can be written: the next command finishes the merge",
+                self.lock.display()
+            ))
+        })
+    }
+
+    fn git(&self) -> Git {
+        Git::at(&self.checkout).env("GIT_INDEX_FILE", &self.copy)
+    }
+
+    fn copy_index(&self) -> Result<()> {
+        match fs::copy(&self.index, &self.copy) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(Error::io("copy", &self.index, &error))
+            }
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// The branch was moved by somebody else after git had written the files.
+    fn put_back(&self, to: &str, from: &str) -> Result<()> {
+        let said = self.git().args(["read-tree", "-m", "-u", to, from]).run()?;
+        match said.success {
+            true => Ok(()),
+            false => restore(&self.checkout, from, to),
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Left by a git that was killed over the copy.
+        let _ = fs::remove_file(self.copy.with_extension("orange.lock"));
+        if self.unfinished {
+            return;
+        }
+        let _ = fs::remove_file(&self.copy);
+        let _ = fs::remove_file(&self.lock);
+    }
+}
+
+/// Writes the lock with what it is for, whole or not at all; a new one only where there is none.
+fn place(lock: &Path, owner: &str, to: &str, new: bool) -> io::Result<()> {
+    let beside = lock.with_file_name(format!("index.orange.{}", std::process::id()));
+    fs::write(&beside, format!("{OURS} {owner} {to}\n"))?;
+    let placed = match new {
+        true => fs::hard_link(&beside, lock),
+        false => return fs::rename(&beside, lock),
+    };
+    let _ = fs::remove_file(&beside);
+    placed
+}
+
+/// Goes on where a process of Orange died that was bringing a checkout forward for this owner. Other locks are left
+/// alone.
+pub fn recover(checkout: &Path, owner: &str) -> Result<()> {
+    let Ok(folder) = git_folder(checkout) else {
+        return Ok(());
+    };
+    let mut text = String::new();
+    let lock = File::open(folder.join("index.lock"));
+    if lock
+        .and_then(|file| file.take(400).read_to_string(&mut text))
+        .is_err()
+    {
+        return Ok(());
+    }
+    let mut words = text
+        .strip_prefix(OURS)
+        .unwrap_or_default()
+        .split_whitespace();
+    if words.next() != Some(owner) {
+        return Ok(());
+    }
+    if still_at_work(&folder.join("index.lock"))? {
+        let place = checkout.display();
+        let error = Error::new(Code::Busy, format!("git is still bringing {place} forward"));
+        return Err(error.hint("wait until it is through, then try again"));
+    }
+    let mut held = Held::of(checkout, &folder, owner);
+    let Some(to) = words.next() else {
+        return Ok(());
+    };
+    held.unfinished = true;
+    let _ = fs::remove_file(folder.join("index.orange.lock"));
+    let head = super::commit_of(checkout, "HEAD")?;
+    let has_moved = match &head {
+        Some(head) => head == to || super::is_ancestor(checkout, to, head)?,
+        None => false,
+    };
+    if has_moved && held.copy.exists() {
+        held.put_index_in_place()?;
+        run_post_merge(checkout);
+    } else if let Some(head) = head.filter(|_| !has_moved) {
+        restore(checkout, &head, to)?;
+    }
+    held.unfinished = false;
+    Ok(())
+}
+
+/// The repository's own hook. Its failure changes nothing, as with git itself.
+fn run_post_merge(checkout: &Path) {
+    let _ = Git::at(checkout)
+        .args(["hook", "run", "--ignore-missing", "post-merge", "--", "0"])
+        .patience(HOOK)
+        .run();
+}
+
+/// A git that outlived its Orange is waited for. True if it takes too long.
+fn still_at_work(lock: &Path) -> Result<bool> {
+    let file = File::open(lock).map_err(|error| Error::io("open", lock, &error))?;
+    let mut wait = Wait::begin();
+    while file.try_lock().is_err() {
+        if !wait.goes_on(lock) {
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(false)
+}
+
+/// Would it work? Asked before something is pushed that could not be had here afterwards.
+pub fn could_forward(checkout: &Path, owner: &str, to: &str) -> Result<Moved> {
+    let held = match Held::take(checkout, owner)? {
+        Ok(held) => held,
+        Err(why) => return Ok(Moved::Refused(why)),
+    };
+    held.copy_index()?;
+    ready::could_fast_forward(checkout, || held.git(), to)
+}

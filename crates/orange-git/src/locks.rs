@@ -1,0 +1,360 @@
+//! Lock files of git: waiting for another git that is at work in the same repository, and telling its locks from those
+//! that a killed git left behind.
+
+use super::calls::Need;
+use super::worktree::same_folder;
+use super::{Git, Said, rescue, state};
+use orange_core::naming::counted;
+use orange_sys::error::Result;
+use orange_sys::process::ProcessId;
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
+
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// No git holds a lock on a ref for longer than this.
+pub const MOMENT: Duration = Duration::from_secs(60);
+
+/// Times of files come from a clock that ticks more slowly than the system's own.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How long the lock of another git is waited for, whichever lock it is.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// A wait is reported after this time.
+const UNREPORTED: Duration = Duration::from_secs(1);
+
+/// Settings with which git gives up on a lock soon, so that the wait for it is ours to report and to limit.
+const IMPATIENT: [&str; 2] = ["core.filesRefLockTimeout=300", "core.packedRefsTimeout=300"];
+
+fn nobody(_text: &str) {}
+
+static REPORT: RwLock<fn(&str)> = RwLock::new(nobody);
+
+/// From now on long waits are reported here.
+pub fn report_waits_to(say: fn(&str)) {
+    *REPORT.write().unwrap_or_else(PoisonError::into_inner) = say;
+}
+
+/// A wait for the lock of another git.
+pub struct Wait {
+    began: Instant,
+    reported: bool,
+}
+
+impl Wait {
+    pub fn begin() -> Wait {
+        Wait {
+            began: Instant::now(),
+            reported: false,
+        }
+    }
+
+    /// Returns false when the time is over. Reports the lock once, after a second.
+    pub fn goes_on(&mut self, lock: &Path) -> bool {
+        let waited = self.began.elapsed();
+        if waited >= UNREPORTED && !self.reported {
+            self.reported = true;
+            let report = *REPORT.read().unwrap_or_else(PoisonError::into_inner);
+            report(&format!(
+                "waits for another git to release {}",
+                lock.display()
+            ));
+        }
+        waited < LONGEST_WAIT
+    }
+}
+
+impl Git {
+    /// For calls that [`past_locks`] repeats.
+    pub fn impatient(mut self) -> Git {
+        for setting in IMPATIENT {
+            self = self.setting(setting);
+        }
+        self
+    }
+}
+
+/// Runs git again while another git holds a lock that it wants, for five seconds at most. A lock that nobody can be holding
+/// is not waited for.
+pub fn past_locks(run: impl Fn() -> Result<Said>) -> Result<Said> {
+    let mut wait = Wait::begin();
+    let mut cleared_up = false;
+    loop {
+        let said = run()?;
+        let Some(lock) = &said.lock else {
+            return Ok(said);
+        };
+        if !cleared_up {
+            super::calls::clear_up(Need::Now);
+            cleared_up = true;
+        } else if !wait.goes_on(lock) || is_abandoned(lock) {
+            return Ok(said);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// The lock that git says is there already.
+pub fn named_in(stderr: &str, folder: Option<&Path>) -> Option<PathBuf> {
+    let end = stderr.find(".lock': File exists");
+    let lock = end.and_then(|end| {
+        let until = stderr.get(..end)?;
+        Some(format!("{}.lock", until.rsplit_once('\'')?.1))
+    });
+    let of_config = || {
+        let rest = stderr.split("could not lock config file ").nth(1)?;
+        Some(format!("{}.lock", rest.split_once(": File exists")?.0))
+    };
+    let lock = PathBuf::from(lock.or_else(of_config)?);
+    match folder {
+        Some(folder) if lock.is_relative() => Some(folder.join(lock)),
+        Some(_) | None => Some(lock),
+    }
+}
+
+/// What there is to say of a lock that is in the way.
+pub fn in_words(lock: &Path) -> String {
+    let path = lock.display();
+    let old = match age_of(lock) {
+        Some(age) => format!(", {} old", age_in_words(age)),
+        None => String::new(),
+    };
+    match is_abandoned(lock) {
+        true => format!("a git that was killed left {path} behind{old}"),
+        false => format!("another git is at work, or one that was killed left {path} behind{old}"),
+    }
+}
+
+/// What a person can do about it.
+pub fn way_out(lock: &Path, then: &str) -> String {
+    format!(
+        "if no git is at work there, `rm '{}'`, then {then}",
+        lock.display()
+    )
+}
+
+/// Old, and no git is at work in its repository.
+pub fn is_abandoned(lock: &Path) -> bool {
+    // The age first: to look at all processes takes its time.
+    if age_of(lock).is_none_or(|age| age <= MOMENT) {
+        return false;
+    }
+    let common = lock
+        .ancestors()
+        .find(|above| above.join("objects").is_dir());
+    common.is_some_and(|common| live_gits(common).is_empty())
+}
+
+pub fn age_of(file: &Path) -> Option<Duration> {
+    let time = fs::symlink_metadata(file).and_then(|about| about.modified());
+    time.ok()?.elapsed().ok()
+}
+
+/// `3 hours`.
+pub fn age_in_words(age: Duration) -> String {
+    let seconds = usize::try_from(age.as_secs()).unwrap_or(usize::MAX);
+    match seconds {
+        0..60 => counted(seconds.max(1), "second"),
+        60..3600 => counted(seconds / 60, "minute"),
+        3600..172_800 => counted(seconds / 3600, "hour"),
+        _ => counted(seconds / 86_400, "day"),
+    }
+}
+
+/// The locks that there are in a repository.
+pub fn all_in(common: &Path) -> Vec<PathBuf> {
+    let linked = linked(common);
+    in_git_dirs(std::iter::once(common.to_owned()).chain(linked))
+}
+
+/// The git directories of the linked worktrees.
+fn linked(common: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(common.join("worktrees")).into_iter().flatten();
+    entries.flatten().map(|entry| entry.path())
+}
+
+fn in_git_dirs(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in folders {
+        collect(&folder, false, &mut found);
+        for inner in ["refs", "logs"] {
+            collect(&folder.join(inner), true, &mut found);
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn collect(folder: &Path, deep: bool, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && deep => collect(&path, deep, found),
+            Ok(kind) if kind.is_file() && path.extension() == Some(OsStr::new("lock")) => {
+                found.push(path);
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+/// What became of the locks of a killed git.
+#[derive(Debug, Default)]
+pub(super) struct Left {
+    pub(super) removed: Vec<PathBuf>,
+    /// Some are left that may be another git's.
+    pub(super) unsure: bool,
+}
+
+/// A git that was killed, and where it could have left locks.
+pub(super) struct Killed<'a> {
+    pub(super) common: &'a Path,
+    /// The git directory of the worktree that it ran in.
+    pub(super) own: Option<&'a Path>,
+    /// The folder with the worktrees of the pool: a git that adds or removes one locks files there.
+    pub(super) workspaces: &'a Path,
+    pub(super) started: SystemTime,
+    pub(super) need: Need,
+}
+
+impl Killed<'_> {
+    /// No git locks anything in a worktree that it does not run in and that it does not make or remove, so the other
+    /// worktrees of the user are left out.
+    fn locks(&self) -> Vec<PathBuf> {
+        let is_of_pool = |folder: &PathBuf| {
+            let place = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
+            let slot = Path::new(place.trim_end()).parent();
+            let parent = slot.and_then(Path::parent);
+            parent.is_some_and(|parent| same_folder(parent, self.workspaces))
+        };
+        let own = self.own.map(Path::to_owned);
+        let fixed = std::iter::once(self.common.to_owned()).chain(own);
+        in_git_dirs(fixed.chain(linked(self.common).filter(is_of_pool)))
+    }
+}
+
+/// Removes the locks that a git left which was started then and is dead. Another git may have made its own since: one that
+/// is alive is waited for, and only what stays as it is when all of them are gone was left.
+pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
+    const STEADY: Duration = Duration::from_millis(200);
+    let (common, started) = (killed.common, killed.started);
+    let longest = match killed.need {
+        Need::Now => Duration::from_secs(2),
+        Need::Later => Duration::ZERO,
+    };
+    let identity = |about: &Metadata| (about.ino(), about.mtime(), about.mtime_nsec());
+    let look = |lock: &Path| fs::symlink_metadata(lock).ok().as_ref().map(identity);
+    let ours = |lock: &PathBuf| {
+        let about = fs::symlink_metadata(lock).and_then(|about| about.modified());
+        about.is_ok_and(|time| time + TICK >= started)
+    };
+    let mut found: Vec<(PathBuf, _)> = killed
+        .locks()
+        .into_iter()
+        // Orange's own gits never lock the index of the user's checkout; Orange itself does, and by other means.
+        .filter(|lock| *lock != common.join("index.lock") && ours(lock))
+        .filter_map(|lock| look(&lock).map(|seen| (lock, seen)))
+        .collect();
+    let mut left = Left::default();
+    if found.is_empty() {
+        return left;
+    }
+    let mut alive = live_gits(common);
+    let began = Instant::now();
+    loop {
+        std::thread::sleep(PAUSE);
+        found.retain(|(lock, seen)| look(lock).as_ref() == Some(seen));
+        alive.retain(ProcessId::is_alive);
+        if found.is_empty() {
+            return left;
+        }
+        if alive.is_empty() && began.elapsed() >= STEADY {
+            break;
+        }
+        if !alive.is_empty() && began.elapsed() >= longest {
+            left.unsure = true;
+            return left;
+        }
+    }
+    for (lock, _) in found {
+        if fs::remove_file(&lock).is_ok() {
+            left.removed.push(lock);
+        }
+    }
+    left
+}
+
+/// The gits that are at work in a repository, as far as they may be looked at.
+fn live_gits(common: &Path) -> Vec<ProcessId> {
+    let common = common.canonicalize().unwrap_or_else(|_| common.to_owned());
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| is_git_in(*pid, &common))
+        .filter_map(ProcessId::of)
+        .filter(ProcessId::is_alive)
+        .collect()
+}
+
+fn is_git_in(pid: u32, common: &Path) -> bool {
+    let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    if !name.starts_with(b"git") {
+        return false;
+    }
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let wanted = common.as_os_str().as_bytes();
+    if line.windows(wanted.len().max(1)).any(|part| part == wanted) {
+        return true;
+    }
+    let Ok(folder) = fs::read_link(format!("/proc/{pid}/cwd")) else {
+        // Another user's: it may be at work here.
+        return true;
+    };
+    folder.starts_with(common)
+        || folder.ancestors().any(|above| {
+            state::git_folder(above).is_ok_and(|own| {
+                let shared = rescue::common_dir(&own);
+                shared.canonicalize().is_ok_and(|shared| shared == common)
+            })
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_is_found_in_what_git_says() {
+        let folder = Some(Path::new("/shop"));
+        for (stderr, lock) in [
+            (
+                "fatal: update_ref failed for ref 'HEAD': cannot lock ref 'HEAD': Unable to create '/shop/.git/HEAD.lock': File exists.\n\nAnother git process",
+                Some("/shop/.git/HEAD.lock"),
+            ),
+            (
+                "fatal: Unable to create '.git/index.lock': File exists.",
+                Some("/shop/.git/index.lock"),
+            ),
+            (
+                "error: could not lock config file .git/config: File exists",
+                Some("/shop/.git/config.lock"),
+            ),
+            (
+                "fatal: Unable to create '/shop/.git/index.lock': No space left",
+                None,
+            ),
+        ] {
+            assert_eq!(
+                named_in(stderr, folder),
+                lock.map(PathBuf::from),
+                "{stderr}"
+            );
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! A merge computed from commits alone: no checkout is looked at, no ref is moved. What comes of it are a commit
+//! that nobody sees yet, or the conflicts.
+
+mod conflict;
+
+pub use conflict::{Conflict, Hunk};
+
+use super::{Git, Said};
+use orange_core::merge::{Author, Strategy, co_authors, credits};
+use orange_sys::error::{Code, Error, Result};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a program that signs commits may think, or wait for a passphrase.
+const SIGNING: Duration = Duration::from_secs(120);
+
+/// One of the commits that are to be merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    pub id: String,
+    tree: String,
+    parents: Vec<String>,
+    author: Author,
+    /// As git stores it: seconds and the offset from UTC.
+    date: String,
+    pub message: String,
+}
+
+impl Commit {
+    /// Does it only join two lines of work?
+    pub fn joins(&self) -> bool {
+        self.parents.len() > 1
+    }
+
+    pub fn subject(&self) -> &str {
+        self.message.lines().next().unwrap_or_default()
+    }
+}
+
+/// What a merge comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Computed {
+    Commit(String),
+    /// The target has all of it, by whatever way it came there.
+    NothingNew,
+    Conflicts(Vec<Conflict>),
+    /// It cannot be done this way, and why.
+    Impossible(String),
+}
+
+/// What a branch has on top of its target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// Oldest first.
+    pub commits: Vec<Commit>,
+    /// The files of the target.
+    onto_tree: String,
+}
+
+/// The commits of a branch that its target has not.
+pub fn work(repository: &Path, onto: &str, head: &str) -> Result<Work> {
+    // The target's own commit comes along, for its tree.
+    let mut commits = log(repository, &[head, onto, "--not", &format!("{onto}^@")])?;
+    let target = commits
+        .iter()
+        .position(|commit| commit.id == onto)
+        .map(|at| commits.remove(at));
+    let target = target.ok_or_else(|| {
+        Error::new(
+            Code::Failed,
+            format!("git log: {onto} is not among what it was asked for"),
+        )
+    })?;
+    Ok(Work {
+        commits,
+        onto_tree: target.tree,
+    })
+}
+
+/// The commits of a branch that none of these has, oldest first.
+pub fn commits(repository: &Path, head: &str, known: &[String]) -> Result<Vec<Commit>> {
+    let mut words = vec![head, "--not"];
+    words.extend(known.iter().map(String::as_str));
+    log(repository, &words)
+}
+
+fn log(repository: &Path, range: &[&str]) -> Result<Vec<Commit>> {
+    let said = Git::at(repository)
+        .args(["log", "-z", "--reverse", "--topo-order", "--no-color"])
+        .args(["--no-show-signature", "--no-notes", "--encoding=UTF-8"])
+        .args(["--no-mailmap", "--date=raw"])
+        .arg("--format=%H%n%T%n%P%n%an%n%ae%n%ad%n%B")
+        .args(range)
+        .arg("--")
+        .run()?;
+    if !said.success {
+        return Err(said.error("git log"));
+    }
+    let text = String::from_utf8_lossy(&said.stdout);
+    let records = text.split('\0').filter(|record| !record.trim().is_empty());
+    Ok(records.filter_map(as_commit).collect())
+}
+
+fn as_commit(record: &str) -> Option<Commit> {
+    let mut parts = record.trim_start_matches('\n').splitn(7, '\n');
+    let mut next = || parts.next().map(str::to_owned);
+    Some(Commit {
+        id: next()?,
+        tree: next()?,
+        parents: next()?.split_whitespace().map(str::to_owned).collect(),
+        author: Author {
+            name: next()?,
+            email: next()?,
+        },
+        date: next()?,
+        message: next().unwrap_or_default(),
+    })
+}
+
+/// A merge to be computed.
+pub struct Merge<'a> {
+    pub repository: &'a Path,
+    /// The commit of the target that it is made on top of.
+    pub onto: &'a str,
+    pub head: &'a str,
+    pub work: &'a Work,
+    pub strategy: Strategy,
+}
+
+impl Merge<'_> {
+    /// Computes it. `message` makes the words of a new commit, given those who helped.
+    pub fn compute(&self, message: impl Fn(&[Author]) -> String) -> Result<Computed> {
+        match self.strategy {
+            Strategy::Ff => self.fast_forward(),
+            Strategy::Rebase => self.rebase(),
+            Strategy::Squash | Strategy::Merge => self.join(message),
+        }
+    }
+
+    fn fast_forward(&self) -> Result<Computed> {
+        if super::is_ancestor(self.repository, self.onto, self.head)? {
+            return Ok(Computed::Commit(self.head.to_owned()));
+        }
+        Ok(Computed::Impossible(
+            "the target has commits that the branch has not, so it cannot be fast-forwarded".into(),
+        ))
+    }
+
+    fn join(&self, message: impl Fn(&[Author]) -> String) -> Result<Computed> {
+        // Asked while the files are joined: neither waits for the other.
+        let (joined, signs) = std::thread::scope(|scope| {
+            let signs = scope.spawn(|| signs(self.repository));
+            let joined = merged_tree(self.repository, self.onto, self.head);
+            let signs = signs.join();
+            let signs = signs.unwrap_or_else(|_| Err(Error::new(Code::Failed, "git config")));
+            (joined, signs)
+        });
+        let tree = match joined? {
+            Joined::Tree(tree) if tree == self.work.onto_tree => return Ok(Computed::NothingNew),
+            Joined::Tree(tree) => tree,
+            Joined::Conflicts(conflicts) => return Ok(Computed::Conflicts(conflicts)),
+        };
+        let commits = &self.work.commits;
+        let authors: Vec<Author> = commits.iter().map(|one| one.author.clone()).collect();
+        let named: Vec<Author> = commits
+            .iter()
+            .flat_map(|one| co_authors(&one.message))
+            .collect();
+        let (author, others) = match credits(&authors, &named) {
+            Some((author, others)) => (Some(author), others),
+            None => (None, Vec::new()),
+        };
+        let squash = self.strategy == Strategy::Squash;
+        let parents = match squash {
+            true => vec![self.onto],
+            false => vec![self.onto, self.head],
+        };
+        let new = NewCommit {
+            tree: &tree,
+            parents: &parents,
+            // Who joins two lines of work is who asked for it; the work's own authors stand in its commits.
+            author: author.filter(|_| squash),
+            date: None,
+            message: &message(if squash { &others } else { &[] }),
+        };
+        new.write(self.repository, signs?).map(Computed::Commit)
+    }
+
+    /// Each commit on top of the one before. Those that join lines are left out, as git does it.
+    fn rebase(&self) -> Result<Computed> {
+        if super::is_ancestor(self.repository, self.onto, self.head)?
+            && self.work.commits.iter().all(|one| one.parents.len() == 1)
+        {
+            return Ok(Computed::Commit(self.head.to_owned()));
+        }
+        let signs = signs(self.repository)?;
+        let mut tip = self.onto.to_owned();
+        let mut tree = self.work.onto_tree.clone();
+        for commit in &self.work.commits {
+            let [parent] = commit.parents.as_slice() else {
+                if commit.parents.is_empty() {
+                    return Ok(Computed::Impossible(unrelated()));
+                }
+                continue;
+            };
+            // Git finds the base of a merge by itself; a commit with the tip's files and this one's parent makes it
+            // the parent.
+            let stand_in = NewCommit {
+                tree: &tree,
+                parents: &[parent.as_str()],
+                author: None,
+                date: None,
+                message: "stand-in",
+            };
+            let stand_in = stand_in.write(self.repository, false)?;
+            let next = match merged_tree(self.repository, &stand_in, &commit.id)? {
+                Joined::Tree(tree) => tree,
+                Joined::Conflicts(conflicts) => return Ok(Computed::Conflicts(conflicts)),
+            };
+            if next == tree {
+                let parent_tree = tree_of(self.repository, parent)?;
+                // What the target has already is left out; what was empty on purpose stays.
+                if commit.tree != parent_tree {
+                    continue;
+                }
+            }
+            let new = NewCommit {
+                tree: &next,
+                parents: &[tip.as_str()],
+                author: Some(commit.author.clone()),
+                date: Some(&commit.date),
+                message: &commit.message,
+            };
+            tip = new.write(self.repository, signs)?;
+            tree = next;
+        }
+        // A merge inside the branch may have said more than its parents do; that must not get lost.
+        match merged_tree(self.repository, self.onto, self.head)? {
+            Joined::Tree(whole) if whole != tree => Ok(Computed::Impossible(
+                "its commits one by one do not give what the branch has: a merge in it changed something itself".into(),
+            )),
+            Joined::Tree(_) | Joined::Conflicts(_) if tip == self.onto => Ok(Computed::NothingNew),
+            Joined::Tree(_) | Joined::Conflicts(_) => Ok(Computed::Commit(tip)),
+        }
+    }
+}
+
+enum Joined {
+    Tree(String),
+    Conflicts(Vec<Conflict>),
+}
+
+/// The files of two commits together.
+fn merged_tree(repository: &Path, onto: &str, head: &str) -> Result<Joined> {
+    let said = Git::at(repository)
+        .setting("merge.conflictStyle=merge")
+        .args(["merge-tree", "--write-tree", "-z", "--messages", onto, head])
+        .run()?;
+    if said.success {
+        return Ok(Joined::Tree(first_part(&said)));
+    }
+    match conflict::read(repository, &said.stdout, [onto, head])? {
+        Some(conflicts) => Ok(Joined::Conflicts(conflicts)),
+        None if said.stderr.contains("unrelated histories") => {
+            Err(Error::new(Code::ConditionUnmet, unrelated()).hint(
+                "fetch what is missing (`git fetch --unshallow`), or bring the work over by hand and `orange task resolve` it",
+            ))
+        }
+        None => Err(said.error("git merge-tree")),
+    }
+}
+
+fn unrelated() -> String {
+    "the branch and its target have no commit in common".to_owned()
+}
+
+fn first_part(said: &Said) -> String {
+    let first = said.parts().next().unwrap_or_default();
+    first.to_string_lossy().trim().to_owned()
+}
+
+fn tree_of(repository: &Path, commit: &str) -> Result<String> {
+    Git::at(repository)
+        .args(["rev-parse", "--verify", "--end-of-options"])
+        .arg(format!("{commit}^{{tree}}"))
+        .text()
+}
+
+/// Does the user want commits signed? `commit-tree` itself does not look.
+fn signs(repository: &Path) -> Result<bool> {
+    let setting = Git::at(repository)
+        .args(["config", "--type=bool", "--get", "commit.gpgSign"])
+        .ask()?;
+    Ok(setting.as_deref() == Some("true"))
+}
+
+struct NewCommit<'a> {
+    tree: &'a str,
+    parents: &'a [&'a str],
+    /// None: the user, as git knows them.
+    author: Option<Author>,
+    date: Option<&'a str>,
+    message: &'a str,
+}
+
+impl NewCommit<'_> {
+    fn write(&self, repository: &Path, sign: bool) -> Result<String> {
+        let mut git = Git::at(repository)
+            .setting("i18n.commitEncoding=UTF-8")
+            .arg("commit-tree");
+        if sign {
+            git = git.arg("-S").patience(SIGNING);
+        }
+        for parent in self.parents {
+            git = git.args(["-p", parent]);
+        }
+        if let Some(author) = &self.author {
+            // Git takes no author without a name, though it shows commits that have none.
+            let names = [author.name.trim(), author.email.trim()];
+            let name = names.into_iter().find(|name| !name.is_empty());
+            let name = name.unwrap_or("unknown");
+            git = git
+                .env("GIT_AUTHOR_NAME", name)
+                .env("GIT_AUTHOR_EMAIL", &author.email);
+        }
+        if let Some(date) = self.date {
+            git = git.env("GIT_AUTHOR_DATE", format!("@{date}"));
+        }
+        let said = git
+            .args(["-F", "-", self.tree])
+            .input(self.message.as_bytes())
+            .run()?;
+        if said.success {
+            return Ok(said.text());
+        }
+        let error = said.error("git commit-tree");
+        Err(if said.stderr.contains("tell me who you are") {
+            Error::new(
+                Code::Failed,
+                "git does not know who you are, so it makes no commit",
+            )
+            .hint(
+                "`git config --global user.name NAME` and `git config --global user.email ADDRESS`",
+            )
+        } else if sign {
+            Error::new(Code::Failed, format!("the commit could not be signed: {}", said.last_words())).hint(
+                "your settings ask for signed commits (commit.gpgSign); see to the key, then merge again: nothing was changed",
+            )
+        } else {
+            error
+        })
+    }
+}

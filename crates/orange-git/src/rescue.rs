@@ -1,0 +1,232 @@
+//! What saving a worktree asks of git: where it stands, and the commits and refs that keep what is in it.
+
+pub mod content;
+pub mod lost;
+pub mod put_back;
+pub mod refs;
+pub mod submodule;
+
+use super::{Git, Said};
+use orange_core::Timestamp;
+use orange_sys::error::{Code, Error, Result};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// For the calls that write: what a rescue holds must be on the disk before anything is destroyed, and no
+/// setting of the user's may make git refuse a file or answer from a cache.
+const CAREFUL: &[&str] = &[
+    "core.fsync=committed,reference",
+    "core.fsyncMethod=batch",
+    "core.safecrlf=false",
+    // The copy of an index must neither need nor write a shared part.
+    "core.splitIndex=false",
+    "core.untrackedCache=false",
+    "sparse.expectFilesOutsideOfPatterns=false",
+    "advice.addEmbeddedRepo=false",
+    "advice.updateSparsePath=false",
+    "i18n.commitEncoding=UTF-8",
+];
+
+/// A commit takes this many parents from us; further ones hang below commits in between.
+const PARENTS: usize = 16;
+
+/// By this a commit of Orange's own is known.
+const EMAIL: &str = "orange@localhost";
+
+/// A worktree, and where its HEAD is.
+pub struct Worktree {
+    pub root: PathBuf,
+    pub git_dir: PathBuf,
+    pub common_dir: PathBuf,
+    /// None before the first commit.
+    pub head: Option<Head>,
+    /// The full name of the ref that HEAD follows; None when it is detached.
+    pub head_ref: Option<String>,
+}
+
+pub struct Head {
+    pub commit: String,
+    pub tree: String,
+}
+
+impl Worktree {
+    pub fn open(root: &Path) -> Result<Worktree> {
+        let said = Git::in_slot(root)
+            .args(["rev-parse", "--show-prefix", "--absolute-git-dir"])
+            .run()?;
+        // The prefix is an empty line at the root of a worktree.
+        let git_dir = said.stdout.strip_prefix(b"\n").map(without_line_end);
+        if !said.success && !said.found_no_repository() {
+            let mut error = said.error("git rev-parse");
+            error.message = format!("{}: {}", root.display(), error.message);
+            return Err(error);
+        }
+        let (true, Some(git_dir)) = (said.success, git_dir) else {
+            let why = match said.success {
+                true => String::new(),
+                false => format!(": {}", said.error("git")),
+            };
+            return Err(Error::new(
+                Code::Failed,
+                format!("{} is not the root of a git worktree{why}", root.display()),
+            )
+            .hint("`git worktree repair` in the repository mends a lost link"));
+        };
+        let git_dir = PathBuf::from(OsStr::from_bytes(git_dir));
+        let mut worktree = Worktree {
+            root: root.to_owned(),
+            common_dir: common_dir(&git_dir),
+            git_dir,
+            head: None,
+            head_ref: None,
+        };
+        worktree.head_ref = worktree
+            .git()
+            .args(["symbolic-ref", "--quiet", "HEAD"])
+            .ask()?;
+        let head = worktree
+            .git()
+            .args(["rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--"])
+            .run()?;
+        let text = head.text();
+        let mut lines = text.lines();
+        match (head.success, lines.next(), lines.next()) {
+            (true, Some(commit), Some(tree)) => {
+                worktree.head = Some(Head {
+                    commit: commit.to_owned(),
+                    tree: tree.to_owned(),
+                });
+            }
+            // An error unless HEAD is on a branch that has no commit yet.
+            _ if super::worktree::head(root)?.is_none() => {}
+            _ => return Err(head.error("git rev-parse")),
+        }
+        Ok(worktree)
+    }
+
+    pub fn git(&self) -> Git {
+        let mut git = Git::in_slot(&self.root);
+        for setting in CAREFUL {
+            git = git.setting(setting);
+        }
+        git
+    }
+
+    /// The tree that changes are told against: HEAD's, or the empty one.
+    pub fn base_tree(&self) -> Result<String> {
+        match &self.head {
+            Some(head) => Ok(head.tree.clone()),
+            None => refs::empty_tree(&self.root),
+        }
+    }
+
+    /// Makes a commit of Orange's own: it needs no name from the user and starts no hook.
+    pub fn commit(
+        &self,
+        tree: &str,
+        parents: &[String],
+        message: &str,
+        now: Timestamp,
+    ) -> Result<String> {
+        let mut parents = parents.to_vec();
+        while parents.len() > PARENTS {
+            let rest = parents.split_off(parents.len() - PARENTS);
+            parents.push(self.commit(tree, &rest, "rescue: further commits\n", now)?);
+        }
+        let date = format!("@{} +0000", now.as_second());
+        let mut git = self.git();
+        for who in ["AUTHOR", "COMMITTER"] {
+            git = git
+                .env(&format!("GIT_{who}_NAME"), "orange")
+                .env(&format!("GIT_{who}_EMAIL"), EMAIL)
+                .env(&format!("GIT_{who}_DATE"), &date);
+        }
+        git = git.args(["commit-tree", tree, "-F", "-"]);
+        for parent in &parents {
+            git = git.args(["-p", parent]);
+        }
+        git.input(message).text()
+    }
+
+    /// What differs between two trees, path by path.
+    pub fn changes(&self, from: &str, to: &str) -> Result<Vec<Difference>> {
+        differences(&self.root, from, to)
+    }
+}
+
+/// One path that differs between two trees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    pub old_mode: String,
+    pub new_mode: String,
+    pub new_id: String,
+    /// `A`, `M`, `D` or `T`.
+    pub status: char,
+    pub path: PathBuf,
+}
+
+/// A repository in a tree: a submodule, or a nested one that was added.
+pub const LINK: &str = "160000";
+
+pub fn differences(folder: &Path, from: &str, to: &str) -> Result<Vec<Difference>> {
+    if from == to {
+        return Ok(Vec::new());
+    }
+    let said = Git::at(folder)
+        .quiet()
+        .args(["diff-tree", "-r", "-z", "--raw", "--no-renames"])
+        .args(["--no-abbrev", "--ignore-submodules=none", from, to, "--"])
+        .run()?;
+    if !said.success {
+        return Err(said.error("git diff-tree"));
+    }
+    let mut parts = said.parts();
+    let mut found = Vec::new();
+    while let (Some(what), Some(path)) = (parts.next(), parts.next()) {
+        // `:100644 100755 <old id> <new id> M`
+        let what = what.to_string_lossy();
+        let mut words = what.trim_start_matches(':').split(' ');
+        let mut word = || words.next().unwrap_or_default().to_owned();
+        let (old_mode, new_mode, _old_id, new_id) = (word(), word(), word(), word());
+        found.push(Difference {
+            old_mode,
+            new_mode,
+            new_id,
+            status: word().chars().next().unwrap_or('M'),
+            path: path.into(),
+        });
+    }
+    Ok(found)
+}
+
+/// A linked worktree names the repository it belongs to in a file.
+pub(super) fn common_dir(git_dir: &Path) -> PathBuf {
+    let Ok(bytes) = fs::read(git_dir.join("commondir")) else {
+        return git_dir.to_owned();
+    };
+    let common = git_dir.join(OsStr::from_bytes(without_line_end(&bytes)));
+    common.canonicalize().unwrap_or(common)
+}
+
+fn without_line_end(bytes: &[u8]) -> &[u8] {
+    bytes.strip_suffix(b"\n").unwrap_or(bytes)
+}
+
+/// Paths as `-z --stdin` wants them.
+pub fn nul_separated<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for path in paths {
+        bytes.extend_from_slice(path.as_ref().as_os_str().as_bytes());
+        bytes.push(0);
+    }
+    bytes
+}
+
+pub fn succeeded(said: Said, command: &str) -> Result<Said> {
+    match said.success {
+        true => Ok(said),
+        false => Err(said.error(command)),
+    }
+}

@@ -1,0 +1,207 @@
+//! A worktree's content as trees, made through a copy of its index: the index and the files stay untouched.
+
+mod by_hand;
+mod entries;
+
+pub use entries::Entries;
+
+use super::{Worktree, nul_separated, succeeded};
+use crate::Git;
+use orange_sys::error::{Error, Result};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How the copies are called, in the worktree's git directory: a split index finds its shared part only there.
+pub const PREFIX: &str = "orange-rescue-";
+
+/// A copy of an index; gone when it is dropped.
+pub struct TempIndex<'a> {
+    worktree: &'a Worktree,
+    path: PathBuf,
+}
+
+impl<'a> TempIndex<'a> {
+    pub fn copy_of(worktree: &'a Worktree) -> Result<TempIndex<'a>> {
+        let index = TempIndex::empty(worktree);
+        let real = worktree.git_dir.join("index");
+        match copy_with_time(&real, &index.path) {
+            Ok(()) => Ok(index),
+            // Nothing was ever staged here.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(index),
+            Err(error) => Err(Error::io("copy", &real, &error)),
+        }
+    }
+
+    pub fn empty(worktree: &'a Worktree) -> TempIndex<'a> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        remove_leftovers(&worktree.git_dir);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{count}.index", std::process::id());
+        TempIndex {
+            worktree,
+            path: worktree.git_dir.join(name),
+        }
+    }
+
+    pub fn exists(&self) -> bool {
+        self.path.exists()
+    }
+
+    pub fn git(&self) -> Git {
+        self.worktree
+            .git()
+            // Nobody checks the sum of a copy that is gone in a moment; with many files it costs more than the rest.
+            .setting("index.skipHash=true")
+            .env("GIT_INDEX_FILE", &self.path)
+    }
+
+    pub fn read_tree(&self, tree: &str) -> Result<()> {
+        let said = self.git().args(["read-tree", tree]).run()?;
+        succeeded(said, "git read-tree").map(drop)
+    }
+
+    pub fn write_tree(&self) -> Result<String> {
+        self.git().arg("write-tree").text()
+    }
+
+    pub fn entries(&self) -> Result<Entries> {
+        let said = self.git().args(["ls-files", "-v", "-s", "-z"]).run()?;
+        let said = succeeded(said, "git ls-files").map_err(|error| {
+            error.hint(
+                "nothing was touched; if the index is broken, `git read-tree HEAD` makes a new one",
+            )
+        })?;
+        Ok(Entries::new(said.stdout))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Clears the flags by which git passes over files, so that what is in them counts as work. What a sparse checkout
+    /// leaves out keeps its flag: it is absent and not deleted.
+    pub fn clear_flags(&self, entries: &Entries) -> Result<()> {
+        self.unmark("--no-assume-unchanged", entries.assumed_unchanged())?;
+        // In a sparse checkout git itself clears the flag of each file that is there.
+        if entries.left_out().next().is_some() && !is_sparse(&self.worktree.root)? {
+            self.unmark("--no-skip-worktree", entries.left_out())?;
+        }
+        Ok(())
+    }
+
+    /// Takes in everything there is but ignored files. Gives the nested repositories without a commit, which
+    /// git cannot even name.
+    pub fn add_everything(&self, entries: &Entries) -> Result<Vec<PathBuf>> {
+        const ATTEMPTS: usize = 5;
+        self.clear_flags(entries)?;
+        let mut attempt = 1;
+        loop {
+            match self.add_once(entries) {
+                // Somebody deletes or renames files just now.
+                Err(error) if attempt < ATTEMPTS && error.message.contains("No such file") => {
+                    attempt += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn add_once(&self, entries: &Entries) -> Result<Vec<PathBuf>> {
+        let said = self
+            .git()
+            .args(["add", "-A", "--sparse", "--ignore-errors"])
+            .run()?;
+        // Git passes over a folder that it may not read, with a warning only.
+        if let Some(line) = said
+            .stderr
+            .lines()
+            .find(|line| line.contains("could not open directory"))
+        {
+            return Err(by_hand::refused(line.trim_start_matches("warning: ")));
+        }
+        match said.success {
+            true => Ok(Vec::new()),
+            false => self.add_by_hand(entries, &said),
+        }
+    }
+
+    /// Takes paths out again.
+    pub fn remove<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<()> {
+        let said = self
+            .git()
+            .args(["update-index", "-z", "--force-remove", "--stdin"])
+            .input(nul_separated(paths))
+            .run()?;
+        succeeded(said, "git update-index").map(drop)
+    }
+
+    fn unmark<'p>(&self, flag: &str, paths: impl Iterator<Item = &'p Path>) -> Result<()> {
+        let paths = nul_separated(paths);
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let said = self
+            .git()
+            .args(["update-index", flag, "-z", "--stdin"])
+            .input(paths)
+            .run()?;
+        succeeded(said, "git update-index").map(drop)
+    }
+
+    /// A file that is announced only (`add -N`) stands in an index as an empty one, which nobody has stored.
+    pub fn ensure_empty_blob(&self) -> Result<()> {
+        let git = self.git().args(["hash-object", "-w", "--stdin"]);
+        git.input(Vec::new()).text().map(drop)
+    }
+
+    /// Puts entries (`mode id stage TAB path`) in.
+    pub fn put(&self, lines: Vec<u8>) -> Result<()> {
+        let said = self
+            .git()
+            .args(["update-index", "-z", "--replace", "--index-info"])
+            .input(lines)
+            .run()?;
+        succeeded(said, "git update-index").map(drop)
+    }
+}
+
+impl Drop for TempIndex<'_> {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(self.path.with_extension("index.lock"));
+    }
+}
+
+/// Whether a worktree is a sparse checkout.
+pub fn is_sparse(worktree: &Path) -> Result<bool> {
+    let setting = ["config", "--type=bool", "--get", "core.sparseCheckout"];
+    let setting = Git::in_slot(worktree).args(setting).ask()?;
+    Ok(setting.as_deref() == Some("true"))
+}
+
+/// With its time: git tells from it which files may have changed in the very moment the index was written.
+fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
+    let mut source = File::open(from)?;
+    let written = source.metadata()?.modified()?;
+    let mut target = File::create_new(to)?;
+    std::io::copy(&mut source, &mut target)?;
+    target.set_modified(written)
+}
+
+/// Copies that a killed process left behind.
+fn remove_leftovers(git_dir: &Path) {
+    let Ok(entries) = fs::read_dir(git_dir) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX))
+            .and_then(|rest| rest.split('-').next());
+        if owner.is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}

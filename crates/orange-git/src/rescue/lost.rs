@@ -1,0 +1,280 @@
+//! Commits that would be lost with a worktree: those of an operation under way, a detached HEAD, and what only
+//! a reflog still names.
+
+use super::{Worktree, succeeded};
+use crate::Git;
+use orange_sys::error::{Error, Result};
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// An operation under way, and the files in which it notes its commits.
+const OPERATIONS: &[(&str, &[&str])] = &[
+    ("merge", &["MERGE_HEAD", "MERGE_AUTOSTASH"]),
+    ("cherry-pick", &["CHERRY_PICK_HEAD"]),
+    ("revert", &["REVERT_HEAD"]),
+    (
+        "rebase",
+        &[
+            "REBASE_HEAD",
+            "rebase-merge/orig-head",
+            "rebase-merge/stopped-sha",
+            "rebase-merge/autostash",
+            "rebase-apply/orig-head",
+            "rebase-apply/original-commit",
+            "rebase-apply/autostash",
+        ],
+    ),
+];
+
+/// Commits that are worth keeping only where nothing else does.
+const NOTED: &[&str] = &[
+    "ORIG_HEAD",
+    "sequencer/head",
+    "rebase-merge/onto",
+    "BISECT_HEAD",
+];
+
+/// Refs that belong to one worktree and go with it.
+pub const OWN_REFS: &[&str] = &["refs/bisect", "refs/worktree", "refs/rewritten"];
+
+/// What a rescue has to hold besides HEAD.
+#[derive(Debug, Default)]
+pub struct Lost {
+    /// Of an operation under way; on a branch or not.
+    pub operation: Vec<String>,
+    pub operation_name: Option<&'static str>,
+    /// The ends of the histories that no ref reaches.
+    pub tips: Vec<String>,
+    /// How many commits that is in all.
+    pub commits: usize,
+}
+
+impl Worktree {
+    pub fn lost(&self, branch: Option<&str>) -> Result<Lost> {
+        let mut lost = Lost::default();
+        for (name, files) in OPERATIONS {
+            let mut named = Vec::new();
+            for file in *files {
+                named.extend(self.ids_in(file)?);
+            }
+            // A cherry-pick within a rebase is part of it: the last one names the whole.
+            if !named.is_empty() {
+                lost.operation_name = Some(name);
+                lost.operation.extend(named);
+            }
+        }
+        lost.operation = self.existing(&lost.operation)?;
+        let mut current: Vec<String> = lost.operation.clone();
+        current.extend(self.own_refs()?);
+        let detached = self.head.as_ref().filter(|_| self.head_ref.is_none());
+        current.extend(detached.map(|head| head.commit.clone()));
+        // What an older rescue keeps is kept for its time only; the state of now begins a new one.
+        let now = self.unreached(&current, &[], true)?;
+        let mut known = now.tips.clone();
+        known.extend(self.head.as_ref().map(|head| head.commit.clone()));
+        let mut noted = self.reflogs(branch)?;
+        for file in NOTED {
+            noted.extend(self.ids_in(file)?);
+        }
+        let before = self.unreached(&noted, &known, false)?;
+        lost.commits = now.commits + before.commits;
+        lost.tips = now.tips;
+        lost.tips.extend(before.tips);
+        Ok(lost)
+    }
+
+    /// Which histories of these commits no ref holds (and none of `known`).
+    fn unreached(&self, commits: &[String], known: &[String], fresh: bool) -> Result<Unreached> {
+        if commits.is_empty() {
+            return Ok(Unreached::default());
+        }
+        let mut input = commits.join("\n");
+        for commit in known {
+            input.push_str(&format!("\n^{commit}"));
+        }
+        input.push('\n');
+        let mut git = self.git().args([
+            "rev-list",
+            "--parents",
+            "--ignore-missing",
+            "--stdin",
+            "--not",
+        ]);
+        for own in OWN_REFS {
+            git = git.arg(format!("--exclude={own}/*"));
+        }
+        if fresh {
+            git = git.arg(format!("--exclude={}/*", super::refs::ROOT));
+        }
+        let said = git.arg("--glob=refs/*").input(input).run()?;
+        let text = succeeded(said, "git rev-list")?.text();
+        let mut all = Vec::new();
+        let mut parents = HashSet::new();
+        for line in text.lines() {
+            let mut ids = line.split(' ');
+            all.extend(ids.next());
+            parents.extend(ids);
+        }
+        Ok(Unreached {
+            commits: all.len(),
+            tips: all
+                .into_iter()
+                .filter(|id| !parents.contains(id))
+                .map(str::to_owned)
+                .collect(),
+        })
+    }
+
+    /// Those of the commits that are there.
+    fn existing(&self, commits: &[String]) -> Result<Vec<String>> {
+        let unique: BTreeSet<&String> = commits.iter().collect();
+        if unique.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut input = String::new();
+        for id in unique {
+            input.push_str(id);
+            input.push('\n');
+        }
+        let said = self
+            .git()
+            .args(["cat-file", "--batch-check=%(objectname) %(objecttype)"])
+            .input(input)
+            .run()?;
+        let text = succeeded(said, "git cat-file")?.text();
+        let found = text.lines().filter_map(|line| line.strip_suffix(" commit"));
+        Ok(found.map(str::to_owned).collect())
+    }
+
+    fn own_refs(&self) -> Result<Vec<String>> {
+        let any = OWN_REFS.iter().any(|own| self.git_dir.join(own).is_dir());
+        if !any && !self.has_reftable() {
+            return Ok(Vec::new());
+        }
+        let text = self
+            .git()
+            .args(["for-each-ref", "--format=%(objectname)"])
+            .args(OWN_REFS)
+            .text()?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    /// Every commit that HEAD, or the branch, ever was at.
+    fn reflogs(&self, branch: Option<&str>) -> Result<Vec<String>> {
+        let branch = branch.map(|branch| format!("refs/heads/{branch}"));
+        let refs: BTreeSet<&str> = [branch.as_deref(), self.head_ref.as_deref()]
+            .into_iter()
+            .flatten()
+            .collect();
+        let mut found = BTreeSet::new();
+        if self.has_reftable() {
+            for name in refs.into_iter().chain(["HEAD"]) {
+                let git: Git = self
+                    .git()
+                    .args(["reflog", "show", "--format=%H", name, "--"]);
+                let text = git.ask_about_unknown()?.unwrap_or_default();
+                found.extend(text.lines().map(str::to_owned));
+            }
+        } else {
+            read_reflog(&self.git_dir.join("logs/HEAD"), &mut found)?;
+            for name in refs {
+                read_reflog(&self.common_dir.join("logs").join(name), &mut found)?;
+            }
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    fn has_reftable(&self) -> bool {
+        self.common_dir.join("reftable").is_dir()
+    }
+
+    /// The ids at the beginning of a file's lines.
+    fn ids_in(&self, file: &str) -> Result<Vec<String>> {
+        let bytes = bytes_of(&self.git_dir.join(file))?;
+        let ids = String::from_utf8_lossy(&bytes)
+            .lines()
+            .filter_map(|line| line.split_whitespace().next())
+            .filter(|word| is_id(word))
+            .map(str::to_owned)
+            .collect();
+        Ok(ids)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Unreached {
+    tips: Vec<String>,
+    commits: usize,
+}
+
+/// `old new who when TAB what`, a line each; in the words there may be anything.
+fn read_reflog(path: &Path, found: &mut BTreeSet<String>) -> Result<()> {
+    let bytes = bytes_of(path)?;
+    for line in bytes.split(|byte| *byte == b'\n') {
+        for word in line.split(|byte| *byte == b' ').take(2) {
+            if let Ok(word) = str::from_utf8(word)
+                && is_id(word)
+            {
+                found.insert(word.to_owned());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The content of a file; nothing where there is none. One that cannot be read may name the only trace of a commit, so
+/// that is an error.
+fn bytes_of(path: &Path) -> Result<Vec<u8>> {
+    let absent = [
+        ErrorKind::NotFound,
+        ErrorKind::NotADirectory,
+        ErrorKind::IsADirectory,
+    ];
+    match fs::read(path) {
+        Err(error) if absent.contains(&error.kind()) => Ok(Vec::new()),
+        read => read.map_err(|error| Error::io("read", path, &error)),
+    }
+}
+
+/// A full object id that is not the one of nothing.
+pub(super) fn is_id(word: &str) -> bool {
+    matches!(word.len(), 40 | 64)
+        && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && word.bytes().any(|byte| byte != b'0')
+}
+
+/// A branch whose commits no other ref reaches.
+pub struct OnBranch {
+    pub tip: String,
+    pub tree: String,
+    pub commits: usize,
+}
+
+impl Worktree {
+    /// What would be lost with a branch; None if it is not there or other refs reach all of it.
+    pub fn only_on_branch(&self, branch: &str) -> Result<Option<OnBranch>> {
+        let name = format!("refs/heads/{branch}");
+        let Some(tip) = crate::commit_of(&self.root, &name)? else {
+            return Ok(None);
+        };
+        let tree = self
+            .git()
+            .args(["rev-parse", "--verify", &format!("{tip}^{{tree}}")])
+            .text()?;
+        let said = self
+            .git()
+            .args(["rev-list", "--count", &tip, "--not"])
+            .arg(format!("--exclude={}/*", super::refs::ROOT))
+            .arg(format!("--exclude={name}"))
+            .args(["--glob=refs/*", "--"])
+            .run()?;
+        let count = succeeded(said, "git rev-list")?.text().parse().unwrap_or(1);
+        Ok((count > 0).then_some(OnBranch {
+            tip,
+            tree,
+            commits: count,
+        }))
+    }
+}

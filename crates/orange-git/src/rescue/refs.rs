@@ -1,0 +1,117 @@
+//! The refs that keep rescues: made, listed and deleted, each by one call.
+
+use super::{Git, Worktree, succeeded};
+use orange_sys::error::Result;
+use std::path::Path;
+
+pub const ROOT: &str = "refs/orange/rescue";
+
+/// A rescue's ref, its commit and that commit's message.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    pub reference: String,
+    pub commit: String,
+    pub message: String,
+}
+
+impl Worktree {
+    /// Makes a new ref; false if there is another one of that name.
+    pub fn keep(&self, reference: &str, commit: &str) -> Result<bool> {
+        let made = self
+            .git()
+            .args(["update-ref", "--stdin"])
+            .input(format!("create {reference} {commit}\n"))
+            .run()?;
+        let there = self
+            .git()
+            .args(["rev-parse", "--verify", "--quiet", reference])
+            .ask()?;
+        match (made.success, there) {
+            // Git may fail after it has made the ref.
+            (_, Some(there)) if there == commit => Ok(true),
+            (false, Some(_)) => Ok(false),
+            (true, Some(_)) | (_, None) => Err(made.error("git update-ref")),
+        }
+    }
+}
+
+/// All rescues below a ref: `ROOT`, or that of one task.
+pub fn kept_below(repository: &Path, reference: &str) -> Result<Vec<Kept>> {
+    let said = Git::at(repository)
+        .quiet()
+        .arg("for-each-ref")
+        .arg("--format=%(refname)%00%(objectname)%00%(contents)%00")
+        .arg(format!("{reference}/"))
+        .run()?;
+    let said = succeeded(said, "git for-each-ref")?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    let mut parts = text.split('\0');
+    let mut found = Vec::new();
+    while let (Some(name), Some(commit), Some(message)) = (parts.next(), parts.next(), parts.next())
+    {
+        found.push(Kept {
+            reference: name.trim_start().to_owned(),
+            commit: commit.to_owned(),
+            message: message.to_owned(),
+        });
+    }
+    Ok(found)
+}
+
+/// Deletes refs that still are where they were seen, all or none.
+pub fn forget(repository: &Path, refs: &[Kept]) -> Result<()> {
+    if refs.is_empty() {
+        return Ok(());
+    }
+    let lines: String = refs
+        .iter()
+        .map(|kept| format!("delete {} {}\n", kept.reference, kept.commit))
+        .collect();
+    let said = Git::at(repository)
+        .quiet()
+        .args(["update-ref", "--stdin"])
+        .input(lines)
+        .run()?;
+    succeeded(said, "git update-ref").map(drop)
+}
+
+/// Makes a branch at a commit; never moves one.
+pub fn make_branch(repository: &Path, branch: &str, commit: &str) -> Result<()> {
+    let said = Git::at(repository)
+        .quiet()
+        .args(["update-ref", "-m", "orange: rescued work", "--stdin"])
+        .input(format!("create refs/heads/{branch} {commit}\n"))
+        .run()?;
+    // Git may fail after it has made the branch.
+    let name = format!("refs/heads/{branch}");
+    if !said.success && crate::commit_of(repository, &name)?.as_deref() == Some(commit) {
+        return Ok(());
+    }
+    succeeded(said, "git update-ref").map(drop)
+}
+
+/// `id subject` of every commit that only this rescue holds, Orange's own left out.
+pub fn only_in(repository: &Path, kept: &Kept) -> Result<Vec<(String, String)>> {
+    let text = Git::at(repository)
+        .quiet()
+        .args(["log", "--no-show-signature", "--format=%H%x09%ce%x09%s"])
+        .arg(&kept.commit)
+        .args(["--not", &format!("--exclude={ROOT}/*"), "--glob=refs/*"])
+        .arg("--")
+        .text()?;
+    let found = text.lines().filter_map(|line| {
+        let (id, rest) = line.split_once('\t')?;
+        let (email, subject) = rest.split_once('\t')?;
+        (email != super::EMAIL).then(|| (id.to_owned(), subject.to_owned()))
+    });
+    Ok(found.collect())
+}
+
+/// The empty tree, which is there from now on.
+pub fn empty_tree(repository: &Path) -> Result<String> {
+    Git::at(repository)
+        .quiet()
+        .arg("mktree")
+        .input(Vec::new())
+        .text()
+}

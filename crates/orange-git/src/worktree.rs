@@ -1,0 +1,550 @@
+//! What the pool asks of git: worktrees, the branch in each, and a clean state to park in.
+
+use super::state::{self, Head, git_folder};
+use super::worktree_lock::WorktreeLock;
+use super::{Git, layout};
+use orange_sys::crash_points::crash_point;
+use orange_sys::error::{Code, Error, Result};
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// One entry of git's own list of worktrees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worktree {
+    pub path: PathBuf,
+    /// None: HEAD is detached, or the entry is the bare repository itself.
+    pub branch: Option<String>,
+}
+
+/// All worktrees of a repository, its main one first.
+pub fn list(repository: &Path) -> Result<Vec<Worktree>> {
+    match layout::worktrees(repository) {
+        Some(all) => Ok(all),
+        None => list_of_git(repository),
+    }
+}
+
+pub(super) fn list_of_git(repository: &Path) -> Result<Vec<Worktree>> {
+    let said = WorktreeLock::past_half_made(repository, || {
+        let git = Git::at(repository);
+        git.args(["worktree", "list", "--porcelain", "-z"]).run()
+    })?;
+    if !said.success {
+        return Err(said.error("git worktree list"));
+    }
+    let mut all: Vec<Worktree> = Vec::new();
+    for line in said.parts() {
+        let bytes = line.as_bytes();
+        if let Some(path) = bytes.strip_prefix(b"worktree ") {
+            all.push(Worktree {
+                path: PathBuf::from(OsStr::from_bytes(path)),
+                branch: None,
+            });
+        } else if let (Some(branch), Some(last)) =
+            (bytes.strip_prefix(b"branch refs/heads/"), all.last_mut())
+        {
+            last.branch = Some(String::from_utf8_lossy(branch).into_owned());
+        }
+    }
+    if let Some(main) = all.first_mut()
+        && main.branch.is_some()
+        && !main.path.join(".git").exists()
+        && let Some(top) = main_checkout(repository)?
+    {
+        main.path = top;
+    }
+    Ok(all)
+}
+
+/// The files of a repository that keeps its own data elsewhere (a submodule, `--separate-git-dir`): git lists that
+/// place instead of them. None where only another worktree is known.
+fn main_checkout(repository: &Path) -> Result<Option<PathBuf>> {
+    let answer = Git::at(repository)
+        .args(["rev-parse", "--path-format=absolute", "--git-dir"])
+        .args(["--git-common-dir", "--show-toplevel"])
+        .ask_leniently()?
+        .unwrap_or_default();
+    let mut lines = answer.lines();
+    let (own, common, top) = (lines.next(), lines.next(), lines.next());
+    Ok(top.filter(|_| own == common).map(PathBuf::from))
+}
+
+/// Makes a worktree with a detached HEAD. One that git remembers but that is not there any more is made anew.
+pub fn add(repository: &Path, slot: &Path, commit: &str) -> Result<()> {
+    let lock = WorktreeLock::take(repository)?;
+    lock.hand_to(Git::at(repository).quiet())?
+        // Twice: also where one that was half made is remembered as locked.
+        .args(["worktree", "add", "--quiet", "--force", "--force"])
+        .args(["--detach", "--"])
+        .arg(slot)
+        .arg(commit)
+        .text()
+        .map(drop)
+}
+
+/// Was git stopped while it made this worktree? It keeps it locked until it is whole.
+pub fn is_half_made(slot: &Path) -> bool {
+    let Ok(text) = std::fs::read_to_string(slot.join(".git")) else {
+        return false;
+    };
+    let Some(folder) = text.trim_end().strip_prefix("gitdir: ") else {
+        // Git writes this file first. With anything beside it, it is a whole one that was damaged.
+        return text.is_empty() && std::fs::read_dir(slot).is_ok_and(|all| all.count() == 1);
+    };
+    let lock = std::fs::read_to_string(Path::new(folder).join("locked"));
+    lock.is_ok_and(|reason| reason.trim_end() == "initializing")
+}
+
+/// Brings a worktree back whose folder was deleted: git still has its HEAD, its index and where both have been,
+/// which may be all that holds some commits. False if git does not remember it.
+/// The files are checked out at `aside` first: half of them would be taken for the deletion of the others.
+pub fn revive(repository: &Path, slot: &Path, aside: &Path) -> Result<bool> {
+    if std::fs::symlink_metadata(slot).is_ok() {
+        return Ok(false);
+    }
+    let Some(common) = common_dir_of(repository)? else {
+        return Ok(false);
+    };
+    let lock = WorktreeLock::take(repository)?;
+    let link = slot.join(".git");
+    let remembers = |folder: &PathBuf| {
+        let place = std::fs::read_to_string(folder.join("gitdir"));
+        place.is_ok_and(|place| Path::new(place.trim_end()) == link)
+            && !folder.join("locked").exists()
+    };
+    let entries = std::fs::read_dir(common.join("worktrees"))
+        .into_iter()
+        .flatten();
+    let mut folders = entries.flatten().map(|entry| entry.path());
+    let Some(folder) = folders.find(remembers) else {
+        return Ok(false);
+    };
+    let failed = |error: io::Error| Error::io("create", aside, &error);
+    std::fs::create_dir_all(aside).map_err(failed)?;
+    let checkout = lock
+        .hand_to(Git::in_slot(aside))?
+        .env("GIT_DIR", &folder)
+        .env("GIT_WORK_TREE", aside)
+        .args(["checkout-index", "--all", "--force", "--quiet"]);
+    // What is in conflict is not checked out; the rest is.
+    let said = checkout.run()?;
+    if let Err(error) = said.yes_or_no("git checkout-index") {
+        std::fs::remove_dir_all(aside).map_err(|error| Error::io("remove", aside, &error))?;
+        return Err(error);
+    }
+    crash_point("revive.checked-out");
+    std::fs::write(
+        aside.join(".git"),
+        format!("gitdir: {}\n", folder.display()),
+    )
+    .and_then(|()| std::fs::rename(aside, slot))
+    .map_err(failed)?;
+    Ok(true)
+}
+
+/// Takes a worktree away, with whatever is in it. The caller has saved that.
+pub fn remove(repository: &Path, slot: &Path) -> Result<()> {
+    let lock = WorktreeLock::take(repository)?;
+    lock.hand_to(Git::at(repository).quiet())?
+        .args(["worktree", "remove", "--force", "--force", "--"])
+        .arg(slot)
+        .text()
+        .map(drop)
+}
+
+/// Worktrees of the pool that git remembers and whose folders are gone. Others may lie on a disk that is not there
+/// right now.
+pub fn gone(repository: &Path, workspaces: &Path) -> Result<Vec<PathBuf>> {
+    let all = list(repository)?.into_iter().map(|worktree| worktree.path);
+    Ok(all.filter(|path| is_gone(path, workspaces)).collect())
+}
+
+/// Do both names lead to one folder that is there?
+pub fn same_folder(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
+    }
+}
+
+/// Was this a folder of the pool?
+pub fn is_gone(path: &Path, workspaces: &Path) -> bool {
+    let ours = |folder: &Path| folder == workspaces || same_folder(folder, workspaces);
+    path.parent().is_some_and(ours) && std::fs::symlink_metadata(path).is_err()
+}
+
+/// The folder that all worktrees of a repository share.
+pub fn common_dir_of(repository: &Path) -> Result<Option<PathBuf>> {
+    common_dir(repository, Git::at)
+}
+
+/// The same for the repository that is found from any folder.
+pub fn common_dir_around(folder: &Path) -> Result<Option<PathBuf>> {
+    common_dir(folder, Git::found_from)
+}
+
+fn common_dir(folder: &Path, git: fn(&Path) -> Git) -> Result<Option<PathBuf>> {
+    let usual = folder.join(".git");
+    // As git itself would: a folder of this name that is not a worktree's own.
+    if usual.is_dir() && usual.join("objects").is_dir() && !usual.join("commondir").exists() {
+        return Ok(usual.canonicalize().ok());
+    }
+    let said = git(folder)
+        .args(["rev-parse", "--path-format=absolute", "--git-common-dir"])
+        .run()?;
+    match said.success {
+        true => Ok(Some(PathBuf::from(said.text()))),
+        false if said.found_no_repository() => Ok(None),
+        false => Err(said.error("git rev-parse")),
+    }
+}
+
+/// Is this folder the top of a worktree of that repository, other than its main one? Git must never be let loose in one
+/// that is not: it would look for a repository further up, and find the user's.
+pub fn belongs(slot: &Path, repository: &Path) -> Result<bool> {
+    if is_led_astray(slot) {
+        return Ok(false);
+    }
+    let common = common_dir_of(repository)?;
+    if let Some(belongs) = common.and_then(|common| layout::belongs(slot, &common)) {
+        return Ok(belongs);
+    }
+    let said = Git::in_slot(slot)
+        .args(["rev-parse", "--path-format=absolute"])
+        .args(["--show-toplevel", "--git-common-dir", "--git-dir"])
+        .run()?;
+    if !said.success && !said.found_no_repository() && !said.stderr.contains("work tree") {
+        return Err(said.error("git rev-parse"));
+    }
+    let answer = match said.success {
+        true => said.text(),
+        false => String::new(),
+    };
+    let mut lines = answer.lines();
+    let (Some(top), Some(common), Some(own)) = (lines.next(), lines.next(), lines.next()) else {
+        return Ok(false);
+    };
+    // What is parked is reset and cleaned: never the checkout that the user works in.
+    Ok(!same_folder(Path::new(own), Path::new(common))
+        && same_folder(Path::new(top), slot)
+        && common_dir_of(repository)?.is_some_and(|theirs| same_folder(Path::new(common), &theirs)))
+}
+
+/// Where a worktree keeps what is its own.
+pub(super) fn git_dir(slot: &Path) -> Result<PathBuf> {
+    git_folder(slot).map_err(|why| Error::new(Code::Failed, format!("{}: {why}", slot.display())))
+}
+
+/// The commit that is checked out; None when HEAD is on a branch that has no commit yet. Git also says no when it cannot
+/// read a ref or a commit, so no counts only for a branch that is not there.
+pub fn head(slot: &Path) -> Result<Option<String>> {
+    let head = Git::in_slot(slot)
+        .args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
+        .ask()?;
+    match head {
+        Some(head) => Ok(Some(head)),
+        None if is_unborn(slot)? => Ok(None),
+        None => Err(Error::new(
+            Code::Failed,
+            format!("HEAD of {} cannot be read", slot.display()),
+        )
+        .hint("`git fsck` in the repository tells what is missing")),
+    }
+}
+
+/// Is HEAD on a branch that has no commit yet?
+pub fn is_unborn(slot: &Path) -> Result<bool> {
+    let branch = Git::in_slot(slot)
+        .args(["symbolic-ref", "--quiet", "HEAD"])
+        .ask()?;
+    let Some(branch) = branch else {
+        return Ok(false);
+    };
+    let refs = Git::in_slot(slot)
+        .args(["for-each-ref", "--format=%(refname)", &branch])
+        .text()?;
+    // Git passes over a ref that it cannot read.
+    let common = super::rescue::common_dir(&git_dir(slot)?);
+    let in_file = std::fs::symlink_metadata(common.join(&branch)).is_ok_and(|meta| !meta.is_dir());
+    Ok(!in_file && !refs.lines().any(|name| name == branch))
+}
+
+/// Does some ref lead to the commit that is checked out? One that a branch is known to be at needs no search.
+pub fn head_is_kept(slot: &Path, kept: &str) -> Result<bool> {
+    if state::head(slot) == Head::Detached(kept.to_owned()) {
+        return Ok(true);
+    }
+    let missing = Git::in_slot(slot)
+        .args(["rev-list", "--max-count=1", "HEAD", "--not"])
+        .args(["--glob=refs/*", "--"]);
+    Ok(missing.text()?.is_empty())
+}
+
+/// Leaves the branch where it is and the files as they are. Works in the middle of a merge too.
+pub fn detach(slot: &Path) -> Result<()> {
+    let Some(head) = head(slot)? else {
+        return Ok(());
+    };
+    let said = super::past_locks(|| {
+        Git::in_slot(slot)
+            .args(["update-ref", "--no-deref", "-m", "orange: parked", "HEAD"])
+            .arg(&head)
+            .run()
+    })?;
+    // Git may fail after it has done so; what HEAD is now counts.
+    match state::head(slot) {
+        Head::Detached(now) if now == head => Ok(()),
+        Head::Branch(_) | Head::Detached(_) | Head::Missing(_) => Err(said.error("git update-ref")),
+    }
+}
+
+/// Files that tell of something begun and not ended, and how git is told to forget it.
+const UNFINISHED: &[(&str, &[&str])] = &[
+    ("rebase-merge", &["rebase", "--quit"]),
+    ("rebase-apply/applying", &["am", "--quit"]),
+    ("rebase-apply", &["rebase", "--quit"]),
+    ("CHERRY_PICK_HEAD", &["cherry-pick", "--quit"]),
+    ("REVERT_HEAD", &["revert", "--quit"]),
+    ("sequencer", &["cherry-pick", "--quit"]),
+    ("BISECT_LOG", &["bisect", "reset", "HEAD"]),
+];
+
+/// Is a merge, a rebase or the like under way?
+pub fn is_unfinished(slot: &Path) -> Result<bool> {
+    let folder = git_dir(slot)?;
+    let mut begun = UNFINISHED
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(["MERGE_HEAD"]);
+    Ok(begun.any(|name| folder.join(name).exists()))
+}
+
+pub(super) const LOCKS: [&str; 2] = ["index.lock", "HEAD.lock"];
+
+/// Is a git at work on the slot's index or HEAD, or was it killed over it?
+pub fn is_locked(slot: &Path) -> Result<bool> {
+    let folder = git_dir(slot)?;
+    Ok(LOCKS.iter().any(|name| folder.join(name).exists()))
+}
+
+/// Removes the locks that a killed git left on the slot's index and HEAD. Only while nobody lives in the slot.
+pub fn unlock(slot: &Path) -> Result<bool> {
+    let folder = git_dir(slot)?;
+    let locks = LOCKS.map(|name| std::fs::remove_file(folder.join(name)));
+    Ok(locks.iter().any(std::result::Result::is_ok))
+}
+
+/// Forgets an unfinished rebase, merge or the like; HEAD and files stay.
+pub fn quit_unfinished(slot: &Path) -> Result<()> {
+    let folder = git_dir(slot)?;
+    // What an agent had put aside is saved with the rest; git would put it on the user's list of stashes.
+    for name in [
+        "rebase-merge/autostash",
+        "rebase-apply/autostash",
+        "MERGE_AUTOSTASH",
+    ] {
+        let _ = std::fs::remove_file(folder.join(name));
+    }
+    for (name, command) in UNFINISHED {
+        if folder.join(name).exists() {
+            // What cannot be quit is seen by the reset that follows.
+            super::past_locks(|| Git::in_slot(slot).impatient().args(*command).run())?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes index and files those of a commit. Refuses while a branch with commits is checked out: this would move it.
+pub fn reset(slot: &Path, commit: &str) -> Result<()> {
+    let on_branch = !matches!(state::head(slot), Head::Detached(_));
+    if on_branch && !is_unborn(slot)? {
+        return Err(Error::new(
+            Code::Refused,
+            format!(
+                "{} is not reset: a branch is checked out there",
+                slot.display()
+            ),
+        )
+        .hint("nothing was lost; try again"));
+    }
+    let reset = Git::in_slot(slot).args(["reset", "--quiet", "--hard", commit]);
+    reset.text().map(drop)
+}
+
+/// Removes what is neither tracked nor ignored, nested repositories too.
+pub fn clean(slot: &Path) -> Result<()> {
+    let clean = Git::in_slot(slot).args(["clean", "--quiet", "-ffd"]);
+    clean.text().map(drop)
+}
+
+/// Forgets where the slot's HEAD has been. What was only there is saved by then, and must not be taken for the
+/// next task's.
+pub fn forget_moves(slot: &Path) -> Result<()> {
+    let expire = Git::in_slot(slot).args(["reflog", "expire", "--expire=all", "HEAD"]);
+    expire.run().map(drop)
+}
+
+/// Tells a repository that was moved where its worktrees are, and them where it is.
+pub fn repair(repository: &Path, slots: &[PathBuf]) -> Result<()> {
+    let lock = WorktreeLock::take(repository)?;
+    let git = lock.hand_to(Git::at(repository).quiet())?;
+    let repair = git.args(["worktree", "repair"]);
+    repair.args(slots).text().map(drop)
+}
+
+/// Checks out a branch that is there.
+pub fn switch(slot: &Path, branch: &str) -> Result<()> {
+    switched(slot, &["--no-guess", branch])
+}
+
+/// Makes a branch at a commit and checks it out. When the slot is parked there already, no file is looked at.
+pub fn switch_to_new(slot: &Path, branch: &str, commit: &str, parked_there: bool) -> Result<()> {
+    // Without a commit, git knows that the files stay as they are.
+    match parked_there {
+        true => switched(slot, &["--no-track", "-c", branch]),
+        false => switched(slot, &["--no-track", "-c", branch, commit]),
+    }
+}
+
+/// Makes a branch that follows one of the remote, and checks it out.
+pub fn switch_to_remote(slot: &Path, branch: &str) -> Result<()> {
+    let remote = format!("refs/remotes/origin/{branch}");
+    switched(slot, &["--track", "-c", branch, &remote])
+}
+
+fn switched(slot: &Path, words: &[&str]) -> Result<()> {
+    let said = WorktreeLock::past_half_made(slot, || {
+        let git = Git::in_slot(slot).args(["switch", "--quiet"]);
+        git.args(words).run()
+    })?;
+    match said.success {
+        true => Ok(()),
+        false => Err(said.error("git switch")),
+    }
+}
+
+/// Renames a branch, wherever it is checked out.
+pub fn rename_branch(repository: &Path, from: &str, to: &str) -> Result<()> {
+    let said = WorktreeLock::past_half_made(repository, || {
+        let git = Git::at(repository).quiet();
+        git.args(["branch", "--move", "--", from, to]).run()
+    })?;
+    match said.success {
+        true => Ok(()),
+        false => Err(said.error("git branch")),
+    }
+}
+
+pub fn has_remote(repository: &Path) -> Result<bool> {
+    if let Some(has) = layout::has_origin(repository) {
+        return Ok(has);
+    }
+    let url = Git::at(repository).args(["config", "--get", "remote.origin.url"]);
+    Ok(url.ask()?.is_some_and(|url| !url.is_empty()))
+}
+
+/// Only what follows the remote's branches is written, whatever the user's settings for a fetch are: a mirror's
+/// would overwrite the branches of tasks and prune what was saved of them.
+const FETCH: &[&str] = &[
+    "fetch",
+    "--quiet",
+    "--no-write-fetch-head",
+    "--no-recurse-submodules",
+    "--no-prune",
+    "--no-tags",
+    "--refmap=",
+    "origin",
+    "+refs/heads/*:refs/remotes/origin/*",
+];
+
+/// Asks the remote for news; gives up after a while, because nobody wants to wait for a network that is gone.
+pub fn fetch(repository: &Path, patience: Duration) -> Result<()> {
+    let said = Git::at(repository)
+        .quiet()
+        .args(FETCH)
+        .patience(patience)
+        .run()?;
+    match said.success {
+        true => Ok(()),
+        false => Err(said.error("git fetch")),
+    }
+}
+
+/// The same without waiting for it: the next command finds what came.
+pub fn fetch_in_background(repository: &Path) -> Result<()> {
+    Git::at(repository).quiet().args(FETCH).leave()
+}
+
+/// Is a path in the slot's index?
+pub fn is_tracked(slot: &Path, path: &str) -> Result<bool> {
+    let listed = Git::in_slot(slot).args(["ls-files", "--error-unmatch", "--", path]);
+    Ok(listed.ask()?.is_some())
+}
+
+/// A branch that somebody has checked out elsewhere.
+pub fn checked_out_at(repository: &Path, branch: &str) -> Result<Option<PathBuf>> {
+    let all = list(repository)?;
+    let found = all
+        .into_iter()
+        .find(|worktree| worktree.branch.as_deref() == Some(branch));
+    Ok(found.map(|worktree| worktree.path))
+}
+
+/// Refuses what is not a folder of the pool, whatever it was asked to do there.
+pub fn inside(workspaces: &Path, slot: &Path) -> Result<()> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let above = slot.parent().and_then(real);
+    let named = slot.file_name().is_some_and(|name| name != "..");
+    let is_link = std::fs::symlink_metadata(slot).is_ok_and(|meta| meta.is_symlink());
+    let refused = |what: &str| {
+        Error::new(Code::Refused, format!("{} {what}", slot.display()))
+            .hint("nothing was touched; `orange doctor` says what is wrong with the pool")
+    };
+    if !named || is_link || above.is_none() || above != real(workspaces) {
+        return Err(refused("is no folder of the pool"));
+    }
+    match is_led_astray(slot) {
+        true => Err(refused(&astray(slot))),
+        false => Ok(()),
+    }
+}
+
+/// What is said of a slot whose `.git` leads elsewhere: a copy of another slot, or a file that was changed.
+pub fn astray(slot: &Path) -> String {
+    let owner = git_folder(slot).ok().and_then(|folder| {
+        let link = std::fs::read_to_string(folder.join("gitdir")).ok()?;
+        let link = folder.join(link.trim_end());
+        Some(link.parent()?.to_owned())
+    });
+    match owner {
+        Some(owner) => format!(
+            "has a .git that leads to another checkout: that of {}",
+            owner.display()
+        ),
+        None => "has a .git that leads to another checkout".to_owned(),
+    }
+}
+
+/// Whoever works in a slot can make its `.git` lead to the user's own checkout, or to another slot: what is done here
+/// would be done to that one. A worktree's own folder says whose it is.
+pub fn is_led_astray(slot: &Path) -> bool {
+    let link = slot.join(".git");
+    let Ok(about) = std::fs::symlink_metadata(&link) else {
+        return false;
+    };
+    if !about.is_file() {
+        return about.is_symlink();
+    }
+    let Ok(folder) = git_folder(slot) else {
+        return false;
+    };
+    let Ok(owner) = std::fs::read_to_string(folder.join("gitdir")) else {
+        return true;
+    };
+    // One that is not there: the whole pool was moved.
+    let owner = folder.join(owner.trim_end()).canonicalize().ok();
+    owner.is_some_and(|owner| link.canonicalize().ok() != Some(owner))
+}

@@ -1,0 +1,109 @@
+//! The environment that the programs get which this process starts: its own, or that of the person who started a task.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::process::Command;
+use std::sync::{PoisonError, RwLock};
+
+/// Variables by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PersonEnvironment(BTreeMap<OsString, OsString>);
+
+/// Orange's own variables: they say who somebody is, which home is meant and which settings hold.
+pub const OWN_PREFIX: &[u8] = b"ORANGE_";
+
+/// What the programs that this process starts get instead of its own environment.
+static FOR_CHILDREN: RwLock<Option<PersonEnvironment>> = RwLock::new(None);
+
+impl FromIterator<(OsString, OsString)> for PersonEnvironment {
+    fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(variables: I) -> PersonEnvironment {
+        PersonEnvironment(variables.into_iter().collect())
+    }
+}
+
+impl PersonEnvironment {
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.0.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
+    /// Those that are text.
+    pub fn readable(&self) -> impl Iterator<Item = (String, String)> {
+        let text = |value: &OsString| value.clone().into_string().ok();
+        self.0
+            .iter()
+            .filter_map(move |(name, value)| Some((text(name)?, text(value)?)))
+    }
+
+    /// As /proc has it: each variable ends with a zero byte.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (name, value) in &self.0 {
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.push(b'=');
+            bytes.extend_from_slice(value.as_bytes());
+            bytes.push(0);
+        }
+        bytes
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> PersonEnvironment {
+        let entries = bytes.split(|byte| *byte == 0);
+        let pairs = entries.filter_map(|entry| {
+            let at = entry.iter().position(|byte| *byte == b'=')?;
+            let (name, value) = (entry.get(..at)?, entry.get(at + 1..)?);
+            let owned = |part: &[u8]| OsString::from_vec(part.to_vec());
+            (!name.is_empty()).then(|| (owned(name), owned(value)))
+        });
+        PersonEnvironment(pairs.collect())
+    }
+
+    /// Gives a program these variables and no others.
+    pub fn give_to(&self, command: &mut Command) {
+        command.env_clear().envs(&self.0);
+    }
+
+    /// Every program that this process starts from now on gets these variables.
+    pub fn give_to_children(self) {
+        *FOR_CHILDREN.write().unwrap_or_else(PoisonError::into_inner) = Some(self);
+    }
+}
+
+/// Gives a program what this process's children are to get: its own environment, unless something else was said.
+/// Orange's own variables go along; whoever starts the program takes out what it must not have.
+pub fn inherit(command: &mut Command) {
+    let given = FOR_CHILDREN.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(environment) = given.as_ref() {
+        environment.give_to(command);
+        let own = std::env::vars_os();
+        command.envs(own.filter(|(name, _)| name.as_bytes().starts_with(OWN_PREFIX)));
+    }
+}
+
+/// A variable as this process's children get it.
+pub fn inherited(name: &str) -> Option<OsString> {
+    let given = FOR_CHILDREN.read().unwrap_or_else(PoisonError::into_inner);
+    match given.as_ref() {
+        Some(environment) => environment.get(name).map(OsStr::to_owned),
+        None => std::env::var_os(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_survives_its_file() {
+        let odd = OsString::from_vec(vec![b'a', 0xff, b'=', b'\n']);
+        let person = PersonEnvironment::from_iter([
+            (OsString::from("ODD"), odd),
+            (OsString::from("EMPTY"), OsString::new()),
+        ]);
+        assert_eq!(PersonEnvironment::from_bytes(&person.to_bytes()), person);
+        assert_eq!(
+            PersonEnvironment::from_bytes(b"\0nonsense\0=x\0"),
+            PersonEnvironment::default()
+        );
+    }
+}

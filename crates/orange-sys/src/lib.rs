@@ -1,0 +1,13 @@
+//! What the crates share that touch the world: errors, time limits, crash points, the environment of programs, processes
+//! and private files. It knows nothing of git, tmux or tasks.
+
+pub mod crash_points;
+pub mod environment;
+pub mod error;
+pub mod lock_order;
+pub mod private;
+pub mod process;
+pub mod programs;
+pub mod time_limit;
+
+pub use error::{Code, Error, Result};

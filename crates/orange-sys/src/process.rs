@@ -1,0 +1,80 @@
+//! Processes, told apart from others that got the same number later.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+use std::fs;
+
+/// A process that cannot be mistaken for another of the same number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessId {
+    pub pid: u32,
+    /// When it started, in the system's ticks.
+    pub birth: String,
+}
+
+impl ProcessId {
+    pub fn of(pid: u32) -> Option<ProcessId> {
+        let birth = Stat::of(pid)?.birth;
+        Some(ProcessId { pid, birth })
+    }
+
+    pub fn is_alive(&self) -> bool {
+        Stat::of(self.pid).is_some_and(|stat| stat.birth == self.birth && !stat.is_zombie)
+    }
+
+    /// Nothing happens when it is another process by now.
+    pub fn signal(&self, signal: Signal) {
+        if self.is_alive()
+            && let Some(pid) = pid_of(self.pid)
+        {
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
+/// The process group of this process. It is 0 when the leader of the group lives outside the namespace of a container;
+/// rustix takes that for impossible and panics.
+#[allow(unsafe_code)]
+pub fn own_group() -> i32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::getpgrp() }
+}
+
+/// The session of this process: 0 as for `own_group`.
+#[allow(unsafe_code)]
+pub fn own_session() -> i32 {
+    // SAFETY: the call reads a number about this process and cannot fail for it.
+    unsafe { libc::getsid(0) }
+}
+
+/// What /proc says of a process.
+pub struct Stat {
+    pub parent: u32,
+    pub birth: String,
+    pub is_zombie: bool,
+}
+
+impl Stat {
+    pub fn of(pid: u32) -> Option<Stat> {
+        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat);
+        // The name in brackets may contain anything, so count from its end.
+        let (_, rest) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        Some(Stat {
+            is_zombie: matches!(*fields.first()?, "Z" | "X"),
+            parent: fields.get(1)?.parse().ok()?,
+            birth: (*fields.get(19)?).to_owned(),
+        })
+    }
+}
+
+/// The numbers of all processes.
+pub fn pids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn pid_of(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}

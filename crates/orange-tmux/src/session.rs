@@ -1,0 +1,308 @@
+//! Sessions and windows: made with their tags in one call, found by their tags, ended by their ids.
+
+use super::call::{Call, Guard, Said, session_gone};
+use super::name::{session_name, unexpanded, window_name};
+use super::{NewWindow, Pane, Session, Tmux};
+use orange_sys::error::{Code, Error, Result};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What tmux prints of a pane that it has made. Only the path of the socket may have a colon.
+const MADE: &str =
+    "made:#{session_id}:#{window_id}:#{pane_id}:#{pid}:#{session_name}:#{socket_path}";
+/// And of the one that got the tag of the run.
+const TAGGED: &str = "tagged:#{pane_id}";
+
+/// How long a server may take to exit, and how long to wait before asking again.
+const EXITING: Duration = Duration::from_secs(3);
+const NAP: Duration = Duration::from_millis(10);
+
+/// The size of a terminal that nobody looks at.
+const WIDTH: &str = "200";
+const HEIGHT: &str = "50";
+
+impl Tmux {
+    /// A session of the task's own with one window. None: the name is taken, by whomever.
+    ///
+    /// The session and its tags come from one list of commands, so that a kill of Orange never leaves a session
+    /// that nobody knows.
+    pub fn new_session(&self, new: &NewWindow<'_>, name: &str) -> Result<Option<Pane>> {
+        new.check()?;
+        let name = session_name(name);
+        // Exactly this session: a name that tmux has accepted is a name that no other session has.
+        let target = format!("={name}:");
+        let make = || {
+            let call = Call::to(self)
+                .args(["new-session", "-d", "-P", "-F", MADE])
+                .args(["-x", WIDTH, "-y", HEIGHT, "-s"])
+                .arg(unexpanded(&name));
+            new.complete(call)
+                .and()
+                .args(["set-option", "-t", &target, "@orange_task", new.task_id])
+                .and()
+                .args(["set-option", "-t", &target, "@orange_home", new.home_tag])
+                .and()
+                .args(["set-option", "-t", &target, "destroy-unattached", "off"])
+                .and()
+                .args(["set-option", "-p", "-t", &target, "@orange_run", new.run_id])
+                .and()
+                .args(["display-message", "-p", "-t", &target, TAGGED])
+                .run()
+        };
+        let said = while_server_exits(make)?;
+        let Some(pane) = made(&said.stdout) else {
+            return match said.stderr.contains("duplicate session") {
+                true => Ok(None),
+                false => Err(said.error(&format!("make tmux session {name}"))),
+            };
+        };
+        self.tag_exactly(&pane, tagged(&said.stdout), new)?;
+        Ok(Some(pane))
+    }
+
+    /// One more window, behind the others; a user who looks at the session stays where they are.
+    pub fn new_window(&self, session: impl Into<Session>, new: &NewWindow<'_>) -> Result<Pane> {
+        let session = session.into();
+        let what = format!("make window {}", new.window);
+        new.check()?;
+        if !self.has_session(&session)? {
+            return Err(session_gone(&session, &what));
+        }
+        let server = self.of_session(&session)?;
+        let last = format!("{}:{{end}}", session.session);
+        let call =
+            Call::to(&server).args(["new-window", "-d", "-a", "-t", &last, "-P", "-F", MADE]);
+        let said = new
+            .complete(call)
+            .and()
+            .args(["set-option", "-p", "-t", &last, "@orange_run", new.run_id])
+            .and()
+            .args(["display-message", "-p", "-t", &last, TAGGED])
+            .run()?;
+        let Some(pane) = made(&said.stdout) else {
+            said.of_session(&session, &what)?;
+            return Err(session_gone(&session, &what));
+        };
+        // The command line has no room for a condition: whether it was still the same server shows afterwards.
+        if pane.server_pid != session.server_pid {
+            self.kill_window(&pane)?;
+            return Err(session_gone(&session, &what));
+        }
+        self.tag_exactly(&pane, tagged(&said.stdout), new)?;
+        Ok(pane)
+    }
+
+    /// The session that is tagged as this task's, with a tag of its home that `is_ours` accepts. A session that merely has
+    /// its name is the user's own.
+    pub fn session_of(
+        &self,
+        task_id: &str,
+        is_ours: impl Fn(Option<&str>) -> bool,
+    ) -> Result<Option<Session>> {
+        let said = Call::to(self)
+            .args(["list-sessions", "-F"])
+            .arg("#{session_id}:#{pid}:#{@orange_task}:#{@orange_home}:#{session_name}:#{socket_path}")
+            .run()?;
+        if said.no_server() {
+            return Ok(None);
+        }
+        if !said.success {
+            return Err(said.error("list the sessions of tmux"));
+        }
+        let mut sessions = said.stdout.lines().filter_map(tagged_session);
+        Ok(sessions
+            .find(|(task, home, _)| task == task_id && is_ours(home.as_deref()))
+            .map(|(_, _, session)| session))
+    }
+
+    /// Whether the session is still there.
+    pub fn has_session(&self, session: impl Into<Session>) -> Result<bool> {
+        let session = session.into();
+        let guard = Guard::same_server(session.server_pid);
+        let said = Call::to(&self.of_session(&session)?)
+            .only_if(&guard, &format!("has-session -t '{}'", session.session))
+            .run()?;
+        match said.success || said.gone() {
+            true => Ok(said.success),
+            false => Err(said.error("ask tmux for a session")),
+        }
+    }
+
+    /// Gives it another name; false if that is taken.
+    pub fn rename_session(&self, session: impl Into<Session>, name: &str) -> Result<bool> {
+        let session = session.into();
+        let what = format!("rename tmux session {}", session.session_name);
+        if !self.has_session(&session)? {
+            return Err(session_gone(&session, &what));
+        }
+        let said = Call::to(&self.of_session(&session)?)
+            .args(["rename-session", "-t", &session.session, "--"])
+            .arg(unexpanded(session_name(name)))
+            .run()?;
+        if !said.success && said.stderr.contains("duplicate session") {
+            return Ok(false);
+        }
+        said.of_session(&session, &what).map(|_| true)
+    }
+
+    /// Ends a window with all its panes, and the run's own pane should somebody have moved it elsewhere. One that is
+    /// gone is fine.
+    pub fn kill_window(&self, pane: &Pane) -> Result<()> {
+        let guard = Guard::same_server(pane.server_pid);
+        // Two conditions, because a list ends with its first failure.
+        let said = Call::to(&self.of_pane(pane)?)
+            .only_if(&guard, &format!("kill-window -t {}", pane.window))
+            .and()
+            .only_if(&guard, &format!("kill-pane -t {}", pane.pane))
+            .run()?;
+        match said.success || said.gone() {
+            true => Ok(()),
+            false => Err(said.error(&format!("end window {}", pane.window))),
+        }
+    }
+
+    /// Ends one pane, and its window if no other pane is in it: a person may have split it. One that is gone is fine.
+    pub fn kill_pane(&self, pane: &Pane) -> Result<()> {
+        let guard = Guard::same_server(pane.server_pid);
+        let said = Call::to(&self.of_pane(pane)?)
+            .only_if(&guard, &format!("kill-pane -t {}", pane.pane))
+            .run()?;
+        match said.success || said.gone() {
+            true => Ok(()),
+            false => Err(said.error(&format!("end pane {}", pane.pane))),
+        }
+    }
+
+    /// Ends a session with all its windows. One that is gone is fine.
+    pub fn kill_session(&self, session: impl Into<Session>) -> Result<()> {
+        let session = session.into();
+        let guard = Guard::same_server(session.server_pid);
+        let said = Call::to(&self.of_session(&session)?)
+            .only_if(&guard, &format!("kill-session -t '{}'", session.session))
+            .run()?;
+        match said.success || said.gone() {
+            true => Ok(()),
+            false => Err(said.error(&format!("end tmux session {}", session.session_name))),
+        }
+    }
+
+    /// A hook of the user's that splits every new window has its turn before our tags are set, and then another pane
+    /// is the active one. The tag goes to the pane that was made for the run, by its id.
+    fn tag_exactly(&self, pane: &Pane, tagged: Option<&str>, new: &NewWindow<'_>) -> Result<()> {
+        if tagged == Some(&pane.pane) {
+            return Ok(());
+        }
+        let session = format!("{}:", pane.session);
+        let mut call = Call::to(&self.of_pane(pane)?);
+        if let Some(wrong) = tagged {
+            call = call.args(["set-option", "-p", "-u", "-t", wrong, "@orange_run"]);
+            call = call.and();
+        }
+        let said = call
+            .args(["set-option", "-t", &session, "@orange_task", new.task_id])
+            .and()
+            .args(["set-option", "-t", &session, "@orange_home", new.home_tag])
+            .and()
+            .args(["set-option", "-t", &session, "destroy-unattached", "off"])
+            .and()
+            .args([
+                "set-option",
+                "-p",
+                "-t",
+                &pane.pane,
+                "@orange_run",
+                new.run_id,
+            ])
+            .run()?;
+        // A program that has ended at once took its pane along; whoever looks for it will find out.
+        if said.success || said.gone() {
+            return Ok(());
+        }
+        self.kill_window(pane)?;
+        Err(said.error("tag a tmux session"))
+    }
+}
+
+/// A server that has lost its last session takes a moment to exit, and a call in that moment is lost with it; the next
+/// one starts a new server.
+fn while_server_exits(make: impl Fn() -> Result<Said>) -> Result<Said> {
+    let start = Instant::now();
+    loop {
+        let said = make()?;
+        if !said.no_server() || made(&said.stdout).is_some() || start.elapsed() > EXITING {
+            return Ok(said);
+        }
+        std::thread::sleep(NAP);
+    }
+}
+
+impl NewWindow<'_> {
+    /// tmux would silently start in the home folder instead.
+    fn check(&self) -> Result<()> {
+        if self.folder.is_dir() {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::NotFound,
+            format!(
+                "cannot start an agent in {}: there is no such folder",
+                self.folder.display()
+            ),
+        ))
+    }
+
+    fn complete(&self, call: Call) -> Call {
+        let call = call
+            .arg("-n")
+            .arg(unexpanded(window_name(self.window)))
+            .arg("-c")
+            .arg(unexpanded(self.folder))
+            .arg("--");
+        match self.command {
+            // tmux gives a single word to the user's shell to take apart.
+            [word] => call
+                .args(["sh", "-c", "exec \"$0\""])
+                .arg(OsString::as_os_str(word)),
+            words => call.args(words.iter().map(OsStr::new)),
+        }
+    }
+}
+
+fn made(stdout: &str) -> Option<Pane> {
+    let line = stdout.lines().find_map(|line| line.strip_prefix("made:"))?;
+    let mut fields = line.splitn(6, ':');
+    let mut next = || fields.next();
+    let (session, window, pane) = (next()?.to_owned(), next()?.to_owned(), next()?.to_owned());
+    Some(Pane {
+        session,
+        window,
+        pane,
+        server_pid: next()?.parse().ok()?,
+        session_name: next()?.to_owned(),
+        socket: PathBuf::from(next()?),
+    })
+}
+
+fn tagged(stdout: &str) -> Option<&str> {
+    let mut lines = stdout.lines();
+    let pane = lines.find_map(|line| line.strip_prefix("tagged:"))?;
+    pane.starts_with('%').then_some(pane)
+}
+
+/// The tags of task and home, and the session.
+fn tagged_session(line: &str) -> Option<(String, Option<String>, Session)> {
+    let mut fields = line.splitn(6, ':');
+    let session = fields.next()?.to_owned();
+    let server_pid = fields.next()?.parse().ok()?;
+    let task = fields.next()?.to_owned();
+    let home = fields.next()?;
+    let home = (!home.is_empty()).then(|| home.to_owned());
+    let session = Session {
+        session,
+        server_pid,
+        session_name: fields.next()?.to_owned(),
+        socket: PathBuf::from(fields.next()?),
+    };
+    Some((task, home, session))
+}
