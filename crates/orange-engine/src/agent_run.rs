@@ -17,7 +17,6 @@ use crate::git::REAL_OBJECTS;
 use crate::harness::{Adapter, environment};
 use crate::last_words::last_words;
 use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Started};
-use crate::seal;
 use crate::tmux::Tmux;
 use alarms::{Alarms, Child, End};
 use claude_status::ClaudeStatus;
@@ -121,7 +120,7 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     if !ended.stopped && ended.code.is_some_and(|code| code != 0) {
         ended.last_words = read_last_words(&folder);
     }
-    ended.seal = seal::end_of_run(&this.home, &this.run, &ended);
+    ended.seal = runs::seal_of_end(&this.home, &this.run, &ended);
     give_back_terminal(terminal.as_ref());
     runs::end_tree(std::process::id(), || alarms.reap_others());
     if let Err(error) = folder.note_ended(&ended) {

@@ -2,7 +2,6 @@
 //! nothing here prints or reads the user's environment.
 
 pub mod agent_run;
-pub mod database;
 pub mod disk;
 pub mod doctor;
 mod effects;
@@ -13,27 +12,26 @@ pub mod gc;
 pub mod harness;
 pub mod headless;
 pub mod home_record;
-pub mod index;
 mod last_words;
 pub mod locked;
 pub mod monitor;
 mod notify;
 pub mod occupants;
 pub mod person_environment;
-pub mod projects;
 pub mod prompt;
 pub mod recovery;
 pub mod rescue;
 pub mod runs;
-mod seal;
 pub mod sessions;
-pub mod store;
 mod verify;
 mod versions;
 pub mod workspaces;
 
 pub use engine::{Caller, Engine, Settings};
 pub use orange_git as git;
+pub use orange_store as store;
+pub(crate) use orange_store::seal;
+pub use orange_store::{database, index, projects};
 pub use orange_sys::{Code, Error, Result};
 pub use orange_sys::{crash_points, error};
 pub use orange_tmux as tmux;

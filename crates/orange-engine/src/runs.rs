@@ -19,8 +19,10 @@ pub use questions::{Answer, Asked, IN_ITS_WINDOW, Question};
 pub(crate) use signals::state_after;
 pub use signals::{Doing, Due, DueFor, Signal, SignalKind, Source, State};
 
+use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::harness::Adapter;
+use crate::seal;
 use crate::store::{make_folder, private, temporary};
 use crate::tmux::Pane;
 use orange_core::Timestamp;
@@ -329,5 +331,16 @@ impl RunFolder {
         let path = self.path.join(name);
         let text = serde_json::to_vec(value).unwrap_or_default();
         temporary::write_unsynced(&path, text).map_err(|error| Error::io("write", &path, &error))
+    }
+}
+/// The seal of how a run ended; None where orange.db cannot be used.
+pub fn seal_of_end(home: &Path, run: &str, ended: &Ended) -> Option<String> {
+    let key = Database::open(home).and_then(|mut database| database.seal_key());
+    match key {
+        Ok(key) => Some(key.of_file(seal::END, run, &ended.unsealed())),
+        Err(error) => {
+            tracing::warn!(%error, run, "the end of a run is not sealed");
+            None
+        }
     }
 }

@@ -1,0 +1,360 @@
+//! orange.db: the truth for what has no file of its own. Today: the counter of task keys, consents, notifications, the
+//! key of seals. Only its owner can read it.
+//! Versioned migrations, a copy before each, a backup once a day.
+
+mod consents;
+mod notified;
+mod seals;
+
+pub use seals::JournalSeal;
+
+use crate::index::is_damage;
+use crate::locks::{self, Rank};
+use crate::private;
+use crate::replace::write_atomic;
+use orange_core::id::Key;
+use orange_sys::error::{Code, Error, Result};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Each entry takes the schema one version further. Never edit one that has shipped.
+const MIGRATIONS: &[&str] = &[
+    "
+CREATE TABLE key_counters (
+    project  TEXT PRIMARY KEY,
+    last_key INTEGER NOT NULL
+) WITHOUT ROWID;
+-- Keys promised to tasks of an older home before their first command adopts them.
+CREATE TABLE reserved_keys (
+    project TEXT NOT NULL,
+    task_id TEXT NOT NULL,
+    key     INTEGER NOT NULL,
+    PRIMARY KEY (project, task_id)
+) WITHOUT ROWID;
+",
+    "
+-- Commands of a repository that its user agreed to, as a SHA-256 over all of them.
+CREATE TABLE consents (
+    project    TEXT NOT NULL,
+    hash       TEXT NOT NULL,
+    granted_at TEXT NOT NULL,
+    PRIMARY KEY (project, hash)
+) WITHOUT ROWID;
+",
+    "
+-- What the user was told of by notify.command.
+CREATE TABLE notifications (
+    key     TEXT PRIMARY KEY,
+    sent_at TEXT NOT NULL
+) WITHOUT ROWID;
+",
+    "
+-- Secrets of this home, made when they are first needed: the key of seals.
+CREATE TABLE secrets (
+    name  TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) WITHOUT ROWID;
+-- The last seal in each task's journal. incomplete: an earlier one was missing from the journal.
+CREATE TABLE journal_seals (
+    task_id    TEXT PRIMARY KEY,
+    seal       TEXT NOT NULL,
+    incomplete INTEGER NOT NULL
+) WITHOUT ROWID;
+-- The seal of the environment in which each task was started that is not over.
+CREATE TABLE environments (
+    task_id TEXT PRIMARY KEY,
+    seal    TEXT NOT NULL
+) WITHOUT ROWID;
+",
+];
+
+const BACKUP_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The open database.
+pub struct Database {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Database {
+    pub fn path_in(home: &Path) -> PathBuf {
+        home.join("orange.db")
+    }
+
+    /// Where the daily backup lies.
+    pub fn backup_in(home: &Path) -> PathBuf {
+        home.join("orange.db.backup")
+    }
+
+    /// Opens and, if need be, brings to this program's version.
+    pub fn open(home: &Path) -> Result<Database> {
+        let path = Self::path_in(home);
+        // SQLite gives its side files the mode of this one.
+        private::prepare(&path);
+        let connection = Connection::open(&path).map_err(|error| explain(&path, &error))?;
+        let mut database = Database { connection, path };
+        let version = database
+            .prepare()
+            .and_then(|()| database.version())
+            .map_err(|error| explain(&database.path, &error))?;
+        database
+            .migrate()
+            .map_err(|error| explain(&database.path, &error))??;
+        // A database that was only just made has nothing worth keeping, and must not replace what has.
+        if version > 0
+            && let Err(error) = database.back_up_daily()
+        {
+            tracing::warn!(%error, "orange.db was not backed up");
+        }
+        Ok(database)
+    }
+
+    fn prepare(&self) -> rusqlite::Result<()> {
+        self.connection.busy_timeout(Duration::from_secs(5))?;
+        self.connection.pragma_update(None, "journal_mode", "WAL")?;
+        self.connection.pragma_update(None, "synchronous", "FULL")
+    }
+
+    fn version(&self) -> rusqlite::Result<usize> {
+        self.connection
+            .query_row("PRAGMA user_version", [], |row| row.get::<_, u32>(0))
+            .map(|version| version as usize)
+    }
+
+    fn migrate(&mut self) -> rusqlite::Result<Result<()>> {
+        let version = self.version()?;
+        if version > MIGRATIONS.len() {
+            return Ok(Err(Error::new(
+                Code::NewerVersion,
+                format!(
+                    "{} was written by a newer version of orange (schema {version}, this one knows {})",
+                    self.path.display(),
+                    MIGRATIONS.len()
+                ),
+            )
+            .hint("upgrade orange; nothing was changed")));
+        }
+        if version == MIGRATIONS.len() {
+            return Ok(Ok(()));
+        }
+        if version > 0 {
+            let copy = self
+                .path
+                .with_extension(format!("db.before-v{}", MIGRATIONS.len()));
+            self.copy_to(&copy)?;
+        }
+        let _held = locks::enter(Rank::Database);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have been quicker.
+        let version: u32 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        for migration in MIGRATIONS.iter().skip(version as usize) {
+            transaction.execute_batch(migration)?;
+        }
+        transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+        transaction.commit()?;
+        Ok(Ok(()))
+    }
+
+    /// A consistent copy, put in place only when it is whole.
+    fn copy_to(&self, target: &Path) -> rusqlite::Result<()> {
+        let part = target.with_extension("part");
+        let _ = std::fs::remove_file(&part);
+        private::prepare(&part);
+        self.connection
+            .execute("VACUUM INTO ?1", [part.to_string_lossy()])?;
+        std::fs::rename(&part, target)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+    }
+
+    fn back_up_daily(&self) -> rusqlite::Result<()> {
+        let backup = self.path.with_extension("db.backup");
+        let recent = std::fs::metadata(&backup)
+            .and_then(|data| data.modified())
+            .is_ok_and(|then| {
+                SystemTime::now()
+                    .duration_since(then)
+                    .is_ok_and(|age| age < BACKUP_EVERY)
+            });
+        if recent {
+            Ok(())
+        } else {
+            self.copy_to(&backup)
+        }
+    }
+
+    /// The version of its tables. For `doctor`.
+    pub fn schema(&self) -> usize {
+        self.version().unwrap_or_default()
+    }
+
+    /// Are the tables sound? For `doctor`.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        match self
+            .connection
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+        {
+            Ok(word) if word == "ok" => Ok(()),
+            Ok(problem) => Err(problem),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// The counter of a project, if it has been started.
+    pub fn last_key(&self, project: &str) -> Result<Option<u32>> {
+        self.connection
+            .query_row(
+                "SELECT last_key FROM key_counters WHERE project = ?1",
+                [project],
+                |row| row.get(0),
+            )
+            .optional()
+            .map_err(|error| explain(&self.path, &error))
+    }
+
+    /// Starts a counter at what is on disk, and promises the next keys to tasks that have none, oldest
+    /// first. Raises it if it is behind. Never lowers it.
+    pub fn heal_counter(&mut self, project: &str, highest: u32, keyless: &[String]) -> Result<()> {
+        let explain_here = |error| explain(&self.path, &error);
+        let _held = locks::enter(Rank::Database);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(explain_here)?;
+        let work = || -> rusqlite::Result<()> {
+            let current: Option<u32> = transaction
+                .query_row(
+                    "SELECT last_key FROM key_counters WHERE project = ?1",
+                    [project],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            let reserved: u32 = transaction.query_row(
+                "SELECT coalesce(max(key), 0) FROM reserved_keys WHERE project = ?1",
+                [project],
+                |row| row.get(0),
+            )?;
+            let mut last = current.unwrap_or(0).max(highest).max(reserved);
+            for id in keyless {
+                let fresh = transaction.execute(
+                    "INSERT OR IGNORE INTO reserved_keys VALUES (?1, ?2, ?3)",
+                    params![project, id, last + 1],
+                )?;
+                last += fresh as u32;
+            }
+            transaction.execute(
+                "INSERT INTO key_counters VALUES (?1, ?2)
+                 ON CONFLICT (project) DO UPDATE SET last_key = max(last_key, excluded.last_key)",
+                params![project, last],
+            )?;
+            Ok(())
+        };
+        work().map_err(explain_here)?;
+        transaction.commit().map_err(explain_here)
+    }
+
+    /// The next key: counted in one transaction, so that two processes never get the same.
+    pub fn next_key(&mut self, project: &str) -> Result<Key> {
+        self.connection
+            .query_row(
+                "INSERT INTO key_counters VALUES (?1, 1)
+                 ON CONFLICT (project) DO UPDATE SET last_key = last_key + 1
+                 RETURNING last_key",
+                [project],
+                |row| row.get(0),
+            )
+            .map(Key)
+            .map_err(|error| explain(&self.path, &error))
+    }
+
+    pub fn reserved_key(&self, project: &str, task_id: &str) -> Result<Option<Key>> {
+        self.connection
+            .query_row(
+                "SELECT key FROM reserved_keys WHERE project = ?1 AND task_id = ?2",
+                [project, task_id],
+                |row| row.get(0),
+            )
+            .optional()
+            .map(|key| key.map(Key))
+            .map_err(|error| explain(&self.path, &error))
+    }
+}
+
+/// Makes a file that is not there yet, and lets nobody but its owner read it: SQLite gives its side files the same
+/// Sets a damaged database aside, side files and all, and puts the last backup in its place, if there is one.
+pub fn repair(home: &Path, stamp: &str) -> Result<String> {
+    let path = Database::path_in(home);
+    let aside = format!("orange.db.damaged-{stamp}");
+    for suffix in ["-wal", "-shm", ""] {
+        let from = home.join(format!("orange.db{suffix}"));
+        let to = home.join(format!("{aside}{suffix}"));
+        match std::fs::rename(&from, &to) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io("set aside", &from, &error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    let backup = Database::backup_in(home);
+    let restored = match sound_copy(&backup) {
+        Some(bytes) => {
+            write_atomic(&path, &bytes).map_err(|error| Error::io("write", &path, &error))?;
+            true
+        }
+        None => false,
+    };
+    Database::open(home)?;
+    let source = if restored {
+        "the last backup"
+    } else {
+        "what is on disk"
+    };
+    Ok(format!("set aside as {aside}; restored from {source}"))
+}
+
+/// The bytes of a database that passes its own check.
+fn sound_copy(path: &Path) -> Option<Vec<u8>> {
+    let bytes = std::fs::read(path).ok()?;
+    let verdict: String = Connection::open(path)
+        .and_then(|copy| copy.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))
+        .ok()?;
+    (verdict == "ok").then_some(bytes)
+}
+
+fn explain(path: &Path, error: &rusqlite::Error) -> Error {
+    let name = path.display();
+    if is_damage(error) {
+        return Error::new(Code::Damaged, format!("{name} is damaged: {error}")).hint(
+            "run `orange doctor --repair`: it sets the file aside and restores the last backup",
+        );
+    }
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            Error::new(Code::Busy, format!("{name} is locked by another process"))
+                .hint("try again when that process has finished")
+        }
+        Some(
+            ErrorCode::ReadOnly
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied
+            | ErrorCode::DiskFull
+            | ErrorCode::SystemIoFailure,
+        ) => match write_beside(path) {
+            Err(reason) => Error::io("write", path, &reason),
+            Ok(()) => Error::new(Code::Storage, format!("cannot write {name}: {error}"))
+                .hint("check who owns the file and whether the disk is full; nothing was lost"),
+        },
+        _ => Error::new(Code::Storage, format!("{name}: {error}")),
+    }
+}
+
+/// SQLite says "unable to open database file" and "disk I/O error"; the system knows why.
+fn write_beside(path: &Path) -> std::io::Result<()> {
+    const AS_MUCH_AS_SQLITE_NEEDS: usize = 64 * 1024;
+    let test = path.with_extension(format!("test-{}", std::process::id()));
+    let outcome = private::write(&test, vec![0; AS_MUCH_AS_SQLITE_NEEDS]);
+    let _ = std::fs::remove_file(&test);
+    outcome
+}

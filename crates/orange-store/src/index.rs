@@ -1,0 +1,241 @@
+//! index.db: a cache of every frontmatter, for fast lists and look-ups. It may be deleted at any time:
+//! whatever is missing, corrupt, locked or of another version is rebuilt from the task folders.
+
+pub mod counts;
+mod diff_stats;
+mod line;
+pub mod list;
+pub mod query;
+pub mod refresh;
+mod rows;
+pub mod search;
+#[cfg(test)]
+mod tests;
+
+pub use diff_stats::DiffStat;
+pub use diff_stats::KeptStat;
+pub use rows::fields_json;
+
+use crate::{Store, private};
+use orange_core::id::Key;
+use orange_core::task::Task;
+use orange_sys::error::{Code, Error, Result};
+use rows::{Row, VERSION, create_tables, try_store};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How a file looked when it was read. Equal stamps, old enough, mean: nothing to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Nanoseconds since 1970.
+    pub mtime: i64,
+    pub size: i64,
+    pub inode: i64,
+}
+
+/// What the index keeps of a task.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// `project/name`, as on disk.
+    pub folder: String,
+    pub task: Task,
+    pub damaged: Option<String>,
+    pub attention: Option<String>,
+    /// Its last check failed, and its base is not known to fail too.
+    pub checks_failed: bool,
+    /// Keys that the task's Context mentions.
+    pub mentions: Vec<(String, Key)>,
+    pub stamp: Option<Stamp>,
+    /// When the file was read: nanoseconds since 1970.
+    pub read_at: i64,
+}
+
+/// The open cache.
+pub struct Index {
+    connection: RefCell<Connection>,
+    store: Store,
+    /// When it was last compared with the disk.
+    looked: Cell<Option<Instant>>,
+}
+
+/// A connection, and whether its tables are still empty.
+struct Opened {
+    connection: Connection,
+    empty: bool,
+}
+
+impl Index {
+    /// Opens the cache, whatever state it is in, and fills it if it is new. Only a broken SQLite library
+    /// makes this fail.
+    pub fn open(store: &Store) -> Result<Index> {
+        let opened = open_anyhow(&path_in(store))?;
+        let index = Index {
+            connection: RefCell::new(opened.connection),
+            store: store.clone(),
+            looked: Cell::new(None),
+        };
+        if opened.empty {
+            index.refresh()?;
+        }
+        Ok(index)
+    }
+
+    /// Asks the database. Damage that shows only now is healed, and the question asked once more.
+    fn ask<T>(&self, question: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let first = question(&self.connection.borrow());
+        match first {
+            Ok(answer) => Ok(answer),
+            Err(error) if is_damage(&error) => {
+                tracing::warn!(%error, "index.db is damaged and is rebuilt");
+                self.rebuild()?;
+                question(&self.connection.borrow()).map_err(|error| failed(&error))
+            }
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Goes on without the file, which cannot be written: old rows would be a lie.
+    fn go_to_memory(&self, error: &rusqlite::Error) -> Result<()> {
+        *self.connection.borrow_mut() = open_in_memory(error)?.connection;
+        Ok(())
+    }
+
+    /// Starts again from the task folders.
+    pub fn rebuild(&self) -> Result<usize> {
+        let path = path_in(&self.store);
+        remove_database(&path);
+        *self.connection.borrow_mut() = open_anyhow(&path)?.connection;
+        self.refresh()
+    }
+
+    /// Writes entries and forgets folders, in one transaction. Trouble here is logged, never fatal:
+    /// the next refresh repairs it.
+    pub fn store(&self, entries: &[Entry], gone: &[String]) {
+        let outcome = try_store(
+            &mut self.connection.borrow_mut(),
+            entries.len(),
+            entries.iter().map(Row::of),
+            gone,
+        );
+        if let Err(error) = outcome {
+            tracing::warn!(%error, "index.db was not updated");
+            if is_damage(&error)
+                && let Err(error) = self.rebuild()
+            {
+                tracing::warn!(%error, "index.db was not rebuilt");
+            }
+        }
+    }
+
+    /// Are the tables sound? For `doctor`.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        let path = path_in(&self.store);
+        if is_no_file(&path) {
+            return Err("is a folder, so that every command reads all tasks anew".to_owned());
+        }
+        let verdict: rusqlite::Result<String> =
+            self.connection
+                .borrow()
+                .query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+        match verdict {
+            Ok(word) if word == "ok" => Ok(()),
+            Ok(problem) => Err(problem),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// Only to read, and at once: None where that is not possible, or where another version wrote it.
+fn open_as_it_is(store: &Store) -> Option<Connection> {
+    let path = path_in(store);
+    if is_no_file(&path) {
+        return None;
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).ok()?;
+    let version = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+    (version.ok()? == VERSION).then_some(connection)
+}
+
+fn path_in(store: &Store) -> PathBuf {
+    store.home().join("index.db")
+}
+
+/// Something else is in its place: SQLite would wait for whoever writes into a pipe.
+fn is_no_file(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file())
+}
+
+fn open_anyhow(path: &Path) -> Result<Opened> {
+    if is_no_file(path) {
+        tracing::warn!("index.db is no file and is rebuilt");
+        // A folder stays; the command works without the cache.
+        remove_database(path);
+    }
+    match open_file(path) {
+        Ok(opened) => Ok(opened),
+        Err(error) if is_damage(&error) => {
+            tracing::warn!(%error, "index.db is damaged and is rebuilt");
+            remove_database(path);
+            open_file(path).or_else(|error| open_in_memory(&error))
+        }
+        Err(error) => open_in_memory(&error),
+    }
+}
+
+fn open_file(path: &Path) -> rusqlite::Result<Opened> {
+    // SQLite gives its side files the mode of this one.
+    private::prepare(path);
+    let mut connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    // Not long: without it a command only gets slower.
+    connection.busy_timeout(Duration::from_secs(1))?;
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    // A cache: losing its last rows in a power cut costs a re-read, not data.
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    let mut empty = false;
+    if version != VERSION {
+        // Lists read all lines: larger pages mean fewer calls.
+        connection.pragma_update(None, "page_size", 8192)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        empty = create_tables(&mut connection)?;
+    }
+    Ok(Opened { connection, empty })
+}
+
+/// For a home that cannot be written to, or a file that another process keeps locked.
+fn open_in_memory(error: &rusqlite::Error) -> Result<Opened> {
+    tracing::warn!(%error, "index.db cannot be used; this command works without it");
+    let mut connection = Connection::open_in_memory().map_err(|error| failed(&error))?;
+    create_tables(&mut connection).map_err(|error| failed(&error))?;
+    Ok(Opened {
+        connection,
+        empty: true,
+    })
+}
+
+pub fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    )
+}
+
+/// Removes a database with its side files.
+pub fn remove_database(path: &Path) {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let _ = std::fs::remove_file(PathBuf::from(name));
+    }
+}
+
+fn failed(error: &rusqlite::Error) -> Error {
+    Error::new(Code::Storage, format!("SQLite does not work here: {error}"))
+}

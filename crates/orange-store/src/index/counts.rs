@@ -1,0 +1,264 @@
+//! How many tasks there are of each kind, counted whenever a row changes: `orange status` stands in shell prompts and
+//! must not look at every task.
+
+use super::rows::Row;
+use super::{Entry, Index};
+use orange_core::attention::waits_for_person;
+use orange_core::task::Status;
+use orange_sys::error::Result;
+use rusqlite::{Connection, Transaction, params};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// A pending task that starts as soon as it can.
+pub const QUEUED: &str = "queued";
+pub const DAMAGED: &str = "damaged";
+
+/// Numbers of tasks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// By status, or [`QUEUED`] or [`DAMAGED`]; then how many of these need a person.
+    pub kinds: BTreeMap<String, Count>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Count {
+    pub tasks: usize,
+    pub need_me: usize,
+}
+
+/// A task at which an agent should be, and that does not need a person otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attended {
+    number: i64,
+    pub folder: String,
+    pub status: String,
+}
+
+pub(super) fn counts_as(entry: &Entry) -> &str {
+    match (&entry.damaged, entry.task.status, entry.task.queued_at) {
+        (Some(_), _, _) => DAMAGED,
+        (None, Status::Pending, Some(_)) => QUEUED,
+        (None, status, _) => status.as_str(),
+    }
+}
+
+/// As far as the task itself tells.
+pub(super) fn needs_me(entry: &Entry) -> bool {
+    let status = entry.task.status;
+    let open = !status.is_terminal();
+    entry.damaged.is_some() || open && (entry.attention.is_some() || waits_for_person(status))
+}
+
+/// What a transaction changes in the counts.
+#[derive(Default)]
+pub(super) struct Tally {
+    changes: HashMap<String, HashMap<(String, bool), i64>>,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, (project, counts_as, needs_me): (&str, &str, bool), by: i64) {
+        // Looked up before anything is copied: this is done for every task when the index is rebuilt.
+        if !self.changes.contains_key(project) {
+            self.changes.insert(project.to_owned(), HashMap::new());
+        }
+        if let Some(kinds) = self.changes.get_mut(project) {
+            *kinds.entry((counts_as.to_owned(), needs_me)).or_default() += by;
+        }
+    }
+
+    pub(super) fn write(self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        let mut change = transaction.prepare_cached(
+            "INSERT INTO counts VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
+        )?;
+        for (project, kinds) in self.changes {
+            for ((counts_as, needs_me), by) in kinds.into_iter().filter(|(_, by)| *by != 0) {
+                change.execute(params![project, counts_as, needs_me, by])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether it waits for a cancelled task; and, if it is one, who waits for it.
+pub(super) fn note_cancelled(
+    transaction: &Transaction<'_>,
+    number: i64,
+    row: &Row,
+) -> rusqlite::Result<()> {
+    let own = format!("{NOTE} AND links.task = ?1");
+    transaction.prepare_cached(&own)?.execute([number])?;
+    let (project, counts_as, _) = row.counted();
+    if counts_as == Status::Cancelled.as_str() {
+        mark(transaction, project, row.key.map(|key| key.0), true)?;
+    }
+    Ok(())
+}
+
+/// The same for all tasks at once.
+pub(super) fn note_all_cancelled(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction.execute(NOTE, []).map(drop)
+}
+
+const NOTE: &str = "UPDATE links SET is_cancelled = 1 WHERE kind = 'blocked_by' AND EXISTS (
+    SELECT 1 FROM tasks INDEXED BY idx_tasks_project
+    WHERE project = target_project AND key_number = target_key AND status = 'cancelled')";
+
+/// Nobody waits for a cancelled task any more whose row goes.
+pub(super) fn forget_cancelled(transaction: &Transaction<'_>, number: i64) -> rusqlite::Result<()> {
+    let mut find = transaction.prepare_cached(
+        "SELECT project, key_number FROM tasks WHERE number = ?1 AND status = 'cancelled'",
+    )?;
+    let mut rows = find.query([number])?;
+    match rows.next()? {
+        Some(row) => mark(transaction, row.get_ref(0)?.as_str()?, row.get(1)?, false),
+        None => Ok(()),
+    }
+}
+
+fn mark(
+    transaction: &Transaction<'_>,
+    project: &str,
+    key: Option<u32>,
+    cancelled: bool,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "UPDATE links SET is_cancelled = ?3
+             WHERE target_project = ?1 AND target_key = ?2 AND kind = 'blocked_by'",
+        )?
+        .execute(params![project, key, cancelled])
+        .map(drop)
+}
+
+impl Index {
+    /// The index as it is: no file is looked at. `is_left` says of a task at which an agent should be whether it is
+    /// without one.
+    pub fn counts(
+        &self,
+        project: Option<&str>,
+        is_left: &dyn Fn(&Attended) -> bool,
+    ) -> Result<Counts> {
+        self.ask(|connection| {
+            let mut counts = own_counts(connection, project)?;
+            let mut more = needed_for_others(connection, project)?;
+            for task in attended(connection, project)? {
+                if is_left(&task) {
+                    more.insert((task.number, task.status));
+                }
+            }
+            for (_, kind) in more {
+                counts.kinds.entry(kind).or_default().need_me += 1;
+            }
+            Ok(counts)
+        })
+    }
+
+    /// The folders of tasks that wait in the queue, in all projects. No other task is looked at, however many are pending.
+    pub fn queued(&self) -> Result<Vec<String>> {
+        self.ask(|connection| {
+            let counts = own_counts(connection, None)?;
+            if counts
+                .kinds
+                .get(QUEUED)
+                .is_none_or(|count| count.tasks == 0)
+            {
+                return Ok(Vec::new());
+            }
+            let sql = "SELECT folder FROM tasks WHERE status = 'pending' AND counts_as = ?1";
+            let mut query = connection.prepare_cached(sql)?;
+            let rows = query.query_map([QUEUED], |row| row.get(0))?;
+            rows.collect()
+        })
+    }
+}
+
+fn own_counts(connection: &Connection, project: Option<&str>) -> rusqlite::Result<Counts> {
+    let mut counts = Counts::default();
+    let mut query = connection.prepare_cached(
+        "SELECT counts_as, needs_me, tasks FROM counts WHERE ?1 IS NULL OR project = ?1",
+    )?;
+    let mut rows = query.query([project])?;
+    while let Some(row) = rows.next()? {
+        let tasks = usize::try_from(row.get::<_, i64>(2)?).unwrap_or(0);
+        let count = counts.kinds.entry(row.get(0)?).or_default();
+        count.tasks += tasks;
+        if row.get(1)? {
+            count.need_me += tasks;
+        }
+    }
+    Ok(counts)
+}
+
+/// Cancelled tasks are few and those that wait for them fewer: CROSS JOIN, so that these come first and not every
+/// task that is open.
+const WAITING: &str = "SELECT number, counts_as FROM links INDEXED BY idx_links_cancelled
+     CROSS JOIN tasks ON number = links.task
+     WHERE kind = 'blocked_by' AND is_cancelled AND status = 'pending' AND NOT needs_me
+       AND (?1 IS NULL OR project = ?1)";
+const BEREFT: &str = "SELECT parent.number, parent.counts_as
+     FROM tasks AS child INDEXED BY idx_tasks_cancelled
+     CROSS JOIN tasks AS parent
+       ON parent.project = child.parent_project AND parent.key_number = child.parent_key
+     WHERE child.parent_key IS NOT NULL AND child.status = 'cancelled'
+       AND parent.status NOT IN ('done', 'cancelled', 'finished') AND NOT parent.needs_me
+       AND (?1 IS NULL OR parent.project = ?1)";
+const ATTENDED: &str = "SELECT number, folder, status FROM tasks INDEXED BY idx_tasks_with_agents
+     WHERE tmux_session IS NOT NULL AND status IN ('planning', 'working', 'agent-review')
+       AND NOT needs_me AND (?1 IS NULL OR project = ?1)";
+
+/// Tasks that need a person because one they wait for, or a child, was cancelled; with what they count as.
+fn needed_for_others(
+    connection: &Connection,
+    project: Option<&str>,
+) -> rusqlite::Result<HashSet<(i64, String)>> {
+    let mut found = HashSet::new();
+    for sql in [WAITING, BEREFT] {
+        let mut query = connection.prepare_cached(sql)?;
+        let mut rows = query.query([project])?;
+        while let Some(row) = rows.next()? {
+            found.insert((row.get(0)?, row.get(1)?));
+        }
+    }
+    Ok(found)
+}
+
+fn attended(connection: &Connection, project: Option<&str>) -> rusqlite::Result<Vec<Attended>> {
+    connection
+        .prepare_cached(ATTENDED)?
+        .query_map([project], |row| {
+            Ok(Attended {
+                number: row.get(0)?,
+                folder: row.get(1)?,
+                status: row.get(2)?,
+            })
+        })?
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Store;
+
+    /// A prompt is drawn with these: whatever they begin with must be few, however many tasks there are.
+    #[test]
+    fn what_is_counted_anew_begins_with_an_index_of_few() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().to_owned());
+        store.ensure_home().unwrap();
+        let index = Index::open(&store).unwrap();
+        for (sql, few) in [
+            (WAITING, "idx_links_cancelled"),
+            (BEREFT, "idx_tasks_cancelled"),
+            (ATTENDED, "idx_tasks_with_agents"),
+        ] {
+            let plan = format!("EXPLAIN QUERY PLAN {sql}");
+            let connection = index.connection.borrow();
+            let first: String = connection
+                .query_row(&plan, [None::<&str>], |row| row.get("detail"))
+                .unwrap();
+            assert!(first.contains(few), "{first}: {sql}");
+        }
+    }
+}

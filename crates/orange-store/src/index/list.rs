@@ -1,0 +1,408 @@
+//! `task list`: which rows, in which order, and what there is to say about each.
+
+use super::line::Line;
+use super::query::is_over;
+use super::refresh::{Known, each_line};
+use super::rows::unpacked;
+use super::{DiffStat, Index, open_as_it_is};
+use crate::Store;
+use orange_core::id::{Key, stored_reference};
+use orange_core::machine::Linked;
+use orange_core::task::{Priority, Status};
+use orange_sys::error::Result;
+use rusqlite::{Connection, OptionalExtension};
+use std::collections::{HashMap, HashSet};
+
+/// A line of `task list`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The index's own number of the task.
+    number: i64,
+    pub folder: String,
+    pub id: String,
+    pub key: Option<Key>,
+    pub project: String,
+    pub branch: String,
+    pub status: String,
+    pub summary: String,
+    pub priority: i64,
+    pub updated_second: i64,
+    pub damaged: Option<String>,
+    pub attention: Option<String>,
+    /// Its last check failed, and its base is not known to fail too.
+    pub checks_failed: bool,
+    /// It has a tmux session, so an agent is expected while it is active.
+    pub has_session: bool,
+    /// The branch it goes into, where that is not the project's own.
+    pub target: Option<String>,
+    /// How much its branch changes; none unless asked for, and none where that is not known.
+    pub diff: Option<Box<DiffStat>>,
+    /// References that are not over, with their status.
+    pub waits_for: Vec<String>,
+    /// The task as one JSON object; empty unless asked for.
+    pub fields: String,
+}
+
+/// What is listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing {
+    pub rows: Vec<Listed>,
+    /// Terminal tasks that are left out only because they have been over for long.
+    pub older: usize,
+    /// Those that the limit leaves out.
+    pub more: usize,
+}
+
+/// Which tasks to list. Empty lists mean: all.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    pub projects: Vec<String>,
+    pub statuses: Vec<String>,
+    pub queues: Vec<String>,
+    pub categories: Vec<String>,
+    pub priorities: Vec<Priority>,
+    pub tags: Vec<String>,
+    /// Terminal tasks too.
+    pub all: bool,
+    /// Terminal tasks that changed since then too: a second since 1970.
+    pub over_since: Option<i64>,
+    /// Only tasks that could be started now.
+    pub ready: bool,
+    pub search: Option<String>,
+    /// Folders in whose bodies or histories the searched words stand; filled in by the engine.
+    pub found: HashSet<String>,
+    /// Nothing but those: the search says what is not wanted.
+    pub only_found: bool,
+    pub limit: Option<usize>,
+    /// Fill in [`Listed::fields`].
+    pub with_fields: bool,
+    /// Fill in [`Listed::diff`] of active tasks.
+    pub with_diff: bool,
+}
+
+/// What a list is made of, read in one transaction: the numbers of tasks change when they are written.
+struct Selected {
+    rows: Vec<Listed>,
+    older: usize,
+    /// For every task with blockers that are not over, by its number: those blockers.
+    waiting: HashMap<i64, Vec<Blocker>>,
+    /// Keys of parents of which a child was cancelled, with their projects.
+    bereft: HashMap<u32, Vec<String>>,
+}
+
+/// A task that another one waits for; key 0 stands for a reference that is no key.
+struct Blocker {
+    project: String,
+    key: Key,
+    status: Option<Status>,
+}
+
+/// Knows the status of tasks that are over and in the trash.
+pub type Deleted<'a> = dyn Fn(&str, Key) -> Option<Status> + 'a;
+
+impl Index {
+    /// The tasks a filter lets through, in the order a person wants to see them.
+    pub fn list(&self, filter: &Filter, deleted: &Deleted<'_>) -> Result<Listing> {
+        let (_, listing) = self.ask(|connection| known_list(connection, filter, deleted))?;
+        Ok(listing)
+    }
+
+    /// The same after a look at every TASK.md, unless that was done a moment ago. What is made of the rows is
+    /// made during that look, and once more should it find something.
+    pub fn fresh_list<T>(
+        &self,
+        filter: &Filter,
+        deleted: &Deleted<'_>,
+        show: impl Fn(Listing) -> T,
+    ) -> Result<T> {
+        if self.is_fresh() {
+            return self.list(filter, deleted).map(show);
+        }
+        self.refreshed(|connection| {
+            let (known, listing) = known_list(connection, filter, deleted)?;
+            Ok((known, show(listing)))
+        })
+    }
+}
+
+/// The tasks as index.db has them, without a look at the disk: nothing is written, repaired or waited for, and
+/// where it cannot be read there are none.
+pub fn as_it_is(store: &Store, filter: &Filter) -> Vec<Listed> {
+    let rows = open_as_it_is(store).and_then(|connection| {
+        let (_, rows) = known_list(&connection, filter, &|_, _| None).ok()?;
+        Some(rows)
+    });
+    rows.map(|listing| listing.rows).unwrap_or_default()
+}
+
+/// A list, and what a refresh has to know. In one go: the disk is looked at meanwhile.
+fn known_list(
+    connection: &Connection,
+    filter: &Filter,
+    deleted: &Deleted<'_>,
+) -> rusqlite::Result<(Known, Listing)> {
+    let (known, selected) = select(connection, filter)?;
+    Ok((known, selected.arranged(filter, deleted)))
+}
+
+/// One pass over all tasks: what a refresh has to know of each, and those the filter lets through.
+fn select(connection: &Connection, filter: &Filter) -> rusqlite::Result<(Known, Selected)> {
+    let transaction = connection.unchecked_transaction()?;
+    let (mut known, mut rows, mut older) = (Known::default(), Vec::new(), 0);
+    let filter = Filter {
+        search: filter.search.as_ref().map(|text| text.to_lowercase()),
+        ..filter.clone()
+    };
+    each_line(&transaction, |number, line| {
+        known.push(&line);
+        if keeps(&filter, &line) {
+            match is_older(&filter, &line) {
+                true => older += 1,
+                false => rows.push(listed(number, &line)),
+            }
+        }
+    })?;
+    if filter.with_fields {
+        let mut query = transaction.prepare_cached("SELECT fields FROM tasks WHERE number = ?1")?;
+        for row in &mut rows {
+            let fields =
+                query.query_row([row.number], |row| Ok(unpacked(row.get_ref(0)?.as_str()?)));
+            row.fields = fields.optional()?.ok_or_else(torn)?;
+        }
+    }
+    let selected = Selected {
+        rows,
+        older,
+        waiting: open_blockers(&transaction)?,
+        bereft: parents_of_cancelled(&transaction)?,
+    };
+    transaction.commit()?;
+    Ok((known, selected))
+}
+
+/// Two tables that do not fit together: the index has to be rebuilt.
+fn torn() -> rusqlite::Error {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    rusqlite::Error::SqliteFailure(code, Some("a line without its task".into()))
+}
+
+impl Selected {
+    fn arranged(mut self, filter: &Filter, deleted: &Deleted<'_>) -> Listing {
+        let mut rows = std::mem::take(&mut self.rows);
+        for row in &mut rows {
+            self.note(row, deleted);
+        }
+        if filter.ready {
+            rows.retain(|row| {
+                row.status == Status::Pending.as_str()
+                    && row.waits_for.is_empty()
+                    && row.damaged.is_none()
+            });
+        }
+        sort(&mut rows);
+        let found = rows.len();
+        if let Some(limit) = filter.limit {
+            rows.truncate(limit);
+        }
+        Listing {
+            more: found - rows.len(),
+            rows,
+            older: if filter.ready { 0 } else { self.older },
+        }
+    }
+
+    /// What is to be said of a task because of others.
+    fn note(&self, row: &mut Listed, deleted: &Deleted<'_>) {
+        if row.status == Status::Pending.as_str()
+            && let Some(open) = self.waiting.get(&row.number)
+        {
+            let over = |link: &&Blocker| {
+                link.status.is_none() && deleted(&link.project, link.key).is_some()
+            };
+            let open: Vec<Linked> = open
+                .iter()
+                .filter(|link| !over(link))
+                .map(|link| link.seen_from(&row.project))
+                .collect();
+            note_blockers(row, &open);
+        }
+        let is_bereft = row
+            .key
+            .and_then(|key| self.bereft.get(&key.0))
+            .is_some_and(|projects| projects.contains(&row.project));
+        if is_bereft && !is_over(&row.status) {
+            row.attention
+                .get_or_insert_with(|| "a child was cancelled".to_owned());
+        }
+    }
+}
+
+impl Blocker {
+    fn seen_from(&self, project: &str) -> Linked {
+        Linked {
+            reference: match self.key {
+                Key(0) => self.project.clone(),
+                key => stored_reference(project, &self.project, key),
+            },
+            status: self.status,
+        }
+    }
+}
+
+fn sort(rows: &mut [Listed]) {
+    let mut projects: Vec<String> = Vec::new();
+    for row in rows.iter() {
+        if !projects.contains(&row.project) {
+            projects.push(row.project.clone());
+        }
+    }
+    projects.sort();
+    // One number, because thousands of comparisons are made with it.
+    let rank = |row: &Listed| {
+        let project = projects.partition_point(|name| *name < row.project) as u64;
+        let key = row.key.map_or(u32::MAX, |key| key.0);
+        project << 48
+            | attention_order(&row.status) << 40
+            | (row.priority as u64) << 32
+            | u64::from(key)
+    };
+    rows.sort_by_cached_key(rank);
+    // Without a key, or with that of another: copied folders.
+    let alike = |one: &Listed, next: &Listed| one.key == next.key && rank(one) == rank(next);
+    for run in rows.chunk_by_mut(alike) {
+        run.sort_by(|one, other| (&one.id, &one.folder).cmp(&(&other.id, &other.folder)));
+    }
+}
+
+fn note_blockers(row: &mut Listed, open: &[Linked]) {
+    row.waits_for = open
+        .iter()
+        .map(|link| match link.status {
+            Some(status) => format!("{} ({status})", link.reference),
+            None => format!("{} (no such task)", link.reference),
+        })
+        .collect();
+    let cancelled = open
+        .iter()
+        .find(|link| link.status == Some(Status::Cancelled));
+    if let Some(link) = cancelled {
+        row.attention
+            .get_or_insert_with(|| format!("{} was cancelled", link.reference));
+    }
+}
+
+fn parents_of_cancelled(connection: &Connection) -> rusqlite::Result<HashMap<u32, Vec<String>>> {
+    let mut bereft: HashMap<u32, Vec<String>> = HashMap::new();
+    let mut query = connection.prepare_cached(
+        "SELECT DISTINCT parent_project, parent_key FROM tasks INDEXED BY idx_tasks_cancelled
+         WHERE parent_key IS NOT NULL AND status = 'cancelled'",
+    )?;
+    let mut rows = query.query([])?;
+    while let Some(row) = rows.next()? {
+        bereft.entry(row.get(1)?).or_default().push(row.get(0)?);
+    }
+    Ok(bereft)
+}
+
+/// No task's row is read for it.
+fn open_blockers(connection: &Connection) -> rusqlite::Result<HashMap<i64, Vec<Blocker>>> {
+    let mut waiting: HashMap<i64, Vec<Blocker>> = HashMap::new();
+    let mut query = connection.prepare_cached(
+        "SELECT task, target_project, target_key, status
+         FROM links INDEXED BY idx_links_blockers
+         LEFT JOIN tasks INDEXED BY idx_tasks_project
+           ON project = target_project AND key_number = target_key
+         WHERE kind = 'blocked_by'
+           AND (status IS NULL OR status NOT IN ('done', 'finished'))",
+    )?;
+    let mut rows = query.query([])?;
+    while let Some(row) = rows.next()? {
+        let status: Option<String> = row.get(3)?;
+        waiting.entry(row.get(0)?).or_default().push(Blocker {
+            project: row.get(1)?,
+            key: Key(row.get(2)?),
+            status: status.and_then(|word| word.parse().ok()),
+        });
+    }
+    Ok(waiting)
+}
+
+/// What needs a person comes first, what is over last.
+fn attention_order(status: &str) -> u64 {
+    const ORDER: &[Status] = &[
+        Status::Stuck,
+        Status::Clarification,
+        Status::Reviewing,
+        Status::AgentReview,
+        Status::Working,
+        Status::Planning,
+        Status::Delegated,
+        Status::Pending,
+        Status::Done,
+        Status::Cancelled,
+    ];
+    ORDER
+        .iter()
+        .position(|known| known.as_str() == status)
+        .unwrap_or(ORDER.len()) as u64
+}
+
+/// Would it be listed if it were not over, or not for so long? Who names a status wants all tasks that have it.
+fn is_older(filter: &Filter, line: &Line<'_>) -> bool {
+    let recent = || (filter.over_since).is_some_and(|since| line.updated_second >= since);
+    !filter.all
+        && filter.statuses.is_empty()
+        && line.damaged.is_none()
+        && is_over(line.status)
+        && !recent()
+}
+
+/// The filter's search is in lower case.
+fn keeps(filter: &Filter, line: &Line<'_>) -> bool {
+    let among = |wanted: &[String], value: &str| {
+        wanted.is_empty() || wanted.iter().any(|word| word == value)
+    };
+    let urgent_enough = filter.priorities.is_empty()
+        || (filter.priorities.iter()).any(|wanted| *wanted as i64 == line.priority);
+    let tagged = (filter.tags.iter()).all(|wanted| line.tags.lines().any(|tag| tag == wanted));
+    among(&filter.projects, line.project)
+        && among(&filter.statuses, line.status)
+        && among(&filter.queues, line.queue)
+        && among(&filter.categories, line.category)
+        && urgent_enough
+        && tagged
+        && (filter.search.as_ref()).is_none_or(|wanted| {
+            filter.found.contains(line.folder) || !filter.only_found && says(line, wanted)
+        })
+}
+
+/// Parts of words count as well.
+fn says(line: &Line<'_>, wanted: &str) -> bool {
+    let key = line.key.map(|key| key.to_string()).unwrap_or_default();
+    [line.summary, line.branch, line.id, line.tags, &key]
+        .iter()
+        .any(|text| text.to_lowercase().contains(wanted))
+}
+
+fn listed(number: i64, line: &Line<'_>) -> Listed {
+    Listed {
+        number,
+        folder: line.folder.to_owned(),
+        id: line.id.to_owned(),
+        key: line.key,
+        project: line.project.to_owned(),
+        branch: line.branch.to_owned(),
+        status: line.status.to_owned(),
+        summary: line.summary.to_owned(),
+        priority: line.priority,
+        updated_second: line.updated_second,
+        damaged: line.damaged.map(str::to_owned),
+        attention: line.attention.map(str::to_owned),
+        checks_failed: line.checks_failed && !is_over(line.status),
+        has_session: line.session.is_some(),
+        target: line.target.map(str::to_owned),
+        diff: None,
+        waits_for: Vec::new(),
+        fields: String::new(),
+    }
+}

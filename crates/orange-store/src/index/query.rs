@@ -1,0 +1,227 @@
+//! Questions to the index: one task by any of its names, its links, who holds a slot.
+
+use super::Index;
+use orange_core::id::Key;
+use orange_core::task::{Status, is_active};
+use orange_sys::error::Result;
+use rusqlite::{Row, ToSql, params};
+
+/// Enough of a task to name it and find its folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub folder: String,
+    pub id: String,
+    pub project: String,
+    pub key: Option<Key>,
+    pub branch: String,
+    pub status: String,
+    pub summary: String,
+}
+
+const FOUND: &str = "folder, id, project, key_number, branch, status, summary";
+
+fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
+    Ok(Found {
+        folder: row.get(0)?,
+        id: row.get(1)?,
+        project: row.get(2)?,
+        key: row.get::<_, Option<u32>>(3)?.map(Key),
+        branch: row.get(4)?,
+        status: row.get(5)?,
+        summary: row.get(6)?,
+    })
+}
+
+impl Index {
+    pub fn by_key(&self, project: &str, key: Key) -> Result<Option<Found>> {
+        Ok(self.all_by_key(project, key)?.into_iter().next())
+    }
+
+    /// A copied folder claims the key of the original: then there is more than one.
+    pub fn all_by_key(&self, project: &str, key: Key) -> Result<Vec<Found>> {
+        self.many(
+            &format!(
+                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND key_number = ?2 ORDER BY folder"
+            ),
+            params![project, key.0],
+        )
+    }
+
+    /// Tasks of any project with that key.
+    pub fn by_key_anywhere(&self, key: Key) -> Result<Vec<Found>> {
+        let mut found = Vec::new();
+        for project in self.project_names()? {
+            found.extend(self.all_by_key(&project, key)?);
+        }
+        Ok(found)
+    }
+
+    /// Tasks whose id begins so; an exact match stands alone.
+    pub fn by_id_prefix(&self, prefix: &str) -> Result<Vec<Found>> {
+        let rows = self.many(
+            &format!(
+                "SELECT {FOUND} FROM tasks WHERE id >= ?1 AND id < ?2 ORDER BY id, folder LIMIT 20"
+            ),
+            params![prefix, format!("{prefix}\u{10FFFF}")],
+        )?;
+        let exact: Vec<Found> = rows
+            .iter()
+            .filter(|row| row.id == prefix)
+            .cloned()
+            .collect();
+        Ok(if exact.is_empty() { rows } else { exact })
+    }
+
+    /// Every task of that branch, live ones first.
+    pub fn by_branch(&self, project: &str, branch: &str) -> Result<Vec<Found>> {
+        let mut rows = self.many(
+            &format!(
+                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND branch = ?2 ORDER BY folder"
+            ),
+            params![project, branch],
+        )?;
+        rows.sort_by_key(|row| is_over(&row.status));
+        Ok(rows)
+    }
+
+    /// The live tasks that claim a slot: one, unless something went wrong.
+    pub fn by_workspace(&self, project: &str, workspace: &str) -> Result<Vec<Found>> {
+        let mut rows = self.many(
+            &format!(
+                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND workspace = ?2 ORDER BY folder"
+            ),
+            params![project, workspace],
+        )?;
+        rows.retain(|row| !is_over(&row.status));
+        Ok(rows)
+    }
+
+    /// Tasks that hold a slot of the project.
+    pub fn slot_holders(&self, project: &str) -> Result<Vec<Found>> {
+        let rows = self.many(
+            &format!(
+                "SELECT {FOUND} FROM tasks INDEXED BY idx_tasks_workspace
+                 WHERE project = ?1 AND workspace IS NOT NULL ORDER BY key_number, folder"
+            ),
+            params![project],
+        )?;
+        Ok(rows
+            .into_iter()
+            .filter(|row| row.status.parse().is_ok_and(is_active))
+            .collect())
+    }
+
+    pub fn children_of(&self, project: &str, key: Key) -> Result<Vec<Found>> {
+        self.many(
+            &format!(
+                "SELECT {FOUND} FROM tasks WHERE parent_project = ?1 AND parent_key = ?2
+                 ORDER BY key_number, folder"
+            ),
+            params![project, key.0],
+        )
+    }
+
+    /// Tasks that name this one: `blocked_by`, `related_to` or `mentions`.
+    pub fn linked_to(&self, kind: &str, project: &str, key: Key) -> Result<Vec<Found>> {
+        self.many(
+            &format!(
+                "SELECT {FOUND} FROM links JOIN tasks ON tasks.number = links.task
+                 WHERE kind = ?1 AND target_project = ?2 AND target_key = ?3
+                 ORDER BY key_number, folder"
+            ),
+            params![kind, project, key.0],
+        )
+    }
+
+    /// The `blocked_by` of a task, as (project, key).
+    pub fn blockers_of(&self, project: &str, key: Key) -> Result<Vec<(String, Key)>> {
+        self.ask(|connection| {
+            connection
+                .prepare_cached(
+                    "SELECT target_project, target_key FROM tasks
+                     JOIN links ON links.task = tasks.number
+                     WHERE tasks.project = ?1 AND tasks.key_number = ?2 AND kind = 'blocked_by'",
+                )?
+                .query_map(params![project, key.0], |row| {
+                    Ok((row.get(0)?, Key(row.get(1)?)))
+                })?
+                .collect()
+        })
+    }
+
+    /// Projects that have tasks, registered or not.
+    pub fn project_names(&self) -> Result<Vec<String>> {
+        self.ask(|connection| {
+            connection
+                .prepare_cached("SELECT DISTINCT project FROM tasks ORDER BY project")?
+                .query_map([], |row| row.get(0))?
+                .collect()
+        })
+    }
+
+    /// The tasks that somebody is most likely to speak of; not all, where there are thousands.
+    pub fn newest(&self) -> Result<Vec<Found>> {
+        self.many(
+            &format!("SELECT {FOUND} FROM tasks ORDER BY updated_at DESC LIMIT 1000"),
+            params![],
+        )
+    }
+
+    /// Tasks without a key, oldest first.
+    pub fn keyless(&self, project: &str) -> Result<Vec<Found>> {
+        self.many(
+            &format!(
+                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND key_number IS NULL
+                 ORDER BY created_at, id"
+            ),
+            params![project],
+        )
+    }
+
+    pub fn highest_key(&self, project: &str) -> Result<u32> {
+        self.ask(|connection| {
+            connection.query_row(
+                "SELECT coalesce(max(key_number), 0) FROM tasks WHERE project = ?1",
+                [project],
+                |row| row.get(0),
+            )
+        })
+    }
+
+    /// Ids and keys that more than one folder claims.
+    pub fn doubles(&self) -> Result<Vec<(String, Vec<String>)>> {
+        const IDS: &str = "SELECT 'id ' || id, group_concat(folder, char(10)) FROM tasks
+             GROUP BY id HAVING count(*) > 1";
+        const KEYS: &str = "SELECT 'key ' || project || ':TASK-' || printf('%03d', key_number),
+                    group_concat(folder, char(10)) FROM tasks WHERE key_number IS NOT NULL
+             GROUP BY project, key_number HAVING count(*) > 1";
+        let mut all = Vec::new();
+        for sql in [IDS, KEYS] {
+            let rows: Vec<(String, String)> = self.ask(|connection| {
+                connection
+                    .prepare(sql)?
+                    .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                    .collect()
+            })?;
+            all.extend(rows.into_iter().map(|(name, folders)| {
+                let mut folders: Vec<String> = folders.lines().map(str::to_owned).collect();
+                folders.sort();
+                (name, folders)
+            }));
+        }
+        Ok(all)
+    }
+
+    fn many(&self, sql: &str, parameters: &[&dyn ToSql]) -> Result<Vec<Found>> {
+        self.ask(|connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_map(parameters, found)?
+                .collect()
+        })
+    }
+}
+
+pub(super) fn is_over(status: &str) -> bool {
+    status.parse().is_ok_and(Status::is_terminal)
+}

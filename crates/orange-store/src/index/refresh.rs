@@ -1,0 +1,361 @@
+//! Bringing the index up to date: look at every TASK.md's (mtime, size, inode), re-read what changed.
+
+use super::line::{self, Line};
+use super::rows::{Row, try_store};
+use super::{Index, Stamp, is_damage};
+use crate::Surveyor;
+use orange_sys::error::Result;
+use rusqlite::Connection;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// File times come from a coarse clock: a second write within one of its ticks leaves the same mtime.
+/// A file that was not clearly older than its reading is read again.
+const CLOCK_TICK: i64 = 20_000_000;
+
+/// Below this many files a second thread costs more than it saves.
+const WORTH_A_THREAD: usize = 256;
+
+/// A folder that looks like a task, and its TASK.md as stat sees it.
+struct Seen {
+    /// `project/name`.
+    folder: String,
+    stamp: Option<Stamp>,
+}
+
+/// What the index says of all folders. Their names stand end to end: thousands of them need no memory of their own.
+#[derive(Default)]
+pub(super) struct Known {
+    names: String,
+    rows: Vec<KnownRow>,
+}
+
+struct KnownRow {
+    /// Where the folder's name ends.
+    end: usize,
+    /// None: there was nothing to read.
+    stamp: Option<Stamp>,
+    indexed_at: i64,
+}
+
+impl Known {
+    pub(super) fn push(&mut self, line: &Line<'_>) {
+        self.names.push_str(line.folder);
+        self.rows.push(KnownRow {
+            end: self.names.len(),
+            stamp: line.stamp,
+            indexed_at: line.indexed_at,
+        });
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &KnownRow)> {
+        let mut start = 0;
+        self.rows.iter().map(move |row| {
+            let name = &self.names[start..row.end];
+            start = row.end;
+            (name, row)
+        })
+    }
+}
+
+impl KnownRow {
+    fn says(&self, stamp: Option<Stamp>) -> bool {
+        self.stamp == stamp && stamp.is_some_and(|stamp| is_settled(stamp, self.indexed_at))
+    }
+}
+
+/// Would a later write show in the file's stamp?
+pub(super) fn is_settled(stamp: Stamp, read_at: i64) -> bool {
+    stamp.mtime < read_at - CLOCK_TICK
+}
+
+/// Goes through all tasks, by number.
+pub(super) fn each_line(
+    connection: &Connection,
+    mut look: impl FnMut(i64, Line<'_>),
+) -> rusqlite::Result<()> {
+    let mut query = connection.prepare_cached("SELECT task, line FROM lines")?;
+    let mut rows = query.query([])?;
+    while let Some(row) = rows.next()? {
+        // A line that makes no sense is as good as none: its folder is read again.
+        if let Some(line) = row.get_ref(1)?.as_blob().ok().and_then(line::read) {
+            look(row.get(0)?, line);
+        }
+    }
+    Ok(())
+}
+
+impl Index {
+    /// Compares the index with the disk and re-reads what differs. Gives the number of rows that did.
+    pub fn refresh(&self) -> Result<usize> {
+        let (read, ()) = self.compared(&|connection: &Connection| {
+            let mut known = Known::default();
+            each_line(connection, |_, line| known.push(&line))?;
+            Ok((known, ()))
+        })?;
+        Ok(read)
+    }
+
+    /// As [`Index::refresh`], unless that was done a moment ago: one look serves all questions of a moment.
+    pub fn freshen(&self) -> Result<()> {
+        if !self.is_fresh() {
+            self.refresh()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_fresh(&self) -> bool {
+        const MOMENT: Duration = Duration::from_millis(100);
+        let looked = self.looked.get();
+        looked.is_some_and(|then| then.elapsed() <= MOMENT)
+    }
+
+    /// Reads the index while the disk is looked at. Should they differ, the index is brought up to date and
+    /// read again. Gives what `read` gave besides the stamps.
+    pub(super) fn refreshed<T>(
+        &self,
+        read: impl Fn(&Connection) -> rusqlite::Result<(Known, T)>,
+    ) -> Result<T> {
+        let (changed, found) = self.compared(&read)?;
+        match changed {
+            0 => Ok(found),
+            _ => self.ask(read).map(|(_, found)| found),
+        }
+    }
+
+    /// Gives the number of rows that were wrong, and what `read` gave before they were put right.
+    fn compared<T>(
+        &self,
+        read: &impl Fn(&Connection) -> rusqlite::Result<(Known, T)>,
+    ) -> Result<(usize, T)> {
+        let tasks = self.store.tasks();
+        let (mut seen, found) = std::thread::scope(|scope| {
+            let disk = scope.spawn(|| survey_disk(tasks));
+            // SQLite's part takes about as long.
+            let found = self.ask(read);
+            match disk.join() {
+                Ok(seen) => (seen, found),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        });
+        let (known, found) = found?;
+        let (mut stale, mut gone) = difference(&known, &seen);
+        if !gone.is_empty() {
+            // The folder may have been made after that look and indexed before ours: only what is looked for
+            // after its row was read, and not found, is gone.
+            seen = survey_disk(tasks);
+            (stale, gone) = difference(&known, &seen);
+        }
+        let wrong = stale.len() + gone.len();
+        if wrong > 0 {
+            self.put_right(&stale, &gone)?;
+        }
+        self.looked.set(Some(Instant::now()));
+        Ok((wrong, found))
+    }
+
+    fn put_right(&self, stale: &[String], gone: &[String]) -> Result<()> {
+        let written = self.read_into(stale, gone);
+        match written {
+            Ok(()) => Ok(()),
+            Err(error) if is_damage(&error) => self.rebuild().map(drop),
+            // Disk full, read-only, locked: the file is left alone.
+            Err(error) => {
+                self.go_to_memory(&error)?;
+                self.reread().map(drop)
+            }
+        }
+    }
+
+    /// Reads every folder, changed or not; gives their number.
+    pub fn reread(&self) -> Result<usize> {
+        let seen = survey_disk(self.store.tasks());
+        let folders: Vec<String> = seen.into_iter().map(|entry| entry.folder).collect();
+        let store = &self.store;
+        let thorough = |part: &[String]| {
+            part.iter()
+                .map(|folder| store.survey_thoroughly(folder))
+                .collect()
+        };
+        self.store(&in_two(&folders, thorough), &[]);
+        Ok(folders.len())
+    }
+
+    /// Reads folders on two threads while this one writes what they found.
+    fn read_into(&self, folders: &[String], gone: &[String]) -> rusqlite::Result<()> {
+        const BATCH: usize = 64;
+        let mut connection = self.connection.borrow_mut();
+        let store = &self.store;
+        if folders.len() < WORTH_A_THREAD {
+            let mut surveyor = Surveyor::new(store);
+            let rows = folders
+                .iter()
+                .map(|folder| Row::of(&surveyor.survey(folder)));
+            return try_store(&mut connection, folders.len(), rows, gone);
+        }
+        std::thread::scope(|scope| {
+            let (sender, receiver) = std::sync::mpsc::sync_channel(BATCH);
+            for part in folders.chunks(folders.len().div_ceil(2)) {
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    let mut surveyor = Surveyor::new(store);
+                    let mut row = |folder: &String| Row::of(&surveyor.survey(folder));
+                    let mut batches = part
+                        .chunks(BATCH)
+                        .map(|batch| batch.iter().map(&mut row).collect::<Vec<Row>>());
+                    // Nobody listens any more once writing has failed.
+                    batches.try_for_each(|batch| sender.send(batch)).ok();
+                });
+            }
+            drop(sender);
+            let rows = receiver.into_iter().flatten();
+            try_store(&mut connection, folders.len(), rows, gone)
+        })
+    }
+}
+
+/// What has to be read again, and what is not there any more.
+fn difference(known: &Known, seen: &[Seen]) -> (Vec<String>, Vec<String>) {
+    let places: HashMap<&str, usize> = seen
+        .iter()
+        .enumerate()
+        .map(|(place, entry)| (entry.folder.as_str(), place))
+        .collect();
+    let mut unchanged = vec![false; seen.len()];
+    let mut gone = Vec::new();
+    for (folder, row) in known.iter() {
+        match places.get(folder) {
+            Some(&place) => unchanged[place] = row.says(seen[place].stamp),
+            None => gone.push(folder.to_owned()),
+        }
+    }
+    let stale = seen
+        .iter()
+        .zip(unchanged)
+        .filter(|(_, unchanged)| !unchanged)
+        .map(|(entry, _)| entry.folder.clone())
+        .collect();
+    (stale, gone)
+}
+
+/// Splits the work over two threads when there is enough of it.
+fn in_two<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> Vec<R> + Sync) -> Vec<R> {
+    if items.len() < WORTH_A_THREAD {
+        return work(items);
+    }
+    let (left, right) = items.split_at(items.len() / 2);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| work(right));
+        let mut all = work(left);
+        match other.join() {
+            Ok(rest) => all.extend(rest),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        all
+    })
+}
+
+/// Finds every task folder below `tasks/`, with the stamp of its TASK.md.
+fn survey_disk(tasks: &Path) -> Vec<Seen> {
+    let open = |path: &Path| {
+        rustix::fs::openat(
+            CWD,
+            path,
+            OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+    };
+    let mut all = Vec::new();
+    let Ok(root) = open(tasks) else {
+        return all;
+    };
+    let mut path = Vec::new();
+    for project in folder_names(tasks) {
+        let folder = tasks.join(&project);
+        let Ok(below) = open(&folder) else { continue };
+        for name in folder_names(&folder) {
+            // Written in place and relative to its project: this is done for every task at every list.
+            path.clear();
+            path.extend_from_slice(name.as_bytes());
+            path.extend_from_slice(b"/TASK.md\0");
+            let stamp = CStr::from_bytes_with_nul(&path)
+                .ok()
+                .and_then(|path| stamp_at(&below, path));
+            let folder = [project.as_str(), "/", &name].concat();
+            if stamp.is_some() {
+                all.push(Seen { folder, stamp });
+            } else {
+                look_deeper(tasks, &root, &folder, 0, &mut all);
+            }
+        }
+    }
+    all
+}
+
+/// Folders named after a branch nest where the branch has slashes; a journal alone is a damaged task.
+fn look_deeper(
+    tasks: &Path,
+    root: &rustix::fd::OwnedFd,
+    folder: &str,
+    depth: usize,
+    seen: &mut Vec<Seen>,
+) {
+    const DEEPEST_BRANCH: usize = 8;
+    if stamp_at(root, format!("{folder}/TASK.md")).is_some()
+        || stamp_at(root, format!("{folder}/history.jsonl")).is_some()
+    {
+        seen.push(Seen {
+            folder: folder.to_owned(),
+            stamp: stamp_at(root, format!("{folder}/TASK.md")),
+        });
+        return;
+    }
+    let unreadable = std::fs::read_dir(tasks.join(folder))
+        .is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied);
+    if unreadable {
+        // Whatever is in there must not vanish from lists: it is shown as damaged, with the reason.
+        seen.push(Seen {
+            folder: folder.to_owned(),
+            stamp: None,
+        });
+    } else if depth < DEEPEST_BRANCH {
+        for name in folder_names(&tasks.join(folder)) {
+            look_deeper(tasks, root, &format!("{folder}/{name}"), depth + 1, seen);
+        }
+    }
+}
+
+pub(super) fn stamp_at(root: impl rustix::fd::AsFd, path: impl rustix::path::Arg) -> Option<Stamp> {
+    let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some(stamp_of(&stat))
+}
+
+pub fn stamp_of(stat: &rustix::fs::Stat) -> Stamp {
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the types differ between platforms"
+    )]
+    Stamp {
+        mtime: (stat.st_mtime as i64)
+            .saturating_mul(1_000_000_000)
+            .saturating_add(stat.st_mtime_nsec as i64),
+        size: stat.st_size as i64,
+        inode: stat.st_ino as i64,
+    }
+}
+
+/// Names of folders that can be tasks or projects: not hidden (a task being made), UTF-8, real folders.
+fn folder_names(parent: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(parent) else {
+        return Vec::new();
+    };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect()
+}

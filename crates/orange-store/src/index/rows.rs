@@ -1,0 +1,424 @@
+//! The tables of index.db, and a task as their rows.
+
+use super::counts::{self, Tally};
+use super::{Entry, line};
+use crate::locks::{self, Rank};
+use orange_core::id::{Key, read_stored};
+use orange_core::task::{Field, Task};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use std::fmt::Write;
+
+/// Raised whenever the tables below change; another number means: rebuild. The fields are part of it,
+/// because [`packed`] knows them by their order only.
+pub(super) const VERSION: i64 = 10 * 1000 + Field::ALL.len() as i64;
+
+const TABLES: &str = "
+CREATE TABLE tasks (
+    number       INTEGER PRIMARY KEY,
+    folder       TEXT NOT NULL,
+    id           TEXT NOT NULL,
+    key_number   INTEGER,
+    project      TEXT NOT NULL,
+    branch       TEXT NOT NULL,
+    status       TEXT NOT NULL,
+    summary      TEXT NOT NULL,
+    workspace    TEXT,
+    tmux_session TEXT,
+    parent_project TEXT,
+    parent_key   INTEGER,
+    created_at   TEXT NOT NULL,
+    updated_at   TEXT NOT NULL,
+    fields       TEXT NOT NULL,
+    counts_as    TEXT NOT NULL,
+    needs_me     INTEGER NOT NULL
+);
+CREATE TABLE lines (
+    task           INTEGER PRIMARY KEY,
+    line           BLOB NOT NULL
+);
+CREATE TABLE links (
+    task           INTEGER NOT NULL,
+    kind           TEXT NOT NULL,
+    target_project TEXT NOT NULL,
+    target_key     INTEGER NOT NULL,
+    is_cancelled   INTEGER NOT NULL
+);
+CREATE TABLE counts (
+    project    TEXT NOT NULL,
+    counts_as  TEXT NOT NULL,
+    needs_me   INTEGER NOT NULL,
+    tasks      INTEGER NOT NULL,
+    PRIMARY KEY (project, counts_as, needs_me)
+) WITHOUT ROWID;
+CREATE TABLE diff_stats (
+    project  TEXT NOT NULL,
+    branch   TEXT NOT NULL,
+    targets  TEXT NOT NULL,
+    base     TEXT,
+    head     TEXT NOT NULL,
+    commits  INTEGER NOT NULL,
+    files    INTEGER NOT NULL,
+    added    INTEGER NOT NULL,
+    deleted  INTEGER NOT NULL,
+    PRIMARY KEY (project, branch)
+) WITHOUT ROWID;
+CREATE TABLE searched (
+    number   INTEGER PRIMARY KEY,
+    folder   TEXT NOT NULL UNIQUE,
+    stamps   TEXT NOT NULL,
+    read_at  INTEGER NOT NULL,
+    events   TEXT NOT NULL
+);
+CREATE VIRTUAL TABLE search USING fts5(
+    summary, names, body, history,
+    tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co S* M*'\"
+);
+";
+
+/// Apart from the tables, because filling them first and sorting afterwards is much faster.
+const INDEXES: &[(&str, &str)] = &[
+    ("idx_tasks_folder", "tasks(folder)"),
+    ("idx_tasks_status", "tasks(status)"),
+    ("idx_tasks_project", "tasks(project, key_number, status)"),
+    ("idx_tasks_id", "tasks(id)"),
+    ("idx_tasks_branch", "tasks(project, branch)"),
+    (
+        "idx_tasks_parent",
+        "tasks(parent_project, parent_key) WHERE parent_key IS NOT NULL",
+    ),
+    (
+        "idx_tasks_cancelled",
+        "tasks(parent_project, parent_key) WHERE parent_key IS NOT NULL AND status = 'cancelled'",
+    ),
+    (
+        "idx_tasks_workspace",
+        "tasks(project, workspace) WHERE workspace IS NOT NULL",
+    ),
+    (
+        "idx_tasks_with_agents",
+        "tasks(project) WHERE tmux_session IS NOT NULL
+         AND status IN ('planning', 'working', 'agent-review')",
+    ),
+    ("idx_links_task", "links(task)"),
+    (
+        "idx_links_cancelled",
+        "links(task) WHERE kind = 'blocked_by' AND is_cancelled",
+    ),
+    (
+        "idx_links_target",
+        "links(target_project, target_key, kind)",
+    ),
+    (
+        "idx_links_blockers",
+        "links(task, target_project, target_key) WHERE kind = 'blocked_by'",
+    ),
+];
+
+/// From so many tasks on an empty index is filled without its indexes.
+const WORTH_SORTING: usize = 1000;
+
+/// What filling it may take of memory; about 100,000 tasks.
+const CACHE_KIB: i64 = 128 * 1024;
+
+/// One transaction: another process sees the old tables or the new ones, never none. False when another
+/// process was quicker.
+pub(super) fn create_tables(connection: &mut Connection) -> rusqlite::Result<bool> {
+    let _held = locks::enter(Rank::Index);
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version == VERSION {
+        return Ok(false);
+    }
+    // A virtual table takes those it is made of along.
+    let old: Vec<String> = transaction
+        .prepare(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+             ORDER BY sql NOT LIKE 'CREATE VIRTUAL%'",
+        )?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for table in old {
+        transaction.execute_batch(&format!(
+            "DROP TABLE IF EXISTS \"{}\"",
+            table.replace('"', "\"\"")
+        ))?;
+    }
+    transaction.execute_batch(TABLES)?;
+    create_indexes(&transaction)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
+    Ok(true)
+}
+
+fn create_indexes(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    for (name, columns) in INDEXES {
+        transaction.execute_batch(&format!("CREATE INDEX {name} ON {columns}"))?;
+    }
+    Ok(())
+}
+
+/// Writes rows and forgets folders, in one transaction.
+pub(super) fn try_store(
+    connection: &mut Connection,
+    count: usize,
+    rows: impl Iterator<Item = Row>,
+    gone: &[String],
+) -> rusqlite::Result<()> {
+    let _held = locks::enter(Rank::Index);
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let empty: bool =
+        transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM tasks)", [], |row| {
+            row.get(0)
+        })?;
+    let sorts_later = empty && count >= WORTH_SORTING;
+    if sorts_later {
+        // Room for all of it: pages that do not fit are written and read again before the end.
+        transaction.pragma_update(None, "cache_size", -CACHE_KIB)?;
+        for (name, _) in INDEXES {
+            transaction.execute_batch(&format!("DROP INDEX {name}"))?;
+        }
+    }
+    let mut tally = Tally::default();
+    forget(&transaction, gone.iter().map(String::as_str), &mut tally)?;
+    for row in rows {
+        if !empty {
+            forget(&transaction, std::iter::once(row.folder()), &mut tally)?;
+        }
+        let number = put(&transaction, &row)?;
+        tally.add(row.counted(), 1);
+        if !sorts_later {
+            counts::note_cancelled(&transaction, number, &row)?;
+        }
+    }
+    if sorts_later {
+        create_indexes(&transaction)?;
+        counts::note_all_cancelled(&transaction)?;
+    }
+    tally.write(&transaction)?;
+    transaction.commit()
+}
+
+fn forget<'f>(
+    transaction: &Transaction<'_>,
+    folders: impl Iterator<Item = &'f str>,
+    tally: &mut Tally,
+) -> rusqlite::Result<()> {
+    let mut find = transaction.prepare_cached(
+        "SELECT number, project, counts_as, needs_me FROM tasks WHERE folder = ?1",
+    )?;
+    for folder in folders {
+        let mut numbers: Vec<i64> = Vec::new();
+        let mut rows = find.query([folder])?;
+        while let Some(row) = rows.next()? {
+            numbers.push(row.get(0)?);
+            let (project, counts_as) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+            tally.add((project, counts_as, row.get(3)?), -1);
+        }
+        drop(rows);
+        for number in numbers {
+            counts::forget_cancelled(transaction, number)?;
+            for sql in [
+                "DELETE FROM tasks WHERE number = ?1",
+                "DELETE FROM lines WHERE task = ?1",
+                "DELETE FROM links WHERE task = ?1",
+            ] {
+                transaction.prepare_cached(sql)?.execute([number])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An entry as it is written. Made by the threads that read; in few pieces, because memory that one thread
+/// takes and another gives back makes both wait.
+pub(super) struct Row {
+    /// What the texts below are parts of.
+    text: String,
+    /// Where each text ends.
+    ends: [usize; TEXTS],
+    pub(super) key: Option<Key>,
+    parent_key: Option<Key>,
+    needs_me: bool,
+    line: Vec<u8>,
+    links: Vec<Link>,
+}
+
+type Link = (&'static str, String, Key);
+
+/// Texts of a row, in the order of their columns.
+const TEXTS: usize = 13;
+
+impl Row {
+    pub(super) fn of(entry: &Entry) -> Row {
+        let task = &entry.task;
+        let parent = task.parent.as_deref();
+        let parent = parent.and_then(|parent| read_stored(&task.project, parent));
+        let (parent_project, parent_key) = parent.unzip();
+        let mut text = String::with_capacity(1024);
+        let mut ends = [0; TEXTS];
+        let texts: [&dyn std::fmt::Display; TEXTS - 1] = [
+            &entry.folder,
+            &task.id,
+            &task.project,
+            &task.branch,
+            &task.status,
+            &task.summary,
+            &task.workspace.as_deref().unwrap_or_default(),
+            &task.tmux_session.as_deref().unwrap_or_default(),
+            &parent_project.as_deref().unwrap_or_default(),
+            &task.created_at,
+            &task.updated_at,
+            &counts::counts_as(entry),
+        ];
+        for (end, part) in ends.iter_mut().zip(texts) {
+            // Writing to memory cannot fail.
+            let _ = write!(text, "{part}");
+            *end = text.len();
+        }
+        text.push_str(&packed(task));
+        ends[TEXTS - 1] = text.len();
+        Row {
+            text,
+            ends,
+            key: task.key,
+            parent_key,
+            needs_me: counts::needs_me(entry),
+            line: line::write(entry),
+            links: links_of(entry),
+        }
+    }
+
+    fn texts(&self) -> [&str; TEXTS] {
+        let mut start = 0;
+        self.ends.map(|end| {
+            let part = &self.text[start..end];
+            start = end;
+            part
+        })
+    }
+
+    /// As what it is counted: project, state, and whether it needs a person.
+    pub(super) fn counted(&self) -> (&str, &str, bool) {
+        let texts = self.texts();
+        (texts[2], texts[11], self.needs_me)
+    }
+
+    fn folder(&self) -> &str {
+        &self.text[..self.ends[0]]
+    }
+}
+
+/// Adds a row that is not there yet.
+fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
+    let [
+        folder,
+        id,
+        project,
+        branch,
+        status,
+        summary,
+        workspace,
+        session,
+        parent,
+        created,
+        updated,
+        counts_as,
+        fields,
+    ] = row.texts();
+    let number = transaction
+        .prepare_cached(
+            "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)",
+        )?
+        .insert(params![
+            folder,
+            id,
+            row.key.map(|key| key.0),
+            project,
+            branch,
+            status,
+            summary,
+            present(workspace),
+            present(session),
+            present(parent),
+            row.parent_key.map(|key| key.0),
+            created,
+            updated,
+            fields,
+            counts_as,
+            row.needs_me,
+        ])?;
+    transaction
+        .prepare_cached("INSERT INTO lines VALUES (?1,?2)")?
+        .execute(params![number, row.line])?;
+    let mut insert = transaction.prepare_cached("INSERT INTO links VALUES (?1,?2,?3,?4,0)")?;
+    for (kind, project, key) in &row.links {
+        insert.execute(params![number, kind, project, key.0])?;
+    }
+    Ok(number)
+}
+
+fn present(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+fn links_of(entry: &Entry) -> Vec<Link> {
+    let task = &entry.task;
+    let stored = |kind: &'static str, references: &[String]| {
+        references
+            .iter()
+            // A reference that is no key at all still counts as open: key 0 never exists.
+            .map(|text| {
+                let (project, key) =
+                    read_stored(&task.project, text).unwrap_or((text.clone(), Key(0)));
+                (kind, project, key)
+            })
+            .collect::<Vec<_>>()
+    };
+    let mut links = stored("blocked_by", &task.blocked_by);
+    links.extend(stored("related_to", &task.related_to));
+    links.extend(
+        entry
+            .mentions
+            .iter()
+            .map(|(project, key)| ("mentions", project.clone(), *key)),
+    );
+    links.sort();
+    links.dedup();
+    links
+}
+
+/// The values of all fields as JSON, a line each, in the frontmatter's order; what is null is empty.
+fn packed(task: &Task) -> String {
+    let mut text = Vec::with_capacity(512);
+    for field in Field::ALL {
+        let start = text.len();
+        // JSON has no line end outside of strings, and escapes it inside.
+        task.write_json(*field, &mut text);
+        if text.ends_with(b"null") && text.len() == start + 4 {
+            text.truncate(start);
+        }
+        text.push(b'\n');
+    }
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// All fields in the frontmatter's order, as one JSON object.
+pub fn fields_json(task: &Task) -> String {
+    unpacked(&packed(task))
+}
+
+pub(super) fn unpacked(values: &str) -> String {
+    let mut text = String::with_capacity(values.len() + 640);
+    text.push('{');
+    for (position, (field, value)) in Field::ALL.iter().zip(values.split('\n')).enumerate() {
+        if position > 0 {
+            text.push(',');
+        }
+        text.push('"');
+        text.push_str(field.name());
+        text.push_str("\":");
+        text.push_str(if value.is_empty() { "null" } else { value });
+    }
+    text.push('}');
+    text
+}

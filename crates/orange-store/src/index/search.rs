@@ -1,0 +1,294 @@
+//! `orange search`: which tasks have the words, which of them first, and where they stand in each.
+
+mod fill;
+
+use super::query::is_over;
+use super::{Index, failed, is_damage};
+use orange_core::Timestamp;
+use orange_core::id::Key;
+use orange_core::search::passage::{Passage, best_event, best_line};
+use orange_core::search::{CLOSE, OPEN, Query};
+use orange_sys::error::Result;
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+/// A summary says what a task is about; a word of its history is one of many.
+const RANK: &str = "bm25(search, 10.0, 6.0, 2.0, 1.0)";
+
+/// Ranks within one of so many steps count as equal.
+const STEPS: f64 = 20.0;
+
+/// The tasks that were found, best first.
+#[derive(Debug, Clone, Default)]
+pub struct Matches {
+    pub matches: Vec<Match>,
+    /// Also those beyond the limit.
+    pub total: usize,
+    /// There was no task at all to look at.
+    pub no_tasks: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Match {
+    pub id: String,
+    pub key: Option<Key>,
+    pub project: String,
+    pub branch: String,
+    pub status: String,
+    pub updated_at: Option<Timestamp>,
+    pub summary: Passage,
+    /// Where it was found, besides the summary.
+    pub found: Vec<Finding>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Finding {
+    pub place: Whereabouts,
+    pub passage: Passage,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whereabouts {
+    Branch,
+    Key,
+    Id,
+    Tag,
+    Body,
+    Event { kind: String, at: Option<Timestamp> },
+}
+
+/// A task that has the words, before it is known whether it is among those shown.
+struct Hit {
+    number: i64,
+    folder: String,
+    rank: f64,
+    project: String,
+    status: String,
+    updated_at: String,
+}
+
+impl Index {
+    /// Tasks of these projects, or of all; at most so many.
+    pub fn search(&self, query: &Query, projects: &[String], limit: usize) -> Result<Matches> {
+        self.filled(|connection| {
+            let mut hits = hits(connection, query)?;
+            hits.retain(|hit| projects.is_empty() || projects.contains(&hit.project));
+            arrange(&mut hits);
+            let total = hits.len();
+            let no_tasks = total == 0 && !has_tasks(connection, projects)?;
+            hits.truncate(limit);
+            let mut marked = marked(connection, query, &hits)?;
+            let shown = hits.iter();
+            let matches = shown.filter_map(|hit| {
+                let marked = marked.remove(&hit.number);
+                told(connection, hit, marked).transpose()
+            });
+            Ok(Matches {
+                matches: matches.collect::<rusqlite::Result<_>>()?,
+                total,
+                no_tasks,
+            })
+        })
+    }
+
+    /// The folders of all tasks that have the words.
+    pub fn search_folders(&self, query: &Query) -> Result<HashSet<String>> {
+        self.filled(|connection| {
+            let hits = hits(connection, query)?;
+            Ok(hits.into_iter().map(|hit| hit.folder).collect())
+        })
+    }
+
+    /// Asks what needs the full-text index to be up to date.
+    fn filled<T>(&self, question: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        // Another one may be filling it: that takes longer than anything else here.
+        const PATIENCE: Duration = Duration::from_secs(10);
+        self.freshen()?;
+        let attempt = || {
+            self.connection.borrow().busy_timeout(PATIENCE)?;
+            self.fill()?;
+            question(&self.connection.borrow())
+        };
+        match attempt() {
+            Ok(answer) => return Ok(answer),
+            Err(error) if is_damage(&error) => {
+                tracing::warn!(%error, "index.db is damaged and is rebuilt");
+                self.rebuild()?;
+            }
+            // Disk full, read-only, locked: the file is left alone.
+            Err(error) => {
+                self.go_to_memory(&error)?;
+                self.reread()?;
+            }
+        }
+        attempt().map_err(|error| failed(&error))
+    }
+}
+
+fn has_tasks(connection: &Connection, projects: &[String]) -> rusqlite::Result<bool> {
+    let mut query = connection.prepare("SELECT DISTINCT project FROM tasks")?;
+    let found = query.query_map([], |row| row.get::<_, String>(0))?;
+    let mut wanted = found.flatten();
+    Ok(wanted.any(|project| projects.is_empty() || projects.contains(&project)))
+}
+
+fn hits(connection: &Connection, query: &Query) -> rusqlite::Result<Vec<Hit>> {
+    let (sql, expression) = match (query.expression(), query.unwanted_expression()) {
+        (Some(expression), _) => (
+            format!(
+                "SELECT searched.number, tasks.folder, {RANK}, project, status, updated_at
+                 FROM search JOIN searched ON searched.number = search.rowid
+                 JOIN tasks ON tasks.folder = searched.folder WHERE search MATCH ?1"
+            ),
+            Some(expression),
+        ),
+        // All but some.
+        (None, Some(unwanted)) => (
+            "SELECT searched.number, tasks.folder, 0.0, project, status, updated_at
+             FROM searched JOIN tasks ON tasks.folder = searched.folder
+             WHERE searched.number NOT IN (SELECT rowid FROM search WHERE search MATCH ?1)"
+                .to_owned(),
+            Some(unwanted),
+        ),
+        (None, None) => return Ok(Vec::new()),
+    };
+    connection
+        .prepare_cached(&sql)?
+        .query_map(params_from_iter(expression), |row| {
+            Ok(Hit {
+                number: row.get(0)?,
+                folder: row.get(1)?,
+                rank: row.get(2)?,
+                project: row.get(3)?,
+                status: row.get(4)?,
+                updated_at: row.get(5)?,
+            })
+        })?
+        .collect()
+}
+
+/// Best first; of those that are about as good the open ones, then the newer ones.
+fn arrange(hits: &mut [Hit]) {
+    // The better, the more it is below zero.
+    let best = hits.iter().fold(0.0, |best: f64, hit| best.min(hit.rank));
+    let step = |hit: &Hit| match best < 0.0 {
+        true => (hit.rank / best * STEPS).round() as i64,
+        false => 0,
+    };
+    hits.sort_by_cached_key(|hit| {
+        (
+            Reverse(step(hit)),
+            is_over(&hit.status),
+            Reverse(hit.updated_at.clone()),
+            hit.number,
+        )
+    });
+}
+
+/// Summary, names, body and history of a task with the words marked.
+type Marked = [String; 4];
+
+/// Of all that are shown, in one go: a word's beginning stands for many words, which are looked up each time.
+fn marked(
+    connection: &Connection,
+    query: &Query,
+    shown: &[Hit],
+) -> rusqlite::Result<HashMap<i64, Marked>> {
+    let Some(expression) = query.expression() else {
+        return Ok(HashMap::new());
+    };
+    let numbers: Vec<String> = shown.iter().map(|hit| hit.number.to_string()).collect();
+    let numbers = numbers.join(",");
+    // Marking costs more than finding, and is only done for these.
+    let marks = |column: usize| {
+        format!(
+            "CASE WHEN rowid IN ({numbers}) THEN highlight(search, {column}, '{OPEN}', '{CLOSE}') END"
+        )
+    };
+    let sql = format!(
+        "SELECT rowid, {}, {}, {}, {} FROM search WHERE search MATCH ?1",
+        marks(0),
+        marks(1),
+        marks(2),
+        marks(3),
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([expression])?;
+    let mut found = HashMap::new();
+    while let Some(row) = rows.next()? {
+        if let Some(summary) = row.get::<_, Option<String>>(1)? {
+            let text = |column| row.get::<_, String>(column);
+            found.insert(row.get(0)?, [summary, text(2)?, text(3)?, text(4)?]);
+        }
+    }
+    Ok(found)
+}
+
+/// None: another process has taken it away meanwhile.
+fn told(
+    connection: &Connection,
+    hit: &Hit,
+    marked: Option<Marked>,
+) -> rusqlite::Result<Option<Match>> {
+    let mut query_task = connection.prepare_cached(
+        "SELECT id, key_number, branch, summary, events FROM tasks
+         JOIN searched ON searched.folder = tasks.folder WHERE searched.number = ?1",
+    )?;
+    let read = |row: &rusqlite::Row<'_>| {
+        let summary: String = row.get(3)?;
+        let found = Match {
+            id: row.get(0)?,
+            key: row.get::<_, Option<u32>>(1)?.map(Key),
+            project: hit.project.clone(),
+            branch: row.get(2)?,
+            status: hit.status.clone(),
+            updated_at: hit.updated_at.parse().ok(),
+            summary: Passage::plain(summary),
+            found: Vec::new(),
+        };
+        Ok((found, row.get::<_, String>(4)?))
+    };
+    let Some((mut found, events)) = query_task.query_row([hit.number], read).optional()? else {
+        return Ok(None);
+    };
+    if let Some([summary, names, body, history]) = marked {
+        found.found = findings(&names, &body, &history, &events);
+        if summary.contains(OPEN) {
+            found.summary = Passage::of(&summary);
+            // Most branches are named after the summary: that says nothing more.
+            (found.found).retain(|finding| finding.place != Whereabouts::Branch);
+        }
+    }
+    Ok(Some(found))
+}
+
+fn findings(names: &str, body: &str, history: &str, events: &str) -> Vec<Finding> {
+    let name = best_line(names).map(|(line, passage)| Finding {
+        place: match line {
+            0 => Whereabouts::Branch,
+            1 => Whereabouts::Key,
+            2 => Whereabouts::Id,
+            _ => Whereabouts::Tag,
+        },
+        passage,
+    });
+    let body = best_line(body).map(|(_, passage)| Finding {
+        place: Whereabouts::Body,
+        passage,
+    });
+    let event = best_event(history).map(|(number, passage)| {
+        let (at, kind) = events
+            .lines()
+            .nth(number)
+            .and_then(|line| line.split_once(' '))
+            .unwrap_or_default();
+        let (at, kind) = (at.parse().ok(), kind.to_owned());
+        Finding {
+            place: Whereabouts::Event { kind, at },
+            passage,
+        }
+    });
+    [name, body, event].into_iter().flatten().collect()
+}

@@ -1,0 +1,273 @@
+//! The per-task lock: held by one process, gone with it, and the keeper of how far the journal once reached.
+
+mod queue;
+#[cfg(test)]
+mod tests;
+
+use super::locks::{Held, Rank, about_to_wait, hold};
+use super::private;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Name of the lock file in a task's folder; it is never deleted or renamed by itself.
+pub const LOCK_FILE: &str = ".lock";
+
+/// Every record has this length, so that one positioned write replaces the one before completely.
+pub(super) const RECORD_LEN: usize = 128;
+
+/// Why a task could not be locked.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another process holds the lock and patience ran out.
+    #[error("the task is locked by {}", holder.as_deref().unwrap_or("another process"))]
+    Busy {
+        /// Who holds it, as far as its record tells, e.g. `process 4711`.
+        holder: Option<String>,
+    },
+    /// The folder was moved or deleted; look the task up again.
+    #[error("the task's folder was moved or deleted")]
+    Gone,
+    /// The lock file cannot be used at all (read-only file system, permissions, …).
+    #[error("cannot lock the task: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// How far the task had come when its lock was last held: a journal shorter than this has lost lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Witness {
+    /// The task's revision.
+    pub revision: u64,
+    /// Length of the journal in bytes.
+    pub journal_bytes: u64,
+    /// Names the frontmatter that was in order with that journal; 0 when there was more to say about it.
+    pub front: u64,
+}
+
+/// The lock on one task's folder, released on drop or when the process dies.
+#[derive(Debug)]
+pub struct TaskLock {
+    file: File,
+    path: PathBuf,
+    held: Held,
+}
+
+impl TaskLock {
+    /// Gives the lock back before the value goes.
+    pub fn release(&self) {
+        let _ = self.file.unlock();
+        self.held.end();
+    }
+
+    /// Locks the task, waiting up to `patience` for another holder to finish.
+    pub fn acquire(folder: &Path, patience: Duration) -> Result<Self, LockError> {
+        Self::acquire_telling(folder, Rank::Task, patience, |_| {})
+    }
+
+    /// As [`TaskLock::acquire`]; when it takes a while, it is told why.
+    pub fn acquire_telling(
+        folder: &Path,
+        rank: Rank,
+        patience: Duration,
+        tell: impl FnOnce(&LockError),
+    ) -> Result<Self, LockError> {
+        if !patience.is_zero() {
+            about_to_wait(rank);
+        }
+        let file = open(folder)?;
+        if try_lock(&file)? {
+            return Self::locked(file, folder, rank);
+        }
+        let busy = LockError::Busy {
+            holder: holder(&file),
+        };
+        if patience.is_zero() {
+            return Err(busy);
+        }
+        match queue::wait_for(file, patience, || tell(&busy)) {
+            Some(file) => Self::locked(file?, folder, rank),
+            None => Err(busy),
+        }
+    }
+
+    /// Locks the task if nobody holds it right now.
+    pub fn try_acquire(folder: &Path) -> Result<Option<Self>, LockError> {
+        let file = open(folder)?;
+        if try_lock(&file)? {
+            Self::locked(file, folder, Rank::Task).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// What the last `set_witness` recorded, if the record is readable.
+    pub fn witness(&self) -> Option<Witness> {
+        Record::read(&self.file).witness
+    }
+
+    /// Records how far the task has come (not synced: it only has to outlive processes, not the machine).
+    pub fn set_witness(&self, witness: Witness) -> io::Result<()> {
+        Record {
+            pid: Some(std::process::id()),
+            witness: Some(witness),
+        }
+        .write(&self.file)
+    }
+
+    /// True while the folder is still where it was locked.
+    pub fn still_there(&self) -> io::Result<bool> {
+        names(&self.path, &self.file)
+    }
+
+    fn locked(file: File, folder: &Path, rank: Rank) -> Result<Self, LockError> {
+        let path = folder.join(LOCK_FILE);
+        // While we waited the holder may have moved the folder away: then this is the lock of something else.
+        if !names(&path, &file)? {
+            return Err(LockError::Gone);
+        }
+        let held = hold(rank);
+        let lock = Self { file, path, held };
+        lock.sign(Some(std::process::id()));
+        Ok(lock)
+    }
+
+    /// Notes who holds the lock; only a hint for others, so that failing (disk full) does not matter.
+    fn sign(&self, pid: Option<u32>) {
+        let witness = self.witness();
+        if let Err(error) = (Record { pid, witness }).write(&self.file) {
+            tracing::debug!(%error, path = %self.path.display(), "cannot note the lock's holder");
+        }
+    }
+}
+
+impl Drop for TaskLock {
+    fn drop(&mut self) {
+        self.sign(None);
+        // Explicitly: a child forked a moment ago may still have the descriptor, and with it the lock.
+        let _ = self.file.unlock();
+    }
+}
+
+/// The record of a task that is not locked by us; reading it disturbs nobody.
+pub fn read_witness(folder: &Path) -> Option<Witness> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(folder.join(LOCK_FILE))
+        .ok()?;
+    Record::read(&file).witness
+}
+
+/// The same for a record that was read already.
+pub(super) fn witness_in(record: &[u8]) -> Option<Witness> {
+    Record::from_bytes(record).witness
+}
+
+fn open(folder: &Path) -> Result<File, LockError> {
+    private::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(folder.join(LOCK_FILE))
+        .map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                LockError::Gone
+            } else {
+                LockError::Io(error)
+            }
+        })
+}
+
+fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Whether `path` names the very file that is open as `file`.
+fn names(path: &Path, file: &File) -> io::Result<bool> {
+    let ours = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn holder(file: &File) -> Option<String> {
+    Record::read(file).pid.map(|pid| format!("process {pid}"))
+}
+
+/// The one line in the lock file.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Record {
+    pid: Option<u32>,
+    witness: Option<Witness>,
+}
+
+impl Record {
+    /// Whatever cannot be understood counts as not there: the file may be empty, old or mangled.
+    fn read(file: &File) -> Self {
+        let mut bytes = [0; RECORD_LEN];
+        let Ok(len) = file.read_at(&mut bytes, 0) else {
+            return Self::default();
+        };
+        Self::from_bytes(&bytes[..len])
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        std::str::from_utf8(bytes)
+            .map(Self::parse)
+            .unwrap_or_default()
+    }
+
+    fn parse(text: &str) -> Self {
+        let Some(fields) = text
+            .trim_end()
+            .strip_prefix('{')
+            .and_then(|rest| rest.strip_suffix('}'))
+        else {
+            return Self::default();
+        };
+        let mut found = [None; 4];
+        for (key, value) in fields.split(',').filter_map(|field| field.split_once(':')) {
+            let key = key.trim().trim_matches('"');
+            let names = ["pid", "revision", "journal_bytes", "front"];
+            if let Some(place) = names.iter().position(|name| *name == key) {
+                found[place] = value.trim().parse::<u64>().ok();
+            }
+        }
+        let [pid, revision, journal_bytes, front] = found;
+        Self {
+            pid: pid.and_then(|pid| u32::try_from(pid).ok()),
+            witness: revision
+                .zip(journal_bytes)
+                .map(|(revision, journal_bytes)| Witness {
+                    revision,
+                    journal_bytes,
+                    front: front.unwrap_or(0),
+                }),
+        }
+    }
+
+    fn write(&self, file: &File) -> io::Result<()> {
+        let mut fields = Vec::new();
+        if let Some(pid) = self.pid {
+            fields.push(format!("\"pid\":{pid}"));
+        }
+        if let Some(witness) = self.witness {
+            fields.push(format!("\"revision\":{}", witness.revision));
+            fields.push(format!("\"journal_bytes\":{}", witness.journal_bytes));
+            fields.push(format!("\"front\":{}", witness.front));
+        }
+        let json = format!("{{{}}}", fields.join(","));
+        let line = format!("{json:<width$}\n", width = RECORD_LEN - 1);
+        file.write_all_at(line.as_bytes(), 0)
+    }
+}
