@@ -257,31 +257,31 @@ fn the_document_about_harnesses_is_the_table() {
     }
 }
 
-/// Files that need no row of their own in the code map.
-const NOT_IN_THE_MAP: &[&str] = &["lib.rs", "main.rs", "engine.rs", "tests.rs", "ui.rs"];
-
+/// The crates in the order of the table, so that each may use those before it.
 #[test]
-fn the_code_map_names_every_module() {
-    let map = document("ARCHITECTURE.md");
-    let mut count = 0;
-    // Of all crates but the fuzz targets, which have one row. The folders of the engine that are as large as a crate
-    // are listed too.
+fn every_crate_is_in_the_table_and_uses_only_crates_above_it() {
+    let text = document("ARCHITECTURE.md");
+    let (_, table) = text.split_once("| crate | what it is |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let rows = table.lines().skip(2);
+    let names: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
+    let mut there: Vec<String> = Vec::new();
     for source in sources::source_folders() {
-        if source.ends_with("orange-fuzz/src") {
-            continue;
-        }
-        let large = ["workspaces", "git", "tmux"].map(|name| source.join(name));
-        let folders = std::iter::once(source).chain(large.into_iter().filter(|path| path.is_dir()));
-        for entry in folders.flat_map(|folder| std::fs::read_dir(folder).unwrap()) {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_str().unwrap();
-            if name.ends_with(".rs") && !NOT_IN_THE_MAP.contains(&name) {
-                assert!(map.contains(&format!("{name}`")), "{}", path.display());
-                count += 1;
+        let folder = source.parent().unwrap().to_owned();
+        let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let (_, rest) = manifest.split_once("[dependencies]").unwrap();
+        let used = rest.split("\n[").next().unwrap().lines();
+        let at = |name: &str| names.iter().position(|row| *row == name);
+        let own = at(&name).unwrap_or_else(|| panic!("{name} is not in the table"));
+        for used in used.filter_map(|line| line.split('.').next()) {
+            if let Some(other) = at(used) {
+                assert!(other < own, "{name} uses {used}");
             }
         }
+        there.push(name);
     }
-    assert!(count > 100, "only {count} modules were found");
+    assert_eq!(there.len(), names.len(), "{names:?}");
 }
 
 #[test]
