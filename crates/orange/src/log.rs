@@ -68,6 +68,8 @@ fn record(event: &Event<'_>) -> String {
     let mut fields = Fields::default();
     event.record(&mut fields);
     let component = metadata.target().rsplit("::").next().unwrap_or_default();
+    // The top of a crate stands for the crate: `orange_git` is git.
+    let component = component.strip_prefix("orange_").unwrap_or(component);
     let mut line = format!(
         r#"{{"time":"{:.3}","level":"{}","component":{},"message":{},"pid":{}"#,
         Timestamp::now(),

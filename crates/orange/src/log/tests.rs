@@ -42,12 +42,18 @@ fn nothing_is_started_to_log_nothing() {
 }
 
 #[test]
+fn the_top_of_a_crate_is_a_component() {
+    let (_home, records) = logged("info", || tracing::warn!(target: "orange_git", "killed"));
+    assert_eq!(records[0]["component"], "git");
+}
+
+#[test]
 fn a_record_has_time_level_component_message_fields_and_pid() {
     let cause = io::Error::other("disk\nfull");
     let error: &(dyn std::error::Error + 'static) = &cause;
     let (_home, records) = logged("info", || {
         tracing::warn!(
-            target: "orange_engine::store::index",
+            target: "orange_store::index",
             task = "TASK-001", count = 3, ratio = 0.5, ok = true, path = ?Path::new("/x"), error,
             "rebuilt \x1b[31m{}\nlines", 7
         );
