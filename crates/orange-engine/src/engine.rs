@@ -64,7 +64,8 @@ pub use view::{DepsNode, TaskView};
 pub use whereabouts::WorkspaceState;
 
 use crate::database::Database;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
+use crate::home::Home;
 use crate::index::Index;
 use crate::person_environment::PersonEnvironment;
 use crate::projects::{self, Project};
@@ -164,10 +165,8 @@ pub struct Engine {
     loaded: Option<Loaded>,
     /// Mistakes in settings keep nobody from looking.
     only_reads: bool,
-    index: Option<Index>,
-    database: Option<Database>,
+    pub(crate) home: Home,
     notices: Vec<String>,
-    stamps: u32,
     acquired: Option<Acquired>,
     spawned: Vec<Event>,
     /// A task gave up what others may be waiting for.
@@ -187,10 +186,17 @@ pub struct Engine {
 impl Engine {
     /// Ready to work; files are opened when something needs them.
     pub fn new(settings: Settings) -> Engine {
+        let home = Home::at(settings.home.clone());
+        Engine::on(home, settings)
+    }
+
+    /// A call on a home that others may be using too.
+    pub fn on(home: Home, settings: Settings) -> Engine {
         crate::git::calls::keep_notes_in(&settings.home);
         crate::git::locks::report_waits_to(settings.say);
         Engine {
-            store: Store::new(settings.home),
+            store: home.store().clone(),
+            home,
             caller: settings.caller,
             user: settings.user,
             clock: settings.clock,
@@ -198,10 +204,7 @@ impl Engine {
             say: settings.say,
             loaded: None,
             only_reads: false,
-            index: None,
-            database: None,
             notices: Vec::new(),
-            stamps: 0,
             acquired: None,
             spawned: Vec::new(),
             made_room: false,
@@ -227,10 +230,9 @@ impl Engine {
     }
 
     /// A part of a file name that no other file of this process gets.
-    pub(crate) fn file_stamp(&mut self) -> String {
-        self.stamps += 1;
+    pub(crate) fn file_stamp(&self) -> String {
         let time = self.now().as_millisecond();
-        format!("{time}-{}-{}", std::process::id(), self.stamps)
+        format!("{time}-{}-{}", std::process::id(), self.home.next_stamp())
     }
 
     /// Something the person should know, besides the result.
@@ -274,30 +276,22 @@ impl Engine {
         self.caller.actor().name().to_owned()
     }
 
-    pub(crate) fn index(&mut self) -> Result<&Index> {
-        if self.index.is_none() {
-            self.index = Some(Index::open(&self.store)?);
-        }
-        self.index
-            .as_ref()
-            .ok_or_else(|| Error::new(Code::Failed, "the index is not open"))
+    pub(crate) fn index(&self) -> Result<&Index> {
+        self.home.index()
     }
 
     /// The index after a look at every TASK.md.
-    pub(crate) fn fresh_index(&mut self) -> Result<&Index> {
+    pub(crate) fn fresh_index(&self) -> Result<&Index> {
         let index = self.index()?;
         index.freshen()?;
         Ok(index)
     }
 
-    pub(crate) fn database(&mut self) -> Result<&mut Database> {
-        if self.database.is_none() {
-            self.store.ensure_home()?;
-            self.database = Some(Database::open(self.store.home())?);
-        }
-        self.database
-            .as_mut()
-            .ok_or_else(|| Error::new(Code::Failed, "orange.db is not open"))
+    pub(crate) fn with_database<T>(
+        &self,
+        work: impl FnOnce(&mut Database) -> Result<T>,
+    ) -> Result<T> {
+        self.home.with_database(work)
     }
 
     pub fn projects(&self) -> Result<Vec<Project>> {
@@ -315,12 +309,14 @@ impl Engine {
     /// The next key of a project, after making sure that the counter knows what is on disk.
     pub(crate) fn next_key(&mut self, project: &str) -> Result<Key> {
         self.heal_counter(project)?;
-        let mut key = self.database()?.next_key(project)?;
+        let mut key = self.with_database(|database| database.next_key(project))?;
         // A restored backup of orange.db may be behind the folders.
         while self.index()?.by_key(project, key)?.is_some() {
             let highest = self.index()?.highest_key(project)?;
-            self.database()?.heal_counter(project, highest, &[])?;
-            key = self.database()?.next_key(project)?;
+            key = self.with_database(|database| {
+                database.heal_counter(project, highest, &[])?;
+                database.next_key(project)
+            })?;
         }
         Ok(key)
     }
@@ -329,14 +325,18 @@ impl Engine {
     pub(crate) fn key_for_adopted(&mut self, task: &Task) -> Result<Key> {
         self.heal_counter(&task.project)?;
         let id = task.id.clone();
-        match self.database()?.reserved_key(&task.project, &id)? {
+        let reserved = self.with_database(|database| database.reserved_key(&task.project, &id));
+        match reserved? {
             Some(key) => Ok(key),
             None => self.next_key(&task.project),
         }
     }
 
     fn heal_counter(&mut self, project: &str) -> Result<()> {
-        if self.database()?.last_key(project)?.is_some() {
+        if self
+            .with_database(|database| database.last_key(project))?
+            .is_some()
+        {
             return Ok(());
         }
         self.raise_counter(project)
@@ -352,12 +352,12 @@ impl Engine {
             .map(|task| task.id)
             .collect();
         let highest = highest.max(self.highest_in_trash(project));
-        self.database()?.heal_counter(project, highest, &keyless)
+        self.with_database(|database| database.heal_counter(project, highest, &keyless))
     }
 
     /// Raises every counter: after orange.db was put back from a backup, which may be behind.
     pub(crate) fn raise_counters(&mut self) -> Result<()> {
-        self.database = None;
+        self.home.close_database();
         let mut projects = self.fresh_index()?.project_names()?;
         projects.extend(self.trashed().into_iter().map(|(place, _)| place.project));
         projects.sort();

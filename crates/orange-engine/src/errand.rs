@@ -7,11 +7,11 @@ use crate::agent_run::fence;
 use crate::error::{Code, Error, Result, plain};
 use crate::person_environment;
 use orange_core::config::Config;
-use rustix::process::{WaitOptions, wait};
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The word on the command line by which an errand is known.
 pub const WORD: &str = "errand";
@@ -29,7 +29,16 @@ pub(crate) fn start_with(
     more: &BTreeMap<String, String>,
     less: &[String],
 ) -> Result<u32> {
-    spawn(orange, home, words, more, less).map(|child| child.id())
+    let child = spawn(orange, home, words, more, less)?;
+    let pid = child.id();
+    started().push(child);
+    Ok(pid)
+}
+
+/// Errands that this process has started and not waited for.
+fn started() -> MutexGuard<'static, Vec<Child>> {
+    static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+    STARTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts an errand and waits for its end. False if it could not do what it was to, and said why in orange.log; one
@@ -40,9 +49,9 @@ pub fn carry_out(orange: &Path, home: &Path, words: &[&str]) -> Result<bool> {
     Ok(code.is_none_or(|code| code == 0))
 }
 
-/// Reaps errands that have ended, for a process that lives on and waits for no other child right now.
+/// Reaps errands that have ended, for a process that lives on. Other children are left to the threads that wait for them.
 pub(crate) fn reap_ended() {
-    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+    started().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
 }
 
 #[allow(unsafe_code)]

@@ -11,6 +11,7 @@ pub mod event_log;
 pub mod gc;
 pub mod harness;
 pub mod headless;
+mod home;
 pub mod home_record;
 mod last_words;
 pub mod locked;
@@ -28,6 +29,7 @@ mod versions;
 pub mod workspaces;
 
 pub use engine::{Caller, Engine, Settings};
+pub use home::Home;
 pub use orange_git as git;
 pub use orange_store as store;
 pub(crate) use orange_store::seal;

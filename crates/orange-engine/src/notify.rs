@@ -109,7 +109,7 @@ impl Engine {
 
     fn is_new(&mut self, notification: &Notification) -> Result<bool> {
         let now = self.now();
-        self.database()?.note_notified(&notification.key, now)
+        self.with_database(|database| database.note_notified(&notification.key, now))
     }
 }
 

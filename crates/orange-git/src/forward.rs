@@ -10,6 +10,7 @@ use super::locks::{self, Wait};
 use super::state::git_folder;
 use orange_sys::crash_points::crash_point;
 use orange_sys::error::{Code, Error, Result};
+use orange_sys::process::unique_name;
 use restore::restore;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -198,7 +199,7 @@ impl Drop for Held {
 
 /// Writes the lock with what it is for, whole or not at all; a new one only where there is none.
 fn place(lock: &Path, owner: &str, to: &str, new: bool) -> io::Result<()> {
-    let beside = lock.with_file_name(format!("index.orange.{}", std::process::id()));
+    let beside = lock.with_file_name(format!("index.orange.{}", unique_name()));
     fs::write(&beside, format!("{OURS} {owner} {to}\n"))?;
     let placed = match new {
         true => fs::hard_link(&beside, lock),

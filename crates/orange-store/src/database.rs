@@ -14,6 +14,7 @@ use crate::private;
 use crate::replace::write_atomic;
 use orange_core::id::Key;
 use orange_sys::error::{Code, Error, Result};
+use orange_sys::process::unique_name;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -353,7 +354,7 @@ fn explain(path: &Path, error: &rusqlite::Error) -> Error {
 /// SQLite says "unable to open database file" and "disk I/O error"; the system knows why.
 fn write_beside(path: &Path) -> std::io::Result<()> {
     const AS_MUCH_AS_SQLITE_NEEDS: usize = 64 * 1024;
-    let test = path.with_extension(format!("test-{}", std::process::id()));
+    let test = path.with_extension(format!("test-{}", unique_name()));
     let outcome = private::write(&test, vec![0; AS_MUCH_AS_SQLITE_NEEDS]);
     let _ = std::fs::remove_file(&test);
     outcome

@@ -1,6 +1,7 @@
 //! index.db: a cache of every frontmatter, for fast lists and look-ups. It may be deleted at any time:
 //! whatever is missing, corrupt, locked or of another version is rebuilt from the task folders.
 
+mod connections;
 pub mod counts;
 mod diff_stats;
 mod line;
@@ -17,14 +18,18 @@ pub use diff_stats::KeptStat;
 pub use rows::fields_json;
 
 use crate::{Store, private};
+use connections::{Connections, Database, Opened, new_in_memory};
 use orange_core::id::Key;
 use orange_core::task::Task;
 use orange_sys::error::{Code, Error, Result};
 use rows::{Row, VERSION, create_tables, try_store};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// How long a question waits for a writer. Not long: without the index a command only gets slower.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How a file looked when it was read. Equal stamps, old enough, mean: nothing to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,31 +57,28 @@ pub struct Entry {
     pub read_at: i64,
 }
 
-/// The open cache.
+/// The open cache, which threads may share.
 pub struct Index {
-    connection: RefCell<Connection>,
+    connections: Connections,
     store: Store,
     /// When it was last compared with the disk.
-    looked: Cell<Option<Instant>>,
-}
-
-/// A connection, and whether its tables are still empty.
-struct Opened {
-    connection: Connection,
-    empty: bool,
+    looked: Mutex<Option<Instant>>,
+    /// Held while this process writes: its threads wait for each other here, and not for SQLite's own lock.
+    writing: Mutex<()>,
 }
 
 impl Index {
     /// Opens the cache, whatever state it is in, and fills it if it is new. Only a broken SQLite library
     /// makes this fail.
     pub fn open(store: &Store) -> Result<Index> {
-        let opened = open_anyhow(&path_in(store))?;
+        let (connections, empty) = Connections::open(path_in(store))?;
         let index = Index {
-            connection: RefCell::new(opened.connection),
+            connections,
             store: store.clone(),
-            looked: Cell::new(None),
+            looked: Mutex::new(None),
+            writing: Mutex::new(()),
         };
-        if opened.empty {
+        if empty {
             index.refresh()?;
         }
         Ok(index)
@@ -84,21 +86,30 @@ impl Index {
 
     /// Asks the database. Damage that shows only now is healed, and the question asked once more.
     fn ask<T>(&self, question: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        let first = question(&self.connection.borrow());
-        match first {
+        let ask = || self.connections.with(|connection| question(connection));
+        match ask() {
             Ok(answer) => Ok(answer),
             Err(error) if is_damage(&error) => {
                 tracing::warn!(%error, "index.db is damaged and is rebuilt");
                 self.rebuild()?;
-                question(&self.connection.borrow()).map_err(|error| failed(&error))
+                ask().map_err(|error| failed(&error))
             }
             Err(error) => Err(failed(&error)),
         }
     }
 
+    /// Writes to the database, after every other thread of this process that does.
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.connections.with(work)
+    }
+
     /// Goes on without the file, which cannot be written: old rows would be a lie.
     fn go_to_memory(&self, error: &rusqlite::Error) -> Result<()> {
-        *self.connection.borrow_mut() = open_in_memory(error)?.connection;
+        self.connections.replace(open_in_memory(error)?);
         Ok(())
     }
 
@@ -106,19 +117,17 @@ impl Index {
     pub fn rebuild(&self) -> Result<usize> {
         let path = path_in(&self.store);
         remove_database(&path);
-        *self.connection.borrow_mut() = open_anyhow(&path)?.connection;
+        self.connections.replace(open_anyhow(&path)?);
         self.refresh()
     }
 
     /// Writes entries and forgets folders, in one transaction. Trouble here is logged, never fatal:
     /// the next refresh repairs it.
     pub fn store(&self, entries: &[Entry], gone: &[String]) {
-        let outcome = try_store(
-            &mut self.connection.borrow_mut(),
-            entries.len(),
-            entries.iter().map(Row::of),
-            gone,
-        );
+        let outcome = self.write(|connection| {
+            let rows = entries.iter().map(Row::of);
+            try_store(connection, entries.len(), rows, gone)
+        });
         if let Err(error) = outcome {
             tracing::warn!(%error, "index.db was not updated");
             if is_damage(&error)
@@ -135,10 +144,9 @@ impl Index {
         if is_no_file(&path) {
             return Err("is a folder, so that every command reads all tasks anew".to_owned());
         }
-        let verdict: rusqlite::Result<String> =
-            self.connection
-                .borrow()
-                .query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+        let verdict: rusqlite::Result<String> = self
+            .connections
+            .with(|connection| connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)));
         match verdict {
             Ok(word) if word == "ok" => Ok(()),
             Ok(problem) => Err(problem),
@@ -194,8 +202,7 @@ fn open_file(path: &Path) -> rusqlite::Result<Opened> {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
-    // Not long: without it a command only gets slower.
-    connection.busy_timeout(Duration::from_secs(1))?;
+    connection.busy_timeout(PATIENCE)?;
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     // A cache: losing its last rows in a power cut costs a re-read, not data.
     connection.pragma_update(None, "synchronous", "OFF")?;
@@ -206,15 +213,20 @@ fn open_file(path: &Path) -> rusqlite::Result<Opened> {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         empty = create_tables(&mut connection)?;
     }
-    Ok(Opened { connection, empty })
+    Ok(Opened {
+        database: Database::File,
+        connection,
+        empty,
+    })
 }
 
 /// For a home that cannot be written to, or a file that another process keeps locked.
 fn open_in_memory(error: &rusqlite::Error) -> Result<Opened> {
     tracing::warn!(%error, "index.db cannot be used; this command works without it");
-    let mut connection = Connection::open_in_memory().map_err(|error| failed(&error))?;
+    let (database, mut connection) = new_in_memory().map_err(|error| failed(&error))?;
     create_tables(&mut connection).map_err(|error| failed(&error))?;
     Ok(Opened {
+        database,
         connection,
         empty: true,
     })

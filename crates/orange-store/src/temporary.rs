@@ -6,13 +6,14 @@ use std::io;
 use std::path::Path;
 
 use super::private;
+use orange_sys::process::unique_name;
 
 /// Stands between the name of the finished file and the number of the process.
 const MARK: &str = ".orange-";
 
-/// The name under which this process prepares a file: `.projects.json.orange-4711`. Parts may follow after a dot.
+/// A name under which this process prepares a file: `.projects.json.orange-4711.0`. Parts may follow after a dot.
 pub fn name_of(target: &str) -> String {
-    format!(".{target}{MARK}{}", std::process::id())
+    format!(".{target}{MARK}{}", unique_name())
 }
 
 /// Writes a file whole or not at all. It is not synced, so a loss of power may undo it.

@@ -1,6 +1,7 @@
 //! Orange's own files and folders: only their user may open them (0600, 0700). The mode is given when they are made and
 //! not by the process's umask, which git, agents and checks would inherit.
 
+use crate::process::unique_name;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -75,7 +76,7 @@ pub fn make_durable_folder(path: &Path) -> io::Result<()> {
 
 /// Returns whether the file system of a folder keeps the modes that files are given. Some (FAT, many shares) do not.
 pub fn are_modes_kept_in(folder: &Path, probe: &str) -> io::Result<bool> {
-    let path = folder.join(format!("{probe}{}-m", std::process::id()));
+    let path = folder.join(format!("{probe}{}-m", unique_name()));
     let mode = create(&path)
         .and_then(|file| file.metadata())
         .map(|about| about.mode());

@@ -3,6 +3,7 @@
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A process that cannot be mistaken for another of the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +31,14 @@ impl ProcessId {
             let _ = kill_process(pid, signal);
         }
     }
+}
+
+/// A part of a file name that nothing else which is alive uses: the number of this process, then one that counts, after a
+/// dot.
+pub fn unique_name() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{}.{count}", std::process::id())
 }
 
 /// The process group of this process. It is 0 when the leader of the group lives outside the namespace of a container;

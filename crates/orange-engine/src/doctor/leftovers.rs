@@ -137,7 +137,7 @@ fn is_replaced(file: &str) -> bool {
     matches!(file, "projects.json" | "config.yaml" | ".pool.json") || file.ends_with(".json")
 }
 
-/// Returns true for what a process left that is gone: `.projects.json.orange-4711`, `.probe-4711-a`, and
+/// Returns true for what a process left that is gone: `.projects.json.orange-4711.0`, `.probe-4711.0-a`, and
 /// `.projects.json.4711-2.part`, as older versions named it. A name that only looks similar belongs to somebody else.
 fn is_abandoned(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
@@ -147,7 +147,7 @@ fn is_abandoned(path: &Path) -> bool {
         return true;
     }
     let process = match name.strip_prefix(PROBE) {
-        Some(rest) => rest.split('-').next(),
+        Some(rest) => rest.split(['-', '.']).next(),
         None => name.strip_prefix('.').and_then(|rest| {
             let rest = rest.strip_suffix(".part").unwrap_or(rest);
             let (file, last) = rest.rsplit_once('.')?;
@@ -175,6 +175,7 @@ mod tests {
         assert!(gone(format!(".projects.json.{ENDED}-2.part")));
         assert!(gone(format!(".projects.json.orange-{ENDED}")));
         assert!(gone(format!("{PROBE}{ENDED}-a")));
+        assert!(gone(format!("{PROBE}{ENDED}.3-a")));
         for name in [
             format!(".projects.json.{own}"),
             format!("{PROBE}{own}-a"),

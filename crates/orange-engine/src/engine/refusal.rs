@@ -9,16 +9,13 @@ use orange_core::workflow::{Actor, Condition, Trigger, Workflow};
 impl Engine {
     /// Where a person finds the task's text.
     fn file_of(&self, task: &Task) -> String {
-        let found = self
-            .index
-            .as_ref()
-            .and_then(|index| index.by_id_prefix(&task.id).ok());
+        let found = self.index().and_then(|index| index.by_id_prefix(&task.id));
         match found.as_deref() {
-            Some([found]) => {
+            Ok([found]) => {
                 let place = self.store.place(&found.folder);
                 place.task_file().display().to_string()
             }
-            Some(_) | None => "its TASK.md".to_owned(),
+            Ok(_) | Err(_) => "its TASK.md".to_owned(),
         }
     }
 

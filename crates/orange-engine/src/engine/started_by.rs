@@ -35,19 +35,20 @@ impl Engine {
 
     fn write_environment(&mut self, task: &str, person: &PersonEnvironment) -> Result<()> {
         let content = person.to_bytes();
-        let seal = self.database()?.seal_key()?.of_file(KIND, task, &content);
+        let key = self.with_database(Database::seal_key)?;
+        let seal = key.of_file(KIND, task, &content);
         let folder = self.environments();
         private::make_folders(&folder).map_err(|error| Error::io("create", &folder, &error))?;
         let file = self.environment_file(task);
         write_atomic(&file, &content).map_err(|error| Error::io("write", &file, &error))?;
-        self.database()?.note_environment_seal(task, Some(&seal))
+        self.with_database(|database| database.note_environment_seal(task, Some(&seal)))
     }
 
     /// The environment of the person who started a task; None if nobody knows it, or if it was not Orange that noted it.
     pub(crate) fn environment_of(&mut self, task: &str) -> Option<PersonEnvironment> {
         let seal = self.environment_seal(task)?;
         let content = fs::read(self.environment_file(task)).ok()?;
-        let key = self.database().and_then(Database::seal_key).ok()?;
+        let key = self.with_database(Database::seal_key).ok()?;
         let is_ours = seal == key.of_file(KIND, task, &content);
         is_ours.then(|| PersonEnvironment::from_bytes(&content))
     }
@@ -56,7 +57,8 @@ impl Engine {
         if !Database::path_in(self.store.home()).exists() {
             return None;
         }
-        self.database().ok()?.environment_seal(task).ok()?
+        self.with_database(|database| database.environment_seal(task))
+            .ok()?
     }
 
     /// Whether the environment of a task was noted; true also where nobody can tell.
@@ -64,9 +66,7 @@ impl Engine {
         if !Database::path_in(self.store.home()).exists() {
             return false;
         }
-        let seal = self
-            .database()
-            .and_then(|database| database.environment_seal(task));
+        let seal = self.with_database(|database| database.environment_seal(task));
         !matches!(seal, Ok(None))
     }
 
@@ -76,9 +76,7 @@ impl Engine {
             return;
         }
         let _ = fs::remove_file(self.environment_file(task));
-        let forgotten = self
-            .database()
-            .and_then(|database| database.note_environment_seal(task, None));
+        let forgotten = self.with_database(|database| database.note_environment_seal(task, None));
         if let Err(error) = forgotten {
             tracing::warn!(%error, task, "the seal of its environment is left");
         }

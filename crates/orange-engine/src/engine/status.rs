@@ -20,17 +20,13 @@ impl Engine {
         if !self.store.home().is_dir() {
             return Ok(Standing::default());
         }
-        self.index()?;
         let live = OnceCell::new();
         let live = || live.get_or_init(|| self.live_agents());
         let is_left = |task: &Attended| {
             let status = task.status.parse().ok();
             live().session(&task.folder, status, true) == SessionState::Gone
         };
-        let counts = match &self.index {
-            Some(index) => index.counts(project, &is_left)?,
-            None => Counts::default(),
-        };
+        let counts = self.index()?.counts(project, &is_left)?;
         let agents = live().count(project);
         Ok(Standing { counts, agents })
     }

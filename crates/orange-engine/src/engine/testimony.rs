@@ -213,9 +213,9 @@ impl Engine {
     }
 
     fn compared_seals(&mut self, task: &str, history: &History) -> Result<(SealedJournal, bool)> {
-        let database = self.database()?;
-        let found = database.seal_key()?.compare(task, &history.events);
-        let noted = database.journal_seal(task)?;
+        let (key, noted) = self
+            .with_database(|database| Ok((database.seal_key()?, database.journal_seal(task)?)))?;
+        let found = key.compare(task, &history.events);
         let incomplete =
             found.has_gap || noted.is_some_and(|noted| noted.incomplete || !found.has(&noted.seal));
         Ok((found, incomplete))
@@ -229,7 +229,7 @@ impl Engine {
         if !run.seals_end {
             return true;
         }
-        let key = self.database().and_then(Database::seal_key);
+        let key = self.with_database(Database::seal_key);
         let right = key.map(|key| key.of_file(seal::END, &run.id, &ended.unsealed()));
         right.is_ok_and(|right| ended.seal.as_deref() == Some(right.as_str()))
     }
@@ -242,7 +242,7 @@ impl Engine {
         seals: &mut SealedJournal,
         events: &mut [Event],
     ) -> Result<()> {
-        let key = self.database().and_then(Database::seal_key)?;
+        let key = self.with_database(Database::seal_key)?;
         key.put(task, seals, events);
         Ok(())
     }
@@ -260,13 +260,12 @@ impl Engine {
         let Some(seal) = last.and_then(|event| event.seal.clone()) else {
             return;
         };
-        let remember = || -> Result<()> {
-            let database = self.database()?;
+        let remembered = self.with_database(|database| {
             let noted = database.journal_seal(task)?;
             let incomplete = noted.is_some_and(|noted| !seals.has(&noted.seal));
             database.note_journal_seal(task, &JournalSeal { seal, incomplete })
-        };
-        if let Err(error) = remember() {
+        });
+        if let Err(error) = remembered {
             tracing::warn!(%error, task, "the last seal of a journal is not remembered");
         }
     }

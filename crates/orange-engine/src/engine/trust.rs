@@ -44,7 +44,8 @@ impl Engine {
     /// Did the user agree to these commands of a project? Nobody need agree to none.
     pub fn is_trusted(&mut self, project: &str, commands: &Commands) -> Result<bool> {
         for part in commands.parts() {
-            if !self.database()?.has_consent(project, &part.hash())? {
+            let hash = part.hash();
+            if !self.with_database(|database| database.has_consent(project, &hash))? {
                 return Ok(false);
             }
         }
@@ -118,16 +119,17 @@ impl Engine {
         let now = self.now();
         let name = &offer.project.name;
         // Under the registry's lock: a project removed meanwhile must not leave a consent behind.
-        let store = self.store.clone();
-        let database = self.database()?;
-        let news = projects::change(&store, |all| {
+        let news = projects::change(&self.store, |all| {
             projects::named(all, name)?;
-            let mut news = false;
             let commands = offer.commands.parts().map(|part| part.hash());
-            for hash in commands.chain(offer.files_hash.clone()) {
-                news |= database.give_consent(name, &hash, now)?;
-            }
-            Ok(news)
+            let hashes = commands.chain(offer.files_hash.clone());
+            self.with_database(|database| {
+                let mut news = false;
+                for hash in hashes {
+                    news |= database.give_consent(name, &hash, now)?;
+                }
+                Ok(news)
+            })
         })?;
         // Somebody may have waited for just this.
         if news && self.has_queued()? {
@@ -154,7 +156,7 @@ impl Engine {
         if !Database::path_in(self.store.home()).exists() {
             return Ok(0);
         }
-        self.database()?.revoke_consents(project)
+        self.with_database(|database| database.revoke_consents(project))
     }
 }
 

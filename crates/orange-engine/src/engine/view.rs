@@ -102,19 +102,11 @@ impl Engine {
 
     /// Asks the index something for which it has to know what became of deleted tasks.
     pub(super) fn ask_index<T>(
-        &mut self,
+        &self,
         question: impl FnOnce(&Index, &Deleted<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.index()?;
-        let engine = &*self;
-        let deleted = |project: &str, key: Key| engine.over_in_trash(project, key);
-        let index = engine.index.as_ref().ok_or_else(|| {
-            Error::new(
-                Code::Storage,
-                "the index is not open although it was opened",
-            )
-        })?;
-        question(index, &deleted)
+        let deleted = |project: &str, key: Key| self.over_in_trash(project, key);
+        question(self.index()?, &deleted)
     }
 
     /// One task. Its files are put in order first, if need be and possible.

@@ -142,9 +142,7 @@ impl Engine {
         if in_trash || is_there {
             return;
         }
-        let forgotten = self
-            .database()
-            .and_then(|database| database.forget_journal_seal(id));
+        let forgotten = self.with_database(|database| database.forget_journal_seal(id));
         if let Err(error) = forgotten {
             tracing::warn!(%error, "the seals of a removed task are still remembered");
         }

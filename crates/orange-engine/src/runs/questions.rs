@@ -5,6 +5,7 @@ use super::{RunFolder, Signal, SignalKind};
 use crate::error::{Code, Error, Result};
 use crate::store::make_folder;
 use orange_core::Timestamp;
+use orange_sys::process::unique_name;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
@@ -134,7 +135,7 @@ impl RunFolder {
     pub fn answer(&self, question: &str, answer: &Answer) -> Result<bool> {
         let failed = |error: io::Error| Error::io("write", &self.path, &error);
         make_folder(&self.path.join("answers")).map_err(failed)?;
-        let aside = format!("answers/{question}.{}", std::process::id());
+        let aside = format!("answers/{question}.{}", unique_name());
         self.put(&aside, answer)?;
         let aside = self.path.join(aside);
         // Unlike a rename it leaves an answer that is there.

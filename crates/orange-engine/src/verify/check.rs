@@ -2,8 +2,8 @@
 //! kept per commit and commands, so that nothing is run twice; after a failure the base is checked as well.
 
 use super::request;
+use crate::database::Database;
 use crate::engine::Engine;
-use crate::errand;
 use crate::error::{Error, Result};
 use crate::git::merge_base::merge_base;
 use crate::person_environment::PersonEnvironment;
@@ -17,6 +17,7 @@ use crate::workspaces::rules::Rules;
 use crate::workspaces::{VerifySlot, surroundings_of_check};
 use orange_core::verification::{CheckResult, OnBase, Outcome, lines};
 use orange_sys::crash_points::crash_point;
+use rustix::process::{WaitOptions, wait};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -138,7 +139,7 @@ impl Engine {
     fn checked(&mut self, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result<Option<Known>> {
         let file = self.result_file(check, commit);
         let limits = (check.rules.timeout, check.rules.verify_timeout);
-        let key = self.database()?.seal_key()?;
+        let key = self.with_database(Database::seal_key)?;
         let known =
             || Known::read(&file, &key).filter(|known| reuse.takes(known, limits, check.minimal));
         if let Some(known) = known() {
@@ -322,7 +323,9 @@ fn with_failure(base: CheckResult, failed: CommandFailed) -> CheckResult {
 
 /// Whatever the commands started, in whichever session it is by now.
 fn end_everything(folder: &Path) {
-    runs::end_tree(std::process::id(), errand::reap_ended);
+    // This process runs the check and nothing else, so every child that ended is one of the check's.
+    let reap = || while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {};
+    runs::end_tree(std::process::id(), reap);
     VerifySlot::end_processes(folder);
 }
 

@@ -19,7 +19,9 @@ const NAMED: usize = 3;
 impl Engine {
     /// Did the user agree to exactly these files? Nobody need agree to none.
     pub(crate) fn agreed_to_files(&mut self, project: &str, files: &ProjectFiles) -> Result<bool> {
-        Ok(files.is_empty() || self.database()?.has_consent(project, &files.hash())?)
+        let hash = files.hash();
+        Ok(files.is_empty()
+            || self.with_database(|database| database.has_consent(project, &hash))?)
     }
 
     /// Why no agent of a task can be started yet: the base has files for claude that nobody agreed to.

@@ -254,9 +254,11 @@ mod tests {
             (ATTENDED, "idx_tasks_with_agents"),
         ] {
             let plan = format!("EXPLAIN QUERY PLAN {sql}");
-            let connection = index.connection.borrow();
-            let first: String = connection
-                .query_row(&plan, [None::<&str>], |row| row.get("detail"))
+            let first: String = index
+                .connections
+                .with(|connection| {
+                    connection.query_row(&plan, [None::<&str>], |row| row.get("detail"))
+                })
                 .unwrap();
             assert!(first.contains(few), "{first}: {sql}");
         }

@@ -30,7 +30,9 @@ pub struct KeptStat {
 impl Index {
     /// None as well where the table cannot be read. It is asked while lists are made, so it repairs nothing.
     pub fn diff_stat(&self, project: &str, branch: &str) -> Option<KeptStat> {
-        let found = find(&self.connection.borrow(), project, branch);
+        let found = self
+            .connections
+            .with(|connection| find(connection, project, branch));
         found.unwrap_or_else(|error| {
             tracing::debug!(%error, "what is remembered of a branch cannot be read");
             None
@@ -38,7 +40,7 @@ impl Index {
     }
 
     pub fn keep_diff_stats(&self, stats: &[KeptStat]) {
-        if let Err(error) = put(&mut self.connection.borrow_mut(), stats) {
+        if let Err(error) = self.write(|connection| put(connection, stats)) {
             tracing::debug!(%error, "what branches change is not remembered");
         }
     }

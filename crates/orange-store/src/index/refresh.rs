@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::path::Path;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 /// File times come from a coarse clock: a second write within one of its ticks leaves the same mtime.
@@ -109,7 +110,7 @@ impl Index {
 
     pub(super) fn is_fresh(&self) -> bool {
         const MOMENT: Duration = Duration::from_millis(100);
-        let looked = self.looked.get();
+        let looked = *self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         looked.is_some_and(|then| then.elapsed() <= MOMENT)
     }
 
@@ -153,7 +154,7 @@ impl Index {
         if wrong > 0 {
             self.put_right(&stale, &gone)?;
         }
-        self.looked.set(Some(Instant::now()));
+        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         Ok((wrong, found))
     }
 
@@ -187,14 +188,13 @@ impl Index {
     /// Reads folders on two threads while this one writes what they found.
     fn read_into(&self, folders: &[String], gone: &[String]) -> rusqlite::Result<()> {
         const BATCH: usize = 64;
-        let mut connection = self.connection.borrow_mut();
         let store = &self.store;
         if folders.len() < WORTH_A_THREAD {
             let mut surveyor = Surveyor::new(store);
             let rows = folders
                 .iter()
                 .map(|folder| Row::of(&surveyor.survey(folder)));
-            return try_store(&mut connection, folders.len(), rows, gone);
+            return self.write(|connection| try_store(connection, folders.len(), rows, gone));
         }
         std::thread::scope(|scope| {
             let (sender, receiver) = std::sync::mpsc::sync_channel(BATCH);
@@ -212,7 +212,7 @@ impl Index {
             }
             drop(sender);
             let rows = receiver.into_iter().flatten();
-            try_store(&mut connection, folders.len(), rows, gone)
+            self.write(|connection| try_store(connection, folders.len(), rows, gone))
         })
     }
 }

@@ -3,7 +3,7 @@
 mod fill;
 
 use super::query::is_over;
-use super::{Index, failed, is_damage};
+use super::{Index, PATIENCE, failed, is_damage};
 use orange_core::Timestamp;
 use orange_core::id::Key;
 use orange_core::search::passage::{Passage, best_event, best_line};
@@ -104,12 +104,16 @@ impl Index {
     /// Asks what needs the full-text index to be up to date.
     fn filled<T>(&self, question: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         // Another one may be filling it: that takes longer than anything else here.
-        const PATIENCE: Duration = Duration::from_secs(10);
+        const LONG: Duration = Duration::from_secs(10);
         self.freshen()?;
         let attempt = || {
-            self.connection.borrow().busy_timeout(PATIENCE)?;
-            self.fill()?;
-            question(&self.connection.borrow())
+            self.write(|connection| {
+                connection.busy_timeout(LONG)?;
+                let filled = self.fill(connection);
+                connection.busy_timeout(PATIENCE)?;
+                filled
+            })?;
+            self.connections.with(|connection| question(connection))
         };
         match attempt() {
             Ok(answer) => return Ok(answer),

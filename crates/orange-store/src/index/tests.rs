@@ -30,7 +30,8 @@ impl Home {
     }
 
     fn break_with(&self, sql: &str) {
-        self.index.connection.borrow().execute_batch(sql).unwrap();
+        let outcome = self.index.write(|connection| connection.execute_batch(sql));
+        outcome.unwrap();
     }
 
     fn folders(&self, with_fields: bool) -> Vec<String> {
@@ -38,7 +39,7 @@ impl Home {
             with_fields,
             ..Filter::default()
         };
-        self.index.looked.set(None);
+        *self.index.looked.lock().unwrap() = None;
         let rows = self
             .index
             .fresh_list(&filter, &|_, _| None, |listing| listing.rows)
@@ -106,7 +107,10 @@ mod search {
                 let said = home.index.search(&query, &[], 5);
                 prop_assert!(said.is_ok(), "{text:?}: {:?}", said.err());
                 // In a file, as before: an error would have sent it to memory.
-                let path: String = home.index.connection.borrow().path().unwrap_or_default().to_owned();
+                let path = |connection: &mut Connection| {
+                    Ok(connection.path().unwrap_or_default().to_owned())
+                };
+                let path = home.index.connections.with(path).unwrap();
                 prop_assert!(path.ends_with("index.db"), "{text:?}");
                 Ok(())
             })?;

@@ -1,5 +1,6 @@
 //! What a file system can do for those who edit a file while Orange does.
 
+use orange_sys::process::unique_name;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -14,7 +15,8 @@ pub const PROBE: &str = ".probe-";
 
 /// Can files be exchanged in one step, and writers be noticed by a lease, in this folder?
 pub fn is_exact_in(folder: &Path) -> io::Result<bool> {
-    let name = |which: char| folder.join(format!("{PROBE}{}-{which}", std::process::id()));
+    let unique = unique_name();
+    let name = |which: char| folder.join(format!("{PROBE}{unique}-{which}"));
     let (one, other) = (name('a'), name('b'));
     let probe = || {
         private::write(&one, "")?;

@@ -50,11 +50,10 @@ struct Document {
 }
 
 impl Index {
-    pub(super) fn fill(&self) -> rusqlite::Result<()> {
-        let (stale, gone) = difference(&self.connection.borrow(), &self.store)?;
-        let mut connection = self.connection.borrow_mut();
+    pub(super) fn fill(&self, connection: &mut Connection) -> rusqlite::Result<()> {
+        let (stale, gone) = difference(connection, &self.store)?;
         if !gone.is_empty() {
-            write(&mut connection, &[], &gone)?;
+            write(connection, &[], &gone)?;
         }
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for task in stale {
@@ -62,13 +61,13 @@ impl Index {
             bytes += document.body.len() + document.history.len();
             batch.push(document);
             if batch.len() >= BATCH_TASKS || bytes >= BATCH_BYTES {
-                write(&mut connection, &batch, &[])?;
+                write(connection, &batch, &[])?;
                 batch.clear();
                 bytes = 0;
             }
         }
         if !batch.is_empty() {
-            write(&mut connection, &batch, &[])?;
+            write(connection, &batch, &[])?;
         }
         Ok(())
     }
