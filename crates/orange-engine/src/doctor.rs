@@ -151,7 +151,7 @@ impl Report {
             return;
         }
         self.add(subject, problem)
-            .by_hand(hint.unwrap_or_else(|| "see to that, then run this again".to_owned()));
+            .by_hand(hint.unwrap_or_else(|| "fix the cause, then run this again".to_owned()));
     }
 
     fn fine(&mut self, text: impl Into<String>) {

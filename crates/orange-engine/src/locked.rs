@@ -77,7 +77,7 @@ impl Engine {
         self.opened(place, lock, false, false)
     }
 
-    /// Who waits for long hears for whom.
+    /// Waits for the lock; reports the holder after a while.
     fn wait_for_lock(&self, place: &Place, rank: Rank) -> Result<TaskLock> {
         let tell = |busy: &LockError| (self.say)(&format!("waits: {}: {busy}", place.folder()));
         TaskLock::acquire_telling(&place.path, rank, PATIENCE, tell).map_err(|error| {

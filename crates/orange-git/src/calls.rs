@@ -199,14 +199,6 @@ pub fn clear_up(need: Need) {
     let Some(folder) = folder() else {
         return;
     };
-    let is_empty = fs::read_dir(&folder).is_ok_and(|mut notes| notes.next().is_none());
-    let Some(guard) = File::open(&folder).ok().filter(|_| !is_empty) else {
-        return;
-    };
-    // One process at a time: another one could remove a lock that a live git has just made in the place of a dead one's.
-    if guard.try_lock().is_err() {
-        return;
-    }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let file = entry.path();
         let Ok(text) = fs::read_to_string(&file) else {

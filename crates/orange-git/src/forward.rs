@@ -193,7 +193,10 @@ impl Drop for Held {
             return;
         }
         let _ = fs::remove_file(&self.copy);
-        let _ = fs::remove_file(&self.lock);
+        // Somebody may have taken ours away, and a git made its own since.
+        if fs::read_to_string(&self.lock).is_ok_and(|text| text.starts_with(OURS)) {
+            let _ = fs::remove_file(&self.lock);
+        }
     }
 }
 

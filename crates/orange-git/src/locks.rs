@@ -8,7 +8,7 @@ use orange_core::naming::counted;
 use orange_sys::error::Result;
 use orange_sys::process::ProcessId;
 use std::ffi::OsStr;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -188,7 +188,6 @@ fn in_git_dirs(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
         }
     }
     found.sort();
-    found.dedup();
     found
 }
 
@@ -226,17 +225,25 @@ pub(super) struct Killed<'a> {
 
 impl Killed<'_> {
     /// No git locks anything in a worktree that it does not run in and that it does not make or remove, so the other
-    /// worktrees of the user are left out.
+    /// worktrees of the user are left out. The index of a checkout of the user's is locked by Orange itself, not by its gits,
+    /// and such a lock tells what a merge that was cut short has done (see `forward`).
     fn locks(&self) -> Vec<PathBuf> {
         let is_of_pool = |folder: &PathBuf| {
             let place = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
-            let slot = Path::new(place.trim_end()).parent();
+            // With git's setting for relative paths it begins at this folder.
+            let place = folder.join(place.trim_end());
+            let slot = place.parent();
             let parent = slot.and_then(Path::parent);
             parent.is_some_and(|parent| same_folder(parent, self.workspaces))
         };
         let own = self.own.map(Path::to_owned);
         let fixed = std::iter::once(self.common.to_owned()).chain(own);
-        in_git_dirs(fixed.chain(linked(self.common).filter(is_of_pool)))
+        let mut found = in_git_dirs(fixed);
+        found.retain(|lock| lock.file_name() != Some(OsStr::new("index.lock")));
+        found.extend(in_git_dirs(linked(self.common).filter(is_of_pool)));
+        found.sort();
+        found.dedup();
+        found
     }
 }
 
@@ -258,13 +265,23 @@ pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
     let mut found: Vec<(PathBuf, _)> = killed
         .locks()
         .into_iter()
-        // Orange's own gits never lock the index of the user's checkout; Orange itself does, and by other means.
-        .filter(|lock| *lock != common.join("index.lock") && ours(lock))
+        .filter(ours)
         .filter_map(|lock| look(&lock).map(|seen| (lock, seen)))
         .collect();
     let mut left = Left::default();
     if found.is_empty() {
         return left;
+    }
+    let began = Instant::now();
+    // One process at a time, of whichever home: another one could remove a lock that a live git has just made in the place
+    // of a dead one's.
+    let guard = File::open(common.join("objects"));
+    while guard.as_ref().is_ok_and(|guard| guard.try_lock().is_err()) {
+        if began.elapsed() >= longest {
+            left.unsure = true;
+            return left;
+        }
+        std::thread::sleep(PAUSE);
     }
     let mut alive = live_gits(common);
     let began = Instant::now();

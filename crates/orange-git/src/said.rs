@@ -48,12 +48,9 @@ impl Said {
 
     /// Git found no repository in the folder, or there is no such folder.
     pub fn found_no_repository(&self) -> bool {
-        let known = [
-            "not a git repository",
-            "cannot change to",
-            "invalid gitfile format",
-        ];
-        self.code == Some(128) && known.iter().any(|words| self.stderr.contains(words))
+        let known = ["not a git repository", "invalid gitfile format"];
+        let is_gone = self.stderr.contains("cannot change to") && self.stderr.contains("No such");
+        self.code == Some(128) && (is_gone || known.iter().any(|words| self.stderr.contains(words)))
     }
 
     /// The parts of an output that `-z` separates by NUL.

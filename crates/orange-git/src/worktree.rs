@@ -112,7 +112,7 @@ pub fn revive(repository: &Path, slot: &Path, aside: &Path) -> Result<bool> {
     let link = slot.join(".git");
     let remembers = |folder: &PathBuf| {
         let place = std::fs::read_to_string(folder.join("gitdir"));
-        place.is_ok_and(|place| Path::new(place.trim_end()) == link)
+        place.is_ok_and(|place| leads_to(&folder.join(place.trim_end()), &link))
             && !folder.join("locked").exists()
     };
     let entries = std::fs::read_dir(common.join("worktrees"))
@@ -143,6 +143,16 @@ pub fn revive(repository: &Path, slot: &Path, aside: &Path) -> Result<bool> {
     .and_then(|()| std::fs::rename(aside, slot))
     .map_err(failed)?;
     Ok(true)
+}
+
+/// Whether a path that git noted, absolute or with `..` in it, is this file of a folder that may be gone.
+fn leads_to(noted: &Path, link: &Path) -> bool {
+    if noted == link {
+        return true;
+    }
+    let slots = |path: &Path| path.parent()?.parent()?.canonicalize().ok();
+    let names = |path: &Path| path.parent()?.file_name().map(OsStr::to_owned);
+    slots(noted).is_some() && slots(noted) == slots(link) && names(noted) == names(link)
 }
 
 /// Takes a worktree away, with whatever is in it. The caller has saved that.

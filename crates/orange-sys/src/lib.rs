@@ -1,5 +1,5 @@
-//! What the crates share that touch the world: errors, time limits, crash points, the environment of programs, processes
-//! and private files. It knows nothing of git, tmux or tasks.
+//! What the crates share that touch the world: errors, time limits, the order of locks, crash points, the environment of
+//! programs, processes and private files. It starts no program and opens no file of the home.
 
 pub mod crash_points;
 pub mod environment;

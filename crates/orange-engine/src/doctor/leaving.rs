@@ -21,8 +21,13 @@ impl Engine {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let (slot, is_whole) = left_of(&name);
             // A process that is at work in the slot has its lock.
-            let Ok(lock) = SlotLock::try_take(&self.store, slot) else {
-                continue;
+            let lock = match SlotLock::if_free(&self.store, slot) {
+                Ok(Some(lock)) => lock,
+                Ok(None) => continue,
+                Err(error) => {
+                    report.add_unchecked(slot, &error);
+                    continue;
+                }
             };
             if self.is_known(slot)? || !path.exists() {
                 continue;

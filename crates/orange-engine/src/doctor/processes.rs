@@ -143,8 +143,13 @@ impl Engine {
             if !folder.is_dir() {
                 continue;
             }
-            let Ok(_lock) = SlotLock::try_take(&self.store, &slot) else {
-                continue;
+            let _lock = match SlotLock::if_free(&self.store, &slot) {
+                Ok(Some(lock)) => lock,
+                Ok(None) => continue,
+                Err(error) => {
+                    report.add_unchecked(&slot, &error);
+                    continue;
+                }
             };
             let left = runs::carrying(CHECK_MARK, &folder.display().to_string());
             for process in &left {

@@ -332,7 +332,7 @@ impl Engine {
         repair: bool,
     ) -> Result<()> {
         if let Some(name) = self.verify_folder(&project.name)
-            && let Ok(_lock) = SlotLock::try_take(&self.store, &name)
+            && let Some(_lock) = SlotLock::if_free(&self.store, &name)?
             && self.slot_folder(&name).is_dir()
             && !worktree::belongs(&self.slot_folder(&name), &project.path)?
         {
@@ -347,8 +347,13 @@ impl Engine {
         for name in self.slot_folders(&project.name) {
             let folder = self.slot_folder(&name);
             // A process that makes, cleans or removes a slot has its lock; who is to get it stands in the pool before.
-            let Ok(lock) = SlotLock::try_take(&self.store, &name) else {
-                continue;
+            let lock = match SlotLock::if_free(&self.store, &name) {
+                Ok(Some(lock)) => lock,
+                Ok(None) => continue,
+                Err(error) => {
+                    report.add_unchecked(&name, &error);
+                    continue;
+                }
             };
             let pool = self.pool()?;
             if !folder.is_dir() {

@@ -109,8 +109,14 @@ impl Engine {
 
 /// Adds to a list what the index does not know.
 pub(super) fn mark(rows: &mut [Listed], lost: &BTreeMap<String, String>) {
-    for row in rows.iter_mut().filter(|row| lost.contains_key(&row.id)) {
-        row.attention = lost.get(&row.id).cloned();
+    for row in rows.iter_mut() {
+        if let Some(what) = lost.get(&row.id) {
+            let before = row.attention.take();
+            row.attention = Some(match before {
+                Some(before) => format!("{what}; {before}"),
+                None => what.clone(),
+            });
+        }
     }
 }
 

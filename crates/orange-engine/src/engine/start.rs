@@ -67,17 +67,15 @@ impl Engine {
         // Held until its agent runs, so that others count it.
         let claim = match force {
             true => None,
-            false => match self.claim_start(&place)? {
+            false => match self.claim_start_after_others(&place)? {
                 Claim::Got(claim) => Some(claim),
                 Claim::LimitReached(why) => return self.queue(place, why),
-                Claim::Another => {
-                    // It may not have come to the task yet. When it lets go, the task tells what became of it.
-                    let started = self.store.lock(Lock::Starting(&place.name));
-                    drop(started);
-                    return self.queue(place, "it is being started".to_owned());
-                }
+                Claim::Another => return self.queue(place, "it is being started".to_owned()),
             },
         };
+        if let Some(outcome) = StartOutcome::by_another(&self.store.survey(&place.folder()).task) {
+            return Ok(outcome);
+        }
         let to = match task.summary.trim().is_empty() {
             true => Status::Clarification,
             false => Status::Planning,
@@ -157,6 +155,21 @@ impl Engine {
         });
         let tasks: HashSet<String> = workers.chain(self.starting(true)).collect();
         tasks.len()
+    }
+
+    /// The same, but waits for another process that starts the same task: only when that has let go does the task tell what
+    /// became of it.
+    fn claim_start_after_others(&mut self, place: &Place) -> Result<Claim> {
+        match self.claim_start(place)? {
+            Claim::Another => {}
+            claim => return Ok(claim),
+        }
+        match self.store.lock(Lock::Starting(&place.name)) {
+            Ok(ended) => drop(ended),
+            Err(error) if error.code == Code::Busy => return Ok(Claim::Another),
+            Err(error) => return Err(error),
+        }
+        self.claim_start(place)
     }
 
     /// Takes a place among the workers that `agents.limit` allows. It is given back with the file.

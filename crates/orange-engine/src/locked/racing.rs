@@ -145,6 +145,13 @@ impl LockedTask {
             // A writer that died right after emptying the file wrote nothing.
             return Ok(());
         }
+        let kept = kept_texts(&self.place.path);
+        let same = |name: &String| {
+            std::fs::read(self.place.path.join(name)).is_ok_and(|text| text == bytes)
+        };
+        if kept.iter().any(same) {
+            return Ok(());
+        }
         let name = format!("{KEPT}{}", engine.file_stamp());
         let aside = self.place.path.join(&name);
         replace::write_atomic(&aside, bytes).map_err(|error| Error::io("write", &aside, &error))?;

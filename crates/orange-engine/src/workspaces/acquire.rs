@@ -137,7 +137,7 @@ impl Engine {
                 }
                 Err(error) => error,
             };
-            if task.workspace.as_ref() == Some(&lease.slot) {
+            if is_own(task, &lease) {
                 // It had the slot before, with work in it.
                 let kept = Some(lease);
                 return Err(NotReady { error, kept });
@@ -189,8 +189,7 @@ impl Engine {
         }
         let is_new = lock.handed_on(|| self.make_worktree(repository, folder, &commit))?;
         crash_point("acquire.worktree");
-        let is_own = task.workspace.as_ref() == Some(&lease.slot);
-        if !is_new && is_own && !self.is_unready(task, &lease.slot)? {
+        if !is_new && is_own(task, lease) && !self.is_unready(task, &lease.slot)? {
             // The task's own slot, whatever is checked out there by now.
             return Ok(Ready::Yes(start, Checkout::Found));
         }
@@ -315,12 +314,17 @@ impl Engine {
         {
             return Ok(None);
         }
-        let pool = self.pool()?;
-        let before = pool.workspaces.get(&lease.slot);
-        let before = before.and_then(|slot| slot.last_task.clone());
-        let owner = before.unwrap_or_else(|| task.id.clone());
+        let before = self.pool()?.workspaces.get(&lease.slot).cloned();
+        let before = before.and_then(|slot| slot.last_task);
+        let (owner, reason) = match is_own(task, lease) {
+            true => (task.id.clone(), "its slot was not cleaned to the end"),
+            false => (
+                before.unwrap_or_else(|| task.id.clone()),
+                "found in a free slot",
+            ),
+        };
         let park = self.parking_place(project)?;
-        let tidied = self.tidy(&owner, folder, &park, "found in a free slot")?;
+        let tidied = self.tidy(&owner, folder, &park, reason)?;
         if let Some(saved) = tidied.saved {
             self.notice(format!(
                 "{} was not clean; what was in it is saved as {saved}",
@@ -347,7 +351,8 @@ impl Engine {
         let last = slot.and_then(|slot| slot.last_task);
         let returns = last.as_ref() == Some(&task.id);
         if !ready {
-            self.keep_strays(last.as_deref().unwrap_or(&task.id), folder)?;
+            let before = last.as_deref().filter(|_| !is_own(task, lease));
+            self.keep_strays(before.unwrap_or(&task.id), folder)?;
         }
         link::exclude(&project.path)?;
         link::make(folder, name, &place.task_file())?;
@@ -377,10 +382,13 @@ impl Engine {
             None => Ok(()),
             Some(slot) => Err(Error::new(
                 Code::ConditionUnmet,
-                format!("{slot} is not ready for {}: its setup failed", task.label()),
+                format!(
+                    "{slot} is not ready for {}: its setup, or cleaning it, did not come to an end",
+                    task.label()
+                ),
             )
             .hint(format!(
-                "mend what its setup.log says, then `orange task retry-hooks {}`",
+                "setup.log in the task's folder says how its setup ended; `orange task retry-hooks {}` tries again",
                 task.label()
             ))),
         }
@@ -428,6 +436,11 @@ fn switch(
         true => worktree::switch(folder, &task.branch),
         false => worktree::switch_to_remote(folder, &task.branch),
     }
+}
+
+/// Whether the task has had the slot before, with work in it.
+fn is_own(task: &Task, lease: &Lease) -> bool {
+    task.workspace.as_ref() == Some(&lease.slot)
 }
 
 /// What is left of a worktree that git did not finish making.

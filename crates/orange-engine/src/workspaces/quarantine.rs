@@ -4,7 +4,6 @@
 
 use super::files::{Entered, Folders};
 use crate::error::{Error, Result};
-use crate::git::state;
 use crate::store::private;
 use crate::store::replace::is_let_go;
 use rustix::fs::{AtFlags, FileType, Mode, RenameFlags, renameat_with, statat, unlinkat};
@@ -256,9 +255,17 @@ impl Quarantine {
         rename_to_free(&self.whole, &self.checked)
     }
 
-    /// Does git not know the checked slot any more?
+    /// Whether git has surely forgotten the checked slot: its repository is there, and has no record of it.
     pub(super) fn is_forgotten(&self) -> bool {
-        state::git_folder(&self.checked).is_err()
+        let link = fs::read_to_string(self.checked.join(".git")).unwrap_or_default();
+        let Some(record) = link.trim_end().strip_prefix("gitdir: ") else {
+            return false;
+        };
+        let record = self.slot.join(record);
+        let is_gone = fs::symlink_metadata(&record)
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let common = record.parent().and_then(Path::parent);
+        is_gone && common.is_some_and(|common| common.join("objects").is_dir())
     }
 
     /// Puts the slot back into its place, checked or not; does nothing if it was not moved.

@@ -20,13 +20,16 @@ impl SlotLock {
 
     /// For somebody who holds the pool's lock: an error instead of waiting.
     pub(crate) fn try_take(store: &Store, slot: &str) -> Result<SlotLock> {
-        match store.try_lock(Lock::Slot(slot))? {
-            Some(file) => Ok(SlotLock { file }),
-            None => Err(
-                Error::new(Code::Busy, format!("another process is at work in {slot}"))
-                    .hint("try again when it has finished"),
-            ),
-        }
+        SlotLock::if_free(store, slot)?.ok_or_else(|| {
+            Error::new(Code::Busy, format!("another process is at work in {slot}"))
+                .hint("try again when it has finished")
+        })
+    }
+
+    /// None if another process is at work in the slot.
+    pub(crate) fn if_free(store: &Store, slot: &str) -> Result<Option<SlotLock>> {
+        let file = store.try_lock(Lock::Slot(slot))?;
+        Ok(file.map(|file| SlotLock { file }))
     }
 
     /// What is started while `work` runs holds the lock as well, as long as it lives.

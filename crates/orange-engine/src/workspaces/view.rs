@@ -212,14 +212,12 @@ impl Engine {
         for folder in worktree::gone(&project.path, &workspaces)? {
             let name = folder.file_name().unwrap_or_default().to_string_lossy();
             // Under its lock: another process makes or removes it just now otherwise.
-            let Ok(_lock) = SlotLock::try_take(&self.store, &name) else {
+            let Some(_lock) = SlotLock::if_free(&self.store, &name)? else {
                 continue;
             };
-            let is_remembered = || {
-                let all = worktree::gone(&project.path, &workspaces);
-                all.is_ok_and(|all| all.contains(&folder))
-            };
-            if self.pool()?.is_free(&name) && is_remembered() {
+            if self.pool()?.is_free(&name)
+                && worktree::gone(&project.path, &workspaces)?.contains(&folder)
+            {
                 gone.push(folder);
             }
         }
@@ -230,7 +228,7 @@ impl Engine {
     pub(crate) fn forget_all_gone(&mut self, project: &Project) -> Result<()> {
         for name in quarantine::wholes(&self.store.workspaces()) {
             if slot_number(&project.name, &name).is_some()
-                && let Ok(_lock) = SlotLock::try_take(&self.store, &name)
+                && let Some(_lock) = SlotLock::if_free(&self.store, &name)?
             {
                 restore_whole(&self.slot_folder(&name))?;
             }

@@ -21,6 +21,19 @@ fn unblock(file: &Path) {
     fs::rename(file.with_extension("aside"), file).unwrap();
 }
 
+/// Waits for a condition; one that never comes fails the test.
+#[track_caller]
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(120);
+    while !holds() {
+        assert!(
+            std::time::Instant::now() < deadline,
+            "waited in vain: {what}"
+        );
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 fn commit_at(env: &Env, name: &str) -> String {
     let text = env.git_says(env.repository(), &["rev-parse", name]);
     text.trim().to_owned()
@@ -106,6 +119,10 @@ fn a_git_that_cannot_read_head_does_not_make_a_cancel_reset_the_branch() {
 fn a_slot_whose_cleaning_failed_is_made_ready_again() {
     for call in ["read-tree --reset", "hash-object", "update-ref --no-deref"] {
         let env = crate::scenarios::empty_home();
+        // The slot had another task before.
+        let before = env.create(&["before", "Earlier work"]);
+        env.update(&before, &["--status", "planning"]);
+        env.ok(&["task", "cancel", &before, "--yes"]);
         let key = crate::scenarios::task_in(&env, "working with a child");
         let path = env.ok(&["task", "path", &key])["path"].clone();
         let slot = Path::new(path.as_str().unwrap());
@@ -122,15 +139,56 @@ fn a_slot_whose_cleaning_failed_is_made_ready_again() {
             calls.iter().any(|it| it.contains(call)),
             "{call}: {calls:?}"
         );
+        fs::write(slot.join("late.txt"), "late").unwrap();
         env.update(&key, &["--status", "working"]);
         assert_eq!(commit_at(&env, "the-branch"), before, "{call}");
         let path = env.ok(&["task", "path", &key])["path"].clone();
         let slot = Path::new(path.as_str().unwrap());
         let branch = env.git_says(slot, &["symbolic-ref", "--short", "HEAD"]);
         assert_eq!(branch.trim(), "the-branch", "{call}");
-        assert_eq!(env.git_says(slot, &["status", "--porcelain"]), "", "{call}");
+        // What nobody had committed is still there, or in a rescue of its own task.
+        let changed = env.git_says(slot, &["status", "--porcelain"]);
+        let rescues = env.run(&["task", "rescue", "show", &key, "latest"]);
+        let is_rescued = told(&rescues).contains("late.txt");
+        assert!(
+            changed.trim() == "?? late.txt" || is_rescued,
+            "{call}: {changed}{}",
+            told(&rescues)
+        );
+        assert!(
+            changed.is_empty() || changed.trim() == "?? late.txt",
+            "{call}: {changed}"
+        );
         assert!(slot.join("TASK.md").is_symlink(), "{call}");
         crate::check::at_rest(&env, call);
+    }
+}
+
+/// The target is checked out in a worktree of the user's, and git dies with Orange when it has written the files there: the
+/// next command takes the files back, or finishes the merge.
+#[test]
+fn a_killed_merge_in_a_linked_worktree_is_finished_or_taken_back() {
+    for kill in ["kill -9 $PPID; kill -9 $$", "kill -9 $$"] {
+        let (env, key) = prepared(WORLDS[1]);
+        let other = env.folder().join("other");
+        let place = other.to_str().unwrap();
+        env.git(&["worktree", "add", "--quiet", place, "main"]);
+        let script = format!(
+            "case \"$*\" in *'read-tree -m -u '*) \"$real\" \"$@\"; : > \"$dir/fired\"; {kill};; esac"
+        );
+        let wrapper = Wrapper::with(&env, &script);
+        wrapper.run(&env, &merge(&key, WORLDS[1]));
+        assert!(wrapper.has_fired(), "{kill}");
+        env.ok(&["task", "list"]);
+        let changed = env.git_says(&other, &["status", "--porcelain"]);
+        assert_eq!(changed, "", "{kill}");
+        assert_eq!(locks(&env), Vec::<String>::new(), "{kill}");
+        merged_again(&env, &key, WORLDS[1], kill);
+        assert_eq!(
+            env.git_says(&other, &["status", "--porcelain"]),
+            "",
+            "{kill}"
+        );
     }
 }
 
@@ -182,9 +240,9 @@ fn locks_of_a_git_that_died_with_its_orange_go_with_the_next_command() {
     let (env, key) = prepared(WORLDS[0]);
     killed_over_its_locks(&env, &key, true);
     // Orange is dead before its git is.
-    while locks(&env).iter().all(|lock| !lock.ends_with("main.lock")) {
-        std::thread::yield_now();
-    }
+    until("git holds its locks", || {
+        locks(&env).iter().any(|lock| lock.ends_with("main.lock"))
+    });
     let is_at_work = || {
         let text = fs::read_dir(env.home().join(".git-calls")).unwrap();
         text.flatten().any(|entry| {
@@ -196,9 +254,7 @@ fn locks_of_a_git_that_died_with_its_orange_go_with_the_next_command() {
             pid.is_some_and(|pid| Path::new("/proc").join(pid).exists())
         })
     };
-    while is_at_work() {
-        std::thread::yield_now();
-    }
+    until("git is dead", || !is_at_work());
     env.ok(&["task", "list"]);
     assert_eq!(locks(&env), Vec::<String>::new());
     checkout_is_the_users(&env, "both were killed");
