@@ -23,7 +23,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: orange-bench [--write FILE] [ROW …]
 
-ROW is list, show, status, change, rebuild, start, diff, workspaces, merge, agents, harnesses or growth; all unless given.";
+ROW is list, show, status, change, rebuild, start, diff, workspaces, merge, agents, harnesses or growth (default: all).";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -94,7 +94,7 @@ fn remark(event: &Event) -> Option<String> {
 const GOES_ON: &[&str] = &["working", "idle", "finished"];
 
 /// A crash is answered by the next run, a message by its delivery, a question by its answer or the end of its run,
-/// everything else by a run, a delivery, or the agent, which went on all the same.
+/// everything else by a run, a delivery, or the agent, which went on anyway.
 fn answered(event: &Event, later: &[Event]) -> bool {
     if detail(event, "question").is_some() {
         return later.iter().any(|next| question_is_over(event, next));

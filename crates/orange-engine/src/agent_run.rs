@@ -124,7 +124,7 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     give_back_terminal(terminal.as_ref());
     runs::end_tree(std::process::id(), || alarms.reap_others());
     if let Err(error) = folder.note_ended(&ended) {
-        // A full disk, say. That it is gone shows without it, and the person gets a shell all the same.
+        // A full disk, say. That it is gone shows without it, and the person gets a shell anyway.
         tracing::error!(%error, run = this.run, "how the agent ended is not noted");
     }
     say(&format!("the {} has ended: {}\r\n", spec.role, ended.how));

@@ -295,7 +295,7 @@ fn listen(
     })
 }
 
-/// Takes in what there is, waiting for it a little. False when no more can come.
+/// Takes in the lines that are there, waiting a little for the next. False when no more can come.
 fn hear(
     lines: &Receiver<Told>,
     patience: Duration,

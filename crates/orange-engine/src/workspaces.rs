@@ -245,7 +245,7 @@ impl Engine {
         })
     }
 
-    /// What was done, and why the slot is not clean all the same.
+    /// What was done, and why the slot is still not clean.
     fn tidied(
         &mut self,
         project: &Project,

@@ -196,7 +196,7 @@ pub fn push(
     if overtaken || behind.iter().any(|word| answers.contains(word)) {
         return Ok(Pushed::Behind(why));
     }
-    // The remote may have taken it all the same: the line went dead, or what follows it here could not be written.
+    // The remote may have taken it nevertheless: the line went dead, or what follows it here could not be written.
     if matches!(remote_head(repository, branch), Ok(Some(at)) if at == commit) {
         return Ok(Pushed::NotEverywhere(why));
     }

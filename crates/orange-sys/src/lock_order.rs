@@ -144,7 +144,8 @@ pub use tracked::{Held, about_to_wait, hold};
 #[cfg(not(debug_assertions))]
 pub use untracked::{Held, about_to_wait, hold};
 
-#[cfg(all(test, debug_assertions))]
+#[cfg(test)]
+#[cfg(debug_assertions)]
 mod tests {
     use super::*;
 

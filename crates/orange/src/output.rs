@@ -56,7 +56,7 @@ pub(crate) fn note(text: &str) {
     say(&wrapped_under(&line, "note: ".len(), Extent::stderr()));
 }
 
-/// Writes to standard error, in one go; who does not listen is no concern.
+/// Writes to standard error, in one go. Write errors are ignored.
 pub(crate) fn say(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

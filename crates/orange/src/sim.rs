@@ -32,7 +32,7 @@ use terminal::Terminal;
 pub(crate) struct Settings {
     pub(crate) script: Option<PathBuf>,
     pub(crate) role: Role,
-    /// The task's own unless given.
+    /// None: the task's own.
     pub(crate) round: Option<u32>,
     pub(crate) attempt: u32,
     pub(crate) log: Option<PathBuf>,

@@ -25,7 +25,7 @@ const SETTLING: Duration = Duration::from_secs(3);
 const FETCHING: Duration = Duration::from_secs(20);
 /// How long a dialog may stay that was answered from elsewhere.
 const CLOSING: Duration = Duration::from_secs(1);
-/// How long an interrupted turn may take to end before the message is typed all the same.
+/// How long an interrupted turn may take to end before the message is typed anyway.
 const INTERRUPTION: Duration = Duration::from_secs(1);
 
 /// How it is known that a message has arrived.
@@ -123,7 +123,7 @@ impl Courier {
         self.taken_late() || news
     }
 
-    /// What stood in the agent's line was sent all the same, by a person or with the next message.
+    /// What stood in the agent's line was sent anyway, by a person or with the next message.
     fn taken_late(&mut self) -> bool {
         let given_up = std::mem::take(&mut self.given_up);
         let (taken, still): (Vec<_>, Vec<_>) =

@@ -162,7 +162,7 @@ impl Engine {
         let reason = event.reason.clone().unwrap_or_default();
         if event.revision.is_some() {
             // No hook of a transition, and journalled at once: the agent starts in it. A slot whose setup failed is
-            // the task's all the same.
+            // still the task's.
             event.kind = EventType::TaskUpdated;
             locked.remark(self, vec![event])?;
         }
@@ -297,7 +297,7 @@ impl Engine {
         changed.map_err(|error| self.with_the_text(error, &place, message.trim()))
     }
 
-    /// A refused request for changes, with a command that delivers the text all the same.
+    /// A refused request for changes, with a command that still delivers the text.
     fn with_the_text(&self, error: Error, place: &Place, text: &str) -> Error {
         let refusals = [
             Code::IllegalTransition,

@@ -57,7 +57,7 @@ pub struct Changed {
     pub fields: Vec<String>,
     /// The slot that the task got.
     pub acquired: Option<Acquired>,
-    /// Hooks that failed, and why. The task has moved all the same.
+    /// Hooks that failed, and why. The task has moved nevertheless.
     pub failed: Vec<(String, String)>,
     /// What the move still waits for; then it is made without another word.
     pub waits: Option<String>,

@@ -162,7 +162,7 @@ impl Engine {
     }
 
     /// Whether its agent could be started is found out before there is a task. One that has to wait anyway is made
-    /// all the same, and what is missing is told at once.
+    /// anyway, and what is missing is reported at once.
     fn could_begin(&mut self, new: &NewTask, task: &Task, row: &Creation) -> Result<()> {
         let spawns = |entry: &HookEntry| matches!(entry.hook, Hook::SpawnAgent(_));
         let starts = new.starts && task.queue == Queue::Active && task.status == Status::Pending;

@@ -40,7 +40,7 @@ enum Plan {
         key: String,
         text: &'static str,
     },
-    /// A person has to do something; what there is to say.
+    /// A person has to do something: the message.
     Person(String),
 }
 

@@ -1,4 +1,4 @@
-//! Merging a task: what there is to think about first, the merge itself, and the end of one that was cut short.
+//! Merging a task: the concerns to confirm first, the merge itself, and the end of one that was cut short.
 //! What is about to happen is journalled before any branch moves; so whoever comes after a process that died finds
 //! out whether it happened, and finishes it.
 

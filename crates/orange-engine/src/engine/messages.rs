@@ -286,7 +286,7 @@ impl Engine {
         let owed = owed.trim_end_matches('.');
         let words = match said {
             "" => String::new(),
-            said => format!("; its last words: {said}"),
+            said => format!("; its last output: {said}"),
         };
         self.raise(
             locked,

@@ -73,7 +73,7 @@ impl Engine {
                     format!("cannot move {label} from {from} to {to}: it has not been reviewed"),
                 );
                 if triggers.contains(&Trigger::FORCE) {
-                    error.hint("add --force to do it all the same")
+                    error.hint("add --force to do it anyway")
                 } else {
                     error.hint(way_out)
                 }

@@ -64,7 +64,7 @@ pub(crate) const STASH: &str = "C-s";
 /// What its screen says while something is put aside. There is room for one: another would take its place.
 pub(crate) const STASHED: &str = "› stashed";
 
-/// Text that is taken as words. White space in front does not help: `/help` is a command all the same. And of characters
+/// Text that is taken as words. White space in front does not help: `/help` is a command nevertheless. And of characters
 /// that nobody sees some would have to be looked at by a person, and none arrives.
 pub(super) fn as_words(text: &str) -> String {
     let text: String = text

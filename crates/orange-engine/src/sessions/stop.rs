@@ -23,7 +23,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(6);
 const CLOSING: Duration = Duration::from_secs(3);
 
 impl Engine {
-    /// Ends the open runs of these roles. Gives what there is to journal.
+    /// Ends the open runs of these roles. Returns the events to journal.
     pub(crate) fn stop_runs(&mut self, locked: &LockedTask, roles: &[Role]) -> Result<Vec<Event>> {
         let mut events = Vec::new();
         for run in open_runs(locked.history()) {

@@ -141,7 +141,7 @@ pub(crate) fn surroundings_of_check(
         ("ORANGE_PROJECT", project.name.clone()),
         ("ORANGE_REPOSITORY", project.path.display().to_string()),
         ("ORANGE_WORKSPACE", slot.name.clone()),
-        // A setup that names things after its task finds a name all the same.
+        // A setup that names things after its task still finds a name.
         ("ORANGE_TASK_KEY", "verify".to_owned()),
         ("ORANGE_BRANCH", "verify".to_owned()),
         (CHECK_MARK, slot.folder.display().to_string()),

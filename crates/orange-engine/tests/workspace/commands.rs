@@ -200,7 +200,7 @@ fn a_command_that_listens_may_say_good_bye() {
 #[test]
 fn a_background_process_is_not_waited_for() {
     let slot = Slot::new();
-    // It holds the output open and would for ever; with it the next command runs all the same.
+    // It holds the output open and would for ever; with it the next command runs nevertheless.
     slot.run(&["sh -c 'echo $$ > left; exec sleep 100000' & while ! test -s left; do sleep 0.01; done; echo done", "touch next"])
         .unwrap();
     let left = slot.process("left");

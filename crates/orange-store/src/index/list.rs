@@ -1,4 +1,4 @@
-//! `task list`: which rows, in which order, and what there is to say about each.
+//! `task list`: which rows, in which order, and the columns of each.
 
 use super::line::Line;
 use super::query::is_over;

@@ -86,7 +86,7 @@ pub(crate) struct SignalArgs {
     /// What it asked was answered where it asked
     #[arg(long, conflicts_with = "wait")]
     answered: bool,
-    /// The run; the one in ORANGE_RUN_ID unless given
+    /// The run (default: the one in ORANGE_RUN_ID)
     #[arg(long, env = "ORANGE_RUN_ID", value_name = "ID")]
     run: Option<String>,
 }

@@ -49,7 +49,7 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// For new work of this project; the one you are in unless given
+    /// For new work of this project (default: the one you are in)
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
 }
@@ -59,7 +59,7 @@ pub(crate) struct GetArgs {
     /// Such as merge.strategy, or a section such as merge
     #[arg(value_name = "KEY")]
     key: String,
-    /// For new work of this project; the one you are in unless given
+    /// For new work of this project (default: the one you are in)
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The demo ends within a minute, clearing away included.
 const LIMIT: u64 = 50;
 
-/// See three tasks with scripted agents go their way, on a throw-away repository
+/// Run three scripted tasks from creation to merge, on a throw-away repository
 #[derive(Debug, Args)]
 #[command(after_help = "\
 It has a home, a repository and a tmux server of its own, spends no tokens, and leaves nothing. Exit code 0 if every task got where it should.

@@ -28,7 +28,7 @@ Examples:
   orange headless --harness pi --permissions ask --json - < prompt.md
   orange headless --harness claude --resume 0b6e7a52 \"And why?\"")]
 pub(crate) struct HeadlessArgs {
-    /// The agent: claude, pi, or one of your own that is like them; `agents.harness` unless given
+    /// The agent: claude, pi, or one of your own that is like them (default: `agents.harness`)
     #[arg(long, value_name = "NAME")]
     harness: Option<String>,
     /// Go on with this conversation
@@ -38,7 +38,7 @@ pub(crate) struct HeadlessArgs {
     /// you are in says, then `agents.permissions`, else full
     #[arg(long, value_name = "MODE", value_parser = super::task::word::<Permissions>)]
     permissions: Option<Permissions>,
-    /// How long it may take, such as 90s, 10m or 1h; 10m unless given
+    /// How long it may take, such as 90s, 10m or 1h (default: 10m)
     #[arg(long, value_name = "TIME", value_parser = time)]
     timeout: Option<Duration>,
     /// What to tell it; - reads standard input

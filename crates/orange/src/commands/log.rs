@@ -40,7 +40,7 @@ Examples:
   orange log --follow                   and what comes; Ctrl-C ends it
   orange log --json --lines 1000 | jq '.log[].message'")]
 pub(crate) struct LogArgs {
-    /// So many lines, the newest; 50 unless given
+    /// So many lines, the newest (default: 50)
     #[arg(long, short = 'n', value_name = "N")]
     lines: Option<usize>,
     /// Only this level and worse

@@ -22,7 +22,7 @@ Examples:
   orange man task merge --source > orange-task-merge.1
   orange man --write ~/.local/share/man/man1      then: man orange-task-merge")]
 pub(crate) struct ManArgs {
-    /// The command; the page of the program itself unless given
+    /// The command (default: the page of the program itself)
     #[arg(value_name = "COMMAND")]
     words: Vec<String>,
     /// The page's source, in troff

@@ -43,10 +43,10 @@ pub(crate) struct AddArgs {
     /// A folder inside the repository
     #[arg(default_value = ".")]
     path: PathBuf,
-    /// What to call it; the folder's name unless given
+    /// What to call it (default: the folder's name)
     #[arg(long)]
     name: Option<String>,
-    /// The branch that work starts from and goes to; found out unless given
+    /// The branch that work starts from and goes to (default: found out)
     #[arg(long, value_name = "BRANCH")]
     default_branch: Option<String>,
     /// How many workspaces it may have at once

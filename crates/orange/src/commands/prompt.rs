@@ -28,7 +28,7 @@ pub(crate) enum PromptCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// The project; the one you are in unless given
+    /// The project (default: the one you are in)
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct ShowArgs {
     /// The text before it is filled in, as without --task
     #[arg(long)]
     template: bool,
-    /// The project; the one you are in unless given
+    /// The project (default: the one you are in)
     #[arg(long, value_name = "NAME", conflicts_with = "task")]
     project: Option<String>,
 }

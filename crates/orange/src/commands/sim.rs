@@ -18,19 +18,19 @@ Examples:
 
 Keys: Enter sends, Escape interrupts, Ctrl-C twice or Ctrl-D quits. docs/sim.md explains scripts.")]
 pub(crate) struct SimArgs {
-    /// What it does, in YAML; $ORANGE_SIM_SCRIPT or the built-in script unless given
+    /// What it does, in YAML (default: $ORANGE_SIM_SCRIPT or the built-in script)
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// worker, reviewer or executor; $ORANGE_ROLE or worker unless given
+    /// worker, reviewer or executor (default: $ORANGE_ROLE or worker)
     #[arg(long, value_parser = super::task::word::<Role>)]
     role: Option<Role>,
-    /// Which review round this is; the task's own unless given, and 1 before the first
+    /// Which review round this is (default: the task's own; 1 before the first)
     #[arg(long, value_name = "N")]
     round: Option<u32>,
     /// Which run of this role it is, counted from 1
     #[arg(long, value_name = "N", default_value_t = 1)]
     attempt: u32,
-    /// Write a JSON line per event to this file; $ORANGE_SIM_LOG unless given
+    /// Write a JSON line per event to this file (default: $ORANGE_SIM_LOG)
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Print the built-in script and do nothing else

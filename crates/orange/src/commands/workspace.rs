@@ -32,16 +32,16 @@ pub(crate) enum WorkspaceCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// So many; the whole pool unless given
+    /// So many (default: the whole pool)
     count: Option<u32>,
-    /// The project; the one you are in unless given
+    /// The project (default: the one you are in)
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Slots of this project; of all unless given
+    /// Slots of this project (default: of all)
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
     /// Measure what each takes on disk; with many files this takes a while
@@ -51,7 +51,7 @@ pub(crate) struct ListArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct GcArgs {
-    /// Slots of this project; of all unless given
+    /// Slots of this project (default: of all)
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
     /// Every free slot, not only those beyond the pool's size

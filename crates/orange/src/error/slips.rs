@@ -23,9 +23,9 @@ pub(super) fn of(error: &clap::Error, arguments: &[OsString]) -> CommandError {
         ErrorKind::InvalidSubcommand
         | ErrorKind::MissingSubcommand
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            format!("`{name} --help` lists what there is")
+            format!("`{name} --help` lists the commands")
         }
-        _ => format!("`{name} --help` tells what it takes"),
+        _ => format!("for usage, run `{name} --help`"),
     };
     let hint = match tip(error) {
         Some(Tip::Dashes(tip)) => format!("{help}; {tip}"),
@@ -62,7 +62,7 @@ fn message(error: &clap::Error) -> String {
         (ErrorKind::UnknownArgument, _) if first.starts_with('-') => {
             format!("there is no option {first}")
         }
-        (ErrorKind::UnknownArgument, _) => format!("{first:?} is one word too many"),
+        (ErrorKind::UnknownArgument, _) => format!("unexpected argument {first:?}"),
         (ErrorKind::InvalidValue, None | Some(&"")) => format!("{first} needs a value"),
         (ErrorKind::InvalidValue, Some(value)) => {
             let allowed = words(error, ContextKind::ValidValue).join(", ");

@@ -1,4 +1,4 @@
-//! The text after the arguments of a command, taken apart: what there is to say, and examples.
+//! The text after the arguments of a command, taken apart: prose and examples.
 
 use clap::Command;
 

@@ -257,7 +257,7 @@ fn a_user_types_all_the_while(harness: &str) {
         done.store(true, std::sync::atomic::Ordering::Relaxed);
         typing.join().unwrap()
     });
-    // What is typed while claude is about to take a message may stand at its end; whole it is all the same.
+    // What is typed while claude is about to take a message may stand at its end; whole it is nevertheless.
     let told = |text: &String| text.contains("message");
     let letters = || {
         said(&env)

@@ -76,7 +76,7 @@ worker:
     assert_eq!(saved.as_deref(), Some("half"));
 }
 
-/// The window in which the command runs is closed by it; the rest is done all the same.
+/// The window in which the command runs is closed by it; the rest is done nevertheless.
 #[test]
 fn a_person_merges_from_inside_the_session() {
     let env = Agents::new();

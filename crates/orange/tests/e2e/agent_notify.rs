@@ -46,7 +46,7 @@ worker:
     let attention = env.attention(&task);
     assert!(attention.contains("Plan"), "{attention}");
     assert!(
-        attention.ends_with("its last words: I would rather not."),
+        attention.ends_with("its last output: I would rather not."),
         "{attention}"
     );
     assert_eq!(env.count(&task, "agent.nudged"), 1);

@@ -177,7 +177,7 @@ fn moves_that_the_table_does_not_have() {
     assert_snapshot!(env.move_to(&task, "purple"), @r#"
     ------- stderr -------
     error: --status: "purple" is not a status; allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
-    hint: `orange task update --help` tells what it takes
+    hint: for usage, run `orange task update --help`
     [exit status: 2]
     "#);
     assert_snapshot!(env.call(["task", "update", "--status", "agent-review"]).agent(&task, "worker").run(), @"
@@ -253,7 +253,7 @@ fn conditions_that_are_not_met() {
     assert_snapshot!(env.update(&blocker, &["--force"]), @"
     ------- stderr -------
     error: --status <STATUS> is missing
-    hint: `orange task update --help` tells what it takes
+    hint: for usage, run `orange task update --help`
     [exit status: 2]
     ");
 }
@@ -265,7 +265,7 @@ fn options_and_words_that_do_not_exist() {
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--colour", "red"]), @"
     ------- stderr -------
     error: there is no option --colour
-    hint: `orange task update --help` tells what it takes; to pass `--colour` as a value, use `-- --colour`
+    hint: for usage, run `orange task update --help`; to pass `--colour` as a value, use `-- --colour`
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--priority", "urgent"]), @r#"

@@ -34,13 +34,13 @@ fn names_that_git_refuses_are_refused_with_a_hint() {
         );
         assert!(error["hint"].as_str().unwrap().contains("check-ref-format"));
     }
-    // Looks like a flag: after `--` it is a branch all the same, and refused as one.
+    // Looks like a flag: after `--` it is a branch nevertheless, and refused as one.
     env.orange(["task", "create", "--json", "--", "-x", "Leading dash"])
         .refuses(2, "usage");
     assert_snapshot!(env.orange(["task", "create", "-x", "Leading dash"]), @"
     ------- stderr -------
     error: there is no option -x
-    hint: `orange task create --help` tells what it takes; to pass `-x` as a value, use `-- -x`
+    hint: for usage, run `orange task create --help`; to pass `-x` as a value, use `-- -x`
     [exit status: 2]
     ");
     // A refused command uses no key up, and names that merely look unusual are git's to judge.
@@ -198,13 +198,13 @@ fn words_outside_a_closed_set_are_refused_with_the_allowed_ones() {
     assert_snapshot!(env.orange(["new", "Too urgent", "--priority", "urgent"]), @r#"
     ------- stderr -------
     error: --priority: "urgent" is not a priority; allowed: critical, high, normal, low
-    hint: `orange new --help` tells what it takes
+    hint: for usage, run `orange new --help`
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["new", "Unknown", "--workflow", "phased"]), @r#"
     ------- stderr -------
     error: --workflow: "phased" is not a workflow; allowed: interactive
-    hint: `orange new --help` tells what it takes
+    hint: for usage, run `orange new --help`
     [exit status: 2]
     "#);
     for option in [
@@ -226,7 +226,7 @@ fn words_outside_a_closed_set_are_refused_with_the_allowed_ones() {
     assert_snapshot!(env.orange(["new", "Strange", "--colour", "red"]), @"
     ------- stderr -------
     error: there is no option --colour
-    hint: `orange new --help` tells what it takes; to pass `--colour` as a value, use `-- --colour`
+    hint: for usage, run `orange new --help`; to pass `--colour` as a value, use `-- --colour`
     [exit status: 2]
     ");
     assert!(!env.tasks().exists() || env.keys(["--all"]).is_empty());

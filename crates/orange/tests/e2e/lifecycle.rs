@@ -335,7 +335,7 @@ fn done_without_a_review_needs_force_and_a_merge_all_the_same() {
     assert_snapshot!(env.move_to(&task, "done"), @"
     ------- stderr -------
     error: cannot move TASK-001 from planning to done: it has not been reviewed
-    hint: add --force to do it all the same
+    hint: add --force to do it anyway
     [exit status: 3]
     ");
     env.commit(&env.slot_of(&task), "quick.txt", "work");

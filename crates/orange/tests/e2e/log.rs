@@ -197,13 +197,13 @@ fn wrong_words_are_named_with_what_may_be_meant() {
     assert_snapshot!(env.orange(["log", "--level", "wran"]), @r#"
     ------- stderr -------
     error: --level: "wran" is not one of: error, warn, info, debug, trace
-    hint: did you mean warn? `orange log --help` tells what it takes
+    hint: did you mean warn? for usage, run `orange log --help`
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["log", "--since", "yesterday"]), @r#"
     ------- stderr -------
     error: --since: "yesterday": neither a time span (30m, 8h, 2d) nor a time ([TIME])
-    hint: `orange log --help` tells what it takes
+    hint: for usage, run `orange log --help`
     [exit status: 2]
     "#);
     env.orange(["log", "--component", "zzz", "--json"])
@@ -309,6 +309,6 @@ fn following_into_a_closed_pipe_ends_without_an_error() {
     let mut first = [0; 1];
     std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
     drop(child.stdout.take());
-    // Nothing more is logged; it ends all the same.
+    // Nothing more is logged; it ends nevertheless.
     assert!(child.wait().unwrap().success());
 }

@@ -73,7 +73,7 @@ fn merges_after_all(env: &Merges, task: &TestTask) {
 fn a_git_that_outlives_its_orange_is_waited_for() {
     let env = Merges::new();
     let task = every_kind(&env);
-    // Whoever does not wait takes the lock away and everything back, and the branch moves all the same.
+    // Whoever does not wait takes the lock away and everything back, and the branch moves nevertheless.
     between(
         &env,
         &format!(

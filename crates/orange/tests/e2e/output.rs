@@ -74,21 +74,21 @@ fn orange_alone_and_commands_that_do_not_exist() {
     assert_snapshot!(env.orange(["tsak"]), @r#"
     ------- stderr -------
     error: there is no command "tsak"
-    hint: did you mean task? `orange --help` lists what there is
+    hint: did you mean task? `orange --help` lists the commands
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "lst"]), @r#"
     ------- stderr -------
     error: there is no command "lst"
-    hint: did you mean list? `orange task --help` lists what there is
+    hint: did you mean list? `orange task --help` lists the commands
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["tsak", "--json"]), @r#"
-    {"error":{"code":"usage","message":"there is no command \"tsak\"","hint":"did you mean task? `orange --help` lists what there is"}}
+    {"error":{"code":"usage","message":"there is no command \"tsak\"","hint":"did you mean task? `orange --help` lists the commands"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"
-    {"error":{"code":"usage","message":"no command is given","hint":"`orange --help` lists what there is"}}
+    {"error":{"code":"usage","message":"no command is given","hint":"`orange --help` lists the commands"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "delete"]), @"
@@ -277,7 +277,7 @@ fn the_workflow_as_a_diagram() {
     assert_snapshot!(env.orange(["workflow", "show", "nonsense"]), @r#"
     ------- stderr -------
     error: "nonsense" is not a workflow; allowed: interactive
-    hint: `orange workflow show --help` tells what it takes
+    hint: for usage, run `orange workflow show --help`
     [exit status: 2]
     "#);
     env.orange(["workflow", "show", "--format", "poem", "--json"])

@@ -69,7 +69,7 @@ fn what_cannot_be_a_project_is_refused_with_a_hint() {
     assert_snapshot!(env.orange(["project", "update", "shop", "--pool-size", "many"]), @r#"
     ------- stderr -------
     error: --pool-size: "many": not a whole number
-    hint: `orange project update --help` tells what it takes
+    hint: for usage, run `orange project update --help`
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["project", "remove", "shp"]), @r#"

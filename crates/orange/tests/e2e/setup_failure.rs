@@ -3,7 +3,7 @@
 use crate::agents::Agents;
 use std::fs;
 
-/// Fails until the cause is mended. Leaves word of an agent that was started all the same.
+/// Fails until the cause is mended. Leaves word of an agent that was started nevertheless.
 const SETUP: &str = "workspace:\n  setup: 'echo oh dear; test -e ROOT/mended'\n";
 
 #[test]

@@ -40,7 +40,7 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--status", "plannig"]), @r#"
     ------- stderr -------
     error: --status: "plannig" is not a status; did you mean planning? allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
-    hint: `orange task update --help` tells what it takes
+    hint: for usage, run `orange task update --help`
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "create", "x", "--harness", "cluade"]), @r#"
@@ -58,19 +58,19 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     assert_snapshot!(env.orange(["prompt", "show", "reviwer"]), @r#"
     ------- stderr -------
     error: "reviwer" is not a prompt; did you mean reviewer? allowed: worker, worker-wait, clarify, reviewer, stuck-fix, review-failed, check-failed, changes-requested, answered, told-stuck, nudge, respawn-planning, respawn-clarification, respawn-working, respawn-agent-review, respawn-reviewing, respawn-stuck
-    hint: `orange prompt show --help` tells what it takes
+    hint: for usage, run `orange prompt show --help`
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["workflow", "show", "interative"]), @r#"
     ------- stderr -------
     error: "interative" is not a workflow; did you mean interactive? allowed: interactive
-    hint: `orange workflow show --help` tells what it takes
+    hint: for usage, run `orange workflow show --help`
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "merge", "TASK-001", "--strategy", "sqash"]), @r#"
     ------- stderr -------
     error: --strategy: "sqash" is not a merge strategy; did you mean squash? allowed: squash, merge, rebase, ff
-    hint: `orange task merge --help` tells what it takes
+    hint: for usage, run `orange task merge --help`
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--priority", "hihg"]), @r#"
@@ -82,19 +82,19 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     assert_snapshot!(env.orange(["task", "create", "x", "--permissions", "ful"]), @r#"
     ------- stderr -------
     error: --permissions: "ful" is not a permission mode; did you mean full? allowed: full, edits, ask
-    hint: `orange task create --help` tells what it takes
+    hint: for usage, run `orange task create --help`
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "lsit"]), @r#"
     ------- stderr -------
     error: there is no command "lsit"
-    hint: did you mean list? `orange task --help` lists what there is
+    hint: did you mean list? `orange task --help` lists the commands
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "mrege"]), @r#"
     ------- stderr -------
     error: there is no command "mrege"
-    hint: did you mean merge? `orange task --help` lists what there is
+    hint: did you mean merge? `orange task --help` lists the commands
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["ls", "--done"]), @"

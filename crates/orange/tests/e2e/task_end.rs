@@ -45,7 +45,7 @@ fn a_parent_with_open_children_is_not_cancelled_by_accident() {
     assert_snapshot!(env.orange(["task", "cancel", "TASK-001", "--with-children", "--keep-children"]), @"
     ------- stderr -------
     error: --with-children and --keep-children exclude each other
-    hint: `orange task cancel --help` tells what it takes
+    hint: for usage, run `orange task cancel --help`
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["task", "cancel", "TASK-001", "--with-children"]), @"TASK-001: pending → cancelled, TASK-003 too, TASK-002 too");

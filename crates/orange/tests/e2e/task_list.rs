@@ -173,7 +173,7 @@ fn projects_are_told_apart() {
     assert_snapshot!(env.orange(["ls", "--project", "shop", "--all-projects"]), @"
     ------- stderr -------
     error: --project and --all-projects exclude each other
-    hint: `orange ls --help` tells what it takes
+    hint: for usage, run `orange ls --help`
     [exit status: 2]
     ");
     env.orange(["ls", "--project", "magazines", "--json"])
@@ -186,7 +186,7 @@ fn unknown_words_are_refused() {
     assert_snapshot!(env.orange(["ls", "--status", "sleeping"]), @r#"
     ------- stderr -------
     error: --status: "sleeping" is not a status; allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
-    hint: `orange ls --help` tells what it takes
+    hint: for usage, run `orange ls --help`
     [exit status: 2]
     "#);
     env.orange(["ls", "--limit", "-1", "--json"])

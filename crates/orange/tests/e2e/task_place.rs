@@ -59,7 +59,7 @@ fn path() {
     fs::create_dir(&below).unwrap();
     let run = env.call(["task", "path"]).at(&below).run().ok();
     assert_eq!(Path::new(run.stdout.trim_end()), slot);
-    // A task that cannot be read has a folder all the same.
+    // A task that cannot be read has a folder nevertheless.
     fs::write(task.file(), "rubbish").unwrap();
     let run = env.orange(["task", "path", &task.id, "--task"]).ok();
     assert_eq!(Path::new(run.stdout.trim_end()), task.folder);
@@ -329,7 +329,7 @@ fn a_slot_nobody_has_or_two_claim() {
         .says("\"shop--1\" names more than one task")
         .says(&first.id)
         .says(&second.id);
-    // An agent knows its task all the same.
+    // An agent knows its task nevertheless.
     let run = env
         .call(["task", "show", "--json"])
         .at(&slot)

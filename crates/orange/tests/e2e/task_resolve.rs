@@ -115,7 +115,7 @@ fn a_person_is_asked_where_git_sees_nothing() {
     let line = format!("{} task resolve TASK-001 --message gone", program.display());
     let no = with_answers(&env, 200, &line, "n\n");
     assert!(
-        no.contains("1 commit of login is not in main; what is not committed (1 path) is saved. The branch stays. Done all the same? [y/N]"),
+        no.contains("1 commit of login is not in main; what is not committed (1 path) is saved. The branch stays. Done anyway? [y/N]"),
         "{no}"
     );
     assert!(no.contains("nothing was changed"), "{no}");

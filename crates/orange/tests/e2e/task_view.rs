@@ -189,7 +189,7 @@ fn deps() {
     assert_snapshot!(env.orange(["task", "deps", "TASK-002", "--tree", "--graph"]), @"
     ------- stderr -------
     error: --tree and --graph exclude each other
-    hint: `orange task deps --help` tells what it takes
+    hint: for usage, run `orange task deps --help`
     [exit status: 2]
     ");
     env.create(["alone", "Stands alone"]);

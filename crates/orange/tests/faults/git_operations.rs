@@ -292,7 +292,7 @@ fn gc() -> Operation {
     Operation::new("gc", env, &["gc"], Goal::NoRef(EXPIRED))
 }
 
-/// A free slot in which somebody has worked all the same.
+/// A free slot in which somebody has worked nevertheless.
 fn with_dirty_free_slot() -> Env {
     let env = empty_home();
     env.ok(&["workspace", "init", "1"]);

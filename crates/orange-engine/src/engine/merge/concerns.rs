@@ -256,6 +256,6 @@ pub(super) fn refusal(task: &Task, concerns: &[Concern]) -> Error {
         }
     }
     Error::new(Code::ConditionUnmet, text).hint(format!(
-        "`orange task merge {label} --force` merges it all the same"
+        "`orange task merge {label} --force` merges it anyway"
     ))
 }

@@ -122,7 +122,7 @@ mod tests {
             "--setting-sources user --strict-mcp-config --add-dir=ROOT/worktree"
         );
         assert_eq!(variables[READS_INSTRUCTIONS], "1");
-        // The user's own servers are started all the same.
+        // The user's own servers are still started.
         let mine = r#"{"mcpServers": {"mine": {"command": "x"}}}"#;
         fs::write(root.path().join(".claude.json"), mine).unwrap();
         let (without, _) = words(false);

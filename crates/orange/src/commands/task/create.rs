@@ -48,13 +48,13 @@ pub(crate) struct CreateArgs {
     /// What is to be done, if it is a single word like a branch
     #[arg(long = "summary", value_name = "TEXT")]
     named_summary: Option<String>,
-    /// Start again from a task that is done or cancelled: its summary, context and settings, unless given here
+    /// Start again from a task that is done or cancelled: its summary, context and settings, where you give no others
     #[arg(long, value_name = "TASK")]
     from: Option<String>,
     /// Go on with the work of that task: its commits, and what was saved of what it had not committed
     #[arg(long, requires = "from", conflicts_with_all = ["base", "status"])]
     with_work: bool,
-    /// The project; the one you are in unless given
+    /// The project (default: the one you are in)
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
     /// Requirements and constraints for the agent: a file, or - for standard input
@@ -63,13 +63,13 @@ pub(crate) struct CreateArgs {
     /// Create it as agent-review or reviewing, for a branch that has work on it
     #[arg(long, value_parser = status)]
     status: Option<Status>,
-    /// Which workflow it goes through; interactive unless given
+    /// Which workflow it goes through (default: interactive)
     #[arg(long, value_parser = word::<WorkflowName>)]
     workflow: Option<WorkflowName>,
     /// Where the branch starts: a branch, tag or commit
     #[arg(long, value_name = "REF")]
     base: Option<String>,
-    /// Where the work goes; the project's default branch unless given
+    /// Where the work goes (default: the project's default branch)
     #[arg(long, value_name = "BRANCH")]
     target_branch: Option<String>,
     /// critical, high, normal or low
@@ -114,7 +114,7 @@ pub(crate) struct CreateArgs {
     /// Leave it pending; `orange task spawn` or `orange run --ready` starts it
     #[arg(long)]
     no_spawn: bool,
-    /// Whether it needs UI tests; detected from the words unless given
+    /// Whether it needs UI tests (default: detected from the words)
     #[arg(long, value_name = "BOOL")]
     ui_testing: Option<bool>,
 }

@@ -16,7 +16,7 @@ use std::fmt::Write;
     after_help = "Examples:\n  orange task deps TASK-003\n  orange task deps TASK-003 --tree\n  orange task deps TASK-003 --graph > deps.mmd"
 )]
 pub(crate) struct DepsArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// What it waits for, what that waits for, and so on
     #[arg(long, conflicts_with = "graph")]

@@ -33,7 +33,7 @@ Examples:
   orange diff --uncommitted             inside a workspace: not committed there
   orange diff TASK-001 > login.patch")]
 pub(crate) struct DiffArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// A line for every file instead of what changed in it
     #[arg(long)]

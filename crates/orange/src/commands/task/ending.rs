@@ -29,7 +29,7 @@ Examples:
   orange task cancel TASK-001 TASK-002 --yes
   orange task cancel TASK-001 --with-children --yes")]
 pub(crate) struct CancelArgs {
-    /// The task; the one you are in unless given; may be given more than once
+    /// The task (default: the one you are in); may be given more than once
     id: Vec<String>,
     /// Its open children too
     #[arg(long, conflicts_with = "keep_children")]

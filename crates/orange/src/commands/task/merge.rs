@@ -19,9 +19,9 @@ use std::fmt::Write as _;
     after_help = "Your checkouts are never switched, reset or cleaned: the merge is computed from commits, and a target that is checked out somewhere is only fast-forwarded there. A conflict changes nothing. Where there is a remote, the target is pushed first, so what the remote refuses changes nothing here either.\n\nExamples:\n  orange task merge TASK-001\n  orange task merge TASK-001 --strategy rebase\n  orange task merge TASK-001 --no-push\n  orange task merge TASK-001 --force     unreviewed, or the check failed"
 )]
 pub(crate) struct MergeArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
-    /// squash, merge, rebase or ff; `merge.strategy` in config.yaml unless given
+    /// squash, merge, rebase or ff (default: `merge.strategy` in config.yaml)
     #[arg(long, value_name = "STRATEGY", value_parser = read_strategy)]
     strategy: Option<Strategy>,
     /// The message of the new commit, instead of one made from the task
@@ -33,7 +33,7 @@ pub(crate) struct MergeArgs {
     /// Push, whatever `merge.push` in config.yaml says
     #[arg(long)]
     push: bool,
-    /// Unreviewed, with commits since the review, with a check that failed, with work that is not committed: all the same
+    /// Unreviewed, with commits since the review, with a check that failed, with work that is not committed: merge anyway
     #[arg(long)]
     force: bool,
 }
@@ -88,7 +88,7 @@ fn question(plan: &MergePlan) -> String {
     }
     let _ = write!(
         text,
-        "{} it into {} all the same?",
+        "{} it into {} anyway?",
         match plan.strategy {
             Strategy::Squash => "squash",
             Strategy::Merge => "merge",

@@ -40,7 +40,7 @@ Examples:
   orange task peek TASK-001 --lines 200
   orange task peek TASK-001 --follow")]
 pub(crate) struct PeekArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// The window of the worker or of the reviewer
     #[arg(long, value_parser = word::<Role>)]

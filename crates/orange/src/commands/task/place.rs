@@ -21,7 +21,7 @@ use std::path::PathBuf;
     after_help = "Examples:\n  cd \"$(orange task path TASK-001)\"\n  orange task path TASK-001 --task      where its TASK.md lies"
 )]
 pub(crate) struct PathArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// The task's own folder, where TASK.md lies
     #[arg(long)]
@@ -34,7 +34,7 @@ pub(crate) struct PathArgs {
     after_help = "The editor is VISUAL, or else EDITOR; it may have arguments.\n\nExamples:\n  orange task open TASK-001\n  orange task open TASK-001 --with \"code -n\""
 )]
 pub(crate) struct OpenArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// The editor to open it with
     #[arg(long, value_name = "COMMAND")]
@@ -47,7 +47,7 @@ pub(crate) struct OpenArgs {
     after_help = "The shell is SHELL, or else /bin/sh; its exit code is the command's.\n\nExample:\n  orange task shell TASK-001"
 )]
 pub(crate) struct ShellArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct ShellArgs {
     after_help = "Its exit code is the command's own; 127 if there is no such command.\n\nExamples:\n  orange task exec TASK-001 -- git log --oneline -3\n  orange task exec -- make test         inside a workspace: its task"
 )]
 pub(crate) struct ExecArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
@@ -140,7 +140,7 @@ fn worktree(session: &mut Session, id: Option<&str>, verb: &str) -> Result<(Task
     Ok((task, folder))
 }
 
-/// Says what there is to say before it is too late, then lets the program take over.
+/// Prints pending messages, then lets the program take over.
 fn hand_over(session: &mut Session, program: Program) -> Result<()> {
     for notice in session.engine.take_notices() {
         output::note(&notice);

@@ -34,7 +34,7 @@ pub(crate) enum RescueCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// The task, a deleted one too; the one you are in unless given
+    /// The task, a deleted one too (default: the one you are in)
     id: Option<String>,
 }
 

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
     after_help = "For work that was squashed, picked or merged elsewhere, done by hand, or is not needed any more. The branch stays, and what is not committed is saved.\n\nExamples:\n  orange task resolve TASK-001 --message \"squashed into main\"\n  orange task resolve TASK-001 --message \"not needed any more\" --yes"
 )]
 pub(crate) struct ResolveArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// How the work got in
     #[arg(long, value_name = "TEXT")]
@@ -47,10 +47,7 @@ fn question(landing: &Landing) -> String {
         0 => String::new(),
         count => format!("; {} is saved", not_committed(count)),
     };
-    format!(
-        "{}{saved}. The branch stays. Done all the same?",
-        found(landing)
-    )
+    format!("{}{saved}. The branch stays. Done anyway?", found(landing))
 }
 
 /// What git sees of the work.

@@ -36,7 +36,7 @@ use std::fmt::Write;
     after_help = "On a terminal a long body is cut, and the last line says why the task is where it is.\n\nExamples:\n  orange task show TASK-001\n  orange task show TASK-001 --full | less\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history       inside a workspace: its task, all events"
 )]
 pub(crate) struct ShowArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// All of its history, every hook too
     #[arg(long)]

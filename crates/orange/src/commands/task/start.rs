@@ -24,7 +24,7 @@ Examples:
   orange task spawn TASK-001
   orange task spawn TASK-001 --force      in spite of open dependencies")]
 pub(crate) struct SpawnArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// In spite of open dependencies and of `agents.limit`
     #[arg(long)]
@@ -40,9 +40,9 @@ Examples:
   orange task respawn TASK-001
   orange task respawn TASK-001 --message \"the tests need --release\"")]
 pub(crate) struct RespawnArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
-    /// worker or reviewer; the one that the status asks for unless given
+    /// worker or reviewer (default: the one that the status asks for)
     #[arg(long, value_parser = word::<Role>)]
     role: Option<Role>,
     /// Something to tell it at once

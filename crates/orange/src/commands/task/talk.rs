@@ -25,7 +25,7 @@ Examples:
   orange task attach TASK-001
   orange task attach TASK-001 --role reviewer")]
 pub(crate) struct AttachArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// The window of the worker or of the reviewer
     #[arg(long, value_parser = word::<Role>)]

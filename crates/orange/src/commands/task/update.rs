@@ -25,7 +25,7 @@ Examples:
   orange task update TASK-002 --add-blocker TASK-001
   orange task update --status working        inside a workspace: its task")]
 pub(crate) struct UpdateArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// Move it there, if the workflow allows it
     #[arg(long, value_parser = status)]
@@ -146,7 +146,7 @@ impl UpdateArgs {
     after_help = "Needs a `## Handoff` section in TASK.md with at least a DONE: or REMAINING: line.\n\nExample:\n  orange task complete TASK-001"
 )]
 pub(crate) struct CompleteArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
 }
 
@@ -156,7 +156,7 @@ pub(crate) struct CompleteArgs {
     after_help = "Example:\n  orange task stuck TASK-001 --reason \"the API key is missing\""
 )]
 pub(crate) struct StuckArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// What is in the way
     #[arg(long, value_name = "TEXT")]
@@ -169,7 +169,7 @@ pub(crate) struct StuckArgs {
     after_help = "Example:\n  orange task retry-hooks TASK-001      when a setup command failed, say"
 )]
 pub(crate) struct RetryHooksArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
 }
 

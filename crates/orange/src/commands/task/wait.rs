@@ -31,7 +31,7 @@ Examples:
   orange task wait TASK-001 --for needs-me && notify-send \"TASK-001 needs you\"
   orange task wait TASK-001 --for reviewing --timeout 10m")]
 pub(crate) struct WaitArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
     /// needs-me, reviewing or done
     #[arg(long = "for", value_name = "GOAL", value_parser = super::word::<Goal>)]

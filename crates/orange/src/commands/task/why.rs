@@ -15,7 +15,7 @@ use serde_json::json;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  orange task why TASK-002\n  orange task why TASK-002 --json")]
 pub(crate) struct WhyArgs {
-    /// The task; the one you are in unless given
+    /// The task (default: the one you are in)
     id: Option<String>,
 }
 
