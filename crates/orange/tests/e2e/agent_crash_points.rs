@@ -217,7 +217,11 @@ fn a_crash_is_counted_once_and_one_too_many_makes_it_stuck_whoever_is_killed() {
     assert_eq!(env.count(&task, "agent.crashed"), 1);
     assert_eq!(env.status(&task), "planning");
     assert_eq!(env.runs().len(), 0);
+    let ready = env.slot_of(&task).join("ready");
+    fs::remove_file(&ready).unwrap();
     env.say(&["task", "respawn", &task.id]).ok();
+    // An agent that had not begun when it was killed is judged in another way.
+    env.until("it is ready again", || ready.exists());
     env.kill(env.run_agent(&task, "worker"), "-9");
     let run = env.run_folder(&task, "worker");
     let run = run.file_name().unwrap().to_string_lossy().into_owned();
