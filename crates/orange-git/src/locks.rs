@@ -329,10 +329,26 @@ fn is_git_in(pid: u32, common: &Path) -> bool {
     if line.windows(wanted.len().max(1)).any(|part| part == wanted) {
         return true;
     }
-    let Ok(folder) = fs::read_link(format!("/proc/{pid}/cwd")) else {
+    let (Ok(folder), Ok(environment)) = (
+        fs::read_link(format!("/proc/{pid}/cwd")),
+        fs::read(format!("/proc/{pid}/environ")),
+    ) else {
         // Another user's: it may be at work here.
         return true;
     };
+    // Git also takes the repository from its arguments and its environment, as a path from where it stands.
+    let words = line.split(|byte| *byte == 0);
+    let places = words.chain(environment.split(|byte| *byte == 0));
+    let named = places.filter_map(|word| {
+        let names = ["--git-dir=", "GIT_DIR=", "GIT_COMMON_DIR="];
+        let mut names = names.iter();
+        let place = names.find_map(|name| word.strip_prefix(name.as_bytes()))?;
+        folder.join(OsStr::from_bytes(place)).canonicalize().ok()
+    });
+    let mut shared = named.map(|own| rescue::common_dir(&own));
+    if shared.any(|shared| shared.canonicalize().is_ok_and(|shared| shared == common)) {
+        return true;
+    }
     folder.starts_with(common)
         || folder.ancestors().any(|above| {
             state::git_folder(above).is_ok_and(|own| {

@@ -25,6 +25,7 @@ const REVIVED: &str = ".revived";
 
 /// Below a slot's own folder: its files, by their paths, and the commit at which it is being parked.
 const FILES: &str = "files";
+const HEAD: &str = "head";
 const PARK: &str = "park";
 
 /// How long the removal of one file waits for a process that has it open for writing.
@@ -80,11 +81,20 @@ impl Quarantine {
         self.open.join(FILES)
     }
 
-    /// Makes the folder. `park`: the commit that the slot gets.
-    pub(super) fn begin(&self, park: &str) -> Result<()> {
+    /// Makes the folder. `head`: the commit at which the slot was saved; `park`: the one that it gets.
+    pub(super) fn begin(&self, head: Option<&str>, park: &str) -> Result<()> {
         let failed = |error: io::Error| Error::io("create", &self.open, &error);
         private::make_folders(&self.files()).map_err(failed)?;
+        if let Some(head) = head {
+            private::write(&self.open.join(HEAD), head).map_err(failed)?;
+        }
         private::write(&self.open.join(PARK), park).map_err(failed)
+    }
+
+    /// The commit at which the slot was saved and the one that it was to get, if nothing of it is confirmed.
+    pub(super) fn unconfirmed(&self) -> Option<(String, String)> {
+        let read = |name: &str| fs::read_to_string(self.open.join(name)).ok();
+        Some((read(HEAD)?, read(PARK)?))
     }
 
     /// Moves what is at a path of the slot out of it; None if nothing is there, or not one of the kinds.

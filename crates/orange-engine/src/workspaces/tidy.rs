@@ -164,12 +164,14 @@ impl Engine {
         if let Some(why) = own_state::is_sparse_in_its_own_way(folder)? {
             return Ok(Attempt::Kept(why));
         }
+        let quarantine = Quarantine::of(folder);
+        // Before HEAD moves: whoever goes on after a failure must compare the files with the commit that they belong to.
+        quarantine.begin(content.head.as_deref(), park)?;
         if !parking::move_head(folder, content.head.as_deref(), park)? {
+            quarantine.put_all_back()?;
             return Ok(Attempt::Again(HEAD_MOVED.to_owned()));
         }
         let differing = differences(folder, park, &content.tree)?;
-        let quarantine = Quarantine::of(folder);
-        quarantine.begin(park)?;
         let mut removal = Removal {
             folder,
             content,
@@ -178,12 +180,12 @@ impl Engine {
             folders: Vec::new(),
         };
         if let Err(error) = removal.take_all(&differing) {
-            quarantine.put_all_back()?;
+            take_back(folder, &quarantine)?;
             return Ok(Attempt::Kept(error.message));
         }
         crash_point("release.moved");
         if let Err(error) = self.return_unsaved(task_id, &removal) {
-            quarantine.put_all_back()?;
+            take_back(folder, &quarantine)?;
             return Err(error);
         }
         quarantine.confirm()?;
@@ -260,7 +262,7 @@ impl Engine {
         let unseen = special_files::find(folder, ignored)
             .map_err(|error| Error::io("read", folder, &error))?;
         if !unseen.special.is_empty() {
-            quarantine.begin(park)?;
+            quarantine.begin(None, park)?;
         }
         for path in &unseen.special {
             let removed = match quarantine.take(path, &[Kind::Special]) {
@@ -438,13 +440,21 @@ fn make_link_folders(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Gives a slot back the files that were taken from it, and HEAD the commit that they were saved at.
+fn take_back(folder: &Path, quarantine: &Quarantine) -> Result<()> {
+    if let Some((head, park)) = quarantine.unconfirmed() {
+        parking::move_head(folder, Some(&park), &head)?;
+    }
+    quarantine.put_all_back()
+}
+
 /// Goes on where a killed process stopped.
 fn finish_interrupted(folder: &Path) -> Result<()> {
     let quarantine = Quarantine::of(folder);
     if !quarantine.is_in_use() {
         return Ok(());
     }
-    quarantine.put_all_back()?;
+    take_back(folder, &quarantine)?;
     if let Some(park) = quarantine.confirmed() {
         // All that is missing was saved: without this it would be taken for deleted.
         parking::leave_unborn(folder, &park)?;

@@ -192,6 +192,77 @@ fn a_killed_merge_in_a_linked_worktree_is_finished_or_taken_back() {
     }
 }
 
+/// A release is cut short after HEAD was moved and before any file was: the next attempt compares the files with the commit
+/// that they belong to, so it finds what it has saved, and nothing that was committed is taken for a change.
+#[test]
+fn a_release_that_goes_on_makes_no_second_rescue() {
+    for call in ["diff-tree -r -z --raw", "hash-object --no-filters"] {
+        for how in ["exit 128", "kill -9 $PPID; kill -9 $$"] {
+            let env = crate::scenarios::empty_home();
+            let key = crate::scenarios::task_in(&env, "working");
+            let slot = env.home().join("workspaces/shop--1");
+            fs::write(slot.join("done.txt"), "done").unwrap();
+            env.git_at(&slot, &["add", "done.txt"]);
+            env.git_at(&slot, &["commit", "--quiet", "--message=work"]);
+            fs::write(slot.join("late.txt"), "late").unwrap();
+            // The first such call compares the worktree before it is saved.
+            let script = format!(
+                "case \"$*\" in *'{call}'*) [ -e '{}/head' ] && {{ : > \"$dir/fired\"; {how}; }};; esac",
+                env.home().join("workspaces/.leaving/shop--1").display()
+            );
+            let wrapper = Wrapper::with(&env, &script);
+            wrapper.run(&env, &["task", "cancel", &key, "--yes"]);
+            let label = format!("{call}: {how}");
+            assert!(wrapper.has_fired(), "{label}");
+            env.ok(&["task", "list"]);
+            env.run(&["task", "retry-hooks", &key]);
+            let refs = env.git_says(env.repository(), &["for-each-ref", "refs/orange/rescue"]);
+            assert_eq!(refs.lines().count(), 1, "{label}: {refs}");
+            let again = env.create(&["again", "--from", &key, "--with-work"]);
+            env.update(&again, &["--status", "planning"]);
+            let path = env.ok(&["task", "path", &again])["path"].clone();
+            let found = fs::read_to_string(Path::new(path.as_str().unwrap()).join("late.txt"));
+            assert_eq!(found.unwrap(), "late", "{label}");
+            crate::check::at_rest(&env, &label);
+        }
+    }
+}
+
+/// A git of the user's is at work where an earlier one of Orange's was killed. It is called from elsewhere, by GIT_DIR.
+#[test]
+fn the_locks_of_a_live_git_that_is_called_from_elsewhere_stay() {
+    use std::io::Write;
+    let (env, key) = prepared(WORLDS[0]);
+    killed_over_its_locks(&env, &key, true);
+    until("git holds its locks", || !locks(&env).is_empty());
+    until("git is dead", || {
+        let gits = fs::read_dir("/proc").unwrap().flatten();
+        !gits.into_iter().any(|process| {
+            fs::read_link(process.path().join("cwd")).is_ok_and(|at| at.starts_with(env.folder()))
+        })
+    });
+    for lock in locks(&env) {
+        fs::remove_file(lock).unwrap();
+    }
+    let (from, to) = (commit_at(&env, "main"), commit_at(&env, "the-branch"));
+    let mut git = std::process::Command::new("git")
+        .current_dir("/")
+        .args(["update-ref", "--stdin"])
+        .env("GIT_DIR", env.repository().join(".git"))
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut words = git.stdin.take().unwrap();
+    writeln!(words, "start\nupdate refs/heads/main {to} {from}\nprepare").unwrap();
+    until("git has prepared", || locks(&env).len() >= 2);
+    env.ok(&["task", "list"]);
+    writeln!(words, "commit").unwrap();
+    drop(words);
+    assert!(git.wait().unwrap().success());
+    assert_eq!(commit_at(&env, "main"), to);
+}
+
 /// A lock in another worktree of the user's is not that of a git that was killed elsewhere.
 #[test]
 fn a_lock_in_another_worktree_stays() {
