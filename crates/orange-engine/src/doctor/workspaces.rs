@@ -197,7 +197,7 @@ impl Engine {
             } else {
                 let problem = match self.unfinished_slot(task, name) {
                     Ok(Some(problem)) => problem,
-                    Ok(None) => return,
+                    Ok(None) => return self.check_detached(project, task, &folder, name, report),
                     Err(error) => return report.add_unchecked(name, &error),
                 };
                 let finding = report.add(name, problem);
@@ -243,6 +243,33 @@ impl Engine {
             true => format!("is {label}'s, but {} is not checked out", task.branch),
             false => format!("is {label}'s, but has no link to its TASK.md"),
         }))
+    }
+
+    /// Commits on a detached HEAD are on no branch, so that no merge has them. In the middle of a rebase that is as it should
+    /// be.
+    fn check_detached(
+        &self,
+        project: &Project,
+        task: &Task,
+        folder: &Path,
+        name: &str,
+        report: &mut Report,
+    ) {
+        let is_detached = matches!(state::head(folder), Head::Detached(_));
+        if !is_detached || worktree::is_unfinished(folder).unwrap_or(false) {
+            return;
+        }
+        match self.work_beside_branch(task, project) {
+            Ok(None) => {}
+            Ok(Some(what)) => {
+                let label = task.label();
+                report.add(name, what).by_hand(format!(
+                    "in `orange task shell {label}`, `git switch {0}` and merge them, or `git switch --force-create {0}` if {0} has nothing of its own",
+                    task.branch
+                ));
+            }
+            Err(error) => report.add_unchecked(name, &error),
+        }
     }
 
     fn check_out_again(&mut self, task: &Task, slot: &str) -> Result<()> {

@@ -95,7 +95,9 @@ impl Engine {
         let concerns = match view.task.status.is_terminal() {
             true => Vec::new(),
             false => {
-                has_work(&view.task, &view.history, &project, head.as_deref())?;
+                let beside = self.work_beside_branch(&view.task, &project)?;
+                let (task, history) = (&view.task, &view.history);
+                has_work(task, history, &project, head.as_deref(), beside.as_deref())?;
                 self.merge_concerns(&view.task, &view.history, &project, head.as_deref())?
             }
         };
@@ -130,7 +132,9 @@ impl Engine {
         has_a_target(&locked.task, &project)?;
         self.ensure_exclude_lines(&project)?;
         let head = self.branch_commit(&locked.task)?;
-        has_work(&locked.task, locked.history(), &project, head.as_deref())?;
+        let beside = self.work_beside_branch(&locked.task, &project)?;
+        let (task, history) = (&locked.task, locked.history());
+        has_work(task, history, &project, head.as_deref(), beside.as_deref())?;
         let force = self.agreed(&locked, &project, head.as_deref(), wish)?;
         let wanted = Move {
             force,

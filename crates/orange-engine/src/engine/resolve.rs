@@ -19,6 +19,8 @@ pub struct Landing {
     pub landed: Option<Landed>,
     /// Nothing was ever committed for it: that its branch begins in the target says nothing.
     pub without_work: bool,
+    /// Commits that are checked out in the task's workspace and are not on its branch, in words.
+    pub beside: Option<String>,
     /// Paths in the task's worktree that are in no commit.
     pub uncommitted: usize,
     /// The task can be resolved at all: it is under way.
@@ -28,7 +30,9 @@ pub struct Landing {
 impl Landing {
     /// Does git see the work in the target?
     pub fn is_seen(&self) -> bool {
-        !self.without_work && matches!(self.landed, Some(Landed::Head | Landed::Change(_)))
+        !self.without_work
+            && self.beside.is_none()
+            && matches!(self.landed, Some(Landed::Head | Landed::Change(_)))
     }
 }
 
@@ -71,12 +75,16 @@ impl Engine {
             head: None,
             landed: None,
             without_work: false,
+            beside: None,
             uncommitted: self.uncommitted(task),
             under_way: is_active(task.status),
         };
         let Some(project) = self.project_of(&task.project) else {
             return Ok(landing);
         };
+        if self.head_of(task).is_some() {
+            landing.beside = self.work_beside_branch(task, &project)?;
+        }
         let repository = &project.path;
         landing.target = task.target(&project.default_branch).to_owned();
         landing.head = match self.head_of(task) {

@@ -65,7 +65,7 @@ worker:
     env.until("it is there", || env.root().join("there").exists());
     env.say(&["task", "merge", &task.id])
         .fails_with(3)
-        .says("nobody has reviewed it")
+        .says("no review of it has passed")
         .says("half.txt");
     assert_eq!(env.windows(), ["shop/halfdone:worker"]);
     env.say(&["task", "merge", &task.id, "--force"]).ok();

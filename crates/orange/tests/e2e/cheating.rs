@@ -122,7 +122,7 @@ fn a_killed_reviewer_gives_no_verdict() {
     assert!(refused.contains("no \"## Review\" section"), "{refused}");
     env.say(&["task", "merge", &task.id])
         .fails_with(3)
-        .says("nobody has reviewed it");
+        .says("no review of it has passed");
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn a_forged_handoff_moves_neither_the_review_nor_its_commit() {
     assert_eq!(env.status(&task), "agent-review");
     env.say(&["task", "merge", &task.id])
         .fails_with(3)
-        .says("nobody has reviewed it");
+        .says("no review of it has passed");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Who may merge, and what a person is told before: no review, commits since, a branch rewritten, work that is not
 //! committed.
 
-use crate::env::{TestTask, with_answers};
+use crate::env::{TestEnvironment, TestTask, with_answers};
 use crate::merges::Merges;
 use crate::run::program;
 use std::fs;
@@ -41,7 +41,7 @@ fn what_nobody_reviewed() {
         let task = env.create(["work", "Do it"]);
         env.bring_to(&task, status);
         env.commit(&env.slot_of(&task), "new", "x");
-        let told = format!("it is {status}: nobody has reviewed it");
+        let told = format!("it is {status}: no review of it has passed");
         env.refuses(&task, &[], 3, &[&told, "--force"]);
         let refused = env.merge(&task, &["--json"]).refuses(3, "condition_unmet");
         assert!(refused["message"].as_str().unwrap().contains(&told));
@@ -315,4 +315,47 @@ fn a_journal_that_lost_events_is_told_before_a_merge() {
     let start = journal[..moved].rfind('\n').unwrap() + 1;
     fs::write(task.journal(), &journal[..start]).unwrap();
     env.refuses(&task, &[], 3, &["its journal lost events on"]);
+}
+
+/// Everything was committed on a detached HEAD: the branch has nothing, and that is not said to be all there is.
+#[test]
+fn work_beside_the_branch_is_named_before_anybody_is_told_to_resolve() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    env.bring_to(&task, "working");
+    let slot = env.slot_of(&task);
+    env.git(&slot, &["switch", "-q", "--detach"]);
+    env.commit(&slot, "login.txt", "work");
+    env.bring_on(&task, "reviewing");
+    let what = "with 1 commit that is not on login";
+    let why = env.orange(["task", "why", &task.id]).ok().says(what);
+    assert!(!why.stdout.contains("nothing to merge"), "{why}");
+    for force in [&[][..], &["--force"]] {
+        let merge = [&["task", "merge", task.id.as_str()][..], force].concat();
+        env.orange(merge)
+            .fails_with(3)
+            .says(what)
+            .says("git switch --force-create login");
+    }
+    env.orange(["doctor"]).fails_with(1).says(what);
+    env.git(&slot, &["switch", "-q", "--force-create", "login"]);
+    env.orange(["doctor"]).ok();
+    env.orange(["task", "merge", &task.id, "--force"]).ok();
+    let merged = env.git(&env.shop(), &["show", "main:login.txt"]);
+    assert_eq!(merged.trim(), "work");
+}
+
+/// Whoever resolves such a task is told, too.
+#[test]
+fn a_resolved_task_with_work_beside_its_branch_says_so() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    env.bring_to(&task, "working");
+    let slot = env.slot_of(&task);
+    env.git(&slot, &["switch", "-q", "--detach"]);
+    env.commit(&slot, "login.txt", "work");
+    let resolve = ["task", "resolve", &task.id, "--message", "done by hand"];
+    env.orange(resolve)
+        .ok()
+        .says("with 1 commit that is not on login");
 }

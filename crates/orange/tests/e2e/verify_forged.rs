@@ -132,7 +132,7 @@ fn a_review_that_was_written_into_both_files_is_none() {
     env.say(&["task", "merge", &task.id])
         .fails_with(3)
         .says("Orange cannot confirm what history.jsonl says: review passed at ")
-        .says("nobody has reviewed it");
+        .says("no review of it has passed");
     env.say(&["task", "show", &task.id])
         .ok()
         .says("said in history.jsonl, not by Orange: review passed at ")

@@ -83,17 +83,28 @@ pub(super) fn mergeable(task: &Task) -> Result<()> {
     }
 }
 
-/// Refuses a branch on which nothing was ever committed.
+/// Refuses a branch on which nothing was ever committed. `beside`: commits that are checked out in its workspace instead.
 pub(super) fn has_work(
     task: &Task,
     history: &History,
     project: &Project,
     head: Option<&str>,
+    beside: Option<&str>,
 ) -> Result<()> {
     if !is_without_work(task, history, project, head)? {
         return Ok(());
     }
     let label = task.label();
+    if let Some(beside) = beside {
+        return Err(Error::new(
+            Code::ConditionUnmet,
+            format!("{label} has no commits on its branch: {beside}"),
+        )
+        .hint(format!(
+            "put them on its branch: in `orange task shell {label}`, `git switch --force-create {}`",
+            task.branch
+        )));
+    }
     Err(Error::new(
         Code::ConditionUnmet,
         format!("{label} has no commits of its own, so there is nothing to merge"),

@@ -73,7 +73,7 @@ impl Engine {
                 ));
             }
             None => concerns.push(Concern::plain(format!(
-                "it is {}: nobody has reviewed it",
+                "it is {}: no review of it has passed",
                 task.status
             ))),
             Some(review) => match (&review.head, head) {
@@ -136,6 +136,7 @@ impl Engine {
             return false;
         };
         is_without_work(task, history, &project, self.head_of(task).as_deref()).unwrap_or(false)
+            && matches!(self.work_beside_branch(task, &project), Ok(None))
     }
 }
 

@@ -35,6 +35,22 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Commits that are checked out in the task's workspace and are not on its branch, in words.
+    pub(crate) fn work_beside_branch(
+        &self,
+        task: &Task,
+        project: &Project,
+    ) -> Result<Option<String>> {
+        let slot = task.workspace.as_deref();
+        let Some(slot) = slot.filter(|slot| self.slot_folder(slot).is_dir()) else {
+            return Ok(None);
+        };
+        let found = elsewhere(task, project, &self.slot_folder(slot), slot)?;
+        Ok(found.map(|concern| concern.what))
+    }
+}
+
 /// Commits that are checked out in the workspace and are not on the task's branch.
 fn elsewhere(task: &Task, project: &Project, folder: &Path, slot: &str) -> Result<Option<Concern>> {
     let (place, commit) = match state::head(folder) {

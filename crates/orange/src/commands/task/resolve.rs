@@ -54,6 +54,9 @@ fn question(landing: &Landing) -> String {
 fn found(landing: &Landing) -> String {
     let branch = clean(&landing.branch);
     let target = clean(&landing.target);
+    if let Some(beside) = &landing.beside {
+        return clean(beside).into_owned();
+    }
     if landing.without_work {
         return "it has no commits of its own".to_owned();
     }
