@@ -293,6 +293,18 @@ impl Engine {
             message: Some(message.trim().to_owned()),
             ..Change::default()
         };
+        let history = self.history_at(&place.path)?;
+        if self.runs_in_deleted_folder(&history, Role::Worker) {
+            let label = self.store.survey(&place.folder()).task.label();
+            return Err(Error::new(
+                Code::ConditionUnmet,
+                format!("the worker of {label} runs in a workspace that was deleted, so it cannot change anything"),
+            )
+            .hint(format!(
+                "`orange doctor --repair` checks the branch out again; quit the worker (`orange task attach {label}`), then ask again: {}",
+                shell_word(message.trim())
+            )));
+        }
         let changed = self.change(place.clone(), &change);
         changed.map_err(|error| self.with_the_text(error, &place, message.trim()))
     }

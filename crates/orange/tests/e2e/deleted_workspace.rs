@@ -61,6 +61,10 @@ fn an_agent_that_runs_in_it_gets_no_message() {
     // The folder is there again, but the agent is still in the one that was deleted.
     env.say(&["doctor", "--repair"]).ok();
     env.say(&send).fails_with(3).says(refused);
+    env.say(&["task", "request-changes", &task.id, "use blue"])
+        .fails_with(3)
+        .says(refused)
+        .says("use blue");
     assert_eq!(env.count(&task, "message.sent"), 0);
     let told = why(&env);
     let because = told["because"].as_str().unwrap();
