@@ -9,7 +9,7 @@ SHELL := bash
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' Makefile
 
-demo: ## build Orange and see three tasks with scripted agents go their way; needs no agent account
+demo: ## build Orange and run three scripted tasks from creation to merge; needs no agent account
 	@bash scripts/install-deps demo
 	cargo build --locked
 	$${CARGO_TARGET_DIR:-target}/debug/orange demo
