@@ -160,6 +160,9 @@ fn lock(folder: &RunFolder) -> Result<Option<File>> {
     }
 }
 
+/// How a run ends whose terminal is gone.
+const WINDOW_CLOSED: &str = "its window was closed";
+
 /// From the start of the agent to its end.
 fn live(this: &AgentRun, folder: &RunFolder, spec: &RunSpec, alarms: &mut Alarms) -> Ended {
     let child = match start(this, folder, spec) {
@@ -180,6 +183,9 @@ fn live(this: &AgentRun, folder: &RunFolder, spec: &RunSpec, alarms: &mut Alarms
     let end = loop {
         alarms.wait(wait);
         if let Some(end) = alarms.reap(&child) {
+            if alarms.ended_with_terminal(end) && !folder.is_to_stop() {
+                break ended(WINDOW_CLOSED.into(), None, false);
+            }
             break ended(words(end), code(end), folder.is_to_stop());
         }
         if folder.is_to_stop() {
@@ -188,7 +194,7 @@ fn live(this: &AgentRun, folder: &RunFolder, spec: &RunSpec, alarms: &mut Alarms
         }
         if alarms.terminal_is_gone() {
             end_agent(alarms, &child);
-            break ended("its window was closed".into(), None, false);
+            break ended(WINDOW_CLOSED.into(), None, false);
         }
         if spec.adapter == Adapter::Claude {
             beside.transcript.follow(courier.transcript());

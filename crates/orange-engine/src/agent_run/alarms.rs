@@ -22,6 +22,13 @@ pub(super) enum End {
     Signal(i32),
 }
 
+impl End {
+    /// By the signal, or with the exit code that stands for it in a shell.
+    fn is_hang_up(self) -> bool {
+        matches!(self, End::Signal(SIGHUP)) || self == End::Code(128 + SIGHUP)
+    }
+}
+
 /// The agent's process.
 pub(super) struct Child {
     pid: Pid,
@@ -141,6 +148,15 @@ impl Alarms {
     /// The window is closed, or its server is gone.
     pub(super) fn terminal_is_gone(&self) -> bool {
         self.hung_up.load(Ordering::Relaxed)
+    }
+
+    /// The same for an agent that ended by a hang-up: it may have got the signal first, but the terminal tells before either.
+    pub(super) fn ended_with_terminal(&self, end: End) -> bool {
+        let stdin = rustix::stdio::stdin();
+        let mut terminal = [PollFd::new(&stdin, PollFlags::empty())];
+        let polled = poll(&mut terminal, Some(&Timespec::default()));
+        let is_gone = polled.is_ok() && terminal[0].revents().contains(PollFlags::HUP);
+        end.is_hang_up() && (is_gone || self.terminal_is_gone())
     }
 }
 
