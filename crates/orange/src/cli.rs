@@ -145,7 +145,7 @@ pub(crate) enum Command {
     Status(status::StatusArgs),
     /// Let an agent take one turn without a terminal, here
     Headless(headless::HeadlessArgs),
-    /// Run three scripted tasks from creation to merge, on a throw-away repository
+    /// Run three scripted tasks from creation to merge
     Demo(demo::DemoArgs),
     /// Play a scripted agent, to rehearse without spending tokens
     Sim(sim::SimArgs),

@@ -38,7 +38,7 @@ fn commands_in_groups_and_topics() {
       workflow     Look at a workflow's table
       headless     Let an agent take one turn without a terminal, here
       sim          Play a scripted agent, to rehearse without spending tokens
-      demo         Run three scripted tasks from creation to merge, on a throw-away repository
+      demo         Run three scripted tasks from creation to merge
 
     Orange itself:
       config       Look at settings and change them
