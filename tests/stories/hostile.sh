@@ -170,7 +170,7 @@ run "orange task show $task --full"
 expect "a reviewer that does not end by itself gives no verdict"
 expect "Review (no verdict 1)"
 refused 3 "orange task merge $task"
-expect "nobody has reviewed it"
+expect "no review of it has passed"
 
 step "A worker hands over with a sh and a make of its own, and forges the result"
 

@@ -236,7 +236,7 @@ run "orange new 'Sell mugs' --harness none >/dev/null"
 run "cd \"\$(orange task path TASK-004)\" && echo 'mug 7' >mugs.txt && git add mugs.txt && git commit -q -m 'mugs'"
 note
 refused 3 "orange task merge TASK-004"
-expect "nobody has reviewed it"
+expect "no review of it has passed"
 nothing_changed
 perform "ORANGE_CRASH_AT=merge.pushed orange task merge TASK-004 --force"
 case $code in
