@@ -35,10 +35,10 @@ fn subscribe(env: &mut World) {
     env.set("CLAUDE_CODE_OAUTH_TOKEN", "fake");
 }
 
-/// A usage limit as the service tells of it.
-fn limit() -> Step {
+/// A usage limit as the service tells of it, which ends after so many seconds.
+fn limit(seconds: u64) -> Step {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let reset = (now.as_secs() + LIMIT).to_string();
+    let reset = (now.as_secs() + seconds).to_string();
     status(429)
         .header("anthropic-ratelimit-unified-status", "rejected")
         .header("anthropic-ratelimit-unified-reset", &reset)
@@ -46,7 +46,7 @@ fn limit() -> Step {
             "anthropic-ratelimit-unified-representative-claim",
             "five_hour",
         )
-        .header("retry-after", &LIMIT.to_string())
+        .header("retry-after", &seconds.to_string())
 }
 
 fn worker(env: &World, task: &TestTask) -> Value {
@@ -76,7 +76,8 @@ fn told(task: &TestTask) -> usize {
 }
 
 fn waits_for_the_end_of_a_limit(env: &World, harness: &str) {
-    env.model.when(WORKER, [limit(), plan(), say("Planned.")]);
+    env.model
+        .when(WORKER, [limit(LIMIT), plan(), say("Planned.")]);
     env.model.otherwise([plan(), say("Planned.")]);
     let task = env.task(harness, "none", "Wait for it");
     until_state(env, &task, "waiting");
@@ -173,7 +174,8 @@ fn pi_without_an_account_needs_a_person() {
 fn a_limit_needs_a_person_where_claude_may_not_go_on_by_itself() {
     let mut env = impatient("  go_on: false\n");
     subscribe(&mut env);
-    env.model.when(WORKER, [limit().always()]);
+    // Far ahead: nobody waits for its end here.
+    env.model.when(WORKER, [limit(3600).always()]);
     let task = env.task("claude", "none", "Wait for me");
     env.until_attention(&task, "its worker has reached its usage limit, until ");
     assert_eq!(told(&task), 0);
