@@ -317,15 +317,22 @@ fn a_journal_that_lost_events_is_told_before_a_merge() {
     env.refuses(&task, &[], 3, &["its journal lost events on"]);
 }
 
-/// Everything was committed on a detached HEAD: the branch has nothing, and that is not said to be all there is.
-#[test]
-fn work_beside_the_branch_is_named_before_anybody_is_told_to_resolve() {
+/// A task whose only commit was made on a detached HEAD.
+fn with_work_beside() -> (TestEnvironment, TestTask) {
     let env = TestEnvironment::new();
     let task = env.create(["login", "Add a login form"]);
     env.bring_to(&task, "working");
     let slot = env.slot_of(&task);
     env.git(&slot, &["switch", "-q", "--detach"]);
     env.commit(&slot, "login.txt", "work");
+    (env, task)
+}
+
+/// The branch has nothing, and that is not said to be all there is.
+#[test]
+fn work_beside_the_branch_is_named_before_anybody_is_told_to_resolve() {
+    let (env, task) = with_work_beside();
+    let slot = env.slot_of(&task);
     env.bring_on(&task, "reviewing");
     let what = "with 1 commit that is not on login";
     let why = env.orange(["task", "why", &task.id]).ok().says(what);
@@ -348,12 +355,7 @@ fn work_beside_the_branch_is_named_before_anybody_is_told_to_resolve() {
 /// Whoever resolves such a task is told, too.
 #[test]
 fn a_resolved_task_with_work_beside_its_branch_says_so() {
-    let env = TestEnvironment::new();
-    let task = env.create(["login", "Add a login form"]);
-    env.bring_to(&task, "working");
-    let slot = env.slot_of(&task);
-    env.git(&slot, &["switch", "-q", "--detach"]);
-    env.commit(&slot, "login.txt", "work");
+    let (env, task) = with_work_beside();
     let resolve = ["task", "resolve", &task.id, "--message", "done by hand"];
     env.orange(resolve)
         .ok()
