@@ -243,9 +243,7 @@ impl Quarantine {
 
     /// Deletes what was confirmed.
     pub(super) fn end(&self) -> Result<()> {
-        remove(&self.done)?;
-        self.sweep();
-        Ok(())
+        remove(&self.done)
     }
 
     /// Moves the whole slot out of its place.
@@ -285,7 +283,6 @@ impl Quarantine {
                 rename_to_free(moved, &self.slot)?;
             }
         }
-        self.sweep();
         Ok(())
     }
 
@@ -298,7 +295,6 @@ impl Quarantine {
     pub(super) fn finish_whole(&self) -> Result<()> {
         if fs::symlink_metadata(&self.revived).is_ok() {
             remove(&self.revived)?;
-            self.sweep();
         }
         let is_checked = fs::symlink_metadata(&self.checked).is_ok();
         match is_checked && self.is_forgotten() {
@@ -308,15 +304,7 @@ impl Quarantine {
     }
 
     pub(super) fn delete_checked(&self) -> Result<()> {
-        remove(&self.checked)?;
-        self.sweep();
-        Ok(())
-    }
-
-    pub(super) fn sweep(&self) {
-        if let Some(leaving) = self.open.parent() {
-            let _ = fs::remove_dir(leaving);
-        }
+        remove(&self.checked)
     }
 
     /// Removes a special file that was taken.

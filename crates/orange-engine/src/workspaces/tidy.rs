@@ -473,7 +473,6 @@ pub(super) fn restore_whole(folder: &Path) -> Result<()> {
 pub(super) fn revive(repository: &Path, folder: &Path) -> Result<bool> {
     let quarantine = Quarantine::of(folder);
     let is_revived = worktree::revive(repository, folder, quarantine.revived())?;
-    quarantine.sweep();
     Ok(is_revived)
 }
 

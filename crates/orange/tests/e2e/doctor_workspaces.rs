@@ -62,7 +62,8 @@ fn a_deleted_worktree_comes_back_whole_or_not_at_all() {
     found_and_repaired(&env, "the worktree of TASK-001 is gone");
     assert_eq!(env.git(&slot, &["status", "--porcelain"]), "");
     assert_eq!(fs::read_to_string(slot.join("work.txt")).unwrap(), "work");
-    assert!(!env.home().join("workspaces/.leaving").exists());
+    let leaving = fs::read_dir(env.home().join("workspaces/.leaving"));
+    assert_eq!(leaving.unwrap().count(), 0);
 }
 
 /// The branch is checked out elsewhere, so it cannot be checked out in the slot. Doctor goes on to say so until it can.
