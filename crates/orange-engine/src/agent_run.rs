@@ -14,6 +14,7 @@ pub use fence::without as without_fence;
 use crate::errand;
 use crate::error::{Code, Error, Result, plain};
 use crate::git::REAL_OBJECTS;
+use crate::git::calls::{self, Call};
 use crate::harness::{Adapter, environment};
 use crate::last_words::last_words;
 use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Started};
@@ -108,10 +109,12 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
         process,
         at: Timestamp::now(),
     })?;
+    calls::keep_notes_in(&this.home);
+    let at_work = Call::begin(&spec.worktree, &format!("{} of {}", spec.role, spec.task));
     let mut ended = if folder.is_to_stop() {
         stopped_early()
     } else {
-        live(this, &folder, &spec, &mut alarms)
+        live(this, &folder, &spec, &mut alarms, at_work.as_ref())
     };
     if spec.role == Role::Reviewer {
         // At once: what is written later is not the reviewer's.
@@ -123,6 +126,10 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     ended.seal = runs::seal_of_end(&this.home, &this.run, &ended);
     give_back_terminal(terminal.as_ref());
     runs::end_tree(std::process::id(), || alarms.reap_others());
+    if let Some(at_work) = at_work {
+        // Its git may just have been killed, by us or by the agent itself.
+        at_work.ended(true);
+    }
     if let Err(error) = folder.note_ended(&ended) {
         // A full disk, say. That it is gone shows without it, and the person gets a shell anyway.
         tracing::error!(%error, run = this.run, "how the agent ended is not noted");
@@ -164,7 +171,13 @@ fn lock(folder: &RunFolder) -> Result<Option<File>> {
 const WINDOW_CLOSED: &str = "its window was closed";
 
 /// From the start of the agent to its end.
-fn live(this: &AgentRun, folder: &RunFolder, spec: &RunSpec, alarms: &mut Alarms) -> Ended {
+fn live(
+    this: &AgentRun,
+    folder: &RunFolder,
+    spec: &RunSpec,
+    alarms: &mut Alarms,
+    at_work: Option<&Call>,
+) -> Ended {
     let child = match start(this, folder, spec) {
         Ok(child) => child,
         Err(error) => {
@@ -172,6 +185,9 @@ fn live(this: &AgentRun, folder: &RunFolder, spec: &RunSpec, alarms: &mut Alarms
         }
     };
     alarms.watch(&child);
+    if let Some(at_work) = at_work {
+        at_work.started(child.pid());
+    }
     let mut courier = Courier::new(folder.clone(), spec.clone());
     let mut beside = Beside {
         transcript: Transcript::new(folder.clone()),

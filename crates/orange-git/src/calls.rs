@@ -1,5 +1,6 @@
-//! Notes of the gits that Orange has started and that may lock something in a repository. A note is removed when its git
-//! has ended by itself. When git or Orange was killed, the note stays, and tells whose the locks are that were left.
+//! Notes of what Orange has started and what may lock something in a repository: its own gits, agents, and the commands of
+//! a project. A note is removed when all that was started has ended and left no lock. When it or Orange was killed, the note
+//! stays, and tells whose the locks are that were left.
 
 use super::{locks, rescue, state};
 use orange_sys::process::ProcessId;
@@ -50,6 +51,12 @@ const READERS: &[&str] = &[
     "write-tree",
 ];
 
+/// A note that is older than this, of a git that is dead, was given up by the Orange that wrote it.
+const UNSURE: Duration = Duration::from_secs(60);
+
+/// A note that cannot be read is removed when it is older than this.
+const OLD: Duration = Duration::from_secs(3600);
+
 static HOME: RwLock<Option<PathBuf>> = RwLock::new(None);
 
 /// From now on notes are kept in this home.
@@ -67,34 +74,39 @@ fn folder() -> Option<PathBuf> {
     home().map(|home| home.join(FOLDER))
 }
 
-/// The first line of a note; the process of git follows on the second one.
+/// The first line of a note; the process that was started follows on the second one.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
     words: String,
     /// The folder that all worktrees of the repository share.
     common: PathBuf,
-    /// The git directory of the worktree that git ran in. Notes of older programs have none.
+    /// The git directory of the worktree that it ran in. Notes of older programs have none.
     #[serde(default)]
     own: Option<PathBuf>,
     orange: ProcessId,
     started: SystemTime,
 }
 
-/// A git that is at work.
-pub(super) struct Call {
+/// Something that is at work in a repository.
+pub struct Call {
     file: PathBuf,
     note: Note,
 }
 
 impl Call {
     /// None for a git that locks nothing, and where no note can be kept: then a lock is only named.
-    pub(super) fn begin(folder: &Path, words: &str) -> Option<Call> {
+    pub(super) fn of_git(folder: &Path, words: &str) -> Option<Call> {
+        let command = words.split(' ').nth(1).unwrap_or_default();
+        match READERS.contains(&command) {
+            true => None,
+            false => Call::begin(folder, words),
+        }
+    }
+
+    /// Notes that a program begins in this folder which may call git. None where no note can be kept.
+    pub fn begin(folder: &Path, words: &str) -> Option<Call> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         static OWN: OnceLock<Option<ProcessId>> = OnceLock::new();
-        let command = words.split(' ').nth(1).unwrap_or_default();
-        if READERS.contains(&command) {
-            return None;
-        }
         let orange = OWN.get_or_init(|| ProcessId::of(std::process::id()));
         let (own, common) = git_dirs_of(folder)?;
         let note = Note {
@@ -113,7 +125,7 @@ impl Call {
     }
 
     /// Adds who it is. A note without that still tells of the repository and the time.
-    pub(super) fn started(&self, pid: u32) {
+    pub fn started(&self, pid: u32) {
         let line = ProcessId::of(pid).and_then(|process| serde_json::to_vec(&process).ok());
         if let (Some(mut line), Ok(mut file)) =
             (line, File::options().append(true).open(&self.file))
@@ -123,8 +135,8 @@ impl Call {
         }
     }
 
-    /// Git is gone. One that was killed may have left locks.
-    pub(super) fn ended(self, killed: bool) {
+    /// It is gone. What was killed, or may have had something of its own killed, may have left locks.
+    pub fn ended(self, killed: bool) {
         if !killed || self.note.clear_up(Need::Now) {
             let _ = fs::remove_file(&self.file);
         }
@@ -186,7 +198,7 @@ impl Note {
             tracing::warn!(
                 lock = %lock.display(),
                 words = self.words,
-                "removed the lock of a git that was killed"
+                "removed the lock that a killed git left"
             );
         }
         !left.unsure
@@ -212,12 +224,14 @@ pub fn clear_up(need: Need) {
             .next()
             .and_then(|line| serde_json::from_str::<ProcessId>(line).ok());
         let done = match note {
-            // That Orange clears up itself.
-            Some(note) if note.orange.is_alive() => false,
-            Some(_) if git.is_some_and(|git| git.is_alive()) => false,
+            Some(_) if git.as_ref().is_some_and(ProcessId::is_alive) => false,
+            // That Orange clears up itself, unless it could not tell which locks were left: it does not look a second time.
+            Some(note) if note.orange.is_alive() && (git.is_none() || !is_older(&file, UNSURE)) => {
+                false
+            }
             Some(note) => note.clear_up(need),
             // Cut short, or of a later version.
-            None => is_old(&file),
+            None => is_older(&file, OLD),
         };
         if done {
             let _ = fs::remove_file(&file);
@@ -225,7 +239,6 @@ pub fn clear_up(need: Need) {
     }
 }
 
-fn is_old(file: &Path) -> bool {
-    const OLD: Duration = Duration::from_secs(3600);
-    locks::age_of(file).is_some_and(|age| age > OLD)
+fn is_older(file: &Path, than: Duration) -> bool {
+    locks::age_of(file).is_some_and(|age| age > than)
 }

@@ -239,7 +239,7 @@ impl Git {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let call = match &self.folder {
-            Some(folder) => Call::begin(folder, &spoken(&self.command)),
+            Some(folder) => Call::of_git(folder, &spoken(&self.command)),
             None => None,
         };
         let mut child = self.command.spawn().map_err(|error| cannot_start(&error))?;

@@ -20,6 +20,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// No git holds a lock on a ref for longer than this.
 pub const MOMENT: Duration = Duration::from_secs(60);
 
+/// How exactly the ages of a process and of a file can be compared.
+const AGE_SLACK: Duration = Duration::from_millis(200);
+
 /// Times of files come from a clock that ticks more slowly than the system's own.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -283,7 +286,13 @@ pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
         }
         std::thread::sleep(PAUSE);
     }
+    let youngest = found.iter().filter_map(|(lock, _)| age_of(lock)).min();
     let mut alive = live_gits(common);
+    // One that started after all of the locks were there holds none of them.
+    alive.retain(|git| match (git.age(), youngest) {
+        (Some(age), Some(youngest)) => age + AGE_SLACK >= youngest,
+        (Some(_) | None, Some(_) | None) => true,
+    });
     let began = Instant::now();
     loop {
         std::thread::sleep(PAUSE);

@@ -8,6 +8,7 @@ pub(crate) use self::group::end_left;
 use self::output::Output;
 pub(crate) use self::output::shown;
 use crate::error::{Code, Error, plain};
+use crate::git::calls::Call;
 use crate::git::{REAL_OBJECTS, REDIRECTING};
 use crate::person_environment::{self, PersonEnvironment};
 use rustix::process::{
@@ -116,13 +117,20 @@ pub fn run(
         };
         let not_started = |error: io::Error| failed(End::NotStarted(plain(&error)), Vec::new());
         let mut output = Output::to(log, command).map_err(not_started)?;
+        let at_work = Call::begin(slot, command);
         let end = match start(slot, command, env, &mut output) {
             Ok(child) => {
                 let _remembered = group::Remembered::new(log, child.id());
+                if let Some(at_work) = &at_work {
+                    at_work.started(child.id());
+                }
                 watch(child, timeout, &mut output)
             }
             Err(error) => End::NotStarted(plain(&error)),
         };
+        if let Some(at_work) = at_work {
+            at_work.ended(end != End::Exit(0));
+        }
         output.finish(&end.to_string());
         tracing::info!(slot = %slot.display(), command, %end, "workspace command");
         if end != End::Exit(0) {

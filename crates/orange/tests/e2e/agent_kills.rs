@@ -3,6 +3,7 @@
 use crate::agents::Agents;
 use crate::env::TestTask;
 use std::fs;
+use std::path::PathBuf;
 
 /// Plans, commits, leaves a file uncommitted, and waits; so does the next one.
 pub(crate) const WAITS: &str = r#"
@@ -86,7 +87,7 @@ pub(crate) fn ends_clean(env: &Agents, task: &TestTask) {
     assert_eq!(env.status(task), "cancelled");
     assert_eq!(agents_alive(env), Vec::<u32>::new());
     assert_eq!(env.windows(), Vec::<String>::new());
-    assert_eq!(env.runs(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(env.runs(), Vec::<PathBuf>::new());
     let shown = env.say(&["task", "show", &task.id, "--json"]).ok().json();
     assert_eq!(shown["task"]["workspace"], serde_json::Value::Null);
     let saved = ["for-each-ref", "--format=%(refname)", "refs/orange/rescue"];
@@ -194,6 +195,51 @@ fn power_cut(env: &Agents) {
     env.until("everything is gone", || {
         env.processes().is_empty() && !fs::exists(format!("/proc/{server}/cmdline")).unwrap()
     });
+}
+
+/// Locks as a git of the agent has them in the middle of a commit.
+fn locks_of_a_commit(env: &Agents, task: &TestTask) -> [PathBuf; 2] {
+    let own = env.git(
+        &env.slot_of(task),
+        &["rev-parse", "--path-format=absolute", "--git-path", "index"],
+    );
+    let branch = format!(".git/refs/heads/{}.lock", task.branch);
+    let locks = [
+        PathBuf::from(format!("{}.lock", own.trim())),
+        env.shop().join(branch),
+    ];
+    for lock in &locks {
+        fs::write(lock, "").unwrap();
+    }
+    locks
+}
+
+#[test]
+fn locks_of_a_git_that_died_with_its_agent_are_removed() {
+    let env = Agents::new();
+    let task = at_work(&env);
+    let locks = locks_of_a_commit(&env, &task);
+    let of_the_user = env.shop().join(".git/index.lock");
+    fs::write(&of_the_user, "").unwrap();
+    env.say(&["task", "list"]).ok();
+    assert!(locks.iter().all(|lock| lock.exists()), "its agent is alive");
+    power_cut(&env);
+    env.say(&["task", "list"]).ok();
+    assert_eq!(locks.iter().find(|lock| lock.exists()), None);
+    assert!(of_the_user.exists());
+    fs::remove_file(of_the_user).unwrap();
+    goes_on(&env, &task, WATCH);
+}
+
+#[test]
+fn locks_of_a_git_that_is_ended_with_its_agent_are_removed() {
+    let env = Agents::new();
+    let task = at_work(&env);
+    let locks = locks_of_a_commit(&env, &task);
+    env.kill(agents_alive(&env)[0], "-9");
+    env.until_event(&task, "agent.crashed");
+    assert_eq!(locks.iter().find(|lock| lock.exists()), None);
+    goes_on(&env, &task, WATCH);
 }
 
 /// To a process that may have ended by itself.
