@@ -201,12 +201,12 @@ pub(crate) fn change(scratch: &Scratch) -> Result<Vec<Row>> {
         home.settle(scratch)?;
         let floor = FloorTask::copy_of(&root, &home)?;
         let recipe = recipe(&home)?;
-        let mut engine = engine(&home);
+        let engine = engine(&home);
         let rounds = if place == "disk" { 25 } else { 60 };
         let [ours, loop_of_writes] = in_turns(
             rounds,
             [
-                Box::new(|round| timed(|| pair(&mut engine, &home, home.planning(round)))),
+                Box::new(|round| timed(|| pair(&engine, &home, home.planning(round)))),
                 Box::new(|_| {
                     timed(|| {
                         recipe.iter().try_for_each(|writes| {
@@ -269,7 +269,7 @@ fn engine(home: &Home) -> Engine {
 }
 
 /// There and back again, so that every round finds the same.
-fn pair(engine: &mut Engine, home: &Home, number: usize) -> Result<()> {
+fn pair(engine: &Engine, home: &Home, number: usize) -> Result<()> {
     for status in [Status::Clarification, Status::Planning] {
         let change = Change {
             status: Some(status),
@@ -284,7 +284,7 @@ fn pair(engine: &mut Engine, home: &Home, number: usize) -> Result<()> {
 fn recipe(home: &Home) -> Result<[Writes; 2]> {
     let number = home.planning(39);
     let place = home.place(number);
-    let mut engine = engine(home);
+    let engine = engine(home);
     let mut before = fs::read(place.journal())?.len();
     let mut writes = |status, blocks: usize| -> Result<Writes> {
         let change = Change {

@@ -19,7 +19,7 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
     for _ in 0..SESSIONS {
         stage.orange(&["task", "create", "Do it"])?;
     }
-    let mut engine = Engine::new(Settings {
+    let engine = Engine::new(Settings {
         orange: scratch.orange.clone(),
         ..Settings::at(stage.home.clone())
     });
@@ -30,7 +30,7 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
         [
             Box::new(|_| {
                 timed(|| {
-                    alive = monitor.tick(&mut engine)?.alive;
+                    alive = monitor.tick(&engine)?.alive;
                     Ok(())
                 })
             }),

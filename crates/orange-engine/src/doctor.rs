@@ -226,7 +226,7 @@ impl Finding {
 }
 
 /// One check of one group.
-type Check = fn(&mut Engine, &mut Report, bool) -> Result<()>;
+type Check = fn(&Engine, &mut Report, bool) -> Result<()>;
 
 /// What is looked at in a home, in this order; and whether that needs a git that answers.
 const CHECKS: &[(Group, bool, Check)] = &[
@@ -267,7 +267,7 @@ const GIT_PATIENCE: Duration = Duration::from_secs(30);
 
 impl Engine {
     /// Looks at everything, and with `repair` mends what can be mended. With `measure` slots are measured too.
-    pub fn doctor(&mut self, repair: bool, measure: bool) -> Result<Report> {
+    pub fn doctor(&self, repair: bool, measure: bool) -> Result<Report> {
         if repair {
             self.people_only("repair the home")?;
         } else {

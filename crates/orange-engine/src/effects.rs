@@ -20,7 +20,7 @@ const NOT_YET: &str = "this version of orange has no phased workflow";
 const SUPERSEDED: &str = "the journal lost its end; the task may have moved on since";
 
 /// Carries out one hook of a transition and says what became of it; the last event is about the hook itself.
-pub(crate) fn carry_out(engine: &mut Engine, locked: &mut LockedTask, hook: &str) -> Vec<Event> {
+pub(crate) fn carry_out(engine: &Engine, locked: &mut LockedTask, hook: &str) -> Vec<Event> {
     let mut events = match Hook::from_name(hook) {
         Some(known) => effect(engine, locked, known),
         None => vec![skipped(engine, "this version of orange does not know it")],
@@ -31,7 +31,7 @@ pub(crate) fn carry_out(engine: &mut Engine, locked: &mut LockedTask, hook: &str
     events
 }
 
-fn effect(engine: &mut Engine, locked: &mut LockedTask, hook: Hook) -> Vec<Event> {
+fn effect(engine: &Engine, locked: &mut LockedTask, hook: Hook) -> Vec<Event> {
     match hook {
         Hook::AcquireWorkspace => vec![slots::acquire(engine, locked)],
         Hook::ReleaseWorkspace => vec![slots::release(engine, locked)],

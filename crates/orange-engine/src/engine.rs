@@ -80,6 +80,8 @@ use orange_core::workflow::{Actor, Role};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Who runs the command, as the front end found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,7 +156,9 @@ impl Settings {
     }
 }
 
-/// Everything a front end can do.
+/// One call on a home: what a front end can do there, and on whose behalf. It has no state of its own but what it was told
+/// and has looked up, so a call on behalf of somebody else is a changed copy.
+#[derive(Clone)]
 pub struct Engine {
     pub(crate) store: Store,
     pub(crate) caller: Caller,
@@ -162,17 +166,17 @@ pub struct Engine {
     clock: fn() -> Timestamp,
     pub(crate) local_time: fn(Timestamp) -> String,
     pub(crate) say: fn(&str),
-    loaded: Option<Loaded>,
+    loaded: Arc<OnceLock<Loaded>>,
     /// Mistakes in settings keep nobody from looking.
     only_reads: bool,
     pub(crate) home: Home,
-    notices: Vec<String>,
-    acquired: Option<Acquired>,
-    spawned: Vec<Event>,
+    notices: Arc<Mutex<Vec<String>>>,
+    acquired: Arc<Mutex<Option<Acquired>>>,
+    spawned: Arc<Mutex<Vec<Event>>>,
     /// A task gave up what others may be waiting for.
-    made_room: bool,
+    made_room: Arc<AtomicBool>,
     /// The home of which this one is a copy, once that was looked up.
-    pub(crate) copied_from: Option<Option<PathBuf>>,
+    pub(crate) copied_from: Arc<OnceLock<Option<PathBuf>>>,
     pub(crate) orange: PathBuf,
     pub(crate) search_path: Option<OsString>,
     pub(crate) user_home: Option<PathBuf>,
@@ -202,13 +206,13 @@ impl Engine {
             clock: settings.clock,
             local_time: settings.local_time,
             say: settings.say,
-            loaded: None,
+            loaded: Arc::default(),
             only_reads: false,
-            notices: Vec::new(),
-            acquired: None,
-            spawned: Vec::new(),
-            made_room: false,
-            copied_from: None,
+            notices: Arc::default(),
+            acquired: Arc::default(),
+            spawned: Arc::default(),
+            made_room: Arc::default(),
+            copied_from: Arc::default(),
             orange: settings.orange,
             search_path: settings.search_path,
             user_home: settings.user_home,
@@ -235,41 +239,50 @@ impl Engine {
         format!("{time}-{}-{}", std::process::id(), self.home.next_stamp())
     }
 
+    /// The same call on Orange's own behalf.
+    pub(crate) fn as_engine(&self) -> Engine {
+        Engine {
+            caller: Caller::Engine,
+            ..self.clone()
+        }
+    }
+
     /// Something the person should know, besides the result.
-    pub(crate) fn notice(&mut self, text: String) {
+    pub(crate) fn notice(&self, text: String) {
         tracing::info!("{text}");
-        if !self.notices.contains(&text) {
-            self.notices.push(text);
+        let mut notices = locked(&self.notices);
+        if !notices.contains(&text) {
+            notices.push(text);
         }
     }
 
     /// Something that is not so any more.
-    pub(crate) fn forget_notice(&mut self, text: &str) {
-        self.notices.retain(|notice| notice != text);
+    pub(crate) fn forget_notice(&self, text: &str) {
+        locked(&self.notices).retain(|notice| notice != text);
     }
 
     /// A slot that a hook got for the task at hand.
-    pub(crate) fn note_acquired(&mut self, acquired: Acquired) {
-        self.acquired = Some(acquired);
+    pub(crate) fn note_acquired(&self, acquired: Acquired) {
+        *locked(&self.acquired) = Some(acquired);
     }
 
-    pub(crate) fn take_acquired(&mut self) -> Option<Acquired> {
-        self.acquired.take()
+    pub(crate) fn take_acquired(&self) -> Option<Acquired> {
+        locked(&self.acquired).take()
     }
 
     /// An agent that a hook started for the task at hand.
-    pub(crate) fn note_spawned(&mut self, event: &Event) {
-        self.spawned.push(event.clone());
+    pub(crate) fn note_spawned(&self, event: &Event) {
+        locked(&self.spawned).push(event.clone());
     }
 
     /// The agents started since the last time, as they were journalled.
-    pub fn take_spawned(&mut self) -> Vec<Event> {
-        std::mem::take(&mut self.spawned)
+    pub fn take_spawned(&self) -> Vec<Event> {
+        std::mem::take(&mut locked(&self.spawned))
     }
 
     /// What there is to say, once.
-    pub fn take_notices(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.notices)
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut locked(&self.notices))
     }
 
     pub(crate) fn caller_name(&self) -> String {
@@ -307,7 +320,7 @@ impl Engine {
     }
 
     /// The next key of a project, after making sure that the counter knows what is on disk.
-    pub(crate) fn next_key(&mut self, project: &str) -> Result<Key> {
+    pub(crate) fn next_key(&self, project: &str) -> Result<Key> {
         self.heal_counter(project)?;
         let mut key = self.with_database(|database| database.next_key(project))?;
         // A restored backup of orange.db may be behind the folders.
@@ -322,7 +335,7 @@ impl Engine {
     }
 
     /// The key of a task that another program made: promised by age, else the next one.
-    pub(crate) fn key_for_adopted(&mut self, task: &Task) -> Result<Key> {
+    pub(crate) fn key_for_adopted(&self, task: &Task) -> Result<Key> {
         self.heal_counter(&task.project)?;
         let id = task.id.clone();
         let reserved = self.with_database(|database| database.reserved_key(&task.project, &id));
@@ -332,7 +345,7 @@ impl Engine {
         }
     }
 
-    fn heal_counter(&mut self, project: &str) -> Result<()> {
+    fn heal_counter(&self, project: &str) -> Result<()> {
         if self
             .with_database(|database| database.last_key(project))?
             .is_some()
@@ -343,7 +356,7 @@ impl Engine {
     }
 
     /// Makes sure that the counter is beyond every key on disk, in the trash too.
-    fn raise_counter(&mut self, project: &str) -> Result<()> {
+    fn raise_counter(&self, project: &str) -> Result<()> {
         let index = self.fresh_index()?;
         let highest = index.highest_key(project)?;
         let keyless: Vec<String> = index
@@ -356,7 +369,7 @@ impl Engine {
     }
 
     /// Raises every counter: after orange.db was put back from a backup, which may be behind.
-    pub(crate) fn raise_counters(&mut self) -> Result<()> {
+    pub(crate) fn raise_counters(&self) -> Result<()> {
         self.home.close_database();
         let mut projects = self.fresh_index()?.project_names()?;
         projects.extend(self.trashed().into_iter().map(|(place, _)| place.project));
@@ -368,7 +381,7 @@ impl Engine {
     }
 
     /// Reasons outside the file for not taking over what somebody wrote into it.
-    pub(crate) fn refuses(&mut self, place: &Place, field: Field, task: &Task) -> Option<String> {
+    pub(crate) fn refuses(&self, place: &Place, field: Field, task: &Task) -> Option<String> {
         match field {
             Field::Summary => create::one_line(&task.summary)
                 .err()
@@ -384,7 +397,7 @@ impl Engine {
         }
     }
 
-    fn refuses_blockers(&mut self, place: &Place, task: &Task) -> Option<String> {
+    fn refuses_blockers(&self, place: &Place, task: &Task) -> Option<String> {
         let key = task.key?;
         for reference in &task.blocked_by {
             let stored = read_stored(&place.project, reference);
@@ -415,7 +428,7 @@ impl Engine {
 
     /// Would waiting for `blocker` make this task wait for itself? Spelled out if so.
     pub(crate) fn cycle_through(
-        &mut self,
+        &self,
         project: &str,
         key: Key,
         blocker_project: &str,
@@ -455,4 +468,8 @@ impl Engine {
                 .collect()
         }))
     }
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -130,13 +130,13 @@ impl Swept {
 
 impl Engine {
     /// Deletes what has expired, or only says what that is.
-    pub fn gc(&mut self, remove: bool) -> Result<Vec<Swept>> {
+    pub fn gc(&self, remove: bool) -> Result<Vec<Swept>> {
         self.people_only("delete what has expired")?;
         self.sweep(remove)
     }
 
     /// The same without asking who wants it; removes nothing unless it is to.
-    pub(crate) fn sweep(&mut self, remove: bool) -> Result<Vec<Swept>> {
+    pub(crate) fn sweep(&self, remove: bool) -> Result<Vec<Swept>> {
         if !self.store.home().is_dir() {
             return Ok(Vec::new());
         }

@@ -103,7 +103,7 @@ struct Ending {
 
 impl Engine {
     /// Runs one turn to its end, or until `stop` says so. A turn that failed is a [`Turn`] as well, as far as it came.
-    pub fn headless(&mut self, request: &Request, stop: &AtomicBool) -> Result<Turn> {
+    pub fn headless(&self, request: &Request, stop: &AtomicBool) -> Result<Turn> {
         self.people_only("start agents")?;
         let harness = self.headless_harness(&request.harness)?;
         if request.prompt.trim().is_empty() {
@@ -157,7 +157,7 @@ impl Engine {
         turn(&harness, request, &way, heard, ending)
     }
 
-    fn headless_harness(&mut self, name: &str) -> Result<Harness> {
+    fn headless_harness(&self, name: &str) -> Result<Harness> {
         let orange = self.orange.clone();
         let found = harness::find(name, self.config()?, &orange)?;
         found

@@ -46,14 +46,12 @@ enum Identity {
 
 impl Engine {
     /// The home of which this one is a copy.
-    pub fn copied_from(&mut self) -> Option<&Path> {
+    pub fn copied_from(&self) -> Option<&Path> {
         let home = self.store.home();
-        let found = self
-            .copied_from
-            .get_or_insert_with(|| match identify(home) {
-                Identity::Copy { original } => Some(original),
-                Identity::Own | Identity::Unrecorded | Identity::Moved(_) => None,
-            });
+        let found = self.copied_from.get_or_init(|| match identify(home) {
+            Identity::Copy { original } => Some(original),
+            Identity::Own | Identity::Unrecorded | Identity::Moved(_) => None,
+        });
         found.as_deref()
     }
 
@@ -66,7 +64,7 @@ impl Engine {
     }
 
     /// Tells a person who looks at a copy that it is one.
-    pub fn mention_copy(&mut self) {
+    pub fn mention_copy(&self) {
         let home = self.store.home().display().to_string();
         if let Some(original) = self.copied_from() {
             let text = format!(
@@ -82,7 +80,7 @@ impl Engine {
     }
 
     /// Refuses to change anything in a copy.
-    pub fn refuse_copy(&mut self) -> Result<()> {
+    pub fn refuse_copy(&self) -> Result<()> {
         let home = self.store.home().display().to_string();
         let Some(original) = self.copied_from() else {
             return Ok(());
@@ -105,7 +103,7 @@ impl Engine {
 
     /// Records that this is the home, for a command that may change something. A home that was moved gets its workspaces
     /// registered with git under their new path; a copy is refused.
-    pub fn claim_home(&mut self) -> Result<()> {
+    pub fn claim_home(&self) -> Result<()> {
         let home = self.store.home().to_owned();
         if !home.is_dir() {
             return Ok(());
@@ -131,7 +129,7 @@ impl Engine {
 
     /// Tells git where the workspaces are now. Git would go on naming the old path, and a branch that is checked out in one
     /// of them would seem to be checked out elsewhere.
-    fn follow_move(&mut self, old: &Record) {
+    fn follow_move(&self, old: &Record) {
         for project in self.projects().unwrap_or_default() {
             let slots: Vec<PathBuf> = self
                 .slot_folders(&project.name)
@@ -314,7 +312,7 @@ mod tests {
     use super::*;
 
     fn recorded(home: &Path) {
-        let mut engine = Engine::new(crate::Settings::at(home.to_owned()));
+        let engine = Engine::new(crate::Settings::at(home.to_owned()));
         engine.claim_home().unwrap();
     }
 

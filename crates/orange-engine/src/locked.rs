@@ -60,19 +60,19 @@ pub struct LockedTask {
 
 impl Engine {
     /// Locks a task, puts its files in order and finishes what a dead process began.
-    pub fn lock_task(&mut self, place: Place) -> Result<LockedTask> {
+    pub fn lock_task(&self, place: Place) -> Result<LockedTask> {
         let lock = self.wait_for_lock(&place, Rank::Task)?;
         self.opened(place, lock, false, false)
     }
 
     /// As [`Engine::lock_task`], for a task without a key that another task names, whose lock may be held.
-    pub(crate) fn lock_to_adopt(&mut self, place: Place) -> Result<LockedTask> {
+    pub(crate) fn lock_to_adopt(&self, place: Place) -> Result<LockedTask> {
         let lock = self.wait_for_lock(&place, Rank::AdoptedTask)?;
         self.opened(place, lock, false, false)
     }
 
     /// As [`Engine::lock_task`], for the parent of a task whose lock may be held.
-    pub(crate) fn lock_parent(&mut self, place: Place) -> Result<LockedTask> {
+    pub(crate) fn lock_parent(&self, place: Place) -> Result<LockedTask> {
         let lock = self.wait_for_lock(&place, Rank::ParentTask)?;
         self.opened(place, lock, false, false)
     }
@@ -90,13 +90,13 @@ impl Engine {
     }
 
     /// As [`Engine::lock_task`], for a task that this process has listed as changing.
-    pub(crate) fn lock_marked(&mut self, place: Place) -> Result<LockedTask> {
+    pub(crate) fn lock_marked(&self, place: Place) -> Result<LockedTask> {
         let lock = self.wait_for_lock(&place, Rank::Task)?;
         self.opened(place, lock, false, true)
     }
 
     /// Finishes a task that somebody listed as changing; false when a live process has it.
-    pub(crate) fn finish_marked(&mut self, place: &Place) -> Result<bool> {
+    pub(crate) fn finish_marked(&self, place: &Place) -> Result<bool> {
         let lock = match TaskLock::try_acquire(&place.path) {
             Ok(Some(lock)) => lock,
             Ok(None) => return Ok(false),
@@ -112,13 +112,13 @@ impl Engine {
     }
 
     /// Locks a damaged task and rebuilds it from what is left.
-    pub fn lock_for_repair(&mut self, place: Place) -> Result<LockedTask> {
+    pub fn lock_for_repair(&self, place: Place) -> Result<LockedTask> {
         let lock = self.wait_for_lock(&place, Rank::Task)?;
         self.opened(place, lock, true, false)
     }
 
     fn opened(
-        &mut self,
+        &self,
         place: Place,
         lock: TaskLock,
         repair: bool,
@@ -171,7 +171,7 @@ impl Engine {
 
 impl LockedTask {
     /// What the table is asked about: the task as it is, and these facts.
-    fn situation<'a>(&'a self, engine: &mut Engine, facts: &'a Facts) -> Result<Situation<'a>> {
+    fn situation<'a>(&'a self, engine: &Engine, facts: &'a Facts) -> Result<Situation<'a>> {
         Ok(Situation {
             task: &self.task,
             body: &self.body,
@@ -183,7 +183,7 @@ impl LockedTask {
 
     /// Journals events and writes TASK.md accordingly. The index does not know of it yet, and the mark stays
     /// until [`LockedTask::unmark`].
-    pub fn commit(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
+    pub fn commit(&mut self, engine: &Engine, events: Vec<Event>) -> Result<()> {
         self.mark(engine)?;
         self.append(engine, events)?;
         crash_point("commit.journalled");
@@ -211,7 +211,7 @@ impl LockedTask {
     }
 
     /// Runs the hooks of the last transition that are still open, and closes it.
-    pub fn finish_hooks(&mut self, engine: &mut Engine) -> Result<()> {
+    pub fn finish_hooks(&mut self, engine: &Engine) -> Result<()> {
         let Some(state) = self.snapshot.history.last_transition() else {
             return Ok(());
         };
@@ -262,7 +262,7 @@ impl LockedTask {
 
     /// Makes sure of a slot before the task is said to have started. The task is listed as changing first, so
     /// that a reservation of a process that dies is found and given back.
-    pub(crate) fn reserve(&mut self, engine: &mut Engine, task: &Task) -> Result<()> {
+    pub(crate) fn reserve(&mut self, engine: &Engine, task: &Task) -> Result<()> {
         self.mark(engine)?;
         match engine.reserve_for(task) {
             Ok(_) => {
@@ -277,7 +277,7 @@ impl LockedTask {
     }
 
     /// Journals what became of hooks.
-    fn outcome(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
+    fn outcome(&mut self, engine: &Engine, events: Vec<Event>) -> Result<()> {
         let changes_fields = events.iter().any(|event| event.revision.is_some());
         self.append(engine, events)
             .map_err(|error| self.happened(error))?;
@@ -290,14 +290,14 @@ impl LockedTask {
     }
 
     /// Takes TASK.md as it is now, after something was written into it.
-    pub(crate) fn reread(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(crate) fn reread(&mut self, engine: &Engine) -> Result<()> {
         self.mark(engine)?;
         self.unindexed = true;
         self.settle(engine)
     }
 
     /// The branch has another name now.
-    pub(crate) fn rename_to(&mut self, engine: &mut Engine, branch: &str) -> Result<()> {
+    pub(crate) fn rename_to(&mut self, engine: &Engine, branch: &str) -> Result<()> {
         self.correct(
             engine,
             Field::Branch,
@@ -309,7 +309,7 @@ impl LockedTask {
     }
 
     /// The tmux session is called as the branch is. A help for people, so nothing fails for it.
-    pub(crate) fn follow_session(&mut self, engine: &mut Engine) {
+    pub(crate) fn follow_session(&mut self, engine: &Engine) {
         let renamed = engine
             .rename_session(&self.task)
             .and_then(|name| match name {
@@ -327,7 +327,7 @@ impl LockedTask {
     }
 
     /// The task has no slot, whatever it says.
-    pub(crate) fn forget_workspace(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(crate) fn forget_workspace(&mut self, engine: &Engine) -> Result<()> {
         self.correct(
             engine,
             Field::Workspace,
@@ -340,13 +340,7 @@ impl LockedTask {
     }
 
     /// Changes a field that only the engine may change.
-    fn correct(
-        &mut self,
-        engine: &mut Engine,
-        field: Field,
-        value: Value,
-        why: &str,
-    ) -> Result<()> {
+    fn correct(&mut self, engine: &Engine, field: Field, value: Value, why: &str) -> Result<()> {
         let changes = std::iter::once((field.name().to_owned(), value)).collect();
         let event = machine::update(&self.task, changes, Actor::Engine, engine.now())
             .map_err(crate::engine::bad_value)?;
@@ -368,7 +362,7 @@ impl LockedTask {
     }
 
     /// The end of a change: what follows from it elsewhere is seen to while the task is still listed.
-    pub(crate) fn conclude(&mut self, engine: &mut Engine) {
+    pub(crate) fn conclude(&mut self, engine: &Engine) {
         if self.marked
             && let Err(error) = engine.drop_reservation(&self.task)
         {
@@ -429,7 +423,7 @@ impl LockedTask {
         Ok(())
     }
 
-    pub(super) fn append(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
+    pub(super) fn append(&mut self, engine: &Engine, events: Vec<Event>) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
@@ -441,7 +435,7 @@ impl LockedTask {
     }
 
     /// Writes events to the journal, durably; `task` already knows what they say.
-    fn journal(&mut self, engine: &mut Engine, mut events: Vec<Event>) -> Result<()> {
+    fn journal(&mut self, engine: &Engine, mut events: Vec<Event>) -> Result<()> {
         let path = self.place.journal();
         let mut seals = self.seals.clone();
         engine.seal(&self.task.id, &mut seals, &mut events)?;
@@ -459,7 +453,7 @@ impl LockedTask {
 
     /// The Context is the person's word to the agent: a change to it is kept but flagged.
     /// What went with a TASK.md that was missing was changed by nobody: it is lost.
-    fn note_changed_context(&mut self, engine: &mut Engine, was_missing: bool) -> Result<()> {
+    fn note_changed_context(&mut self, engine: &Engine, was_missing: bool) -> Result<()> {
         let seen = self
             .snapshot
             .history
@@ -494,7 +488,7 @@ impl LockedTask {
 
     /// The index and the witness follow what was written, once all of it is: the mark leads here whoever
     /// comes after a process that died before.
-    pub(crate) fn index(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(crate) fn index(&mut self, engine: &Engine) -> Result<()> {
         if !self.unindexed {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! The safety net: looks now and then whether an agent has gone without a word (a killed tmux server, a `kill -9`,
 //! a reboot), and sees to it. One process at a time does so.
 
-use crate::engine::{Caller, Engine};
+use crate::engine::Engine;
 use crate::errand;
 use crate::error::{Code, Result};
 use crate::index::list::Filter;
@@ -53,7 +53,7 @@ impl Monitor {
     }
 
     /// One look at everything, if no other process watches.
-    pub fn tick(&mut self, engine: &mut Engine) -> Result<Tick> {
+    pub fn tick(&mut self, engine: &Engine) -> Result<Tick> {
         engine.refuse_copy()?;
         if self.lead.is_none() {
             self.lead = engine.store().try_lock(Lock::Monitor)?;
@@ -64,13 +64,10 @@ impl Monitor {
                 ..Tick::default()
             });
         }
-        let caller = std::mem::replace(&mut engine.caller, Caller::Engine);
-        let outcome = self.look(engine);
-        engine.caller = caller;
-        outcome
+        self.look(&engine.as_engine())
     }
 
-    fn look(&mut self, engine: &mut Engine) -> Result<Tick> {
+    fn look(&mut self, engine: &Engine) -> Result<Tick> {
         errand::reap_ended();
         engine.recover();
         let mut tick = Tick::default();
@@ -152,7 +149,7 @@ impl Monitor {
     }
 
     /// Tasks that need an agent, have none, and of whose run there is no folder either.
-    fn missed(&self, engine: &mut Engine, alive: &HashSet<(String, Role)>) -> Result<Vec<String>> {
+    fn missed(&self, engine: &Engine, alive: &HashSet<(String, Role)>) -> Result<Vec<String>> {
         let roles = [Role::Worker, Role::Reviewer];
         let workflow = Workflow::named(WorkflowName::Interactive);
         let filter = Filter {
@@ -218,7 +215,7 @@ fn forget_runs_of(engine: &Engine, folder: &str) {
 
 impl Engine {
     /// Closes windows of tasks that are over, or of runs nobody knows: left by a process that died in between.
-    fn close_leftovers(&mut self, live: &HashSet<String>) -> Result<usize> {
+    fn close_leftovers(&self, live: &HashSet<String>) -> Result<usize> {
         let tmux = self.tmux()?;
         let home = self.home_paths();
         let mut closed = 0;

@@ -48,7 +48,7 @@ fn one_line(text: &str) -> String {
 
 impl Engine {
     /// Runs the user's command for each of these that was not told before.
-    pub(crate) fn tell_person(&mut self, task: &Task, notifications: Vec<Notification>) {
+    pub(crate) fn tell_person(&self, task: &Task, notifications: Vec<Notification>) {
         if notifications.is_empty() {
             return;
         }
@@ -88,7 +88,7 @@ impl Engine {
     }
 
     /// An errand: runs the user's command. What it is about stands in the environment.
-    pub fn notify(&mut self) -> Result<()> {
+    pub fn notify(&self) -> Result<()> {
         let Some(command) = self.config()?.notify.command.clone() else {
             return Ok(());
         };
@@ -107,7 +107,7 @@ impl Engine {
         Ok(())
     }
 
-    fn is_new(&mut self, notification: &Notification) -> Result<bool> {
+    fn is_new(&self, notification: &Notification) -> Result<bool> {
         let now = self.now();
         self.with_database(|database| database.note_notified(&notification.key, now))
     }

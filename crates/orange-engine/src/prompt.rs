@@ -74,7 +74,7 @@ pub struct PromptExtra {
 impl Engine {
     /// The prompt that a project's agents get, by what the repository says at that commit.
     pub fn prompt_text(
-        &mut self,
+        &self,
         project: &Project,
         base: &str,
         name: PromptName,
@@ -84,19 +84,14 @@ impl Engine {
     }
 
     /// The same for a task: the commit is the one its rules come from.
-    pub fn prompt_source(&mut self, task: &Task, name: PromptName) -> Result<PromptSource> {
+    pub fn prompt_source(&self, task: &Task, name: PromptName) -> Result<PromptSource> {
         let project = self.registered(&task.project)?;
         let commit = self.rules_commit(&project, task)?;
         self.prompt_text(&project, &commit, name)
     }
 
     /// Exactly what an agent of the task is told.
-    pub fn prompt_for(
-        &mut self,
-        task: &Task,
-        name: PromptName,
-        extra: &PromptExtra,
-    ) -> Result<String> {
+    pub fn prompt_for(&self, task: &Task, name: PromptName, extra: &PromptExtra) -> Result<String> {
         let source = self.prompt_source(task, name)?;
         if let Some(unusable) = &source.unusable {
             self.notice(format!("{unusable}; Orange's own prompt is used instead"));
@@ -106,7 +101,7 @@ impl Engine {
     }
 
     /// The same for a person who wants to see it: no message, and what is missing as it is now.
-    pub fn prompt_preview(&mut self, view: &TaskView, name: PromptName) -> Result<String> {
+    pub fn prompt_preview(&self, view: &TaskView, name: PromptName) -> Result<String> {
         let max_rounds = self.max_rounds(&view.task)?;
         let missing = prompt::missing(&view.task, &view.body, max_rounds);
         let extra = PromptExtra {
@@ -117,7 +112,7 @@ impl Engine {
     }
 
     /// Every prompt as new work of a project would get it; without one, those of Orange.
-    pub fn prompts(&mut self, project: Option<&str>) -> Result<Prompts> {
+    pub fn prompts(&self, project: Option<&str>) -> Result<Prompts> {
         let project = project.map(|name| self.registered(name)).transpose()?;
         let commit = match &project {
             Some(project) => self.newest_rules(project)?,

@@ -8,7 +8,7 @@ use crate::store::Place;
 
 impl Engine {
     /// Looks at the tasks that are listed as changing. Those of live processes are left alone.
-    pub fn recover(&mut self) {
+    pub fn recover(&self) {
         if self.copied_from().is_some() {
             return;
         }
@@ -36,7 +36,7 @@ impl Engine {
 
     /// False when a live process is at it. A task's own lock tells that, and the project's while the task
     /// has no folder yet: taking a task off the list under a live process would hide it from everybody.
-    fn recover_one(&mut self, place: &Place) -> Result<bool> {
+    fn recover_one(&self, place: &Place) -> Result<bool> {
         if place.path.is_dir() {
             return self.finish_marked(place);
         }

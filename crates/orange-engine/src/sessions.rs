@@ -105,7 +105,7 @@ impl LiveAgents {
 
 impl Engine {
     /// Every agent that is alive now, those in sessions of other programs too.
-    pub fn live_and_adopted_agents(&mut self) -> LiveAgents {
+    pub fn live_and_adopted_agents(&self) -> LiveAgents {
         let mut live = self.live_agents();
         live.adopted = self.adopted_sessions();
         live
@@ -130,13 +130,13 @@ impl Engine {
     }
 
     /// The server that sessions are made on.
-    pub(crate) fn tmux(&mut self) -> Result<Tmux> {
+    pub(crate) fn tmux(&self) -> Result<Tmux> {
         let setting = self.config()?.tmux.server.clone().unwrap_or_default();
         Ok(Tmux::new(Server::from_setting(&setting)))
     }
 
     /// The same, when there is a tmux that will do.
-    pub(crate) fn usable_tmux(&mut self) -> Result<Tmux> {
+    pub(crate) fn usable_tmux(&self) -> Result<Tmux> {
         let tmux = self.tmux()?;
         match located(tmux::PROGRAM, self.search_path.as_deref()) {
             Some(program) => {
@@ -165,7 +165,7 @@ impl Engine {
     }
 
     /// Where a run is shown; asked of tmux when nobody noted it.
-    pub(crate) fn pane_of(&mut self, run: &str) -> Result<Option<Pane>> {
+    pub(crate) fn pane_of(&self, run: &str) -> Result<Option<Pane>> {
         if let Some(pane) = self.run_folder(run).pane() {
             return Ok(Some(pane));
         }
@@ -176,7 +176,7 @@ impl Engine {
 
     /// The session of a task whose branch has another name now gets that name too. It is found by its tag, so
     /// nothing is lost when the name is taken.
-    pub(crate) fn rename_session(&mut self, task: &Task) -> Result<Option<String>> {
+    pub(crate) fn rename_session(&self, task: &Task) -> Result<Option<String>> {
         if task.tmux_session.is_none() {
             return Ok(None);
         }
@@ -193,7 +193,7 @@ impl Engine {
     }
 
     /// All panes but those of another home.
-    fn own_panes(&mut self) -> Result<Vec<PaneInfo>> {
+    fn own_panes(&self) -> Result<Vec<PaneInfo>> {
         let home = self.home_paths();
         let mut panes = self.tmux()?.panes()?;
         panes.retain(|info| home.has_tagged(info.home_tag.as_deref()));
@@ -201,7 +201,7 @@ impl Engine {
     }
 
     /// The windows of a task, whatever is left in them.
-    pub(crate) fn windows_of(&mut self, task: &Task) -> Result<Vec<PaneInfo>> {
+    pub(crate) fn windows_of(&self, task: &Task) -> Result<Vec<PaneInfo>> {
         let mut panes = self.own_panes()?;
         panes.retain(|info| info.task_id.as_deref() == Some(task.id.as_str()));
         Ok(panes)

@@ -42,7 +42,7 @@ struct Plan {
 }
 
 /// The hook: has the commit that was handed over checked, if its repository says how and its user agreed.
-pub(crate) fn begin(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+pub(crate) fn begin(engine: &Engine, locked: &mut LockedTask) -> Vec<Event> {
     let completed = Event::new(EventType::HookCompleted, engine.now());
     if locked.task.status != Status::AgentReview {
         return vec![completed];
@@ -88,7 +88,7 @@ fn started(engine: &Engine, head: &str, rules: &Rules) -> Event {
 
 impl Engine {
     /// None: the repository has no check. An error is why one that it has cannot run.
-    fn plan_of_check(&mut self, task: &Task) -> Result<Option<Plan>> {
+    fn plan_of_check(&self, task: &Task) -> Result<Option<Plan>> {
         let project = self.registered(&task.project)?;
         let commit = self.rules_commit(&project, task)?;
         let rules = self.repository_rules(&project, &commit)?;
@@ -102,14 +102,14 @@ impl Engine {
     }
 
     /// Whether the user has agreed to a check of the task's repository, or nobody can tell whether there is one.
-    pub(crate) fn should_be_checked(&mut self, task: &Task) -> bool {
+    pub(crate) fn should_be_checked(&self, task: &Task) -> bool {
         match self.plan_of_check(task) {
             Ok(plan) => plan.is_some(),
             Err(error) => error.code != Code::ConditionUnmet,
         }
     }
 
-    fn ask_for_check(&mut self, request: &Request) -> Result<()> {
+    fn ask_for_check(&self, request: &Request) -> Result<()> {
         request.write(&self.store)?;
         crash_point("verify.requested");
         // One that cannot be started is made up for by the next command.
@@ -125,7 +125,7 @@ impl Engine {
     }
 
     /// Checks that nobody is at, though they were asked for: whoever was is gone.
-    pub(crate) fn take_up_checks(&mut self) {
+    pub(crate) fn take_up_checks(&self) {
         for request in request::all(&self.store) {
             if !self.store.place(&request.folder).path.is_dir() {
                 request.remove(&self.store);
@@ -148,13 +148,13 @@ impl Engine {
     }
 
     /// Whether the settings send a task back whose check newly failed.
-    pub(crate) fn check_returns(&mut self, task: &Task) -> Result<bool> {
+    pub(crate) fn check_returns(&self, task: &Task) -> Result<bool> {
         Ok(self.config_for(task)?.verify.on_failure == OnFailure::Return)
     }
 
     /// The result that sends the task back to its worker. Only a result that Orange itself journalled counts.
     pub(crate) fn check_that_returns(
-        &mut self,
+        &self,
         task: &Task,
         history: &History,
     ) -> Result<Option<Verified>> {
@@ -175,7 +175,7 @@ impl Engine {
     /// Why a review that passed does not move its task yet: the check still runs, or it has newly failed and the task is
     /// about to go back.
     pub(crate) fn check_to_wait_for(
-        &mut self,
+        &self,
         task: &Task,
         place: &Place,
         history: &History,
@@ -195,7 +195,7 @@ impl Engine {
     }
 
     /// An errand: carries out what is asked for of one task.
-    pub fn verify(&mut self, folder: &str) -> Result<()> {
+    pub fn verify(&self, folder: &str) -> Result<()> {
         let mut lock = None;
         about_to_wait(Rank::Check);
         for _ in 0..TRIES {
@@ -222,7 +222,7 @@ impl Engine {
     }
 
     /// None when nobody wants the result any more.
-    fn carry_out_check(&mut self, request: &Request) -> Result<Option<CheckResult>> {
+    fn carry_out_check(&self, request: &Request) -> Result<Option<CheckResult>> {
         let task = self.store.survey(&request.folder).task;
         let Some(Plan { project, rules }) = self.plan_of_check(&task)? else {
             return Ok(Some(CheckResult::not_run(
@@ -257,7 +257,7 @@ impl Engine {
     /// Journals what came of it, and moves the task if only that was waited for. Under the task's lock, like the
     /// hook that asks: a request that is made meanwhile is never taken for this one.
     fn report_check(
-        &mut self,
+        &self,
         place: Place,
         request: &Request,
         outcome: Result<Option<CheckResult>>,
@@ -285,7 +285,7 @@ impl Engine {
     }
 
     /// For a person: checks the task's commit now, and waits for what comes of it.
-    pub fn verify_now(&mut self, place: Place, again: bool) -> Result<(Task, Verified)> {
+    pub fn verify_now(&self, place: Place, again: bool) -> Result<(Task, Verified)> {
         self.people_only("have a task's work checked")?;
         let mut locked = self.lock_task(place.clone())?;
         let task = locked.task.clone();

@@ -73,7 +73,7 @@ impl Engine {
     }
 
     /// The pool, for looking at. A file that is missing or cannot be read is made up for from the tasks.
-    pub fn pool(&mut self) -> Result<Pool> {
+    pub fn pool(&self) -> Result<Pool> {
         match Pool::read(&self.store)? {
             Some(pool) => Ok(pool),
             None => self.pool_from_tasks(),
@@ -82,8 +82,8 @@ impl Engine {
 
     /// Changes the pool under its lock; written only if it changed.
     pub(crate) fn change_pool<T>(
-        &mut self,
-        change: impl FnOnce(&mut Engine, &mut Pool) -> Result<T>,
+        &self,
+        change: impl FnOnce(&Engine, &mut Pool) -> Result<T>,
     ) -> Result<T> {
         self.refuse_copy()?;
         let _lock = lock_pool(&self.store)?;
@@ -110,7 +110,7 @@ impl Engine {
 
     /// Who has which slot, as the tasks and the folders say. The index is taken as it is: that field is only ever
     /// changed by commands, which tell it.
-    fn pool_from_tasks(&mut self) -> Result<Pool> {
+    fn pool_from_tasks(&self) -> Result<Pool> {
         let mut pool = Pool::default();
         let epoch = self.epoch_floor();
         for project in self.projects()? {
@@ -149,7 +149,7 @@ impl Engine {
     }
 
     /// Gives a task a slot, or the one it has. Nothing is done to the slot yet.
-    pub(crate) fn reserve(&mut self, task: &Task, wanted: &Wanted) -> Result<Lease> {
+    pub(crate) fn reserve(&self, task: &Task, wanted: &Wanted) -> Result<Lease> {
         let project = self.registered(&task.project)?;
         self.change_pool(|engine, pool| {
             if let Some(lease) = pool.lease_of(task) {
@@ -162,7 +162,7 @@ impl Engine {
     }
 
     /// Gives a reservation back that came to nothing.
-    pub(crate) fn unreserve(&mut self, task: &Task, lease: &Lease) -> Result<()> {
+    pub(crate) fn unreserve(&self, task: &Task, lease: &Lease) -> Result<()> {
         self.change_pool(|_, pool| {
             pool.free(task, lease);
             Ok(())
@@ -170,7 +170,7 @@ impl Engine {
     }
 
     /// For `doctor`: a task that says it has a slot gets it.
-    pub(crate) fn bind_slot(&mut self, slot: &str, task: &Task) -> Result<()> {
+    pub(crate) fn bind_slot(&self, slot: &str, task: &Task) -> Result<()> {
         self.change_pool(|engine, pool| {
             if !pool.is_free(slot) {
                 return Err(changed_meanwhile(slot));
@@ -183,7 +183,7 @@ impl Engine {
 
     /// For `doctor`: what is in a slot is saved under the task's name, then the slot is free.
     pub(crate) fn free_slot(
-        &mut self,
+        &self,
         project: &Project,
         slot: &str,
         seen: &Slot,
@@ -206,12 +206,7 @@ impl Engine {
     }
 
     /// For `doctor`: a free slot as it should be.
-    pub(crate) fn park_slot(
-        &mut self,
-        project: &Project,
-        slot: &str,
-        owner: &str,
-    ) -> Result<String> {
+    pub(crate) fn park_slot(&self, project: &Project, slot: &str, owner: &str) -> Result<String> {
         self.change_pool(|engine, pool| {
             if !pool.is_free(slot) && !pool.is_retired(slot) {
                 return Err(changed_meanwhile(slot));
@@ -247,7 +242,7 @@ impl Engine {
 
     /// What was done, and why the slot is still not clean.
     fn tidied(
-        &mut self,
+        &self,
         project: &Project,
         slot: &str,
         owner: &str,
@@ -276,7 +271,7 @@ impl Engine {
     }
 
     /// A slot that was reserved for a task that then did not get it is free again.
-    pub(crate) fn drop_reservation(&mut self, task: &Task) -> Result<()> {
+    pub(crate) fn drop_reservation(&self, task: &Task) -> Result<()> {
         let pool = Pool::read(&self.store)?;
         match pool.and_then(|pool| pool.lease_of(task)) {
             Some(lease) if task.workspace.as_ref() != Some(&lease.slot) => {
@@ -288,7 +283,7 @@ impl Engine {
 
     /// The task's own slot, then one with the same dependencies installed, then any that is free.
     fn choose(
-        &mut self,
+        &self,
         pool: &Pool,
         project: &Project,
         task: &Task,
@@ -343,7 +338,7 @@ impl Engine {
         ))
     }
 
-    fn exhausted(&mut self, pool: &Pool, project: &Project) -> Error {
+    fn exhausted(&self, pool: &Pool, project: &Project) -> Error {
         let holders: Vec<String> = pool
             .held(&project.name)
             .map(|(slot, entry)| format!("{slot}: {}", entry.task.as_deref().unwrap_or("?")))

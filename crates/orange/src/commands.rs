@@ -55,26 +55,26 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Signal(args) => return agent::signal(&args),
         command => command,
     };
-    let mut session = Session::open(cli.json, &cli.config, access(&command))?;
+    let session = Session::open(cli.json, &cli.config, access(&command))?;
     match command {
-        Command::Project(command) => project::run(&mut session, command),
-        Command::Task(command) => task::run(&mut session, *command),
-        Command::Workspace(command) => workspace::run(&mut session, &command),
-        Command::Prompt(command) => prompt::run(&mut session, &command),
-        Command::Config(command) => config::run(&mut session, &command),
-        Command::Doctor(args) => doctor::run(&mut session, &args),
-        Command::Gc(args) => gc::run(&mut session, &args),
-        Command::Harness(command) => harness::run(&mut session, &command),
-        Command::Headless(args) => headless::run(&mut session, &args),
-        Command::Search(args) => search::run(&mut session, &args),
-        Command::New(args) => task::create::run(&mut session, *args),
-        Command::Run(args) => task::start::run_ready(&mut session, &args),
-        Command::Log(args) => log::run(&mut session, &args),
-        Command::Watch(args) => watch::run(&mut session, &args),
-        Command::Attach(args) => task::talk::attach(&mut session, &args),
-        Command::Diff(args) => task::diff::run(&mut session, &args),
-        Command::Send(args) => task::talk::send(&mut session, &args),
-        Command::Merge(args) => task::merge::run(&mut session, &args),
+        Command::Project(command) => project::run(&session, command),
+        Command::Task(command) => task::run(&session, *command),
+        Command::Workspace(command) => workspace::run(&session, &command),
+        Command::Prompt(command) => prompt::run(&session, &command),
+        Command::Config(command) => config::run(&session, &command),
+        Command::Doctor(args) => doctor::run(&session, &args),
+        Command::Gc(args) => gc::run(&session, &args),
+        Command::Harness(command) => harness::run(&session, &command),
+        Command::Headless(args) => headless::run(&session, &args),
+        Command::Search(args) => search::run(&session, &args),
+        Command::New(args) => task::create::run(&session, *args),
+        Command::Run(args) => task::start::run_ready(&session, &args),
+        Command::Log(args) => log::run(&session, &args),
+        Command::Watch(args) => watch::run(&session, &args),
+        Command::Attach(args) => task::talk::attach(&session, &args),
+        Command::Diff(args) => task::diff::run(&session, &args),
+        Command::Send(args) => task::talk::send(&session, &args),
+        Command::Merge(args) => task::merge::run(&session, &args),
         Command::Workflow(_)
         | Command::Sim(_)
         | Command::Help(_)
@@ -85,7 +85,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         | Command::RunAgent(_)
         | Command::Errand(_)
         | Command::Signal(_) => Ok(()),
-        Command::Ls(args) => task::list::run(&mut session, &args),
+        Command::Ls(args) => task::list::run(&session, &args),
     }
 }
 

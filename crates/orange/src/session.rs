@@ -49,7 +49,7 @@ impl Session {
         }
         let mut engine = engine(home, caller.clone(), flags(settings)?)?;
         if let Caller::Agent { task, .. } = &caller {
-            engine.work_as_started(task);
+            engine = engine.as_started(task);
         }
         if only_reads {
             engine.only_reads();
@@ -58,7 +58,7 @@ impl Session {
             Access::Change => engine.claim_home()?,
             Access::Read | Access::ReadMistakes => engine.mention_copy(),
         }
-        start_log(&mut engine)?;
+        start_log(&engine)?;
         // What an earlier process began is not finished with settings that nobody wanted.
         if !only_reads || !engine.has_makeshift_settings() {
             engine.recover();
@@ -80,9 +80,9 @@ impl Session {
     /// For Orange itself, away from any terminal.
     pub(crate) fn for_errand() -> Result<Session> {
         let home = home()?;
-        let mut engine = engine(home.clone(), Caller::Engine, Vec::new())?;
+        let engine = engine(home.clone(), Caller::Engine, Vec::new())?;
         engine.refuse_copy()?;
-        start_log(&mut engine)?;
+        start_log(&engine)?;
         crash_points::arm(std::env::var("ORANGE_CRASH_AT").ok());
         Ok(Session {
             engine,
@@ -103,7 +103,7 @@ impl Session {
     }
 
     /// The project that was named, the one we are in, or that of the agent's task.
-    pub(crate) fn project(&mut self, named: Option<&str>) -> Result<Option<String>> {
+    pub(crate) fn project(&self, named: Option<&str>) -> Result<Option<String>> {
         match self.known_project(named) {
             // A list must not break because the registry did; whoever needs the registry says so.
             Err(CommandError(error)) if error.code == Code::Damaged => {
@@ -115,7 +115,7 @@ impl Session {
     }
 
     /// The same for who cannot do without the registry.
-    pub(crate) fn known_project(&mut self, named: Option<&str>) -> Result<Option<String>> {
+    pub(crate) fn known_project(&self, named: Option<&str>) -> Result<Option<String>> {
         if let Some(name) = named {
             return Ok(Some(name.to_owned()));
         }
@@ -126,7 +126,7 @@ impl Session {
     }
 
     /// The agent's own task, wherever it has gone meanwhile.
-    fn own_task(&mut self) -> Option<Place> {
+    fn own_task(&self) -> Option<Place> {
         let Caller::Agent { task, .. } = &self.caller else {
             return None;
         };
@@ -134,7 +134,7 @@ impl Session {
     }
 
     /// The same for a command that needs one.
-    pub(crate) fn required_project(&mut self, named: Option<&str>) -> Result<String> {
+    pub(crate) fn required_project(&self, named: Option<&str>) -> Result<String> {
         let name = self.known_project(named)?.ok_or_else(|| {
             CommandError::usage(
                 "which project is meant? this folder is in none",
@@ -147,7 +147,7 @@ impl Session {
     }
 
     /// The task that was named, the agent's own, or the one we are in.
-    pub(crate) fn task(&mut self, named: Option<&str>) -> Result<Place> {
+    pub(crate) fn task(&self, named: Option<&str>) -> Result<Place> {
         if let Some(name) = named {
             let project = self.project(None)?;
             return Ok(self.engine.find(name, project.as_deref())?);
@@ -165,13 +165,13 @@ impl Session {
     }
 
     /// Prints the result: text for a person, one JSON value for a program.
-    pub(crate) fn finish(&mut self, json: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
+    pub(crate) fn finish(&self, json: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
         self.finish_as_it_is(json, || wrapped(&text(), Extent::stdout()).into_owned());
     }
 
     /// The same for a text that is somebody else's, whose lines are left as they are.
     pub(crate) fn finish_as_it_is(
-        &mut self,
+        &self,
         json: impl FnOnce() -> Value,
         text: impl FnOnce() -> String,
     ) {
@@ -229,13 +229,13 @@ fn engine(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Engine>
 
 /// Starts the log of a process that has no session.
 pub(crate) fn start_log_at(home: PathBuf) -> Result<()> {
-    start_log(&mut Engine::new(Settings {
+    start_log(&Engine::new(Settings {
         overrides: variables(),
         ..Settings::at(home)
     }))
 }
 
-fn start_log(engine: &mut Engine) -> Result<()> {
+fn start_log(engine: &Engine) -> Result<()> {
     let level = engine.log_level()?;
     log::init(engine.store().home(), level)
         .map_err(|message| CommandError(Error::new(Code::Failed, message)))?;

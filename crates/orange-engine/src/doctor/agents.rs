@@ -11,7 +11,7 @@ use orange_core::task::{Status, WorkflowName};
 use orange_core::workflow::Workflow;
 
 impl Engine {
-    pub(super) fn check_agents(&mut self, report: &mut Report, _repair: bool) -> Result<()> {
+    pub(super) fn check_agents(&self, report: &mut Report, _repair: bool) -> Result<()> {
         let tasks = self.listed(&Filter::default())?;
         let live = self.live_agents();
         let mut idle = Vec::new();
@@ -38,7 +38,7 @@ impl Engine {
 
     /// An agent that crashed, with nobody in its place. Runs whose end nobody has seen to are findings of their own, and an
     /// agent that a person stopped is that person's doing.
-    fn check_crashed(&mut self, task: &Listed, status: Status, report: &mut Report) -> Result<()> {
+    fn check_crashed(&self, task: &Listed, status: Status, report: &mut Report) -> Result<()> {
         let role = role_of(status);
         let place = self.store.place(&task.folder);
         let history = self.history_at(&place.path)?;

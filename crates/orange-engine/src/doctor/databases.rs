@@ -13,12 +13,12 @@ use std::path::Path;
 const LATE: SignedDuration = SignedDuration::from_hours(48);
 
 impl Engine {
-    pub(super) fn check_databases(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+    pub(super) fn check_databases(&self, report: &mut Report, repair: bool) -> Result<()> {
         self.check_database(report, repair);
         self.check_index(report, repair)
     }
 
-    fn check_database(&mut self, report: &mut Report, repair: bool) {
+    fn check_database(&self, report: &mut Report, repair: bool) {
         let home = self.store.home().to_owned();
         if !Database::path_in(&home).exists() {
             return self.check_missing_database(&home, report, repair);
@@ -52,7 +52,7 @@ impl Engine {
     }
 
     /// A home that has a backup had a database.
-    fn check_missing_database(&mut self, home: &Path, report: &mut Report, repair: bool) {
+    fn check_missing_database(&self, home: &Path, report: &mut Report, repair: bool) {
         let (path, backup) = (Database::path_in(home), Database::backup_in(home));
         if !backup.exists() {
             return;
@@ -67,7 +67,7 @@ impl Engine {
         }
     }
 
-    fn check_index(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+    fn check_index(&self, report: &mut Report, repair: bool) -> Result<()> {
         let index = Index::open(&self.store)?;
         let Err(problem) = index.check() else {
             report.fine("index.db is sound");

@@ -44,7 +44,7 @@ pub struct DiskUse {
 
 impl Engine {
     /// Never fails: what cannot be looked at has been told of.
-    pub(super) fn look_at_disk(&mut self, report: &mut Report, measure: bool, has_git: bool) {
+    pub(super) fn look_at_disk(&self, report: &mut Report, measure: bool, has_git: bool) {
         let rescue = match has_git {
             true => self.kept_rescues().unwrap_or_default(),
             false => Kept::default(),
@@ -98,7 +98,7 @@ impl Engine {
         slots
     }
 
-    fn kept_rescues(&mut self) -> Result<Kept> {
+    fn kept_rescues(&self) -> Result<Kept> {
         let mut times = Vec::new();
         for project in self.projects()? {
             let found = rescue::list(&project.path, None).unwrap_or_default();
@@ -112,7 +112,7 @@ impl Engine {
         })
     }
 
-    fn kept_screens(&mut self) -> Result<Kept> {
+    fn kept_screens(&self) -> Result<Kept> {
         let all = Filter {
             all: true,
             ..Filter::default()

@@ -9,7 +9,7 @@ use orange_core::task::{Status, is_active};
 
 impl Engine {
     /// Of evidence there is nothing to repair: a person decides when the task is merged.
-    pub(super) fn check_evidence(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+    pub(super) fn check_evidence(&self, report: &mut Report, repair: bool) -> Result<()> {
         let active = Status::ALL.iter().filter(|status| is_active(**status));
         let filter = Filter {
             statuses: active.map(|status| status.as_str().to_owned()).collect(),

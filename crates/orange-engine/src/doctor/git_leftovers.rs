@@ -33,7 +33,7 @@ struct Known {
 }
 
 impl Engine {
-    pub(super) fn check_git_leftovers(&mut self, report: &mut Report, _repair: bool) -> Result<()> {
+    pub(super) fn check_git_leftovers(&self, report: &mut Report, _repair: bool) -> Result<()> {
         let known = self.known_tasks()?;
         for project in self.projects().unwrap_or_default() {
             if !project.path.is_dir() {
@@ -57,7 +57,7 @@ impl Engine {
         Ok(())
     }
 
-    fn known_tasks(&mut self) -> Result<Known> {
+    fn known_tasks(&self) -> Result<Known> {
         let all = Filter {
             all: true,
             ..Filter::default()

@@ -42,7 +42,7 @@ struct Question {
 
 impl Engine {
     /// Never fails: a home whose settings or tasks cannot be read has findings about that already.
-    pub(super) fn check_harnesses(&mut self, report: &mut Report) {
+    pub(super) fn check_harnesses(&self, report: &mut Report) {
         let questions = self.questions_to_programs();
         let inquiry = self.inquiry();
         let mut found: Vec<HarnessFound> = std::thread::scope(|threads| {
@@ -71,7 +71,7 @@ impl Engine {
     }
 
     /// Names in config.yaml that lead to no harness.
-    fn check_names(&mut self, report: &mut Report) {
+    fn check_names(&self, report: &mut Report) {
         let config = self.config().cloned().unwrap_or_default();
         let review = config.agents.review_harness.iter();
         let chosen = std::iter::once(&config.agents.harness).chain(review);
@@ -89,7 +89,7 @@ impl Engine {
     }
 
     /// The harnesses of the table and of the user's own, and those that only a task names.
-    fn questions_to_programs(&mut self) -> Vec<Question> {
+    fn questions_to_programs(&self) -> Vec<Question> {
         let config = self.config().cloned().unwrap_or_default();
         let wanted = self.wanted(&config);
         let names = harness::names(&config);
@@ -105,7 +105,7 @@ impl Engine {
     }
 
     /// Which harnesses are named, and by whom. What nobody has chosen counts as little as what nobody uses.
-    fn wanted(&mut self, config: &Config) -> BTreeMap<String, String> {
+    fn wanted(&self, config: &Config) -> BTreeMap<String, String> {
         let mut wanted = BTreeMap::new();
         let open = Filter {
             with_fields: true,

@@ -52,7 +52,7 @@ const OWN: &[&str] = &[
 
 impl Engine {
     /// Says whether there is a home to look at.
-    pub(super) fn check_home(&mut self, report: &mut Report, repair: bool) -> bool {
+    pub(super) fn check_home(&self, report: &mut Report, repair: bool) -> bool {
         let home = self.store.home().to_owned();
         let path = home.display().to_string();
         match fs::metadata(&home) {
@@ -82,7 +82,7 @@ impl Engine {
     }
 
     /// Whether the home is where it was recorded. The first command that changes something sees to that.
-    fn check_place(&mut self, report: &mut Report, repair: bool) {
+    fn check_place(&self, report: &mut Report, repair: bool) {
         let Some(old) = self.moved_from() else {
             return;
         };

@@ -12,7 +12,7 @@ use std::path::Path;
 
 impl Engine {
     pub(super) fn check_leaving(
-        &mut self,
+        &self,
         projects: &[Project],
         report: &mut Report,
         repair: bool,
@@ -61,7 +61,7 @@ impl Engine {
     }
 
     /// Whether the checks of slots look at what is left of it.
-    fn is_known(&mut self, slot: &str) -> Result<bool> {
+    fn is_known(&self, slot: &str) -> Result<bool> {
         Ok(self.pool()?.workspaces.contains_key(slot) || self.slot_folder(slot).is_dir())
     }
 }

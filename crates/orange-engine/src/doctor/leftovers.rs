@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 impl Engine {
-    pub(super) fn check_leftovers(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+    pub(super) fn check_leftovers(&self, report: &mut Report, repair: bool) -> Result<()> {
         self.check_half_made(report, repair);
         self.check_marks(report, repair);
         for path in self.abandoned() {
@@ -34,7 +34,7 @@ impl Engine {
     }
 
     /// Changes that no process is at and that the start of this command could not finish either.
-    fn check_marks(&mut self, report: &mut Report, repair: bool) {
+    fn check_marks(&self, report: &mut Report, repair: bool) {
         for place in self.store.marked() {
             // As recovery tells: a task's own lock, and the project's while the task has no folder yet.
             let (task, project) = match place.path.is_dir() {
@@ -83,7 +83,7 @@ impl Engine {
     }
 
     /// Task folders whose making was interrupted.
-    fn check_half_made(&mut self, report: &mut Report, repair: bool) {
+    fn check_half_made(&self, report: &mut Report, repair: bool) {
         let is_link = |path: &PathBuf| path.is_symlink();
         let mut projects = folders_in(self.store.tasks());
         projects.retain(|project| !is_link(project));

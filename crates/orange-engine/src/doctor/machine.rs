@@ -21,7 +21,7 @@ pub struct Program {
 
 impl Engine {
     /// Says whether there is a git that answers: without it nothing can be told of slots.
-    pub(super) fn check_programs(&mut self, report: &mut Report) -> bool {
+    pub(super) fn check_programs(&self, report: &mut Report) -> bool {
         let git = check_git(report);
         let has_git = git.version.is_some();
         let tmux = check_tmux(report);

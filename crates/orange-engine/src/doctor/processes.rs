@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 impl Engine {
     /// Runs that ended unseen, and those that go on without their task or their window.
-    pub(super) fn check_runs(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+    pub(super) fn check_runs(&self, report: &mut Report, repair: bool) -> Result<()> {
         let mut alive = 0;
         for run in runs::all(self.store.home()) {
             match (run.is_alive(), run.spec()) {
@@ -34,7 +34,7 @@ impl Engine {
     }
 
     /// An agent nobody can see. A server that gives no answer proves nothing.
-    fn check_place_of(&mut self, run: &RunFolder, report: &mut Report, repair: bool) {
+    fn check_place_of(&self, run: &RunFolder, report: &mut Report, repair: bool) {
         let Some(pane) = run.pane() else {
             return;
         };
@@ -53,7 +53,7 @@ impl Engine {
         }
     }
 
-    fn end_stray(&mut self, run: &RunFolder, problem: &str, report: &mut Report, repair: bool) {
+    fn end_stray(&self, run: &RunFolder, problem: &str, report: &mut Report, repair: bool) {
         let finding = report.add(format!("run {}", run.id()), problem);
         finding.repair("ends it with all that it started; what it left in its slot stays");
         if repair {
@@ -69,7 +69,7 @@ impl Engine {
     }
 
     /// A run whose end nobody has seen to.
-    fn check_dead_run(&mut self, run: &RunFolder, report: &mut Report, repair: bool) {
+    fn check_dead_run(&self, run: &RunFolder, report: &mut Report, repair: bool) {
         let subject = format!("run {}", run.id());
         let Some(spec) = run.spec() else {
             let finding = report.add(subject, "its folder says nothing of a run");
@@ -105,7 +105,7 @@ impl Engine {
     }
 
     /// Processes with the tag of a run of this home that is not alive any more.
-    pub(super) fn check_processes(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+    pub(super) fn check_processes(&self, report: &mut Report, repair: bool) -> Result<()> {
         let alive: HashSet<String> = runs::all(self.store.home())
             .into_iter()
             .filter(RunFolder::is_alive)
@@ -136,7 +136,7 @@ impl Engine {
     }
 
     /// What a check started and an Orange that was killed could not end. A check that goes on holds its slot's lock.
-    fn check_checks(&mut self, report: &mut Report, repair: bool) {
+    fn check_checks(&self, report: &mut Report, repair: bool) {
         for project in self.projects().unwrap_or_default() {
             let slot = verify_slot(&project.name);
             let folder = self.slot_folder(&slot);

@@ -40,7 +40,7 @@ struct Slots {
 }
 
 impl Engine {
-    pub(super) fn check_projects(&mut self, report: &mut Report, repair: bool) {
+    pub(super) fn check_projects(&self, report: &mut Report, repair: bool) {
         let problem = match self.projects() {
             Ok(known) => {
                 report.projects = known.len();
@@ -88,7 +88,7 @@ impl Engine {
 
     /// The damaged file is copied aside and then replaced in one step: whenever this ends early, what was known before is
     /// still there, and the next repair begins anew.
-    fn rebuild_registry(&mut self) -> Result<String> {
+    fn rebuild_registry(&self) -> Result<String> {
         let _lock = self.store.lock(Lock::Projects)?;
         let path = self.store.projects_file();
         let stamp = self.file_stamp();
@@ -137,7 +137,7 @@ impl Engine {
     }
 
     /// Projects that have open tasks and no repository: nothing can be done for those. What is over needs none.
-    pub(super) fn check_unregistered(&mut self, report: &mut Report) -> Result<()> {
+    pub(super) fn check_unregistered(&self, report: &mut Report) -> Result<()> {
         let Ok(known) = self.projects() else {
             // That the registry cannot be read has been said.
             return Ok(());

@@ -13,7 +13,7 @@ use orange_core::prompt::PromptName;
 
 impl Engine {
     /// Rules that cannot be read, or say something that means nothing, where new work starts from.
-    pub(super) fn check_repositories(&mut self, report: &mut Report) {
+    pub(super) fn check_repositories(&self, report: &mut Report) {
         for project in self.projects().unwrap_or_default() {
             // A repository that is gone or empty has no rules; the former is said elsewhere.
             if !project.path.is_dir() {
@@ -42,7 +42,7 @@ impl Engine {
     }
 
     /// Prompts that agents do not get although somebody wrote them.
-    fn check_prompts(&mut self, project: &Project, subject: &str, report: &mut Report) {
+    fn check_prompts(&self, project: &Project, subject: &str, report: &mut Report) {
         let prompts = match self.prompts(Some(&project.name)) {
             Ok(prompts) => prompts,
             Err(error) => {

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 impl Engine {
-    pub(super) fn check_sessions(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+    pub(super) fn check_sessions(&self, report: &mut Report, repair: bool) -> Result<()> {
         let mut programs = report.programs.iter();
         if !programs.any(|program| program.name == "tmux" && program.version.is_some()) {
             report.note("sessions could not be looked at: tmux cannot be used");
@@ -32,7 +32,7 @@ impl Engine {
     }
 
     /// The server may have been another one when an agent was started; its run remembers which.
-    fn panes_everywhere(&mut self, report: &mut Report) -> Vec<PaneInfo> {
+    fn panes_everywhere(&self, report: &mut Report) -> Vec<PaneInfo> {
         let sockets: BTreeSet<PathBuf> = runs::all(self.store.home())
             .iter()
             .filter_map(|run| Some(run.pane()?.socket))
@@ -65,7 +65,7 @@ impl Engine {
     }
 
     /// Whether it is a window of a task that is at work; one of a task that is over, or of none, is a finding.
-    fn check_window(&mut self, info: &PaneInfo, report: &mut Report, repair: bool) -> Result<bool> {
+    fn check_window(&self, info: &PaneInfo, report: &mut Report, repair: bool) -> Result<bool> {
         let Some(id) = info.task_id.as_deref() else {
             return Ok(false);
         };

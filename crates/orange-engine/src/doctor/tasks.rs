@@ -14,7 +14,7 @@ use orange_core::reconcile::Broken;
 use orange_core::task::Task;
 
 impl Engine {
-    pub(super) fn check_tasks(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+    pub(super) fn check_tasks(&self, report: &mut Report, repair: bool) -> Result<()> {
         let all = Filter {
             all: true,
             ..Filter::default()
@@ -91,7 +91,7 @@ impl Engine {
 
     /// A TASK.md that cannot be used. What a person wrote into it is theirs to correct first.
     fn see_to_damage(
-        &mut self,
+        &self,
         report: &mut Report,
         subject: &str,
         reason: &str,
@@ -157,7 +157,7 @@ impl Engine {
     }
 
     /// Dependencies on tasks that do not exist, and cycles made by hand.
-    pub(super) fn check_links(&mut self, report: &mut Report) -> Result<()> {
+    pub(super) fn check_links(&self, report: &mut Report) -> Result<()> {
         let all = Filter {
             with_fields: true,
             ..Filter::default()

@@ -14,7 +14,7 @@ use orange_core::task::Task;
 use std::path::{Path, PathBuf};
 
 impl Engine {
-    pub(super) fn check_workspaces(&mut self, report: &mut Report, repair: bool) -> Result<()> {
+    pub(super) fn check_workspaces(&self, report: &mut Report, repair: bool) -> Result<()> {
         self.check_pool_file(report, repair);
         let Ok(projects) = self.projects() else {
             return Ok(());
@@ -45,7 +45,7 @@ impl Engine {
         Ok(())
     }
 
-    fn check_pool_file(&mut self, report: &mut Report, repair: bool) {
+    fn check_pool_file(&self, report: &mut Report, repair: bool) {
         let Some(damage) = Pool::damage(&self.store) else {
             return;
         };
@@ -58,12 +58,7 @@ impl Engine {
     }
 
     /// Slots that are held by nobody who would know of it.
-    fn check_holders(
-        &mut self,
-        project: &Project,
-        report: &mut Report,
-        repair: bool,
-    ) -> Result<()> {
+    fn check_holders(&self, project: &Project, report: &mut Report, repair: bool) -> Result<()> {
         let pool = self.pool()?;
         let damaged = self.damaged_tasks(project)?;
         for (name, slot) in pool.held(&project.name) {
@@ -117,13 +112,13 @@ impl Engine {
         Ok(())
     }
 
-    fn task_folder(&mut self, task: &Task) -> PathBuf {
+    fn task_folder(&self, task: &Task) -> PathBuf {
         let found = self.find(&task.id, Some(&task.project));
         found.map_or_else(|_| PathBuf::new(), |place| place.path)
     }
 
     /// Tasks of a project whose TASK.md cannot be read.
-    fn damaged_tasks(&mut self, project: &Project) -> Result<Vec<Listed>> {
+    fn damaged_tasks(&self, project: &Project) -> Result<Vec<Listed>> {
         let filter = Filter {
             projects: vec![project.name.clone()],
             all: true,
@@ -135,7 +130,7 @@ impl Engine {
     }
 
     /// The task that the pool says has a slot.
-    fn task_of_slot(&mut self, project: &Project, name: &str, slot: &Slot) -> Result<Option<Task>> {
+    fn task_of_slot(&self, project: &Project, name: &str, slot: &Slot) -> Result<Option<Task>> {
         let index = self.index()?;
         let found = match (&slot.task_id, &slot.task) {
             (Some(id), _) => index
@@ -154,7 +149,7 @@ impl Engine {
 
     /// A slot and its task know of each other; is the worktree what they think?
     fn check_held(
-        &mut self,
+        &self,
         project: &Project,
         name: &str,
         task: &Task,
@@ -234,7 +229,7 @@ impl Engine {
     }
 
     /// What is missing in a slot that could not be made ready.
-    fn unfinished_slot(&mut self, task: &Task, slot: &str) -> Result<Option<String>> {
+    fn unfinished_slot(&self, task: &Task, slot: &str) -> Result<Option<String>> {
         if !self.lacks_link(task, slot)? {
             return Ok(None);
         }
@@ -272,7 +267,7 @@ impl Engine {
         }
     }
 
-    fn check_out_again(&mut self, task: &Task, slot: &str) -> Result<()> {
+    fn check_out_again(&self, task: &Task, slot: &str) -> Result<()> {
         let place = self.find(&task.id, Some(&task.project))?;
         let locked = self.lock_task(place)?;
         self.change_pool(|_, pool| {
@@ -288,7 +283,7 @@ impl Engine {
     }
 
     /// Tasks that say they have a slot which the pool does not give them.
-    fn check_claims(&mut self, project: &Project, report: &mut Report, repair: bool) -> Result<()> {
+    fn check_claims(&self, project: &Project, report: &mut Report, repair: bool) -> Result<()> {
         for row in self.index()?.slot_holders(&project.name)? {
             let task = self.store.survey(&row.folder).task;
             let Some(slot) = task.workspace.clone() else {
@@ -337,7 +332,7 @@ impl Engine {
     }
 
     /// The task's branch is in the slot afterwards, or the next check finds that it is not.
-    fn give_slot(&mut self, slot: &str, task: &Task) -> Result<()> {
+    fn give_slot(&self, slot: &str, task: &Task) -> Result<()> {
         self.bind_slot(slot, task)?;
         match !self.slot_folder(slot).is_dir() || self.is_unready(task, slot)? {
             true => self.check_out_again(task, slot),
@@ -345,19 +340,14 @@ impl Engine {
         }
     }
 
-    fn forget_slot(&mut self, task: &Task) -> Result<()> {
+    fn forget_slot(&self, task: &Task) -> Result<()> {
         let place = self.find(&task.id, Some(&task.project))?;
         let mut locked = self.lock_task(place)?;
         locked.forget_workspace(self)
     }
 
     /// Folders of the pool that no entry speaks of, and free slots that are not clean.
-    fn check_folders(
-        &mut self,
-        project: &Project,
-        report: &mut Report,
-        repair: bool,
-    ) -> Result<()> {
+    fn check_folders(&self, project: &Project, report: &mut Report, repair: bool) -> Result<()> {
         if let Some(name) = self.verify_folder(&project.name)
             && let Some(_lock) = SlotLock::if_free(&self.store, &name)?
             && self.slot_folder(&name).is_dir()
@@ -439,12 +429,7 @@ impl Engine {
     }
 
     /// Worktrees that git remembers and that are not there.
-    fn check_git_list(
-        &mut self,
-        project: &Project,
-        report: &mut Report,
-        repair: bool,
-    ) -> Result<()> {
+    fn check_git_list(&self, project: &Project, report: &mut Report, repair: bool) -> Result<()> {
         let gone: Vec<String> = self
             .gone_slots(project)?
             .iter()

@@ -16,7 +16,7 @@ use orange_core::verification::returned_by;
 use orange_core::workflow::{Hook, Prompt, Role};
 use serde_json::Value;
 
-pub(super) fn spawn(engine: &mut Engine, locked: &mut LockedTask, prompt: Prompt) -> Vec<Event> {
+pub(super) fn spawn(engine: &Engine, locked: &mut LockedTask, prompt: Prompt) -> Vec<Event> {
     match PromptName::for_hook(prompt, locked.task.status) {
         Some(name) => {
             let message = Some(extra(locked).message).filter(|text| !text.is_empty());
@@ -26,12 +26,12 @@ pub(super) fn spawn(engine: &mut Engine, locked: &mut LockedTask, prompt: Prompt
     }
 }
 
-pub(super) fn spawn_reviewer(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+pub(super) fn spawn_reviewer(engine: &Engine, locked: &mut LockedTask) -> Vec<Event> {
     begin(engine, locked, Role::Reviewer, PromptName::Reviewer, None)
 }
 
 /// A live worker is told; otherwise an agent is started that knows what it is about.
-pub(super) fn ensure_fixer(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+pub(super) fn ensure_fixer(engine: &Engine, locked: &mut LockedTask) -> Vec<Event> {
     match engine.live_run(locked.history(), Role::Worker) {
         Some(run) if engine.is_one_shot(&run) => {
             let opening = locked.history().last_transition();
@@ -53,7 +53,7 @@ pub(super) fn ensure_fixer(engine: &mut Engine, locked: &mut LockedTask) -> Vec<
     begin(engine, locked, Role::Worker, PromptName::StuckFix, output)
 }
 
-pub(super) fn kill_reviewer(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+pub(super) fn kill_reviewer(engine: &Engine, locked: &mut LockedTask) -> Vec<Event> {
     if !has_had_agents(locked) {
         return vec![completed(engine)];
     }
@@ -66,7 +66,7 @@ pub(super) fn kill_reviewer(engine: &mut Engine, locked: &mut LockedTask) -> Vec
     }
 }
 
-pub(super) fn kill_session(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+pub(super) fn kill_session(engine: &Engine, locked: &mut LockedTask) -> Vec<Event> {
     engine.mention_adopted_session(&locked.task, locked.history());
     if !has_had_agents(locked) {
         return vec![completed(engine)];
@@ -92,7 +92,7 @@ pub(super) fn kill_session(engine: &mut Engine, locked: &mut LockedTask) -> Vec<
 }
 
 /// A live worker is told what happened; one that is gone, or that takes no messages, is started again with it.
-pub(super) fn notify_worker(engine: &mut Engine, locked: &mut LockedTask) -> Vec<Event> {
+pub(super) fn notify_worker(engine: &Engine, locked: &mut LockedTask) -> Vec<Event> {
     let from = locked
         .history()
         .last_transition()
@@ -133,20 +133,20 @@ pub(super) fn notify_worker(engine: &mut Engine, locked: &mut LockedTask) -> Vec
 }
 
 /// Ends a worker that takes no messages: what it still does would meet the work of the one that follows.
-fn end_worker(engine: &mut Engine, locked: &mut LockedTask) -> Result<()> {
+fn end_worker(engine: &Engine, locked: &mut LockedTask) -> Result<()> {
     let stopped = engine.stop_runs(locked, &[Role::Worker])?;
     locked.remark(engine, stopped)
 }
 
 /// The queue is looked at when this task is let go of.
-pub(super) fn spawn_next(engine: &mut Engine) -> Vec<Event> {
+pub(super) fn spawn_next(engine: &Engine) -> Vec<Event> {
     match engine.want_queue() {
         Ok(()) => vec![completed(engine)],
         Err(error) => vec![failed(engine, &spoken(&error))],
     }
 }
 
-fn tell(engine: &mut Engine, locked: &mut LockedTask, name: PromptName) -> Vec<Event> {
+fn tell(engine: &Engine, locked: &mut LockedTask, name: PromptName) -> Vec<Event> {
     let told = told(engine, locked, name);
     match told {
         Ok(()) => vec![completed(engine)],
@@ -154,7 +154,7 @@ fn tell(engine: &mut Engine, locked: &mut LockedTask, name: PromptName) -> Vec<E
     }
 }
 
-fn told(engine: &mut Engine, locked: &mut LockedTask, name: PromptName) -> Result<()> {
+fn told(engine: &Engine, locked: &mut LockedTask, name: PromptName) -> Result<()> {
     let text = notice(engine, locked, name)?;
     let Some(run) = engine.live_run(locked.history(), Role::Worker) else {
         return Ok(());
@@ -168,7 +168,7 @@ fn told(engine: &mut Engine, locked: &mut LockedTask, name: PromptName) -> Resul
 }
 
 /// What a worker is told, with the words that came with the transition even where the prompt has no place for them.
-fn notice(engine: &mut Engine, locked: &LockedTask, name: PromptName) -> Result<String> {
+fn notice(engine: &Engine, locked: &LockedTask, name: PromptName) -> Result<String> {
     let extra = extra(locked);
     let text = engine.prompt_for(&locked.task, name, &extra)?;
     Ok(match text.contains(extra.message.trim()) {
@@ -178,7 +178,7 @@ fn notice(engine: &mut Engine, locked: &LockedTask, name: PromptName) -> Result<
 }
 
 fn begin(
-    engine: &mut Engine,
+    engine: &Engine,
     locked: &mut LockedTask,
     role: Role,
     prompt: PromptName,
@@ -261,7 +261,7 @@ fn has_had_agents(locked: &LockedTask) -> bool {
     !orange_core::runs::runs(locked.history()).is_empty()
 }
 
-fn is_wanted(engine: &mut Engine, locked: &LockedTask) -> bool {
+fn is_wanted(engine: &Engine, locked: &LockedTask) -> bool {
     let harness = engine.harness_for(&locked.task, Role::Worker);
     !matches!(harness, Ok(None))
 }

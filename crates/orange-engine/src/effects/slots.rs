@@ -10,7 +10,7 @@ use orange_core::task::Field;
 use serde_json::Value;
 
 /// Gets the task a slot.
-pub(crate) fn acquire(engine: &mut Engine, locked: &LockedTask) -> Event {
+pub(crate) fn acquire(engine: &Engine, locked: &LockedTask) -> Event {
     let outcome = engine.acquire(&locked.task, &locked.place);
     let now = engine.now();
     match outcome {
@@ -60,7 +60,7 @@ pub(crate) fn acquire(engine: &mut Engine, locked: &LockedTask) -> Event {
 }
 
 /// Gives the task's slot back.
-pub(super) fn release(engine: &mut Engine, locked: &LockedTask) -> Event {
+pub(super) fn release(engine: &Engine, locked: &LockedTask) -> Event {
     let outcome = engine.release(&locked.task, &locked.place, locked.noted_lease());
     let completed = Event::new(EventType::HookCompleted, engine.now());
     match outcome {

@@ -49,7 +49,7 @@ impl Origin {
 
 impl Engine {
     /// The task that a person wants to start again from. One that is deleted or not over is refused.
-    pub fn earlier(&mut self, text: &str, project: Option<&str>) -> Result<Earlier> {
+    pub fn earlier(&self, text: &str, project: Option<&str>) -> Result<Earlier> {
         self.people_only("start a task again")?;
         let place = match self.find(text, project) {
             Err(error) if error.code == Code::NotFound => {
@@ -97,7 +97,7 @@ impl Engine {
 
     /// Fills in what was not said of a new task from the earlier one, and links the two.
     pub fn begin_again(
-        &mut self,
+        &self,
         mut new: NewTask,
         earlier: &Earlier,
         with_work: bool,
@@ -151,7 +151,7 @@ impl Engine {
     }
 
     /// Links that still mean something: a parent that is not over, blockers that are open, tasks that are there.
-    fn take_over_links(&mut self, new: &mut NewTask, old: &Task) -> Result<()> {
+    fn take_over_links(&self, new: &mut NewTask, old: &Task) -> Result<()> {
         if let (None, Some(parent)) = (&new.parent, &old.parent)
             && self.is_open(&old.project, parent)?
         {
@@ -173,13 +173,13 @@ impl Engine {
         Ok(())
     }
 
-    fn is_open(&mut self, project: &str, reference: &str) -> Result<bool> {
+    fn is_open(&self, project: &str, reference: &str) -> Result<bool> {
         let status = self.linked(project, reference)?.status;
         Ok(status.is_some_and(|status| !status.is_terminal()))
     }
 
     /// Whoever waits for a cancelled task waits in vain, also when it has a successor.
-    pub(super) fn tell_who_waited(&mut self, origin: &Origin, new: &Task) -> Result<()> {
+    pub(super) fn tell_who_waited(&self, origin: &Origin, new: &Task) -> Result<()> {
         let key = read_stored(&new.project, &origin.label);
         let Some((project, key)) = key.filter(|_| origin.status == Status::Cancelled) else {
             return Ok(());

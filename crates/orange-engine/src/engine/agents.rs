@@ -84,12 +84,7 @@ impl Engine {
     }
 
     /// Starts an agent again that is gone, with a prompt for the status the task is in.
-    pub fn respawn(
-        &mut self,
-        place: Place,
-        role: Option<Role>,
-        message: Option<&str>,
-    ) -> Result<Task> {
+    pub fn respawn(&self, place: Place, role: Option<Role>, message: Option<&str>) -> Result<Task> {
         self.people_only("start agents")?;
         let mut locked = self.lock_task(place)?;
         let status = locked.task.status;
@@ -153,7 +148,7 @@ impl Engine {
     }
 
     /// A slot for a task that has none, as a task has that began as `reviewing`.
-    pub(crate) fn ensure_workspace(&mut self, locked: &mut LockedTask) -> Result<()> {
+    pub(crate) fn ensure_workspace(&self, locked: &mut LockedTask) -> Result<()> {
         if locked.task.workspace.is_some() && self.unprepared_slot(&locked.task)?.is_none() {
             return Ok(());
         }
@@ -173,7 +168,7 @@ impl Engine {
     }
 
     /// What an agent's window shows; what it showed last if it is gone.
-    pub fn peek(&mut self, place: Place, role: Option<Role>, lines: Option<u32>) -> Result<Screen> {
+    pub fn peek(&self, place: Place, role: Option<Role>, lines: Option<u32>) -> Result<Screen> {
         let view = self.view(place)?;
         let role = role.unwrap_or_else(|| role_to_look_at(&view.task, &view.history));
         let label = view.task.label();
@@ -242,7 +237,7 @@ impl Engine {
     }
 
     /// How to get to an agent's window.
-    pub fn attach(&mut self, place: Place, role: Option<Role>) -> Result<(Task, Attach)> {
+    pub fn attach(&self, place: Place, role: Option<Role>) -> Result<(Task, Attach)> {
         let view = self.view(place)?;
         let label = view.task.label();
         let role = role.unwrap_or_else(|| role_to_look_at(&view.task, &view.history));
@@ -282,7 +277,7 @@ impl Engine {
     }
 
     /// A person is not content: the words go into TASK.md and to the worker.
-    pub fn request_changes(&mut self, place: Place, message: &str) -> Result<Changed> {
+    pub fn request_changes(&self, place: Place, message: &str) -> Result<Changed> {
         self.people_only("ask for changes")?;
         if message.trim().is_empty() {
             return Err(Error::new(Code::Usage, "what should be changed?")

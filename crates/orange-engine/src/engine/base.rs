@@ -55,12 +55,7 @@ impl Engine {
     }
 
     /// Where the branch of a task starts, or started. With `fetch` the remote is asked first.
-    pub(crate) fn start_of(
-        &mut self,
-        project: &Project,
-        task: &Task,
-        fetch: bool,
-    ) -> Result<Start> {
+    pub(crate) fn start_of(&self, project: &Project, task: &Task, fetch: bool) -> Result<Start> {
         let fetched = fetch && self.fetch_for(project)?;
         let mut start = starting_point(project, task.base.as_deref(), Some(&task.branch))?;
         start.fetched = fetched && start.is_remote();
@@ -68,7 +63,7 @@ impl Engine {
     }
 
     /// Asks the remote for news if the settings say so. A network that is gone is no reason to stop.
-    pub(super) fn fetch_for(&mut self, project: &Project) -> Result<bool> {
+    pub(super) fn fetch_for(&self, project: &Project) -> Result<bool> {
         if !worktree::has_remote(&project.path)? {
             return Ok(false);
         }

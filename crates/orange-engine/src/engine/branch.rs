@@ -8,7 +8,7 @@ use orange_core::task::{Status, Task};
 impl Engine {
     /// A task that has a worktree takes its branch along when it gets another name. True if the name changed.
     pub(super) fn rename_branch(
-        &mut self,
+        &self,
         before: &Task,
         after: &Task,
         edits: &[Edit],
@@ -73,7 +73,7 @@ impl Engine {
         .hint("choose another branch"))
     }
 
-    pub(super) fn checked_out_branch(&mut self, task: &Task) -> Result<String> {
+    pub(super) fn checked_out_branch(&self, task: &Task) -> Result<String> {
         let slot = task.workspace.clone().ok_or_else(|| {
             Error::new(
                 Code::ConditionUnmet,
@@ -96,7 +96,7 @@ impl Engine {
 
     /// A name git accepts and no other live task has.
     pub(crate) fn branch_is_free(
-        &mut self,
+        &self,
         project: &str,
         branch: &str,
         own_id: Option<&str>,

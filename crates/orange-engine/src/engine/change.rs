@@ -64,7 +64,7 @@ pub struct Changed {
 }
 
 impl Engine {
-    pub fn change(&mut self, place: Place, change: &Change) -> Result<Changed> {
+    pub fn change(&self, place: Place, change: &Change) -> Result<Changed> {
         // Wider locks before the task's own, everywhere: two commands never wait for each other.
         let edits_branch = |edit: &Edit| matches!(edit, Edit::Branch(_));
         let adds_blocker = |edit: &Edit| matches!(edit, Edit::AddTo(Field::BlockedBy, _));
@@ -170,7 +170,7 @@ impl Engine {
 
     /// Everything is there but the end of the check: the move is noted, and made when that is over.
     fn wait_for_check(
-        &mut self,
+        &self,
         mut locked: LockedTask,
         events: Vec<Event>,
         to: Status,
@@ -197,7 +197,7 @@ impl Engine {
     }
 
     /// Tries once more what failed after the last status change. Gives what was tried.
-    pub fn retry_hooks(&mut self, place: Place) -> Result<(Changed, Vec<String>)> {
+    pub fn retry_hooks(&self, place: Place) -> Result<(Changed, Vec<String>)> {
         let mut locked = self.lock_task(place)?;
         self.own_task_only(&locked.task, "retry the hooks of")?;
         self.speaks_for_an_open_run(&locked)?;
@@ -215,7 +215,7 @@ impl Engine {
     }
 
     /// Journals, writes, runs hooks, and takes the task off the list of those in flight.
-    pub(crate) fn commit(&mut self, locked: &mut LockedTask, events: Vec<Event>) -> Result<()> {
+    pub(crate) fn commit(&self, locked: &mut LockedTask, events: Vec<Event>) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
@@ -233,7 +233,7 @@ impl Engine {
 
     /// Checks a move of somebody who asked for it now or earlier; a refusal is in words.
     pub(crate) fn decide_as(
-        &mut self,
+        &self,
         actor: Actor,
         task: &Task,
         body: &str,
@@ -246,7 +246,7 @@ impl Engine {
 
     /// Checks a move against the table, with the facts its rows ask for; a refusal is the table's.
     fn decided(
-        &mut self,
+        &self,
         actor: Actor,
         task: &Task,
         body: &str,
@@ -342,7 +342,7 @@ impl Engine {
     }
 
     /// Refuses an agent whose run the journal does not know in that role, or knows to be over.
-    fn speaks_for_an_open_run(&mut self, locked: &LockedTask) -> Result<()> {
+    fn speaks_for_an_open_run(&self, locked: &LockedTask) -> Result<()> {
         let Caller::Agent {
             role,
             run: Some(run),
@@ -381,7 +381,7 @@ impl Engine {
         }
     }
 
-    fn field_changes(&mut self, task: &Task, edits: &[Edit]) -> Result<Option<Event>> {
+    fn field_changes(&self, task: &Task, edits: &[Edit]) -> Result<Option<Event>> {
         let mut changes = FieldMap::new();
         let mut draft = task.clone();
         for edit in edits {
@@ -392,7 +392,7 @@ impl Engine {
         machine::update(task, changes, self.caller.actor(), self.now()).map_err(bad_value)
     }
 
-    fn edited(&mut self, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
+    fn edited(&self, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
         match edit {
             Edit::Set(Field::Summary, text) => {
                 Ok((Field::Summary, Value::from(super::create::one_line(text)?)))
@@ -457,7 +457,7 @@ impl Engine {
     }
 
     /// A tag as it is; a task as the reference that is stored for it.
-    fn list_item(&mut self, task: &Task, field: Field, text: &str) -> Result<String> {
+    fn list_item(&self, task: &Task, field: Field, text: &str) -> Result<String> {
         if field == Field::BlockedBy || field == Field::RelatedTo {
             return self.dependency(&task.project, task.key, field, text);
         }
@@ -466,7 +466,7 @@ impl Engine {
 
     /// Looks a dependency up and refuses what could never be over.
     pub(crate) fn dependency(
-        &mut self,
+        &self,
         project: &str,
         own: Option<orange_core::id::Key>,
         field: Field,

@@ -74,7 +74,7 @@ pub struct Created {
 const MOST_SUFFIXES: u32 = 100;
 
 impl Engine {
-    pub fn create(&mut self, new: &NewTask) -> Result<Created> {
+    pub fn create(&self, new: &NewTask) -> Result<Created> {
         git::must_be_there(self.search_path.as_deref())?;
         let project = self.registered(&new.project)?;
         let mut task = self.draft(new, &project)?;
@@ -163,7 +163,7 @@ impl Engine {
 
     /// Whether its agent could be started is found out before there is a task. One that has to wait anyway is made
     /// anyway, and what is missing is reported at once.
-    fn could_begin(&mut self, new: &NewTask, task: &Task, row: &Creation) -> Result<()> {
+    fn could_begin(&self, new: &NewTask, task: &Task, row: &Creation) -> Result<()> {
         let spawns = |entry: &HookEntry| matches!(entry.hook, Hook::SpawnAgent(_));
         let starts = new.starts && task.queue == Queue::Active && task.status == Status::Pending;
         if !starts && !row.hooks.iter().any(spawns) {
@@ -193,7 +193,7 @@ impl Engine {
     }
 
     /// What keeps the reviewer from starting that somebody asked for by name; there is time to see to it.
-    fn missing_reviewer(&mut self, task: &Task) -> Result<Option<Error>> {
+    fn missing_reviewer(&self, task: &Task) -> Result<Option<Error>> {
         let named = task.review_harness.is_some() || self.config()?.agents.review_harness.is_some();
         if !named {
             return Ok(None);
@@ -209,7 +209,7 @@ impl Engine {
     }
 
     /// The fields that do not depend on the key.
-    fn draft(&mut self, new: &NewTask, project: &Project) -> Result<Task> {
+    fn draft(&self, new: &NewTask, project: &Project) -> Result<Task> {
         let config = self.config()?.clone();
         for name in [&new.harness, &new.review_harness].into_iter().flatten() {
             let harness = crate::harness::find(name, &config, &self.orange)?;
@@ -268,7 +268,7 @@ impl Engine {
     }
 
     /// An agent may make children of its own task, and nothing else.
-    fn set_parent(&mut self, task: &mut Task, new: &NewTask) -> Result<()> {
+    fn set_parent(&self, task: &mut Task, new: &NewTask) -> Result<()> {
         let Some(reference) = &new.parent else {
             return match &self.caller {
                 Caller::Human | Caller::Engine => Ok(()),
@@ -313,7 +313,7 @@ impl Engine {
     }
 
     fn branch_for(
-        &mut self,
+        &self,
         new: &NewTask,
         project: &Project,
         task: &Task,
@@ -356,7 +356,7 @@ impl Engine {
 
     /// Writes the folder under a hidden name and renames it: nobody ever sees half a task.
     fn write_new(
-        &mut self,
+        &self,
         task: Task,
         context: Option<&str>,
         origin: Option<&Origin>,

@@ -9,7 +9,7 @@ use orange_core::workflow::{Actor, Condition, Workflow};
 
 impl Engine {
     /// A parent that only waited for its children moves on by itself.
-    pub(crate) fn advance_parent(&mut self, child: &Task) -> Result<()> {
+    pub(crate) fn advance_parent(&self, child: &Task) -> Result<()> {
         let parent = child
             .parent
             .as_deref()
@@ -21,7 +21,7 @@ impl Engine {
     }
 
     /// Moves a delegated task on if all its children are over.
-    pub(crate) fn advance_delegated(&mut self, project: &str, key: Key) -> Result<()> {
+    pub(crate) fn advance_delegated(&self, project: &str, key: Key) -> Result<()> {
         let Some(found) = self.index()?.by_key(project, key)? else {
             return Ok(());
         };

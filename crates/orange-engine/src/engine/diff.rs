@@ -42,7 +42,7 @@ pub struct Comparison {
 }
 
 impl Engine {
-    pub fn comparison(&mut self, view: &TaskView, of: DiffOf) -> Result<Comparison> {
+    pub fn comparison(&self, view: &TaskView, of: DiffOf) -> Result<Comparison> {
         let task = &view.task;
         if of == DiffOf::Uncommitted {
             return self.uncommitted_work(task);

@@ -119,7 +119,7 @@ impl Engine {
     /// A list whose active tasks tell how much they change. It is made from what is remembered, and once more if
     /// that was not enough.
     pub(super) fn list_with_diff<T>(
-        &mut self,
+        &self,
         filter: &Filter,
         show: impl Fn(Listing) -> T,
     ) -> Result<T> {
@@ -144,7 +144,7 @@ impl Engine {
 
     /// How much a task changes, and against which branch: its own as it is, or what was merged of it. None for one
     /// that has not begun, and where that cannot be told.
-    pub fn diff_stat(&mut self, task: &Task, history: &History) -> Option<(DiffStat, String)> {
+    pub fn diff_stat(&self, task: &Task, history: &History) -> Option<(DiffStat, String)> {
         let known = Known::of(self.projects().ok()?);
         let default = &known.projects.get(&task.project)?.default_branch;
         let mut target = task.target(default).to_owned();
@@ -170,7 +170,7 @@ impl Engine {
     }
 
     /// Asks git about branches that moved, and remembers what it says.
-    fn measure(&mut self, known: &Known, moved: Vec<Tips>) -> Vec<KeptStat> {
+    fn measure(&self, known: &Known, moved: Vec<Tips>) -> Vec<KeptStat> {
         let until = Instant::now() + PATIENCE;
         let mut groups: BTreeMap<(PathBuf, Vec<String>), Vec<Tips>> = BTreeMap::new();
         for tips in moved {
@@ -195,7 +195,7 @@ impl Engine {
     }
 
     fn measured(
-        &mut self,
+        &self,
         repository: &Path,
         targets: &[String],
         tips: Vec<Tips>,

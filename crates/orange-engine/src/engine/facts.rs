@@ -18,7 +18,7 @@ use orange_core::workflow::{Condition, Role};
 use std::path::Path;
 
 impl Engine {
-    pub(crate) fn facts(&mut self, task: &Task, conditions: &[Condition]) -> Result<Facts> {
+    pub(crate) fn facts(&self, task: &Task, conditions: &[Condition]) -> Result<Facts> {
         let mut facts = Facts::default();
         for condition in conditions {
             match condition {
@@ -51,7 +51,7 @@ impl Engine {
     }
 
     /// The check that the task's review waits for.
-    fn check_of(&mut self, task: &Task) -> Result<Option<String>> {
+    fn check_of(&self, task: &Task) -> Result<Option<String>> {
         let found = self.index()?.by_id_prefix(&task.id)?;
         let Some(found) = found.first() else {
             return Ok(None);
@@ -61,14 +61,14 @@ impl Engine {
         self.check_to_wait_for(task, &place, &history)
     }
 
-    pub(crate) fn blockers(&mut self, task: &Task) -> Result<Vec<Linked>> {
+    pub(crate) fn blockers(&self, task: &Task) -> Result<Vec<Linked>> {
         task.blocked_by
             .iter()
             .map(|reference| self.linked(&task.project, reference))
             .collect()
     }
 
-    pub(crate) fn linked(&mut self, project: &str, reference: &str) -> Result<Linked> {
+    pub(crate) fn linked(&self, project: &str, reference: &str) -> Result<Linked> {
         let status = match read_stored(project, reference) {
             Some((project, key)) => self.status_of(&project, key)?,
             None => None,
@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// The status as the task's own files have it: the index only says where they are.
-    fn status_of(&mut self, project: &str, key: Key) -> Result<Option<orange_core::task::Status>> {
+    fn status_of(&self, project: &str, key: Key) -> Result<Option<orange_core::task::Status>> {
         let mut found = self.index()?.by_key(project, key)?;
         if found.is_none() {
             found = self.fresh_index()?.by_key(project, key)?;
@@ -91,7 +91,7 @@ impl Engine {
         })
     }
 
-    pub(crate) fn children(&mut self, task: &Task) -> Result<Vec<Linked>> {
+    pub(crate) fn children(&self, task: &Task) -> Result<Vec<Linked>> {
         let Some(key) = task.key else {
             return Ok(Vec::new());
         };
@@ -110,7 +110,7 @@ impl Engine {
             .collect())
     }
 
-    fn slots(&mut self, task: &Task) -> Result<Slots> {
+    fn slots(&self, task: &Task) -> Result<Slots> {
         let size = self
             .project_of(&task.project)
             .map_or(crate::projects::DEFAULT_POOL_SIZE, |project| {
@@ -131,7 +131,7 @@ impl Engine {
     }
 
     /// Who has a slot, as people call it.
-    pub(crate) fn holder_name(&mut self, name: &str, slot: &Slot) -> Result<String> {
+    pub(crate) fn holder_name(&self, name: &str, slot: &Slot) -> Result<String> {
         let found = match &slot.task_id {
             Some(id) => self.index()?.by_id_prefix(id)?.into_iter().next(),
             None => None,
@@ -142,10 +142,7 @@ impl Engine {
             .unwrap_or_else(|| name.to_owned()))
     }
 
-    pub(super) fn worktree(
-        &mut self,
-        task: &Task,
-    ) -> Result<Option<std::result::Result<(), String>>> {
+    pub(super) fn worktree(&self, task: &Task) -> Result<Option<std::result::Result<(), String>>> {
         let Some(slot) = &task.workspace else {
             return Ok(None);
         };
@@ -165,7 +162,7 @@ impl Engine {
     }
 
     /// Is the head of the task's branch, or the merge that Orange made of it, in its target?
-    fn merged(&mut self, task: &Task) -> Result<std::result::Result<String, String>> {
+    fn merged(&self, task: &Task) -> Result<std::result::Result<String, String>> {
         let Some(project) = self.project_of(&task.project) else {
             return Ok(Err(format!("project {} is not registered", task.project)));
         };
@@ -189,7 +186,7 @@ impl Engine {
 
     /// What of the task's work is in the target, here or on the remote: a merge that Orange made, or its head.
     pub(crate) fn in_target(
-        &mut self,
+        &self,
         task: &Task,
         repository: &Path,
         target: &str,
@@ -221,21 +218,21 @@ impl Engine {
     }
 
     /// The head that the last handoff or review spoke of.
-    pub(super) fn noted_head(&mut self, task: &Task) -> Option<String> {
+    pub(super) fn noted_head(&self, task: &Task) -> Option<String> {
         let history = self.history_of(task)?;
         let mut events = history.events.iter().rev();
         events.find_map(|event| event.details.get("head")?.as_str().map(str::to_owned))
     }
 
     /// The journal of a task with everything that stands in it, whoever wrote it.
-    pub(super) fn written_history(&mut self, task: &Task) -> Option<History> {
+    pub(super) fn written_history(&self, task: &Task) -> Option<History> {
         let found = self.index().ok()?.by_id_prefix(&task.id).ok()?;
         let place = self.store.place(&found.first()?.folder);
         self.history_at(&place.path).ok()
     }
 
     /// The journal of a task, as it is on disk. Where it cannot be read, nothing is decided.
-    pub(super) fn own_history(&mut self, task: &Task) -> Result<History> {
+    pub(super) fn own_history(&self, task: &Task) -> Result<History> {
         self.history_of(task).ok_or_else(|| {
             Error::new(
                 Code::Damaged,
@@ -246,7 +243,7 @@ impl Engine {
     }
 
     /// The journal of a task, as it is on disk.
-    pub(super) fn history_of(&mut self, task: &Task) -> Option<History> {
+    pub(super) fn history_of(&self, task: &Task) -> Option<History> {
         let found = self.index().ok()?.by_id_prefix(&task.id).ok()?;
         let place = self.store.place(&found.first()?.folder);
         let mut history = self.history_at(&place.path).ok()?;
@@ -254,7 +251,7 @@ impl Engine {
         Some(history)
     }
 
-    fn own_commits(&mut self, task: &Task) -> Result<Option<u64>> {
+    fn own_commits(&self, task: &Task) -> Result<Option<u64>> {
         let Some(project) = self.project_of(&task.project) else {
             return Ok(None);
         };
@@ -285,7 +282,7 @@ impl Engine {
     /// Why the Review section of a task gives no verdict. A journal that somebody else has written to says nothing about
     /// reviewers.
     pub(crate) fn review_problem(
-        &mut self,
+        &self,
         task: &Task,
         history: &History,
         body: &str,
@@ -301,7 +298,7 @@ impl Engine {
     /// A verdict speaks of the commit that was handed over, whatever has been committed since, and of the review as
     /// it is now.
     pub(crate) fn with_verdict(
-        &mut self,
+        &self,
         task: &Task,
         history: &History,
         body: &str,

@@ -47,7 +47,7 @@ enum Plan {
 impl Engine {
     /// Journals what an agent is doing, if that is news. Turns that begin and end as they should are none.
     pub(super) fn note_state(
-        &mut self,
+        &self,
         locked: &mut LockedTask,
         run: &Run,
         last: &Signal,
@@ -83,7 +83,7 @@ impl Engine {
 
     /// A turn failed: it is told to go on when the time has come, or a person is asked.
     pub(super) fn turn_failed(
-        &mut self,
+        &self,
         locked: &mut LockedTask,
         run: &Run,
         last: &Signal,
@@ -117,7 +117,7 @@ impl Engine {
     }
 
     /// None for a signal that tells of no failure.
-    fn plan(&mut self, folder: &RunFolder, run: &Run, last: &Signal) -> Result<Option<Plan>> {
+    fn plan(&self, folder: &RunFolder, run: &Run, last: &Signal) -> Result<Option<Plan>> {
         if last.signal != SignalKind::TurnFailed {
             return Ok(None);
         }
@@ -132,7 +132,7 @@ impl Engine {
     }
 
     /// An agent that has not come to its first prompt shows a question that nobody expected, or hangs.
-    pub(super) fn see_to_start(&mut self, locked: &mut LockedTask, run: &Run) -> Result<()> {
+    pub(super) fn see_to_start(&self, locked: &mut LockedTask, run: &Run) -> Result<()> {
         let folder = self.run_folder(&run.id);
         let patience = self.config()?.agents.start_patience;
         let late = folder

@@ -16,12 +16,12 @@ pub(super) const SHORTEST_NUMBER: usize = 6;
 
 impl Engine {
     /// Finds one task. A miss is looked up once more after a look at the disk.
-    pub fn find(&mut self, text: &str, current_project: Option<&str>) -> Result<Place> {
+    pub fn find(&self, text: &str, current_project: Option<&str>) -> Result<Place> {
         let found = self.find_entry(text, current_project)?;
         Ok(self.store.place(&found.folder))
     }
 
-    pub(crate) fn find_entry(&mut self, text: &str, current: Option<&str>) -> Result<Found> {
+    pub(crate) fn find_entry(&self, text: &str, current: Option<&str>) -> Result<Found> {
         let mut candidates = self.candidates(text, current)?;
         let stale =
             |engine: &Engine, found: &Found| !engine.store.place(&found.folder).path.is_dir();
@@ -43,7 +43,7 @@ impl Engine {
         }
     }
 
-    fn candidates(&mut self, text: &str, current: Option<&str>) -> Result<Vec<Found>> {
+    fn candidates(&self, text: &str, current: Option<&str>) -> Result<Vec<Found>> {
         let index = self.index()?;
         match Reference::parse(text) {
             Reference::ProjectKey(project, key) => index.all_by_key(&project, key),
@@ -82,7 +82,7 @@ impl Engine {
     }
 
     /// So little of an id is more often a slip than a wish: it counts, and what it was taken for is told.
-    fn tell_if_short(&mut self, text: &str, found: &Found) {
+    fn tell_if_short(&self, text: &str, found: &Found) {
         const SHORT: usize = 4;
         // `3` is TASK-003, whatever its id begins with.
         let is_key = found.key.is_some_and(|key| text.parse() == Ok(key.0));
@@ -92,7 +92,7 @@ impl Engine {
         }
     }
 
-    fn not_found(&mut self, text: &str, current: Option<&str>) -> Error {
+    fn not_found(&self, text: &str, current: Option<&str>) -> Error {
         if let Ok((place, task)) = self.find_in_trash(text, current) {
             let label = task.label();
             let name = match current == Some(place.project.as_str()) {
@@ -107,7 +107,7 @@ impl Engine {
     }
 
     /// The task, or the project, that may be meant, as the beginning of a hint.
-    fn meant(&mut self, text: &str, current: Option<&str>) -> Result<String> {
+    fn meant(&self, text: &str, current: Option<&str>) -> Result<String> {
         if let Reference::ProjectKey(project, _) | Reference::Branch(project, _) =
             Reference::parse(text)
         {
@@ -140,7 +140,7 @@ impl Engine {
     }
 
     /// The project a folder belongs to: its repository is registered, or it is a slot of the pool.
-    pub fn project_at(&mut self, folder: &Path) -> Result<Option<String>> {
+    pub fn project_at(&self, folder: &Path) -> Result<Option<String>> {
         if let Some((project, _)) = self.slot_at(folder) {
             return Ok(Some(project));
         }
@@ -166,7 +166,7 @@ impl Engine {
     }
 
     /// The task a folder belongs to: it holds that slot of the pool, or the folder has its TASK.md link.
-    pub fn task_at(&mut self, folder: &Path) -> Result<Option<Place>> {
+    pub fn task_at(&self, folder: &Path) -> Result<Option<Place>> {
         // A link may be left from the task before, so the slot's holder comes first.
         if let Some((project, slot)) = self.slot_at(folder)
             && let Some(holder) = self.holder(&project, &slot)?
@@ -190,7 +190,7 @@ impl Engine {
     }
 
     /// The live task that has a slot. What the index says is checked against the task itself.
-    fn holder(&mut self, project: &str, slot: &str) -> Result<Option<Place>> {
+    fn holder(&self, project: &str, slot: &str) -> Result<Option<Place>> {
         let mut claims = self.index()?.by_workspace(project, slot)?;
         let certain = claims.len() == 1
             && claims.iter().all(|claim| {

@@ -11,7 +11,7 @@ use orange_core::workflow::Hook;
 
 impl Engine {
     /// Would the open hooks end this very process?
-    pub(crate) fn ends_itself(&mut self, locked: &LockedTask) -> bool {
+    pub(crate) fn ends_itself(&self, locked: &LockedTask) -> bool {
         let closes = [Hook::KillReviewer.name(), Hook::KillSession.name()];
         let transition = locked.history().last_transition();
         let open = transition.is_some_and(|transition| {
@@ -22,7 +22,7 @@ impl Engine {
         open && self.sits_in_session_of(&locked.task.id)
     }
 
-    pub(crate) fn sits_in_session_of(&mut self, id: &str) -> bool {
+    pub(crate) fn sits_in_session_of(&self, id: &str) -> bool {
         if let Caller::Agent { task, .. } = &self.caller
             && task == id
         {
@@ -40,7 +40,7 @@ impl Engine {
     }
 
     /// Lets go of the task and waits for the errand that finishes its hooks, as long as this process lives.
-    pub(crate) fn hand_over(&mut self, locked: &mut LockedTask) -> Result<()> {
+    pub(crate) fn hand_over(&self, locked: &mut LockedTask) -> Result<()> {
         let place: Place = locked.place.clone();
         if self.caller == Caller::Human {
             let transition = locked.history().last_transition();
@@ -62,11 +62,10 @@ impl Engine {
     }
 
     /// An errand: finishes what a transition of this task left open.
-    pub fn finish(&mut self, folder: &str) -> Result<()> {
+    pub fn finish(&self, folder: &str) -> Result<()> {
         let place = self.store.place(folder);
         let task = self.store.survey(folder).task.id;
-        self.work_as_started(&task);
         // As one that is listed: what its caller did not live to tell the person is told too.
-        self.lock_marked(place).map(drop)
+        self.as_started(&task).lock_marked(place).map(drop)
     }
 }

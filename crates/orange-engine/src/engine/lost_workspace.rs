@@ -23,11 +23,7 @@ pub struct LostWorkspace {
 impl Engine {
     /// Whether the workspace of a started task was deleted, or its agent still runs in one that was. None while the
     /// workspace is being made, and in a copy of a home, which need not have workspaces.
-    pub(crate) fn lost_workspace(
-        &mut self,
-        task: &Task,
-        history: &History,
-    ) -> Option<LostWorkspace> {
+    pub(crate) fn lost_workspace(&self, task: &Task, history: &History) -> Option<LostWorkspace> {
         let slot = task.workspace.as_ref()?;
         let is_being_made = history.last_transition().is_some_and(|last| !last.finished);
         if task.status.is_terminal() || is_being_made || self.copied_from().is_some() {
@@ -70,7 +66,7 @@ impl Engine {
     }
 
     /// What is to be said of tasks whose workspaces were deleted, by their ids.
-    pub(super) fn lost_workspaces(&mut self) -> BTreeMap<String, String> {
+    pub(super) fn lost_workspaces(&self) -> BTreeMap<String, String> {
         let mut lost = BTreeMap::new();
         // Without this file nobody can tell cheaply which task has a workspace.
         if !self.store.workspaces().join(".pool.json").is_file() {
@@ -99,7 +95,7 @@ impl Engine {
         lost
     }
 
-    fn lost_at(&mut self, place: &Place) -> Option<(String, String)> {
+    fn lost_at(&self, place: &Place) -> Option<(String, String)> {
         let task = self.store.survey(&place.folder()).task;
         let history = self.history_at(&place.path).ok()?;
         let lost = self.lost_workspace(&task, &history)?;

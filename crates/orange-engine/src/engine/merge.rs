@@ -85,7 +85,7 @@ pub struct Merged {
 
 impl Engine {
     /// What a merge would be, without doing anything.
-    pub fn merge_plan(&mut self, place: Place, wish: &MergeWish) -> Result<MergePlan> {
+    pub fn merge_plan(&self, place: Place, wish: &MergeWish) -> Result<MergePlan> {
         self.people_only("merge a task")?;
         self.is_whole(&place)?;
         let view = self.view(place)?;
@@ -114,7 +114,7 @@ impl Engine {
     }
 
     /// Merges a task and ends it.
-    pub fn merge(&mut self, place: Place, wish: &MergeWish) -> Result<Merged> {
+    pub fn merge(&self, place: Place, wish: &MergeWish) -> Result<Merged> {
         self.people_only("merge a task")?;
         self.is_whole(&place)?;
         // Wider than the task's own lock, and taken before it.
@@ -205,7 +205,7 @@ impl Engine {
 
     /// Git may fail after it has moved the target, so the target is asked before a merge counts as stopped. None if
     /// nothing of it is there.
-    fn landed_all_the_same(&mut self, locked: &LockedTask, work: &Work) -> Result<Option<Landing>> {
+    fn landed_all_the_same(&self, locked: &LockedTask, work: &Work) -> Result<Option<Landing>> {
         let Some(started) = open_merge(locked.history()).cloned() else {
             return Ok(None);
         };
@@ -220,7 +220,7 @@ impl Engine {
     }
 
     /// One merge of a project at a time: the second then sees what the first one did, instead of losing a race.
-    fn merge_turn(&mut self, project: &str) -> Result<LockFile> {
+    fn merge_turn(&self, project: &str) -> Result<LockFile> {
         about_to_wait(Lock::Merge(project).rank());
         let began = Instant::now();
         let deadline = began + TURN;
@@ -246,7 +246,7 @@ impl Engine {
 
     /// Whether a person has been heard about everything that speaks against it; an error says what they have not.
     fn agreed(
-        &mut self,
+        &self,
         locked: &LockedTask,
         project: &Project,
         head: Option<&str>,
@@ -266,12 +266,7 @@ impl Engine {
     }
 
     /// The merge is in: the journal says so, the task ends, and what it had is cleared away.
-    fn end_merged(
-        &mut self,
-        locked: &mut LockedTask,
-        work: &Work,
-        landing: &Landing,
-    ) -> Result<()> {
+    fn end_merged(&self, locked: &mut LockedTask, work: &Work, landing: &Landing) -> Result<()> {
         let mut merged = Event::new(EventType::TaskMerged, self.now())
             .by("human")
             .detail("commit", landing.commit.as_str())
@@ -301,7 +296,7 @@ impl Engine {
     }
 
     /// Commits that came while it was merged are on its branch and nowhere else.
-    fn tell_of_later_work(&mut self, task: &Task, work: &Work) {
+    fn tell_of_later_work(&self, task: &Task, work: &Work) {
         let (Some(merged), Some(now)) = (&work.head, self.head_of(task)) else {
             return;
         };
@@ -316,7 +311,7 @@ impl Engine {
         }
     }
 
-    fn ended(&mut self, locked: LockedTask, from: Status) -> Changed {
+    fn ended(&self, locked: LockedTask, from: Status) -> Changed {
         Changed {
             failed: locked.failed_hooks(),
             task: locked.task,
@@ -328,7 +323,7 @@ impl Engine {
         }
     }
 
-    fn merged_before(&mut self, locked: LockedTask, before: &Event) -> Result<Merged> {
+    fn merged_before(&self, locked: LockedTask, before: &Event) -> Result<Merged> {
         let text = |name: &str| before.details.get(name).and_then(Value::as_str);
         let number = |name: &str| before.details.get(name).and_then(Value::as_u64);
         Ok(Merged {
@@ -349,7 +344,7 @@ impl Engine {
     }
 
     /// A merge that came to nothing is journalled as over.
-    fn stop_merge(&mut self, locked: &mut LockedTask, why: &str) -> Result<()> {
+    fn stop_merge(&self, locked: &mut LockedTask, why: &str) -> Result<()> {
         if open_merge(locked.history()).is_some() {
             let event = Event::new(EventType::MergeStopped, self.now()).because(first_line(why));
             locked.remark(self, vec![event])?;
@@ -363,7 +358,7 @@ impl Engine {
 impl LockedTask {
     /// Finds out what became of a merge whose process is gone: what is in the target ends the task, anything
     /// else was never begun as far as anybody can see.
-    pub(crate) fn finish_merge(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(crate) fn finish_merge(&mut self, engine: &Engine) -> Result<()> {
         let Some(started) = open_merge(self.history()).cloned() else {
             return Ok(());
         };
@@ -467,7 +462,7 @@ fn first_line(text: &str) -> &str {
 impl Engine {
     /// Merges that Orange made of this task's work as it ends now, whether or not it lived to say so. Those of an
     /// earlier head have not all of it.
-    pub(super) fn own_merges(&mut self, task: &Task, head: Option<&str>) -> Vec<String> {
+    pub(super) fn own_merges(&self, task: &Task, head: Option<&str>) -> Vec<String> {
         let kinds = [EventType::MergeStarted, EventType::TaskMerged];
         let history = self.history_of(task).unwrap_or_default();
         let events = history.events.iter().rev();
@@ -484,7 +479,7 @@ impl Engine {
     }
 
     /// Why the last attempt to merge came to nothing, as long as neither side has moved since.
-    pub(super) fn merge_trouble(&mut self, task: &Task, history: &History) -> Option<Conflicts> {
+    pub(super) fn merge_trouble(&self, task: &Task, history: &History) -> Option<Conflicts> {
         let ends = |event: &&Event| {
             matches!(
                 event.kind,

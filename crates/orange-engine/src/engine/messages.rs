@@ -33,7 +33,7 @@ pub enum Sent {
 impl Engine {
     /// Tells a task's agent something, and waits a moment for what becomes of it.
     pub fn send(
-        &mut self,
+        &self,
         place: Place,
         role: Role,
         text: &str,
@@ -97,7 +97,7 @@ impl Engine {
     }
 
     /// An agent whose folder was deleted cannot do anything about a message.
-    fn refuse_deleted_workspace(&mut self, locked: &LockedTask, role: Role) -> Result<()> {
+    fn refuse_deleted_workspace(&self, locked: &LockedTask, role: Role) -> Result<()> {
         let lost = self.lost_workspace(&locked.task, locked.history());
         if lost.is_none() && !self.runs_in_deleted_folder(locked.history(), role) {
             return Ok(());
@@ -124,7 +124,7 @@ impl Engine {
 
     /// Journals a message and hands it to a run. The same id again changes nothing.
     pub(crate) fn tell(
-        &mut self,
+        &self,
         locked: &mut LockedTask,
         run: &Run,
         by: &str,
@@ -173,7 +173,7 @@ impl Engine {
     }
 
     /// Journals what became of a run's messages. Those of a run that is gone were not delivered.
-    pub(crate) fn note_outcomes(&mut self, locked: &mut LockedTask, run: &Run) -> Result<()> {
+    pub(crate) fn note_outcomes(&self, locked: &mut LockedTask, run: &Run) -> Result<()> {
         let events = self.outcomes(locked.history(), run);
         locked.remark(self, events)
     }
@@ -206,7 +206,7 @@ impl Engine {
 
     /// Sees to a live run: what became of its messages, and a turn that ended without what is owed. The last
     /// signal is one from before TASK.md was read: what an agent wrote in the turn that it ends must be seen.
-    fn see_to(&mut self, locked: &mut LockedTask, run: &Run, last: Option<&Signal>) -> Result<()> {
+    fn see_to(&self, locked: &mut LockedTask, run: &Run, last: Option<&Signal>) -> Result<()> {
         self.note_outcomes(locked, run)?;
         self.see_to_questions(locked, run)?;
         let folder = self.run_folder(&run.id);
@@ -244,13 +244,7 @@ impl Engine {
     }
 
     /// One nudge, then a person.
-    fn turn_done(
-        &mut self,
-        locked: &mut LockedTask,
-        run: &Run,
-        turn: &str,
-        said: &str,
-    ) -> Result<()> {
+    fn turn_done(&self, locked: &mut LockedTask, run: &Run, turn: &str, said: &str) -> Result<()> {
         let workflow = Workflow::named(locked.task.workflow);
         if !is_expected(workflow, locked.task.status, run.role) {
             return Ok(());
@@ -297,7 +291,7 @@ impl Engine {
     }
 
     pub(super) fn raise(
-        &mut self,
+        &self,
         locked: &mut LockedTask,
         run: &Run,
         turn: &str,
@@ -313,7 +307,7 @@ impl Engine {
     }
 
     /// Nobody else may come to see to it, so a task that is busy is waited for, as long as its owner may take.
-    pub(crate) fn lock_patiently(&mut self, place: Place) -> Result<LockedTask> {
+    pub(crate) fn lock_patiently(&self, place: Place) -> Result<LockedTask> {
         const MOST_TRIES: usize = 20;
         for _ in 1..MOST_TRIES {
             match self.lock_task(place.clone()) {
@@ -325,23 +319,23 @@ impl Engine {
     }
 
     /// An errand of a run's `run-agent`: sees to what has happened to the run.
-    pub fn tend(&mut self, run: &str) -> Result<()> {
+    pub fn tend(&self, run: &str) -> Result<()> {
         let folder = self.run_folder(run);
         let Some(spec) = folder.spec() else {
             return Ok(());
         };
-        self.work_as_started(&spec.task);
-        let place = self.store.place(&spec.folder);
+        let this = &self.as_started(&spec.task);
+        let place = this.store.place(&spec.folder);
         let signals = folder.signals();
         // Opening it judges the runs that are gone.
-        let mut locked = self.lock_patiently(place)?;
+        let mut locked = this.lock_patiently(place)?;
         let open = open_runs(locked.history());
         if let Some(open) = open.iter().find(|open| open.id == run) {
-            self.see_to(&mut locked, open, signals.last())?;
+            this.see_to(&mut locked, open, signals.last())?;
         }
-        locked.index(self)?;
-        locked.conclude(self);
-        locked.forget_run(self, run)
+        locked.index(this)?;
+        locked.conclude(this);
+        locked.forget_run(this, run)
     }
 }
 

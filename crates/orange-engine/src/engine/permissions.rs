@@ -22,7 +22,7 @@ choice! {
 
 impl Engine {
     /// The mode that counts for a task, and who chose it.
-    pub fn permissions(&mut self, task: &Task) -> Result<(Permissions, SaidBy)> {
+    pub fn permissions(&self, task: &Task) -> Result<(Permissions, SaidBy)> {
         let setting = self.config()?.agents.permissions;
         let project = self.project_of(&task.project);
         let chosen = [
@@ -39,7 +39,7 @@ impl Engine {
     }
 
     /// The worker's harness, where a mode means nothing to it nor to the reviewer's.
-    pub fn worker_without_modes(&mut self, task: &Task) -> Result<Option<String>> {
+    pub fn worker_without_modes(&self, task: &Task) -> Result<Option<String>> {
         let config = self.config()?.clone();
         let agents = &config.agents;
         // A name that nobody knows any more is no reason to show nothing.
@@ -58,7 +58,7 @@ impl Engine {
     }
 
     /// Must a person still choose before agents of this harness work on a project?
-    pub fn is_mode_open(&mut self, project: &str, harness: Option<&str>) -> Result<bool> {
+    pub fn is_mode_open(&self, project: &str, harness: Option<&str>) -> Result<bool> {
         let config = self.config()?.clone();
         let name = harness.unwrap_or(&config.agents.harness);
         let asks = harness::find(name, &config, &self.orange)?;
@@ -70,11 +70,7 @@ impl Engine {
     }
 
     /// The mode of a run that is about to start; refused where its harness would not keep to it.
-    pub(crate) fn permissions_of_run(
-        &mut self,
-        task: &Task,
-        harness: &Harness,
-    ) -> Result<Permissions> {
+    pub(crate) fn permissions_of_run(&self, task: &Task, harness: &Harness) -> Result<Permissions> {
         let (mode, by) = self.permissions(task)?;
         if harness.has_modes() && by == SaidBy::Nobody {
             self.state_once(task, harness)?;
@@ -82,7 +78,7 @@ impl Engine {
         harness.check_mode(mode).map(|()| mode)
     }
 
-    fn state_once(&mut self, task: &Task, harness: &Harness) -> Result<()> {
+    fn state_once(&self, task: &Task, harness: &Harness) -> Result<()> {
         // Nobody reads what an errand says: the next command of a person says it.
         if self.caller == Caller::Engine
             || !self.is_mode_open(&task.project, Some(&harness.name))?

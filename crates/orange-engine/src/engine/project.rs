@@ -35,7 +35,7 @@ pub struct UpdateProject {
 }
 
 impl Engine {
-    pub fn add_project(&mut self, add: &AddProject) -> Result<Added> {
+    pub fn add_project(&self, add: &AddProject) -> Result<Added> {
         self.people_only("register a project")?;
         let repository = repository_at(&add.path)?;
         let name = match &add.name {
@@ -101,7 +101,7 @@ impl Engine {
     }
 
     /// Tasks belong to a project by its name, also those that were there before it.
-    fn tell_of_earlier_tasks(&mut self, name: &str) -> Result<()> {
+    fn tell_of_earlier_tasks(&self, name: &str) -> Result<()> {
         if !self.store.tasks().join(name).is_dir() {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl Engine {
         Ok(())
     }
 
-    pub fn update_project(&mut self, name: &str, update: &UpdateProject) -> Result<Project> {
+    pub fn update_project(&self, name: &str, update: &UpdateProject) -> Result<Project> {
         self.people_only("change a project")?;
         let path = update
             .path
@@ -186,7 +186,7 @@ impl Engine {
     }
 
     /// A repository that was moved and its worktrees are told of each other.
-    fn follow_repository(&mut self, project: &Project) {
+    fn follow_repository(&self, project: &Project) {
         let slots: Vec<PathBuf> = self
             .slot_folders(&project.name)
             .iter()
@@ -204,7 +204,7 @@ impl Engine {
     }
 
     /// Forgets a repository. Its tasks stay where they are and come back when it is added again.
-    pub fn remove_project(&mut self, name: &str, force: bool) -> Result<Project> {
+    pub fn remove_project(&self, name: &str, force: bool) -> Result<Project> {
         self.people_only("remove a project")?;
         let registry = self.projects()?;
         projects::named(&registry, name)?;
@@ -246,7 +246,7 @@ impl Engine {
     }
 
     /// A project takes its free slots with it; one that a task has stays, and so does the project.
-    fn no_slots_left(&mut self, name: &str) -> Result<()> {
+    fn no_slots_left(&self, name: &str) -> Result<()> {
         let collected = self.collect_slots(Some(name), true)?;
         match collected.kept.first() {
             None => Ok(()),

@@ -20,7 +20,7 @@ pub struct OpenQuestion {
 
 impl Engine {
     /// What a task's agents ask and can be answered from here.
-    pub fn questions(&mut self, place: Place) -> Result<(Task, Vec<OpenQuestion>)> {
+    pub fn questions(&self, place: Place) -> Result<(Task, Vec<OpenQuestion>)> {
         let view = self.view(place)?;
         let mut found = Vec::new();
         for run in open_runs(&view.history) {
@@ -64,12 +64,7 @@ impl Engine {
     }
 
     /// Answers one question, by its name, and waits until the agent has the answer.
-    pub fn answer(
-        &mut self,
-        asked: &OpenQuestion,
-        answer: &Answer,
-        patience: Duration,
-    ) -> Result<()> {
+    pub fn answer(&self, asked: &OpenQuestion, answer: &Answer, patience: Duration) -> Result<()> {
         self.people_only("answer questions")?;
         let id = &asked.question.id;
         let folder = self.run_folder(&asked.run.id);
@@ -85,7 +80,7 @@ impl Engine {
     }
 
     /// Tells of what is asked, once, and of what has been answered.
-    pub(super) fn see_to_questions(&mut self, locked: &mut LockedTask, run: &Run) -> Result<()> {
+    pub(super) fn see_to_questions(&self, locked: &mut LockedTask, run: &Run) -> Result<()> {
         let signals = self.run_folder(&run.id).signals();
         let open = open_asks(&signals);
         let mut events = Vec::new();

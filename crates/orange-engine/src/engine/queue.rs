@@ -7,18 +7,16 @@ use crate::store::Place;
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task, is_active};
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 impl Engine {
     /// Starts a new task in its turn: who waits in the queue and can start now goes first. Also gives who did.
-    pub fn start_in_turn(&mut self, place: Place) -> Result<(StartOutcome, Vec<Task>)> {
+    pub fn start_in_turn(&self, place: Place) -> Result<(StartOutcome, Vec<Task>)> {
         let mut others = Vec::new();
         if self.has_queued()? {
             let own = self.store.survey(&place.folder()).task;
             // They were to start by themselves; nobody asks for them now.
-            let caller = std::mem::replace(&mut self.caller, Caller::Engine);
-            let started = self.start_before(&own);
-            self.caller = caller;
-            others = started?;
+            others = self.as_engine().start_before(&own)?;
             self.take_acquired();
             self.take_spawned();
         }
@@ -31,7 +29,7 @@ impl Engine {
 
     /// Starts those of the queue whose turn it is before this one, as long as there is room for it too: it would take
     /// it away from them.
-    fn start_before(&mut self, own: &Task) -> Result<Vec<Task>> {
+    fn start_before(&self, own: &Task) -> Result<Vec<Task>> {
         let mut started = Vec::new();
         if self.why_not_now(own)?.is_some() {
             return Ok(started);
@@ -53,7 +51,7 @@ impl Engine {
     }
 
     /// Who waits, in the order in which they start.
-    fn queued(&mut self) -> Result<Vec<(Place, Task)>> {
+    fn queued(&self) -> Result<Vec<(Place, Task)>> {
         let folders = self.index()?.queued()?.into_iter();
         let mut queued: Vec<(Place, Task)> = folders
             .map(|folder| (self.store.survey(&folder), self.store.place(&folder)))
@@ -66,13 +64,13 @@ impl Engine {
     }
 
     /// What a person should hear of the queue when their command is done: who starts because of it, or who could.
-    pub fn queue_news(&mut self) -> Option<String> {
+    pub fn queue_news(&self) -> Option<String> {
         if self.caller != Caller::Human {
             return None;
         }
         let starts = self.store.home().join(WANTED).exists();
         // Whoever starts them will not while settings are wrong.
-        if !starts && !self.made_room || self.has_makeshift_settings() {
+        if !starts && !self.made_room.load(Ordering::Relaxed) || self.has_makeshift_settings() {
             return None;
         }
         let next = self.next_in_queue().ok()?;
@@ -92,7 +90,7 @@ impl Engine {
     }
 
     /// Who of the queue starts when somebody looks at it.
-    fn next_in_queue(&mut self) -> Result<Vec<Task>> {
+    fn next_in_queue(&self) -> Result<Vec<Task>> {
         let limit = self.config()?.agents.limit as usize;
         let mut room = limit.saturating_sub(self.running_workers());
         let mut taken: HashMap<String, usize> = HashMap::new();
@@ -112,7 +110,7 @@ impl Engine {
     }
 
     /// Could it start after so many others of its project have? Everything is asked that its start would ask.
-    fn has_room_for(&mut self, task: &Task, others: usize) -> Result<bool> {
+    fn has_room_for(&self, task: &Task, others: usize) -> Result<bool> {
         let Some(project) = self.project_of(&task.project) else {
             return Ok(false);
         };
@@ -127,7 +125,9 @@ impl Engine {
     }
 
     /// A task that had a slot or an agent gave it up, and by the table nobody follows by itself.
-    pub(super) fn note_room(&mut self, before: Status, after: Status) {
-        self.made_room |= is_active(before) && after == Status::Cancelled;
+    pub(super) fn note_room(&self, before: Status, after: Status) {
+        if is_active(before) && after == Status::Cancelled {
+            self.made_room.store(true, Ordering::Relaxed);
+        }
     }
 }

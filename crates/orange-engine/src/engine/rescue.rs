@@ -39,7 +39,7 @@ pub enum RestoredTo {
 
 impl Engine {
     /// From what a person typed to a task's rescues: a task, a deleted one, or the id of one that is gone.
-    pub fn rescue_owner(&mut self, text: &str, current: Option<&str>) -> Result<RescueOwner> {
+    pub fn rescue_owner(&self, text: &str, current: Option<&str>) -> Result<RescueOwner> {
         let missing = match self.find(text, current) {
             Ok(place) => return self.rescue_owner_at(place),
             Err(error) if error.code == Code::NotFound => error,
@@ -58,7 +58,7 @@ impl Engine {
     }
 
     /// The task at a place, as the owner of its rescues.
-    pub fn rescue_owner_at(&mut self, place: Place) -> Result<RescueOwner> {
+    pub fn rescue_owner_at(&self, place: Place) -> Result<RescueOwner> {
         let task = match self.view(place.clone()) {
             Ok(view) => view.task,
             // The folder's name is the id; that is all it takes to find what was saved.
@@ -75,7 +75,7 @@ impl Engine {
     }
 
     /// A task of which nothing is left but its rescues.
-    fn rescue_owner_gone(&mut self, text: &str) -> Result<Option<RescueOwner>> {
+    fn rescue_owner_gone(&self, text: &str) -> Result<Option<RescueOwner>> {
         let mut found: Vec<RescueOwner> = Vec::new();
         for project in self.projects()? {
             let Ok(rescues) = rescue::list(&project.path, None) else {
@@ -188,7 +188,7 @@ impl Engine {
 
     /// Brings a rescue back: into the task's workspace, or as a new branch.
     pub fn restore_rescue(
-        &mut self,
+        &self,
         owner: &RescueOwner,
         name: &str,
         to_branch: Option<&str>,

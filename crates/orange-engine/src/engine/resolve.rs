@@ -52,7 +52,7 @@ impl Engine {
 
     /// Looks for the task's work in its target. What is not seen here may have landed at the remote, which is asked
     /// for news then.
-    pub fn landing(&mut self, place: Place) -> Result<Landing> {
+    pub fn landing(&self, place: Place) -> Result<Landing> {
         let view = self.view(place)?;
         let task = view.task;
         let mut landing = self.landing_of(&task)?;
@@ -68,7 +68,7 @@ impl Engine {
     }
 
     /// The same with what is known here.
-    pub(super) fn landing_of(&mut self, task: &Task) -> Result<Landing> {
+    pub(super) fn landing_of(&self, task: &Task) -> Result<Landing> {
         let mut landing = Landing {
             branch: task.branch.clone(),
             target: task.target("its target").to_owned(),
@@ -126,7 +126,7 @@ impl Engine {
 
     /// Ends a task: its work is in, by a squash, by hand, or is not needed. The branch stays; what is not
     /// committed is saved when the slot is given back.
-    pub fn resolve(&mut self, place: Place, message: &str, landing: &Landing) -> Result<Changed> {
+    pub fn resolve(&self, place: Place, message: &str, landing: &Landing) -> Result<Changed> {
         let message = self.resolution(message)?;
         let mut noted = vec![
             Edit::Note("resolved", "true".to_owned()),

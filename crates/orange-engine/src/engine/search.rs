@@ -8,7 +8,7 @@ use orange_core::search::Query;
 
 impl Engine {
     /// The tasks that have all these words, best first; of these projects, or of all.
-    pub fn search(&mut self, text: &str, projects: &[String], limit: usize) -> Result<Matches> {
+    pub fn search(&self, text: &str, projects: &[String], limit: usize) -> Result<Matches> {
         self.refuse_unknown(projects)?;
         let query = Query::parse(text);
         if query.is_empty() {
@@ -25,7 +25,7 @@ impl Engine {
 
     /// Finds out which tasks have the words that a list is to be narrowed to. A list is shown without that as well:
     /// then only what stands in it is looked at.
-    pub(super) fn look_up(&mut self, filter: &Filter) -> Option<Filter> {
+    pub(super) fn look_up(&self, filter: &Filter) -> Option<Filter> {
         let query = Query::parse(filter.search.as_deref()?);
         let found = (!query.is_empty()).then(|| self.index()?.search_folders(&query))?;
         match found {

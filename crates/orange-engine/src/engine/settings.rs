@@ -38,29 +38,29 @@ pub(super) struct Loaded {
 
 impl Engine {
     /// The user's settings; a missing file means the defaults. What a repository says is not in them.
-    pub fn config(&mut self) -> Result<&Config> {
+    pub fn config(&self) -> Result<&Config> {
         Ok(&self.loaded()?.config)
     }
 
-    pub(super) fn loaded(&mut self) -> Result<&Loaded> {
-        if self.loaded.is_none() {
-            let loaded = match self.only_reads {
-                true => self.load_what_can_be_used()?,
-                false => self.load()?,
-            };
-            self.loaded = Some(loaded);
+    pub(super) fn loaded(&self) -> Result<&Loaded> {
+        if let Some(loaded) = self.loaded.get() {
+            return Ok(loaded);
         }
-        Ok(self.loaded.get_or_insert_default())
+        let loaded = match self.only_reads {
+            true => self.load_what_can_be_used()?,
+            false => self.load()?,
+        };
+        Ok(self.loaded.get_or_init(|| loaded))
     }
 
-    fn load(&mut self) -> Result<Loaded> {
+    fn load(&self) -> Result<Loaded> {
         let user = self.user_layer()?.usable();
         let user = user.map_err(|error| self.unusable(error.to_string()))?;
         let mut config = Config::default();
         user.apply(&mut config);
         self.apply_overrides(&mut config)?;
         for ignored in &user.ignored {
-            self.notices.push(told_of(ignored));
+            self.notice(told_of(ignored));
         }
         Ok(Loaded {
             user,
@@ -70,7 +70,7 @@ impl Engine {
     }
 
     /// The settings for a task: the user's, and what its repository says where its work started from.
-    pub(crate) fn config_for(&mut self, task: &Task) -> Result<Config> {
+    pub(crate) fn config_for(&self, task: &Task) -> Result<Config> {
         let Some(project) = self.project_of(&task.project) else {
             return Ok(self.config()?.clone());
         };
@@ -82,14 +82,14 @@ impl Engine {
     }
 
     /// The same for new work of a project.
-    pub(crate) fn config_of(&mut self, project: &Project) -> Result<Config> {
+    pub(crate) fn config_of(&self, project: &Project) -> Result<Config> {
         match newest_base(project) {
             Ok(commit) => self.config_at(project, &commit),
             Err(_) => Ok(self.config()?.clone()),
         }
     }
 
-    fn config_at(&mut self, project: &Project, commit: &str) -> Result<Config> {
+    fn config_at(&self, project: &Project, commit: &str) -> Result<Config> {
         let mut config = Config::default();
         self.loaded()?.user.apply(&mut config);
         match rules::layer_at(&project.path, commit) {
@@ -106,7 +106,7 @@ impl Engine {
     }
 
     /// Failed reviews before the task is stuck. Nobody asks before there is a review, and git need not be asked.
-    pub(crate) fn max_rounds(&mut self, task: &Task) -> Result<u32> {
+    pub(crate) fn max_rounds(&self, task: &Task) -> Result<u32> {
         match task.review_round {
             0 => Ok(self.config()?.review.max_rounds),
             _ => Ok(self.config_for(task)?.review.max_rounds),
@@ -114,7 +114,7 @@ impl Engine {
     }
 
     /// How much goes into the log. A config.yaml that cannot be read is named by whoever needs more of it.
-    pub fn log_level(&mut self) -> Result<LogLevel> {
+    pub fn log_level(&self) -> Result<LogLevel> {
         if self.only_reads {
             return Ok(self.config()?.log.level);
         }

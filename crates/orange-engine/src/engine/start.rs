@@ -48,7 +48,7 @@ impl StartOutcome {
 
 impl Engine {
     /// Starts a pending task, or puts it into the queue. `force` overrides dependencies and the limit.
-    pub fn start(&mut self, place: Place, force: bool) -> Result<StartOutcome> {
+    pub fn start(&self, place: Place, force: bool) -> Result<StartOutcome> {
         let task = self.store.survey(&place.folder()).task;
         if task.status != Status::Pending {
             let label = task.label();
@@ -85,9 +85,11 @@ impl Engine {
             force: force && self.caller == Caller::Human,
             ..Change::default()
         };
-        let caller = self.as_engine_for_agents();
-        let outcome = self.change(place.clone(), &change);
-        self.caller = caller;
+        // An agent may create children; starting them is the engine's doing.
+        let outcome = match self.caller {
+            Caller::Agent { .. } => self.as_engine().change(place.clone(), &change),
+            Caller::Human | Caller::Engine => self.change(place.clone(), &change),
+        };
         drop(claim);
         if outcome.is_err() && self.caller != Caller::Engine {
             // Somebody else may have waited because of it. Who serves the queue goes on by itself.
@@ -103,17 +105,8 @@ impl Engine {
         }
     }
 
-    /// An agent may create children; starting them is the engine's doing.
-    fn as_engine_for_agents(&mut self) -> Caller {
-        let caller = self.caller.clone();
-        if matches!(caller, Caller::Agent { .. }) {
-            self.caller = Caller::Engine;
-        }
-        caller
-    }
-
     /// What a pending task waits for.
-    pub(crate) fn why_not_now(&mut self, task: &Task) -> Result<Option<String>> {
+    pub(crate) fn why_not_now(&self, task: &Task) -> Result<Option<String>> {
         let (_, unmet) = self.conditions_of_a_start(task)?;
         match unmet {
             Some(why) => Ok(Some(why)),
@@ -122,7 +115,7 @@ impl Engine {
     }
 
     /// The facts that a start depends on, and what of it is not met.
-    pub(super) fn conditions_of_a_start(&mut self, task: &Task) -> Result<(Facts, Option<String>)> {
+    pub(super) fn conditions_of_a_start(&self, task: &Task) -> Result<(Facts, Option<String>)> {
         let conditions = [Condition::DependenciesOver, Condition::SlotFree];
         let facts = self.facts(task, &conditions)?;
         let situation = Situation {
@@ -140,7 +133,7 @@ impl Engine {
     }
 
     /// Why no agent more may run.
-    pub(crate) fn limit_reached(&mut self) -> Result<Option<String>> {
+    pub(crate) fn limit_reached(&self) -> Result<Option<String>> {
         let limit = self.config()?.agents.limit as usize;
         let running = self.running_workers();
         Ok((running >= limit)
@@ -159,7 +152,7 @@ impl Engine {
 
     /// The same, but waits for another process that starts the same task: only when that has let go does the task tell what
     /// became of it.
-    fn claim_start_after_others(&mut self, place: &Place) -> Result<Claim> {
+    fn claim_start_after_others(&self, place: &Place) -> Result<Claim> {
         match self.claim_start(place)? {
             Claim::Another => {}
             claim => return Ok(claim),
@@ -173,7 +166,7 @@ impl Engine {
     }
 
     /// Takes a place among the workers that `agents.limit` allows. It is given back with the file.
-    fn claim_start(&mut self, place: &Place) -> Result<Claim> {
+    fn claim_start(&self, place: &Place) -> Result<Claim> {
         let _lock = self.store.lock(Lock::Start)?;
         for name in self.starting(false) {
             let _ = fs::remove_file(self.store.home().join(STARTING).join(name));
@@ -203,7 +196,7 @@ impl Engine {
     }
 
     /// Notes that a task is to start as soon as it can.
-    fn queue(&mut self, place: Place, why: String) -> Result<StartOutcome> {
+    fn queue(&self, place: Place, why: String) -> Result<StartOutcome> {
         let mut locked = self.lock_task(place)?;
         if locked.task.status == Status::Pending && locked.task.queued_at.is_none() {
             let now = Value::from(self.now().to_string());
@@ -219,17 +212,13 @@ impl Engine {
     }
 
     /// Starts pending tasks that nothing holds back, whether or not they were queued. Gives what became of each.
-    pub fn run_ready(
-        &mut self,
-        projects: &[String],
-        max: Option<usize>,
-    ) -> Result<Vec<StartOutcome>> {
+    pub fn run_ready(&self, projects: &[String], max: Option<usize>) -> Result<Vec<StartOutcome>> {
         self.people_only("start tasks")?;
         self.start_pending(projects, max, |task| task.queue == Queue::Active)
     }
 
     /// Starts what waits in the queue, if somebody asked for a look.
-    pub fn serve_queue(&mut self) -> Result<usize> {
+    pub fn serve_queue(&self) -> Result<usize> {
         let wanted = self.store.home().join(WANTED);
         if !wanted.exists() {
             return Ok(0);
@@ -239,39 +228,32 @@ impl Engine {
             return Ok(0);
         };
         let mut count = 0;
-        let caller = std::mem::replace(&mut self.caller, Caller::Engine);
-        let mut outcome = Ok(());
+        let this = self.as_engine();
         while let Ok(asked) = fs::read(&wanted) {
-            match self.start_pending(&[], None, |task| task.queued_at.is_some()) {
-                Ok(started) => count += started.len(),
-                Err(error) => {
-                    outcome = Err(error);
-                    break;
-                }
-            }
+            let started = this.start_pending(&[], None, |task| task.queued_at.is_some())?;
+            count += started.len();
             // Asked for again meanwhile: look again.
             if fs::read(&wanted).is_ok_and(|now| now == asked) {
                 let _ = fs::remove_file(&wanted);
             }
         }
-        self.caller = caller;
-        outcome.map(|()| count)
+        Ok(count)
     }
 
     /// Does a task wait in the queue?
-    pub(crate) fn has_queued(&mut self) -> Result<bool> {
+    pub(crate) fn has_queued(&self) -> Result<bool> {
         Ok(!self.index()?.queued()?.is_empty())
     }
 
     /// Asks for a look at the queue once this command is done.
-    pub(crate) fn want_queue(&mut self) -> Result<()> {
+    pub(crate) fn want_queue(&self) -> Result<()> {
         let path = self.store.home().join(WANTED);
         let stamp = self.file_stamp();
         private::write(&path, stamp).map_err(|error| Error::io("write", &path, &error))
     }
 
     /// Has somebody look at the queue if that was asked for, without waiting for it.
-    pub fn leave_queue_to_errand(&mut self) {
+    pub fn leave_queue_to_errand(&self) {
         if self.copied_from().is_none()
             && self.store.home().join(WANTED).exists()
             && let Err(error) = errand::start(&self.orange, self.store.home(), &["queue"])
@@ -281,7 +263,7 @@ impl Engine {
     }
 
     fn start_pending(
-        &mut self,
+        &self,
         projects: &[String],
         max: Option<usize>,
         wanted: impl Fn(&Task) -> bool,

@@ -24,7 +24,7 @@ impl Engine {
 
     /// Notes in which environment a task is started: that of the person whose command this is, or who started
     /// the agent's own task. It may hold secrets. What cannot be noted stops nobody: a check then runs in a minimal one.
-    pub(crate) fn note_started_by(&mut self, task: &str) {
+    pub(crate) fn note_started_by(&self, task: &str) {
         let Some(person) = self.person.clone() else {
             return;
         };
@@ -33,7 +33,7 @@ impl Engine {
         }
     }
 
-    fn write_environment(&mut self, task: &str, person: &PersonEnvironment) -> Result<()> {
+    fn write_environment(&self, task: &str, person: &PersonEnvironment) -> Result<()> {
         let content = person.to_bytes();
         let key = self.with_database(Database::seal_key)?;
         let seal = key.of_file(KIND, task, &content);
@@ -45,7 +45,7 @@ impl Engine {
     }
 
     /// The environment of the person who started a task; None if nobody knows it, or if it was not Orange that noted it.
-    pub(crate) fn environment_of(&mut self, task: &str) -> Option<PersonEnvironment> {
+    pub(crate) fn environment_of(&self, task: &str) -> Option<PersonEnvironment> {
         let seal = self.environment_seal(task)?;
         let content = fs::read(self.environment_file(task)).ok()?;
         let key = self.with_database(Database::seal_key).ok()?;
@@ -53,7 +53,7 @@ impl Engine {
         is_ours.then(|| PersonEnvironment::from_bytes(&content))
     }
 
-    fn environment_seal(&mut self, task: &str) -> Option<String> {
+    fn environment_seal(&self, task: &str) -> Option<String> {
         if !Database::path_in(self.store.home()).exists() {
             return None;
         }
@@ -62,7 +62,7 @@ impl Engine {
     }
 
     /// Whether the environment of a task was noted; true also where nobody can tell.
-    fn may_have_environment(&mut self, task: &str) -> bool {
+    fn may_have_environment(&self, task: &str) -> bool {
         if !Database::path_in(self.store.home()).exists() {
             return false;
         }
@@ -71,7 +71,7 @@ impl Engine {
     }
 
     /// Its secrets are kept no longer than they are needed.
-    pub(crate) fn forget_environment(&mut self, task: &str) {
+    pub(crate) fn forget_environment(&self, task: &str) {
         if self.environment_seal(task).is_none() {
             return;
         }
@@ -84,20 +84,22 @@ impl Engine {
 
     /// For a command of an agent, and for an errand about a task: programs are found and started as for the person who
     /// started the task, whatever the variables of this process say.
-    pub fn work_as_started(&mut self, task: &str) {
+    pub fn as_started(&self, task: &str) -> Engine {
+        let mut this = self.clone();
         let person = match self.environment_of(task) {
             Some(person) => person,
             // It was noted, and somebody removed or changed it: an agent does not get its own way by that.
             None if self.may_have_environment(task) => person_environment::minimal(None),
-            None => return,
+            None => return this,
         };
-        self.search_path = person.get("PATH").map(Into::into);
-        self.user_home = person.get("HOME").map(PathBuf::from);
+        this.search_path = person.get("PATH").map(Into::into);
+        this.user_home = person.get("HOME").map(PathBuf::from);
         if matches!(self.caller, Caller::Agent { .. }) {
             // An errand has what its run was started with, which may be newer.
-            self.environment = crate::harness::environment::of_agents(person.readable());
+            this.environment = crate::harness::environment::of_agents(person.readable());
         }
         person.clone().give_to_children();
-        self.person = Some(person);
+        this.person = Some(person);
+        this
     }
 }

@@ -16,7 +16,7 @@ pub struct Standing {
 
 impl Engine {
     /// Of one project, or of all. A home that is not there has nothing in it, and is not made.
-    pub fn standing(&mut self, project: Option<&str>) -> Result<Standing> {
+    pub fn standing(&self, project: Option<&str>) -> Result<Standing> {
         if !self.store.home().is_dir() {
             return Ok(Standing::default());
         }
@@ -32,7 +32,7 @@ impl Engine {
     }
 
     /// Has anybody heard of it?
-    pub fn knows_project(&mut self, project: &str) -> Result<()> {
+    pub fn knows_project(&self, project: &str) -> Result<()> {
         self.refuse_unknown(&[project.to_owned()])
     }
 }

@@ -158,7 +158,7 @@ fn at(said: &Statement) -> String {
 
 impl Engine {
     /// Which events of a task's journal Orange wrote. Says why where that cannot be found out; changes nothing.
-    pub fn testimony(&mut self, task: &str, history: &History) -> Testimony {
+    pub fn testimony(&self, task: &str, history: &History) -> Testimony {
         if !Database::path_in(self.store.home()).exists() {
             return Testimony {
                 unreadable: Some("there is no orange.db".to_owned()),
@@ -172,7 +172,7 @@ impl Engine {
             })
     }
 
-    fn compared(&mut self, task: &str, history: &History) -> Result<Testimony> {
+    fn compared(&self, task: &str, history: &History) -> Result<Testimony> {
         let (found, incomplete) = self.compared_seals(task, history)?;
         Ok(Testimony {
             incomplete,
@@ -183,7 +183,7 @@ impl Engine {
     }
 
     /// Takes events out of a journal that was read which somebody else wrote: they never happened.
-    pub(crate) fn set_foreign_aside(&mut self, history: &mut History) -> Sealing {
+    pub(crate) fn set_foreign_aside(&self, history: &mut History) -> Sealing {
         let id = history.events.iter().find_map(|event| {
             let id = event.fields.get(Field::Id.name())?.as_str()?;
             Some(id.to_owned())
@@ -212,7 +212,7 @@ impl Engine {
         }
     }
 
-    fn compared_seals(&mut self, task: &str, history: &History) -> Result<(SealedJournal, bool)> {
+    fn compared_seals(&self, task: &str, history: &History) -> Result<(SealedJournal, bool)> {
         let (key, noted) = self
             .with_database(|database| Ok((database.seal_key()?, database.journal_seal(task)?)))?;
         let found = key.compare(task, &history.events);
@@ -222,7 +222,7 @@ impl Engine {
     }
 
     /// Whether `run-agent` wrote how the run ended. A run that an earlier version started has no seal at its end.
-    pub(crate) fn is_sealed_end(&mut self, run: &Run, ended: Option<&Ended>) -> bool {
+    pub(crate) fn is_sealed_end(&self, run: &Run, ended: Option<&Ended>) -> bool {
         let Some(ended) = ended else {
             return false;
         };
@@ -237,7 +237,7 @@ impl Engine {
     /// Seals events that are about to be journalled. What cannot be sealed is not journalled: later it would be taken for
     /// somebody else's.
     pub(crate) fn seal(
-        &mut self,
+        &self,
         task: &str,
         seals: &mut SealedJournal,
         events: &mut [Event],
@@ -249,7 +249,7 @@ impl Engine {
 
     /// Remembers the last seal of what was journalled, so that it is missed if it goes. A process that dies before
     /// leaves an earlier seal, which is in the journal too.
-    pub(crate) fn remember_seals(&mut self, task: &str, seals: &SealedJournal, events: &[Event]) {
+    pub(crate) fn remember_seals(&self, task: &str, seals: &SealedJournal, events: &[Event]) {
         let matters = |event: &&Event| {
             matches!(
                 event.kind,

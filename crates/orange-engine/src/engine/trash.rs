@@ -34,7 +34,7 @@ pub struct Cancelled {
 
 impl Engine {
     /// Cancels a task; with open children the caller must say what becomes of them.
-    pub fn cancel(&mut self, place: Place, children: CancelChildren) -> Result<Cancelled> {
+    pub fn cancel(&self, place: Place, children: CancelChildren) -> Result<Cancelled> {
         let mut ended = Vec::new();
         let task = self.view(place.clone())?.task;
         self.own_task_only(&task, "cancel")?;
@@ -52,7 +52,7 @@ impl Engine {
 
     /// Whether a task could be cancelled, before a person is asked. `named` are those that are cancelled with it.
     pub fn check_cancel(
-        &mut self,
+        &self,
         task: &Task,
         children: CancelChildren,
         named: &[Place],
@@ -65,13 +65,13 @@ impl Engine {
     }
 
     /// Whether a task could be deleted, before a person is asked. `named` are those that are deleted with it.
-    pub fn check_delete(&mut self, task: &Task, named: &[Place]) -> Result<()> {
+    pub fn check_delete(&self, task: &Task, named: &[Place]) -> Result<()> {
         self.people_only("delete a task")?;
         is_deletable(task)?;
         self.no_open_children_but(task, named)
     }
 
-    fn cancel_one(&mut self, place: Place, keep_children: bool) -> Result<Changed> {
+    fn cancel_one(&self, place: Place, keep_children: bool) -> Result<Changed> {
         self.change(
             place,
             &Change {
@@ -83,11 +83,11 @@ impl Engine {
     }
 
     /// Refuses to leave children behind without a word.
-    pub(super) fn no_open_children(&mut self, task: &Task) -> Result<()> {
+    pub(super) fn no_open_children(&self, task: &Task) -> Result<()> {
         self.no_open_children_but(task, &[])
     }
 
-    fn no_open_children_but(&mut self, task: &Task, named: &[Place]) -> Result<()> {
+    fn no_open_children_but(&self, task: &Task, named: &[Place]) -> Result<()> {
         let mut open = self.open_children(task)?;
         open.retain(|(_, child)| !named.contains(child));
         if open.is_empty() || task.status.is_terminal() {
@@ -105,7 +105,7 @@ impl Engine {
     }
 
     /// Open children, and theirs: the deepest first.
-    fn open_children(&mut self, task: &Task) -> Result<Vec<(String, Place)>> {
+    fn open_children(&self, task: &Task) -> Result<Vec<(String, Place)>> {
         let mut all = Vec::new();
         let mut seen = vec![task.id.clone()];
         let mut next: Vec<(String, Key)> = task
@@ -131,7 +131,7 @@ impl Engine {
     }
 
     /// Puts tasks before those whose open children they are.
-    pub fn children_first(&mut self, mut places: Vec<Place>) -> Result<Vec<Place>> {
+    pub fn children_first(&self, mut places: Vec<Place>) -> Result<Vec<Place>> {
         let mut below = Vec::new();
         for place in &places {
             let task = self.store.survey(&place.folder()).task;
@@ -144,7 +144,7 @@ impl Engine {
     }
 
     /// Moves a task's folder to trash/. One that still runs must be cancelled first.
-    pub fn delete(&mut self, place: Place) -> Result<Task> {
+    pub fn delete(&self, place: Place) -> Result<Task> {
         self.people_only("delete a task")?;
         let mut locked = self.lock_task(place)?;
         let task = locked.task.clone();
@@ -163,7 +163,7 @@ impl Engine {
     }
 
     /// What is over stays over in the trash; anything else would be waited for in vain.
-    fn tell_who_waits_for(&mut self, task: &Task) -> Result<()> {
+    fn tell_who_waits_for(&self, task: &Task) -> Result<()> {
         let Some(key) = task.key.filter(|_| !task.status.is_over()) else {
             return Ok(());
         };
@@ -185,7 +185,7 @@ impl Engine {
             .filter(|status| status.is_over())
     }
 
-    pub(crate) fn move_to_trash(&mut self, place: &Place) -> Result<()> {
+    pub(crate) fn move_to_trash(&self, place: &Place) -> Result<()> {
         let target = self.trash_place(place);
         let task = self.store.survey(&place.folder()).task.id;
         self.forget_environment(&task);
@@ -211,7 +211,7 @@ impl Engine {
 
     /// Brings deleted tasks back, as they were; each once, by however many names it is called.
     pub fn restore(
-        &mut self,
+        &self,
         texts: &[String],
         current_project: Option<&str>,
     ) -> Result<Vec<Result<Task>>> {
@@ -233,7 +233,7 @@ impl Engine {
     }
 
     /// The error for a task that is not in the trash: it may be there, restored by another command for instance.
-    fn not_deleted(&mut self, text: &str, current_project: Option<&str>, error: Error) -> Error {
+    fn not_deleted(&self, text: &str, current_project: Option<&str>, error: Error) -> Error {
         match self.find(text, current_project) {
             Ok(place) if error.code == Code::NotFound => {
                 let task = self.store.survey(&place.folder()).task;
@@ -264,7 +264,7 @@ impl Engine {
         )
     }
 
-    fn restore_one(&mut self, place: Place, task: &Task) -> Result<Task> {
+    fn restore_one(&self, place: Place, task: &Task) -> Result<Task> {
         let _project = self.lock_project(&place.project)?;
         if !self.trash_place(&place).is_dir() {
             let label = task.label();
@@ -307,7 +307,7 @@ impl Engine {
         Ok(self.lock_marked(place)?.task)
     }
 
-    pub(crate) fn move_from_trash(&mut self, place: &Place) -> Result<()> {
+    pub(crate) fn move_from_trash(&self, place: &Place) -> Result<()> {
         let source = self.trash_place(place);
         place
             .path
@@ -321,7 +321,7 @@ impl Engine {
     }
 
     /// Ends the making or restoring of a task that a dead process began. The caller holds the project's lock.
-    pub(crate) fn finish_arrival(&mut self, place: &Place) -> Result<()> {
+    pub(crate) fn finish_arrival(&self, place: &Place) -> Result<()> {
         let trashed = self.trash_place(place);
         if trashed.is_dir() && !self.history_at(&trashed)?.is_deleted() {
             return self.move_from_trash(place);
@@ -371,7 +371,7 @@ impl Engine {
     }
 
     /// Deletes what has expired, after a deletion. Errors are ignored here: `gc` reports them.
-    fn empty_old_trash(&mut self) {
+    fn empty_old_trash(&self) {
         if let Err(error) = self.sweep_trash(true) {
             tracing::warn!(%error, "old trash was not removed");
         }

@@ -28,7 +28,7 @@ pub struct Offer {
 
 impl Engine {
     /// What a workspace of the project gets: what the repository says at that commit, and the user's own settings.
-    pub fn repository_rules(&mut self, project: &Project, commit: &str) -> Result<Rules> {
+    pub fn repository_rules(&self, project: &Project, commit: &str) -> Result<Rules> {
         let own = self.config()?.workspace.clone();
         let rules = Rules::read(&project.path, commit, &own)?;
         for ignored in &rules.ignored {
@@ -42,7 +42,7 @@ impl Engine {
     }
 
     /// Did the user agree to these commands of a project? Nobody need agree to none.
-    pub fn is_trusted(&mut self, project: &str, commands: &Commands) -> Result<bool> {
+    pub fn is_trusted(&self, project: &str, commands: &Commands) -> Result<bool> {
         for part in commands.parts() {
             let hash = part.hash();
             if !self.with_database(|database| database.has_consent(project, &hash))? {
@@ -53,7 +53,7 @@ impl Engine {
     }
 
     /// Why a workspace cannot be had by these rules yet: the repository's commands have no consent.
-    pub fn untrusted(&mut self, project: &Project, rules: &Rules) -> Result<Option<Error>> {
+    pub fn untrusted(&self, project: &Project, rules: &Rules) -> Result<Option<Error>> {
         if self.is_trusted(&project.name, &rules.foreign)? {
             return Ok(None);
         }
@@ -84,7 +84,7 @@ impl Engine {
     }
 
     /// The commands that a repository comes with, at a revision or where new work starts from.
-    pub fn offer(&mut self, name: &str, revision: Option<&str>) -> Result<Offer> {
+    pub fn offer(&self, name: &str, revision: Option<&str>) -> Result<Offer> {
         let registry = self.projects()?;
         let project = projects::named(&registry, name)?.clone();
         let commit = match revision {
@@ -114,7 +114,7 @@ impl Engine {
     }
 
     /// Agrees to what was offered; false if that had happened before.
-    pub fn trust(&mut self, offer: &Offer) -> Result<bool> {
+    pub fn trust(&self, offer: &Offer) -> Result<bool> {
         self.may_trust()?;
         let now = self.now();
         let name = &offer.project.name;
@@ -139,7 +139,7 @@ impl Engine {
     }
 
     /// Takes back whatever was agreed to.
-    pub fn revoke_trust(&mut self, name: &str) -> Result<usize> {
+    pub fn revoke_trust(&self, name: &str) -> Result<usize> {
         self.may_trust()?;
         let registry = self.projects()?;
         projects::named(&registry, name)?;
@@ -152,7 +152,7 @@ impl Engine {
     }
 
     /// Also without orange.db, which then holds none.
-    pub(super) fn forget_consents(&mut self, project: &str) -> Result<usize> {
+    pub(super) fn forget_consents(&self, project: &str) -> Result<usize> {
         if !Database::path_in(self.store.home()).exists() {
             return Ok(0);
         }

@@ -62,12 +62,12 @@ pub struct DepsNode {
 }
 
 impl Engine {
-    pub fn list(&mut self, filter: &Filter) -> Result<Vec<Listed>> {
+    pub fn list(&self, filter: &Filter) -> Result<Vec<Listed>> {
         self.list_as(filter, |listing| listing.rows)
     }
 
     /// What `show` makes of the tasks a filter lets through; it may be called twice.
-    pub fn list_as<T>(&mut self, filter: &Filter, show: impl Fn(Listing) -> T) -> Result<T> {
+    pub fn list_as<T>(&self, filter: &Filter, show: impl Fn(Listing) -> T) -> Result<T> {
         self.refuse_unknown(&filter.projects)?;
         let looked_up = self.look_up(filter);
         let filter = looked_up.as_ref().unwrap_or(filter);
@@ -83,7 +83,7 @@ impl Engine {
     }
 
     /// Refuses a project that is neither registered nor has tasks.
-    pub(super) fn refuse_unknown(&mut self, projects: &[String]) -> Result<()> {
+    pub(super) fn refuse_unknown(&self, projects: &[String]) -> Result<()> {
         for project in projects {
             let registry = self.projects()?;
             if let Err(unknown) = crate::projects::named(&registry, project)
@@ -96,7 +96,7 @@ impl Engine {
     }
 
     /// The rows of the index as it is.
-    pub(crate) fn listed(&mut self, filter: &Filter) -> Result<Vec<Listed>> {
+    pub(crate) fn listed(&self, filter: &Filter) -> Result<Vec<Listed>> {
         self.ask_index(|index, deleted| Ok(index.list(filter, deleted)?.rows))
     }
 
@@ -110,7 +110,7 @@ impl Engine {
     }
 
     /// One task. Its files are put in order first, if need be and possible.
-    pub fn view(&mut self, place: Place) -> Result<TaskView> {
+    pub fn view(&self, place: Place) -> Result<TaskView> {
         let snapshot = self.store.read(&place)?;
         let witness = || lock::read_witness(&place.path);
         let truth = snapshot.reconcile(&place, &witness, self.now(), &mut |_, _| None);
@@ -149,7 +149,7 @@ impl Engine {
 
     /// As [`Engine::view`], after the exit rules were applied to agents that are gone: by this process, or by the one that
     /// is at it. Advice about the task would else be outdated by the very next command.
-    pub fn view_judged(&mut self, place: Place) -> Result<TaskView> {
+    pub fn view_judged(&self, place: Place) -> Result<TaskView> {
         let view = self.view(place.clone())?;
         let is_gone = |run: &Run| !self.run_folder(&run.id).is_alive();
         let unjudged = open_runs(&view.history).iter().any(is_gone);
@@ -166,7 +166,7 @@ impl Engine {
         self.view_as_is(place)
     }
 
-    fn view_as_is(&mut self, place: Place) -> Result<TaskView> {
+    fn view_as_is(&self, place: Place) -> Result<TaskView> {
         let snapshot = self.store.read(&place)?;
         let witness = || lock::read_witness(&place.path);
         let truth = snapshot
@@ -178,7 +178,7 @@ impl Engine {
             })?;
         let task = truth.task;
         let references = |list: &[String]| list.to_vec();
-        let linked = |engine: &mut Engine, list: Vec<String>| -> Result<Vec<Linked>> {
+        let linked = |engine: &Engine, list: Vec<String>| -> Result<Vec<Linked>> {
             list.iter()
                 .map(|reference| engine.linked(&task.project, reference))
                 .collect()
@@ -236,7 +236,7 @@ impl Engine {
     }
 
     /// Why the task is where it is.
-    pub fn why(&mut self, view: &TaskView) -> Result<Why> {
+    pub fn why(&self, view: &TaskView) -> Result<Why> {
         let mut facts = self.facts(
             &view.task,
             &[
@@ -331,7 +331,7 @@ impl Engine {
     }
 
     /// The repository in which there is no such commit any more as the task was to start from.
-    fn without_base(&mut self, task: &Task) -> Option<String> {
+    fn without_base(&self, task: &Task) -> Option<String> {
         let project = self.project_of(&task.project)?;
         task.base.as_ref()?;
         let missing = self.start_of(&project, task, false).err()?;
@@ -354,7 +354,7 @@ impl Engine {
     }
 
     /// The agent that the task's status is about.
-    fn agent_of(&mut self, view: &TaskView) -> Agent {
+    fn agent_of(&self, view: &TaskView) -> Agent {
         let role = role_of(view.task.status);
         if let Ok(Some(_)) = self.adopted_session(&view.history, role) {
             return Agent::Alive {
@@ -404,7 +404,7 @@ impl Engine {
     }
 
     /// The task, what it waits for, what that waits for, and so on.
-    pub fn deps_tree(&mut self, task: &Task) -> Result<Vec<DepsNode>> {
+    pub fn deps_tree(&self, task: &Task) -> Result<Vec<DepsNode>> {
         let Some(key) = task.key else {
             return Ok(Vec::new());
         };
@@ -454,7 +454,7 @@ impl Engine {
     }
 
     /// Everything connected with the task by `blocked_by`, as (waiting, blocker) pairs.
-    pub fn deps_edges(&mut self, task: &Task) -> Result<Vec<(String, String)>> {
+    pub fn deps_edges(&self, task: &Task) -> Result<Vec<(String, String)>> {
         let Some(key) = task.key else {
             return Ok(Vec::new());
         };

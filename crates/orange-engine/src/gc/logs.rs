@@ -11,7 +11,7 @@ use std::fs;
 use std::path::PathBuf;
 
 impl Engine {
-    pub(super) fn sweep_logs(&mut self, remove: bool) -> Result<Swept> {
+    pub(super) fn sweep_logs(&self, remove: bool) -> Result<Swept> {
         let days = self.config()?.log.keep_days;
         let limit = self.so_many_days_ago(days);
         let mut swept = Swept::new(Kind::Logs, days);

@@ -48,7 +48,7 @@ struct Refs {
 
 impl Engine {
     /// Of one project, or of all.
-    pub(crate) fn sweep_rescues(&mut self, only: Option<&str>, remove: bool) -> Result<Swept> {
+    pub(crate) fn sweep_rescues(&self, only: Option<&str>, remove: bool) -> Result<Swept> {
         let days = self.config()?.rescue.keep_days;
         let mut swept = Swept::new(Kind::Rescues, days);
         let copies = self.copies()?;
@@ -92,7 +92,7 @@ impl Engine {
 
     /// Forgets the old rescues of a repository. Gives them, and those that stay.
     fn sweep_repository(
-        &mut self,
+        &self,
         project: &Project,
         mut all: Vec<Rescue>,
         known: &HashSet<String>,
@@ -144,7 +144,7 @@ impl Engine {
     }
 
     /// The tasks whose work another one goes on with as soon as it starts (`--with-work`).
-    fn tasks_whose_work_is_needed(&mut self) -> Result<HashSet<String>> {
+    fn tasks_whose_work_is_needed(&self) -> Result<HashSet<String>> {
         let all = Filter {
             all: true,
             ..Filter::default()
@@ -175,7 +175,7 @@ impl Engine {
     }
 
     /// Copies whose ref is gone: forgotten just now, or by a process that was killed before it came to them.
-    fn sweep_copies(&mut self, copies: &[Copy], refs: &Refs, remove: bool, swept: &mut Swept) {
+    fn sweep_copies(&self, copies: &[Copy], refs: &Refs, remove: bool, swept: &mut Swept) {
         let limit = self.so_many_days_ago(swept.keep_days);
         for copy in copies.iter().filter(|_| remove) {
             let looked = match &copy.project {
@@ -200,13 +200,13 @@ impl Engine {
     }
 
     /// Where the copies lie that belong to rescues.
-    pub(crate) fn rescue_copies(&mut self) -> Result<Vec<PathBuf>> {
+    pub(crate) fn rescue_copies(&self) -> Result<Vec<PathBuf>> {
         let all = self.copies()?.all;
         Ok(all.into_iter().map(|copy| copy.path).collect())
     }
 
     /// All copies there are, and the tasks that this home knows.
-    fn copies(&mut self) -> Result<Copies> {
+    fn copies(&self) -> Result<Copies> {
         let mut found = Copies::default();
         let all = Filter {
             all: true,

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const SCREENS: &str = "screens";
 
 impl Engine {
-    pub(super) fn sweep_screens(&mut self, remove: bool) -> Result<Swept> {
+    pub(super) fn sweep_screens(&self, remove: bool) -> Result<Swept> {
         let days = self.config()?.screens.keep_days;
         let limit = self.so_many_days_ago(days);
         let mut swept = Swept::new(Kind::Screens, days);

@@ -20,7 +20,7 @@ use std::time::SystemTime;
 
 impl Engine {
     /// Each under its project's lock, so that none is being restored meanwhile.
-    pub(crate) fn sweep_trash(&mut self, remove: bool) -> Result<Swept> {
+    pub(crate) fn sweep_trash(&self, remove: bool) -> Result<Swept> {
         let days = self.config()?.trash.keep_days;
         let limit = self.so_many_days_ago(days);
         let rescued_since = self.config()?.rescue.keep_days;
@@ -85,7 +85,7 @@ impl Engine {
     }
 
     /// Why its copies may not go with it: a rescue that speaks of them is there, or could be.
-    fn copies_are_needed(&mut self, folder: &Path, place: &Place) -> Option<String> {
+    fn copies_are_needed(&self, folder: &Path, place: &Place) -> Option<String> {
         youngest_copy(folder)?;
         let task = self
             .history_at(folder)
@@ -132,7 +132,7 @@ impl Engine {
     }
 
     /// Forgets the seals of a task that was removed for good, unless there is another copy of it.
-    fn forget_seals_of(&mut self, id: &str) {
+    fn forget_seals_of(&self, id: &str) {
         let trash = task_folders(&self.store.trash());
         let in_trash = trash
             .iter()
@@ -148,7 +148,7 @@ impl Engine {
         }
     }
 
-    fn remove_trashed(&mut self, folder: &Path) -> io::Result<()> {
+    fn remove_trashed(&self, folder: &Path) -> io::Result<()> {
         let aside = self.store.trash().join(GONE).join(self.file_stamp());
         if let Some(parent) = aside.parent() {
             make_folder(parent)?;

@@ -119,7 +119,7 @@ pub struct Listed {
 
 impl Engine {
     /// Every harness that can be named, but the one that starts nothing.
-    pub fn harnesses(&mut self) -> Result<Vec<Listed>> {
+    pub fn harnesses(&self) -> Result<Vec<Listed>> {
         let (config, orange) = (self.config()?.clone(), self.orange.clone());
         let names = super::names(&config);
         let found = names.iter().filter(|name| *name != NONE);

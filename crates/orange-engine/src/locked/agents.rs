@@ -23,7 +23,7 @@ impl LockedTask {
     }
 
     /// Judges every run that is gone, and starts the reviewer again that a review still needs.
-    pub(super) fn settle_runs(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(super) fn settle_runs(&mut self, engine: &Engine) -> Result<()> {
         self.adopt_runs(engine)?;
         self.settle_adopted(engine)?;
         for run in open_runs(self.history()) {
@@ -51,7 +51,7 @@ impl LockedTask {
 
     /// Applies the exit rules to an adopted task whose session is gone. It is judged once, where it stood when it was adopted:
     /// the run is journalled as one that another program started.
-    fn settle_adopted(&mut self, engine: &mut Engine) -> Result<()> {
+    fn settle_adopted(&mut self, engine: &Engine) -> Result<()> {
         let Some(session) = session_when_adopted(self.history()).map(str::to_owned) else {
             return Ok(());
         };
@@ -98,7 +98,7 @@ impl LockedTask {
     }
 
     /// An agent that was started by a process which did not live to journal it.
-    fn adopt_runs(&mut self, engine: &mut Engine) -> Result<()> {
+    fn adopt_runs(&mut self, engine: &Engine) -> Result<()> {
         for role in [Role::Worker, Role::Reviewer] {
             let id = next_run_id(self.history(), &self.task.id, role);
             if let Some(event) = engine.begun(self, &id)? {
@@ -120,7 +120,7 @@ impl LockedTask {
         }
     }
 
-    fn judge(&mut self, engine: &mut Engine, run: &Run, ended: Option<&Ended>) -> Result<()> {
+    fn judge(&mut self, engine: &Engine, run: &Run, ended: Option<&Ended>) -> Result<()> {
         let how = match ended {
             Some(ended) => ended.how.clone(),
             None => "killed, or the machine went down".to_owned(),
@@ -147,7 +147,7 @@ impl LockedTask {
 
     /// What follows from an end. A worker that wrote its plan and its handoff before it ended has done both; so
     /// its end is journalled last, and whoever comes after a process that died in between goes on from there.
-    fn follow(&mut self, engine: &mut Engine, run: &Run, end: &End) -> Result<()> {
+    fn follow(&mut self, engine: &Engine, run: &Run, end: &End) -> Result<()> {
         let how = end.how.as_str();
         // A run that was replaced by another one has no say any more.
         let current = last_run(self.history(), run.role).is_some_and(|last| last.id == run.id);
@@ -204,7 +204,7 @@ impl LockedTask {
         }
     }
 
-    fn consequence(&self, engine: &mut Engine, run: &Run, end: &End) -> Result<Consequence> {
+    fn consequence(&self, engine: &Engine, run: &Run, end: &End) -> Result<Consequence> {
         let left = Left {
             by_signal: end.by_signal,
             mark: end.review.as_deref(),
@@ -229,7 +229,7 @@ impl LockedTask {
     }
 
     /// Counts a crash; too many in one status and the task is stuck.
-    fn crashed(&mut self, engine: &mut Engine, run: &Run, end: &End, reason: &str) -> Result<()> {
+    fn crashed(&mut self, engine: &Engine, run: &Run, end: &End, reason: &str) -> Result<()> {
         let count = self.task.crash_count.saturating_add(1);
         let mut event = end
             .noted(gone(engine, EventType::AgentCrashed, run, reason))
@@ -262,7 +262,7 @@ impl LockedTask {
     }
 
     /// The move that a crash too many asks for; taken by whoever comes next if this process dies before.
-    fn give_up(&mut self, engine: &mut Engine) -> Result<()> {
+    fn give_up(&mut self, engine: &Engine) -> Result<()> {
         let workflow = Workflow::named(self.task.workflow);
         if self.task.crash_count < workflow.crash_limit {
             return Ok(());
@@ -283,7 +283,7 @@ impl LockedTask {
     }
 
     /// A review whose reviewer crashed is taken up by another one, in the same round.
-    fn review_again(&mut self, engine: &mut Engine) -> Result<()> {
+    fn review_again(&mut self, engine: &Engine) -> Result<()> {
         if self.task.status != Status::AgentReview {
             return Ok(());
         }
@@ -331,7 +331,7 @@ impl LockedTask {
     }
 
     /// Journals something that is not part of a transition.
-    pub(crate) fn remark(&mut self, engine: &mut Engine, events: Vec<Event>) -> Result<()> {
+    pub(crate) fn remark(&mut self, engine: &Engine, events: Vec<Event>) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }

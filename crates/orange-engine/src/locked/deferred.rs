@@ -13,7 +13,7 @@ impl LockedTask {
     /// Notes a move that waits, unless that was noted before.
     pub(crate) fn defer(
         &mut self,
-        engine: &mut Engine,
+        engine: &Engine,
         actor: Actor,
         to: Status,
         running: &str,
@@ -26,7 +26,7 @@ impl LockedTask {
 
     pub(super) fn deferral(
         &self,
-        engine: &mut Engine,
+        engine: &Engine,
         actor: Actor,
         to: Status,
         running: &str,
@@ -43,7 +43,7 @@ impl LockedTask {
 
     /// Makes the move that waited for a check which is over. It is its who wanted it, and speaks of the commit that
     /// they had seen.
-    pub(crate) fn take_deferred(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(crate) fn take_deferred(&mut self, engine: &Engine) -> Result<()> {
         if self.task.status != Status::AgentReview {
             return Ok(());
         }

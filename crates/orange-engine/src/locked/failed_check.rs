@@ -12,7 +12,7 @@ use orange_sys::crash_points::crash_point;
 
 impl LockedTask {
     /// Moves a task in review whose check newly failed. A verdict that is there too does not count.
-    pub(crate) fn take_failed_check(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(crate) fn take_failed_check(&mut self, engine: &Engine) -> Result<()> {
         if self.task.status != Status::AgentReview {
             return Ok(());
         }

@@ -45,7 +45,7 @@ impl LockedTask {
     /// no text to go on with.
     pub(super) fn merge_overtaken(
         &mut self,
-        engine: &mut Engine,
+        engine: &Engine,
         race: &Race<'_>,
         theirs: &Theirs,
     ) -> Result<Option<Vec<u8>>> {
@@ -71,7 +71,7 @@ impl LockedTask {
     /// The text to go on with when the file changed before `new` could be put in place; None if it is what the file holds.
     pub(super) fn merge_stale(
         &mut self,
-        engine: &mut Engine,
+        engine: &Engine,
         race: &Race<'_>,
         now: Option<&[u8]>,
     ) -> Result<Option<Vec<u8>>> {
@@ -89,7 +89,7 @@ impl LockedTask {
     }
 
     /// Takes over what people wrote into files that earlier replacements had swapped out.
-    pub(super) fn merge_leftovers(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(super) fn merge_leftovers(&mut self, engine: &Engine) -> Result<()> {
         let target = self.place.task_file();
         if self.snapshot.stamp.is_none() || !target.is_file() {
             return Ok(());
@@ -115,7 +115,7 @@ impl LockedTask {
     }
 
     /// Returns false if the file could not be removed although its text is safe.
-    fn merge_leftover(&mut self, engine: &mut Engine, mut theirs: Theirs) -> Result<bool> {
+    fn merge_leftover(&mut self, engine: &Engine, mut theirs: Theirs) -> Result<bool> {
         let target = self.place.task_file();
         let write_error = |error| Error::io("write", &target, &error);
         let current = self.content(engine)?.unwrap_or_default();
@@ -140,7 +140,7 @@ impl LockedTask {
     }
 
     /// Keeps a text beside TASK.md that could not be merged into it.
-    pub(crate) fn keep_text(&self, engine: &mut Engine, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn keep_text(&self, engine: &Engine, bytes: &[u8]) -> Result<()> {
         if bytes.iter().all(|byte| *byte == 0) {
             // A writer that died right after emptying the file wrote nothing.
             return Ok(());
@@ -163,7 +163,7 @@ impl LockedTask {
     }
 
     /// Journals that a person is to look at the texts that were kept, until they removed them.
-    pub(crate) fn note_kept_texts(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(crate) fn note_kept_texts(&mut self, engine: &Engine) -> Result<()> {
         let kept = kept_texts(&self.place.path);
         let told = unmerged(&self.snapshot.history);
         let now = engine.now();

@@ -9,7 +9,7 @@ use orange_core::workflow::{Hook, Role};
 
 impl LockedTask {
     /// Once more, what failed the last time. Gives what was tried.
-    pub(crate) fn retry_hooks(&mut self, engine: &mut Engine) -> Result<Vec<String>> {
+    pub(crate) fn retry_hooks(&mut self, engine: &Engine) -> Result<Vec<String>> {
         let mut tried = Vec::new();
         for (hook, _) in self.failed_hooks() {
             self.retry(engine, &hook)?;
@@ -20,7 +20,7 @@ impl LockedTask {
         Ok(tried)
     }
 
-    fn retry(&mut self, engine: &mut Engine, hook: &str) -> Result<()> {
+    fn retry(&mut self, engine: &Engine, hook: &str) -> Result<()> {
         let state = self.snapshot.history.last_transition();
         let transition = state.and_then(|state| state.opening.transition.clone());
         self.mark(engine)?;
@@ -32,7 +32,7 @@ impl LockedTask {
     }
 
     /// Tries once more to get the workspace that the last transition could not get; an error says why it cannot.
-    pub(crate) fn retry_acquire(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(crate) fn retry_acquire(&mut self, engine: &Engine) -> Result<()> {
         let name = Hook::AcquireWorkspace.name();
         let reason = |locked: &LockedTask| {
             let mut failed = locked.failed_hooks().into_iter();

@@ -24,7 +24,7 @@ const HALF_WRITTEN_LOOKS: usize = 20;
 
 impl LockedTask {
     /// Makes TASK.md say what the journal says, and the journal what people wrote into TASK.md.
-    pub(super) fn settle(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(super) fn settle(&mut self, engine: &Engine) -> Result<()> {
         let target = self.place.task_file();
         let mut wrote = false;
         let mut in_place = self.content(engine)?;
@@ -142,7 +142,7 @@ impl LockedTask {
     }
 
     /// Reconciles file and journal, journals what comes out of it, and refuses what a person must mend.
-    fn truth(&mut self, engine: &mut Engine, found: Option<&[u8]>) -> Result<Reconciled> {
+    fn truth(&mut self, engine: &Engine, found: Option<&[u8]>) -> Result<Reconciled> {
         let now = engine.now();
         let witness = self.lock.witness();
         let place = self.place.clone();
@@ -289,7 +289,7 @@ impl LockedTask {
     /// The new TASK.md: only what differs is changed, the body only by the headings events renamed.
     fn rendered(
         &self,
-        engine: &mut Engine,
+        engine: &Engine,
         found: Option<&[u8]>,
         truth: Reconciled,
     ) -> Result<TaskFile> {
@@ -325,7 +325,7 @@ impl LockedTask {
     }
 
     /// Keeps what cannot be read under another name, so that rebuilding loses nothing.
-    fn set_aside(&self, engine: &mut Engine, found: Option<&[u8]>) -> Result<()> {
+    fn set_aside(&self, engine: &Engine, found: Option<&[u8]>) -> Result<()> {
         let target = self.place.task_file();
         let name = format!("TASK.md.damaged-{}", engine.file_stamp());
         let aside = self.place.path.join(&name);
@@ -343,7 +343,7 @@ impl LockedTask {
     }
 
     /// Tells the person what was put right.
-    fn report(&self, engine: &mut Engine, truth: &Reconciled) {
+    fn report(&self, engine: &Engine, truth: &Reconciled) {
         let label = truth.task.label();
         for event in &truth.events {
             let names: Vec<&str> = event.fields.keys().map(String::as_str).collect();

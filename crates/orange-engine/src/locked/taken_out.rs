@@ -8,7 +8,7 @@ use orange_core::history::History;
 
 impl LockedTask {
     /// For `doctor --repair`: lines of the journal that are no events are kept in a file beside it, whose name is given.
-    pub(crate) fn take_out_bad_lines(&mut self, engine: &mut Engine) -> Result<Option<String>> {
+    pub(crate) fn take_out_bad_lines(&mut self, engine: &Engine) -> Result<Option<String>> {
         let bad = &self.snapshot.history.bad_lines;
         let numbers: Vec<usize> = bad.iter().map(|bad| bad.line).collect();
         let name = self.take_out(engine, &numbers)?;
@@ -18,7 +18,7 @@ impl LockedTask {
     }
 
     /// Takes lines that Orange did not write out of the journal, and puts back what they had changed.
-    pub(crate) fn take_out_foreign_lines(&mut self, engine: &mut Engine) -> Result<Option<String>> {
+    pub(crate) fn take_out_foreign_lines(&mut self, engine: &Engine) -> Result<Option<String>> {
         let path = self.place.journal();
         let text = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
         let mut places = 0..;
@@ -43,7 +43,7 @@ impl LockedTask {
         Ok(name)
     }
 
-    fn take_out(&mut self, engine: &mut Engine, numbers: &[usize]) -> Result<Option<String>> {
+    fn take_out(&mut self, engine: &Engine, numbers: &[usize]) -> Result<Option<String>> {
         if numbers.is_empty() {
             return Ok(None);
         }

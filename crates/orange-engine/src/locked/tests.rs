@@ -21,7 +21,7 @@ impl Home {
     /// One task of an older program, adopted.
     fn new() -> Home {
         let folder = tempfile::tempdir().unwrap();
-        let mut engine = Engine::new(Settings::at(folder.path().to_owned()));
+        let engine = Engine::new(Settings::at(folder.path().to_owned()));
         engine.store.ensure_home().unwrap();
         let place = engine.store.place("shop/one");
         fs::create_dir_all(&place.path).unwrap();

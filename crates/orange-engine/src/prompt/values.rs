@@ -10,7 +10,7 @@ use orange_core::prompt::Values;
 use orange_core::task::Task;
 
 impl Engine {
-    pub(super) fn prompt_values(&mut self, task: &Task, extra: &PromptExtra) -> Result<Values> {
+    pub(super) fn prompt_values(&self, task: &Task, extra: &PromptExtra) -> Result<Values> {
         let project = self.registered(&task.project)?;
         let max_rounds = self.config_for(task)?.review.max_rounds;
         Ok(Values {
@@ -24,7 +24,7 @@ impl Engine {
     }
 
     /// What the task's file is called where its agent works.
-    fn task_file_name(&mut self, project: &Project, task: &Task) -> Result<String> {
+    fn task_file_name(&self, project: &Project, task: &Task) -> Result<String> {
         let pool = self.pool()?;
         let slot = pool
             .lease_of(task)
@@ -38,7 +38,7 @@ impl Engine {
 
     /// What the task's work is compared with. Agents put it into a command line, so it names the same commit in
     /// every worktree and holds nothing that means something to a shell; where no name does, it is the commit.
-    fn base_for_git(&mut self, project: &Project, task: &Task) -> Result<String> {
+    fn base_for_git(&self, project: &Project, task: &Task) -> Result<String> {
         let target = task.target(&project.default_branch);
         let mut names = vec![
             (

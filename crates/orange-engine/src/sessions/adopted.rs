@@ -40,7 +40,7 @@ pub(crate) fn is_adopted_run(history: &History, run: &str) -> bool {
 impl Engine {
     /// The panes of a session that another program made, by its name. An error is no answer: whoever decides by this must not
     /// take it for "none".
-    fn panes_of_stranger(&mut self, session: &str) -> Result<Vec<PaneInfo>> {
+    fn panes_of_stranger(&self, session: &str) -> Result<Vec<PaneInfo>> {
         let name = session_name(session);
         let mut panes = panes_without_tag(&self.servers_of_strangers()?)?;
         panes.retain(|info| info.pane.session_name == name);
@@ -48,7 +48,7 @@ impl Engine {
     }
 
     /// The server of the settings and the user's own, which the older program used.
-    fn servers_of_strangers(&mut self) -> Result<Vec<Tmux>> {
+    fn servers_of_strangers(&self) -> Result<Vec<Tmux>> {
         let configured = self.tmux()?;
         let default = (!configured.is_default()).then(|| Tmux::new(Server::Default));
         Ok(std::iter::once(configured).chain(default).collect())
@@ -56,11 +56,7 @@ impl Engine {
 
     /// The live session of another program in which this role of an adopted task is at work. Once a run of that role is
     /// journalled, agents of that role are Orange's own.
-    pub fn adopted_session(
-        &mut self,
-        history: &History,
-        role: Role,
-    ) -> Result<Option<Vec<PaneInfo>>> {
+    pub fn adopted_session(&self, history: &History, role: Role) -> Result<Option<Vec<PaneInfo>>> {
         let Some(session) = session_when_adopted(history) else {
             return Ok(None);
         };
@@ -75,18 +71,13 @@ impl Engine {
     }
 
     /// Whether such a session lives, for whoever only shows it.
-    pub fn has_adopted_session(&mut self, history: &History) -> bool {
+    pub fn has_adopted_session(&self, history: &History) -> bool {
         let found = self.adopted_session(history, Role::Worker);
         found.is_ok_and(|found| found.is_some())
     }
 
     /// Refuses to start a second agent beside one that another program started.
-    pub(crate) fn refuse_double(
-        &mut self,
-        task: &Task,
-        history: &History,
-        role: Role,
-    ) -> Result<()> {
+    pub(crate) fn refuse_double(&self, task: &Task, history: &History, role: Role) -> Result<()> {
         let Some(panes) = self.adopted_session(history, role)? else {
             return Ok(());
         };
@@ -107,7 +98,7 @@ impl Engine {
     }
 
     /// Tells a person of a session of another program whose task is over: Orange ends only what it started.
-    pub(crate) fn mention_adopted_session(&mut self, task: &Task, history: &History) {
+    pub(crate) fn mention_adopted_session(&self, task: &Task, history: &History) {
         if !self.has_adopted_session(history) {
             return;
         }
@@ -132,7 +123,7 @@ impl Engine {
     }
 
     /// What a list needs to show the sessions of other programs as alive.
-    pub(super) fn adopted_sessions(&mut self) -> Option<AdoptedSessions> {
+    pub(super) fn adopted_sessions(&self) -> Option<AdoptedSessions> {
         Some(AdoptedSessions {
             store: self.store.clone(),
             servers: self.servers_of_strangers().ok()?,

@@ -52,7 +52,7 @@ pub(crate) enum Begun {
 }
 
 impl Engine {
-    pub(crate) fn begin(&mut self, locked: &LockedTask, begin: &Begin) -> Result<Begun> {
+    pub(crate) fn begin(&self, locked: &LockedTask, begin: &Begin) -> Result<Begun> {
         let task = &locked.task;
         if let Some(run) = self.live_run(locked.history(), begin.role)
             && run.id != begin.run
@@ -109,7 +109,7 @@ impl Engine {
     }
 
     /// The prompt, and a person's words even where a repository's own prompt has no place for them.
-    fn words_for(&mut self, task: &Task, begin: &Begin) -> Result<String> {
+    fn words_for(&self, task: &Task, begin: &Begin) -> Result<String> {
         let message = begin.message.clone().unwrap_or_default();
         let extra = PromptExtra {
             message: message.clone(),
@@ -123,7 +123,7 @@ impl Engine {
     }
 
     /// A process that died may have opened the window before: its agent is on its way. True once that has begun.
-    fn begins_by_itself(&mut self, tmux: &Tmux, folder: &RunFolder) -> Result<bool> {
+    fn begins_by_itself(&self, tmux: &Tmux, folder: &RunFolder) -> Result<bool> {
         if folder.spec().is_none() {
             return Ok(false);
         }
@@ -142,13 +142,13 @@ impl Engine {
     }
 
     /// Nothing is left of a start that came to nothing.
-    fn abandon(&mut self, tmux: &Tmux, pane: &Pane, run: &str) -> Result<()> {
+    fn abandon(&self, tmux: &Tmux, pane: &Pane, run: &str) -> Result<()> {
         self.stop(run)?;
         tmux.kill_window(pane)
     }
 
     /// The event that says that a run has begun; None if it has not, or if that is journalled.
-    pub(crate) fn begun(&mut self, locked: &LockedTask, run: &str) -> Result<Option<Event>> {
+    pub(crate) fn begun(&self, locked: &LockedTask, run: &str) -> Result<Option<Event>> {
         let folder = self.run_folder(run);
         let known = runs::runs(locked.history());
         let (Some(spec), Some(_)) = (folder.spec(), folder.started()) else {
@@ -195,7 +195,7 @@ impl Engine {
     }
 
     /// Refuses early what would fail after the status has changed: no tmux, no such harness, or one too old.
-    pub(crate) fn could_spawn(&mut self, task: &Task) -> Result<()> {
+    pub(crate) fn could_spawn(&self, task: &Task) -> Result<()> {
         let Some(harness) = self.harness_for(task, Role::Worker)? else {
             return Ok(());
         };
@@ -205,7 +205,7 @@ impl Engine {
     }
 
     /// Which harness a task's role uses; None where no agent is wanted.
-    pub(crate) fn harness_for(&mut self, task: &Task, role: Role) -> Result<Option<Harness>> {
+    pub(crate) fn harness_for(&self, task: &Task, role: Role) -> Result<Option<Harness>> {
         let orange = self.orange.clone();
         let config = self.config()?.clone();
         let worker = task
@@ -238,7 +238,7 @@ impl Engine {
     }
 
     fn run_spec(
-        &mut self,
+        &self,
         locked: &LockedTask,
         begin: &Begin,
         harness: &Harness,
@@ -343,7 +343,7 @@ impl Engine {
 
     /// What the repository says to agents, for a harness that does not read it once its project code is off. From the
     /// base commit: a worker does not write what its reviewer is told.
-    fn instructions_for(&mut self, task: &Task, harness: &Harness) -> Result<Option<String>> {
+    fn instructions_for(&self, task: &Task, harness: &Harness) -> Result<Option<String>> {
         if !harness.project_code.drops_instructions() {
             return Ok(None);
         }
@@ -364,7 +364,7 @@ impl Engine {
     }
 
     /// A window of the task's session, which is made if there is none.
-    fn open_window(&mut self, tmux: &Tmux, locked: &LockedTask, spec: &RunSpec) -> Result<Pane> {
+    fn open_window(&self, tmux: &Tmux, locked: &LockedTask, spec: &RunSpec) -> Result<Pane> {
         let task = &locked.task;
         let window = window_name(task, spec.role);
         let command: Vec<OsString> = [
@@ -419,7 +419,7 @@ impl Engine {
 
     /// Windows in which only the shell of an earlier run of that role is left are closed. Only now, when there is a
     /// new one: the last window takes the session with it, and whoever looks at it.
-    fn clear_old_windows(&mut self, locked: &LockedTask, begin: &Begin) -> Result<()> {
+    fn clear_old_windows(&self, locked: &LockedTask, begin: &Begin) -> Result<()> {
         let known = runs::runs(locked.history());
         let mut of_role = known.iter().filter(|run| run.role == begin.role).peekable();
         if of_role.peek().is_none() {

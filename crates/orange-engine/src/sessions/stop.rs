@@ -24,7 +24,7 @@ const CLOSING: Duration = Duration::from_secs(3);
 
 impl Engine {
     /// Ends the open runs of these roles. Returns the events to journal.
-    pub(crate) fn stop_runs(&mut self, locked: &LockedTask, roles: &[Role]) -> Result<Vec<Event>> {
+    pub(crate) fn stop_runs(&self, locked: &LockedTask, roles: &[Role]) -> Result<Vec<Event>> {
         let mut events = Vec::new();
         for run in open_runs(locked.history()) {
             if roles.contains(&run.role) {
@@ -59,7 +59,7 @@ impl Engine {
     }
 
     /// Closes what is left of windows in which runs of this role were.
-    pub(crate) fn close_windows(&mut self, locked: &LockedTask, role: Role) -> Result<()> {
+    pub(crate) fn close_windows(&self, locked: &LockedTask, role: Role) -> Result<()> {
         let known = orange_core::runs::runs(locked.history());
         let windows = self.windows_of(&locked.task)?;
         let of_role = |info: &PaneInfo| {
@@ -75,7 +75,7 @@ impl Engine {
     }
 
     /// Closes the task's session, and waits until nothing of it lives in the slot.
-    pub(crate) fn close_session(&mut self, task: &Task) -> Result<()> {
+    pub(crate) fn close_session(&self, task: &Task) -> Result<()> {
         let windows = self.windows_of(task)?;
         let shells: Vec<ProcessId> = windows
             .iter()
@@ -96,7 +96,7 @@ impl Engine {
     }
 
     /// Ends one run with all it started, and forgets it.
-    pub(super) fn stop(&mut self, run: &str) -> Result<()> {
+    pub(super) fn stop(&self, run: &str) -> Result<()> {
         self.end_run(run)?;
         self.run_folder(run).remove()
     }
@@ -126,7 +126,7 @@ impl Engine {
     }
 
     /// The screen of a run, kept with its task. Nothing is worth failing for: it is a help, not a promise.
-    pub(crate) fn keep_screen(&mut self, place: &Place, run: &Run) -> Option<PathBuf> {
+    pub(crate) fn keep_screen(&self, place: &Place, run: &Run) -> Option<PathBuf> {
         match self.save_screen(place, run) {
             Ok(path) => path,
             Err(error) => {
@@ -136,7 +136,7 @@ impl Engine {
         }
     }
 
-    fn save_screen(&mut self, place: &Place, run: &Run) -> Result<Option<PathBuf>> {
+    fn save_screen(&self, place: &Place, run: &Run) -> Result<Option<PathBuf>> {
         let Some(pane) = self.run_folder(&run.id).pane() else {
             return Ok(None);
         };

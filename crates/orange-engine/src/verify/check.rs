@@ -89,7 +89,7 @@ pub(super) struct Check<'a> {
 
 impl Engine {
     /// Checks a commit, and after a failure what it started from. None when nobody wants the result any more.
-    pub(super) fn check(&mut self, check: &Check<'_>, commit: &str) -> Result<Option<CheckResult>> {
+    pub(super) fn check(&self, check: &Check<'_>, commit: &str) -> Result<Option<CheckResult>> {
         // Where the base passed is known; its failure may have been chance, like the one that is looked at again.
         let (reuse, reuse_of_base) = match check.again {
             true => (Reuse::Nothing, Reuse::Passed),
@@ -136,7 +136,7 @@ impl Engine {
     }
 
     /// What is known of a commit, found out if need be.
-    fn checked(&mut self, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result<Option<Known>> {
+    fn checked(&self, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result<Option<Known>> {
         let file = self.result_file(check, commit);
         let limits = (check.rules.timeout, check.rules.verify_timeout);
         let key = self.with_database(Database::seal_key)?;

@@ -56,7 +56,7 @@ impl From<Error> for NotReady {
 
 impl Engine {
     /// Whatever is known to be in the way is said before anything changes. Gives the slot.
-    pub(crate) fn reserve_for(&mut self, task: &Task) -> Result<Lease> {
+    pub(crate) fn reserve_for(&self, task: &Task) -> Result<Lease> {
         let project = self.registered(&task.project)?;
         self.branch_is_usable(&project, task)?;
         let start = self.start_of(&project, task, false)?;
@@ -72,7 +72,7 @@ impl Engine {
     }
 
     /// Would a task that is about to be made get a slot now? Another one may still be quicker.
-    pub(crate) fn could_acquire(&mut self, project: &Project, task: &Task) -> Result<()> {
+    pub(crate) fn could_acquire(&self, project: &Project, task: &Task) -> Result<()> {
         self.commands_are_trusted(project, task)?;
         let pool = self.pool()?;
         self.choose(&pool, project, task, &Wanted::default())
@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// A branch can be checked out only once.
-    fn branch_is_usable(&mut self, project: &Project, task: &Task) -> Result<()> {
+    fn branch_is_usable(&self, project: &Project, task: &Task) -> Result<()> {
         let own = self
             .pool()?
             .lease_of(task)
@@ -111,7 +111,7 @@ impl Engine {
 
     /// Makes the task's slot ready. Done once more after a crash, it goes on where it was.
     pub(crate) fn acquire(
-        &mut self,
+        &self,
         task: &Task,
         place: &Place,
     ) -> std::result::Result<Acquired, NotReady> {
@@ -171,7 +171,7 @@ impl Engine {
 
     /// The worktree is there, clean, and on the task's branch.
     fn check_out(
-        &mut self,
+        &self,
         project: &Project,
         task: &Task,
         place: &Place,
@@ -228,7 +228,7 @@ impl Engine {
 
     /// Is a task's slot there, but neither on its branch nor with a link to its file, because making it ready failed, or is
     /// it half cleaned? One that has the link was ready for work once, and may be at any commit.
-    pub(crate) fn is_unready(&mut self, task: &Task, slot: &str) -> Result<bool> {
+    pub(crate) fn is_unready(&self, task: &Task, slot: &str) -> Result<bool> {
         let folder = self.slot_folder(slot);
         if Quarantine::of(&folder).is_in_use() {
             return Ok(true);
@@ -242,12 +242,12 @@ impl Engine {
     }
 
     /// Is a task's slot there without a link to the task's file, because making it ready failed?
-    pub(crate) fn lacks_link(&mut self, task: &Task, slot: &str) -> Result<bool> {
+    pub(crate) fn lacks_link(&self, task: &Task, slot: &str) -> Result<bool> {
         Ok(self.unprepared_slot(task)?.is_some() && !link::is_in(&self.slot_folder(slot)))
     }
 
     /// Takes a slot out of use that could not be cleaned for the task that got it.
-    fn retire(&mut self, task: &Task, lease: &Lease, why: &str) -> Result<()> {
+    fn retire(&self, task: &Task, lease: &Lease, why: &str) -> Result<()> {
         self.change_pool(|_, pool| {
             if pool.free(task, lease)
                 && let Some(slot) = pool.workspaces.get_mut(&lease.slot)
@@ -301,7 +301,7 @@ impl Engine {
     /// A slot should have been left clean. If it was not, what is in it is saved before it goes. Returns why it cannot be
     /// cleaned.
     fn preflight(
-        &mut self,
+        &self,
         project: &Project,
         task: &Task,
         lease: &Lease,
@@ -336,7 +336,7 @@ impl Engine {
 
     /// What a slot gets besides the checkout.
     fn furnish(
-        &mut self,
+        &self,
         project: &Project,
         task: &Task,
         place: &Place,
@@ -377,7 +377,7 @@ impl Engine {
     }
 
     /// Refuses a slot whose setup has not come to its end: no agent works in one.
-    pub(crate) fn slot_is_ready(&mut self, task: &Task) -> Result<()> {
+    pub(crate) fn slot_is_ready(&self, task: &Task) -> Result<()> {
         match self.unprepared_slot(task)? {
             None => Ok(()),
             Some(slot) => Err(Error::new(
@@ -395,7 +395,7 @@ impl Engine {
     }
 
     /// The slot that the task has but that was never made ready to the end.
-    pub(crate) fn unprepared_slot(&mut self, task: &Task) -> Result<Option<String>> {
+    pub(crate) fn unprepared_slot(&self, task: &Task) -> Result<Option<String>> {
         let pool = self.pool()?;
         let lease = pool.lease_of(task);
         let unprepared = lease.filter(|lease| {

@@ -17,12 +17,7 @@ pub(crate) const BROUGHT: &str = "brought";
 
 impl Engine {
     /// Where the branch of a task starts, or started; that of an earlier task's work comes before the base.
-    pub(super) fn start_for(
-        &mut self,
-        project: &Project,
-        task: &Task,
-        place: &Place,
-    ) -> Result<Start> {
+    pub(super) fn start_for(&self, project: &Project, task: &Task, place: &Place) -> Result<Start> {
         let start = self.start_of(project, task, true)?;
         match Work::of(&self.history_at(&place.path)?) {
             Some(work) if !start.existing => start_at(project, &work),
@@ -33,7 +28,7 @@ impl Engine {
     /// Puts the files into the slot that the earlier task had not committed; once in the task's life. Gives the
     /// rescue that they come from.
     pub(crate) fn bring_work(
-        &mut self,
+        &self,
         task: &Task,
         place: &Place,
         lease: &Lease,

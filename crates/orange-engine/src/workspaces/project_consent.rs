@@ -18,7 +18,7 @@ const NAMED: usize = 3;
 
 impl Engine {
     /// Did the user agree to exactly these files? Nobody need agree to none.
-    pub(crate) fn agreed_to_files(&mut self, project: &str, files: &ProjectFiles) -> Result<bool> {
+    pub(crate) fn agreed_to_files(&self, project: &str, files: &ProjectFiles) -> Result<bool> {
         let hash = files.hash();
         Ok(files.is_empty()
             || self.with_database(|database| database.has_consent(project, &hash))?)
@@ -26,7 +26,7 @@ impl Engine {
 
     /// Why no agent of a task can be started yet: the base has files for claude that nobody agreed to.
     pub(crate) fn unwanted_project_files(
-        &mut self,
+        &self,
         project: &Project,
         task: &Task,
     ) -> Result<Option<Error>> {
@@ -45,7 +45,7 @@ impl Engine {
     }
 
     /// Refuses a claude in a worktree with other files than those that the user agreed to, whoever changed them.
-    pub(crate) fn check_project_files(&mut self, task: &Task, worktree: &Path) -> Result<()> {
+    pub(crate) fn check_project_files(&self, task: &Task, worktree: &Path) -> Result<()> {
         let project = self.registered(&task.project)?;
         let commit = self.rules_commit(&project, task)?;
         let base = ProjectFiles::at_commit(&project.path, &commit)?;
@@ -81,7 +81,7 @@ impl Engine {
     }
 
     /// What would keep an agent of the task from being started again in its workspace, and the command that helps.
-    pub fn start_refused(&mut self, task: &Task) -> Option<StartRefused> {
+    pub fn start_refused(&self, task: &Task) -> Option<StartRefused> {
         let slot = task.workspace.as_ref()?;
         let worktree = self.slot_folder(slot);
         let harness = self.harness_for(task, role_of(task.status)).ok()??;
@@ -114,7 +114,7 @@ impl Engine {
     }
 
     /// Whether an agent of the task is claude.
-    fn would_use_claude(&mut self, task: &Task) -> Result<bool> {
+    fn would_use_claude(&self, task: &Task) -> Result<bool> {
         let config = self.config()?.clone();
         let worker = task.harness.as_ref().unwrap_or(&config.agents.harness);
         let reviewer = task.review_harness.as_ref();

@@ -13,7 +13,7 @@ use std::path::Path;
 impl Engine {
     /// Puts back the lines that keep the links to task files out of git's sight. Another home's `project remove`, or a tool
     /// that writes `info/exclude`, may have taken them out; an agent that then commits everything would commit the link.
-    pub(crate) fn ensure_exclude_lines(&mut self, project: &Project) -> Result<()> {
+    pub(crate) fn ensure_exclude_lines(&self, project: &Project) -> Result<()> {
         if link::exclude(&project.path)? {
             tracing::warn!(
                 project = project.name,
@@ -25,7 +25,7 @@ impl Engine {
 
     /// Makes sure that an agent that starts in the task's slot finds TASK.md there. A slot that is not the task's, as in a
     /// home of an older program or in a copied folder, is refused.
-    pub(crate) fn ensure_slot_is_ready(&mut self, task: &Task, task_file: &Path) -> Result<()> {
+    pub(crate) fn ensure_slot_is_ready(&self, task: &Task, task_file: &Path) -> Result<()> {
         let Some(slot) = task.workspace.clone() else {
             return Ok(());
         };

@@ -34,7 +34,7 @@ pub enum Released {
 impl Engine {
     /// Gives the task's slot back. `noted` is the lease that the task's journal knows of.
     pub(crate) fn release(
-        &mut self,
+        &self,
         task: &Task,
         place: &Place,
         noted: Option<Lease>,
@@ -61,7 +61,7 @@ impl Engine {
         self.give_back(task, place, lease)
     }
 
-    fn give_back(&mut self, task: &Task, place: &Place, lease: Lease) -> Result<Released> {
+    fn give_back(&self, task: &Task, place: &Place, lease: Lease) -> Result<Released> {
         let lock = SlotLock::take(&self.store, &lease.slot)?;
         let folder = self.slot_folder(&lease.slot);
         let (mut saved, mut kept) = (None, None);
@@ -127,7 +127,7 @@ impl Engine {
 
     /// Notes that the slot is not ready for work any more, before anything in it changes: if cleaning it fails and a person
     /// moves the task back, the slot is made ready again. Returns what the link to the task's file is called.
-    fn begin_cleaning(&mut self, task: &Task, lease: &Lease) -> Result<Option<String>> {
+    fn begin_cleaning(&self, task: &Task, lease: &Lease) -> Result<Option<String>> {
         self.change_pool(|_, pool| {
             let is_held = pool.holds(task, lease);
             let slot = pool.workspaces.get_mut(&lease.slot);
@@ -139,21 +139,21 @@ impl Engine {
         })
     }
 
-    pub(super) fn tell_retired(&mut self, slot: &str, why: &str) {
+    pub(super) fn tell_retired(&self, slot: &str, why: &str) {
         self.notice(format!(
             "{slot} is kept as it is, and no task gets it: {why}; `orange doctor --repair` cleans it later"
         ));
     }
 
     /// Has git forget a slot whose folder was deleted, and saves what only git still knew of it.
-    pub(crate) fn forget_gone(&mut self, project: &Project, folder: &Path) -> Result<()> {
+    pub(crate) fn forget_gone(&self, project: &Project, folder: &Path) -> Result<()> {
         worktree::inside(&self.store.workspaces(), folder)?;
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let lock = SlotLock::take(&self.store, &name)?;
         lock.handed_on(|| self.forget_locked(project, folder, &name))
     }
 
-    fn forget_locked(&mut self, project: &Project, folder: &Path, name: &str) -> Result<()> {
+    fn forget_locked(&self, project: &Project, folder: &Path, name: &str) -> Result<()> {
         restore_whole(folder)?;
         let pool = self.pool()?;
         let is_held = pool
@@ -193,7 +193,7 @@ impl Engine {
 
     /// Saves what is in a slot and lets go of its branch; files and index stay.
     pub(super) fn save_and_detach(
-        &mut self,
+        &self,
         task_id: &str,
         folder: &Path,
         reason: &str,
@@ -209,7 +209,7 @@ impl Engine {
 
     /// Saves what is in a slot. Returns the rescue, if there was anything to save, and what was found.
     pub(super) fn save(
-        &mut self,
+        &self,
         task_id: &str,
         folder: &Path,
         reason: &str,
@@ -236,7 +236,7 @@ impl Engine {
 
     /// A TASK.md that somebody saved after its task was gone is ignored by git, so no rescue holds it, and the
     /// next task must not take it for its own: it goes to the task that had the slot.
-    pub(super) fn keep_strays(&mut self, task_id: &str, folder: &Path) -> Result<()> {
+    pub(super) fn keep_strays(&self, task_id: &str, folder: &Path) -> Result<()> {
         for name in link::strays(folder)? {
             let stray = folder.join(name);
             let kept = self.raw_folder(task_id);
@@ -254,7 +254,7 @@ impl Engine {
     }
 
     /// Where content goes that git cannot hold.
-    pub(super) fn raw_folder(&mut self, task_id: &str) -> PathBuf {
+    pub(super) fn raw_folder(&self, task_id: &str) -> PathBuf {
         let found = self.index().and_then(|index| index.by_id_prefix(task_id));
         let folder = found
             .ok()

@@ -24,7 +24,7 @@ pub(crate) const RULES_COMMIT: &str = "rules_commit";
 impl Engine {
     /// Where the task starts from, never its own branch nor the work of another task: agents write there. Work
     /// built upon a task follows that task's rules, whatever has become of it.
-    pub(crate) fn rules_commit(&mut self, project: &Project, task: &Task) -> Result<String> {
+    pub(crate) fn rules_commit(&self, project: &Project, task: &Task) -> Result<String> {
         let mut made = match self.folder_of(&task.project, &task.id)? {
             Some(folder) => self.made_as(&folder).unwrap_or_default(),
             // Not written yet: it is being made by whoever calls.
@@ -88,7 +88,7 @@ impl Engine {
     }
 
     /// The commit to journal as the source of a task's rules when it has got its slot and before its agent starts.
-    pub(crate) fn rules_at_start(&mut self, task: &Task, start: &Start) -> Result<String> {
+    pub(crate) fn rules_at_start(&self, task: &Task, start: &Start) -> Result<String> {
         let project = self.registered(&task.project)?;
         let is_default = default_branch(&project, &start.reference).is_some();
         let settled = match self.folder_of(&task.project, &task.id)? {
@@ -104,7 +104,7 @@ impl Engine {
 
     /// The task whose work a commit is, for the journal of one that is to be built upon it.
     pub(crate) fn built_upon(
-        &mut self,
+        &self,
         project: &Project,
         base: &str,
         commit: &str,
@@ -129,7 +129,7 @@ impl Engine {
     }
 
     /// A commit that is on a task's branch, and was not there when that task began.
-    fn whose_work(&mut self, project: &Project, commit: &str) -> Result<Option<(String, MadeAs)>> {
+    fn whose_work(&self, project: &Project, commit: &str) -> Result<Option<(String, MadeAs)>> {
         for branch in git::branches_with(&project.path, commit)? {
             for owner in self.index()?.by_branch(&project.name, &branch)? {
                 // Whoever cannot be asked vouches for nothing.
@@ -149,7 +149,7 @@ impl Engine {
     }
 
     /// How a task was made, also one that was deleted.
-    fn made_as_of(&mut self, project: &str, id: &str) -> Result<Option<MadeAs>> {
+    fn made_as_of(&self, project: &str, id: &str) -> Result<Option<MadeAs>> {
         let folder = match self.folder_of(project, id)? {
             Some(folder) => folder,
             None => self.store.trash().join(project).join(id),
@@ -157,7 +157,7 @@ impl Engine {
         Ok(self.made_as(&folder))
     }
 
-    fn made_as(&mut self, folder: &Path) -> Option<MadeAs> {
+    fn made_as(&self, folder: &Path) -> Option<MadeAs> {
         let bytes = journal::read(&folder.join("history.jsonl")).ok()?;
         let mut history = History::parse(&bytes.text);
         let Sealing { incomplete, .. } = self.set_foreign_aside(&mut history);
@@ -165,7 +165,7 @@ impl Engine {
     }
 
     /// A folder that somebody made by hand need not be called like its task.
-    fn folder_of(&mut self, project: &str, id: &str) -> Result<Option<PathBuf>> {
+    fn folder_of(&self, project: &str, id: &str) -> Result<Option<PathBuf>> {
         let usual = self.store.place(&format!("{project}/{id}")).path;
         if usual.is_dir() {
             return Ok(Some(usual));

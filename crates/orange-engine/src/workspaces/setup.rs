@@ -16,18 +16,14 @@ use std::path::Path;
 
 impl Engine {
     /// Refuses commands that nobody agreed to.
-    pub(super) fn commands_are_trusted(&mut self, project: &Project, task: &Task) -> Result<()> {
+    pub(super) fn commands_are_trusted(&self, project: &Project, task: &Task) -> Result<()> {
         match self.untrusted_for(project, task)? {
             Some(refusal) => Err(refusal),
             None => Ok(()),
         }
     }
 
-    pub(crate) fn untrusted_for(
-        &mut self,
-        project: &Project,
-        task: &Task,
-    ) -> Result<Option<Error>> {
+    pub(crate) fn untrusted_for(&self, project: &Project, task: &Task) -> Result<Option<Error>> {
         let rules = self.rules_for(project, task)?;
         match self.untrusted(project, &rules)? {
             Some(refusal) => Ok(Some(refusal)),
@@ -36,7 +32,7 @@ impl Engine {
     }
 
     /// The rules of the commit that the task starts from. An existing branch is not asked: it may be an agent's.
-    fn rules_for(&mut self, project: &Project, task: &Task) -> Result<Rules> {
+    fn rules_for(&self, project: &Project, task: &Task) -> Result<Rules> {
         let commit = self.rules_commit(project, task)?;
         let mut rules = self.repository_rules(project, &commit)?;
         // A check is agreed to when it is to run; no workspace waits for that.
@@ -55,7 +51,7 @@ impl Engine {
 
     /// Copies files and runs the setup commands. A slot that was another task's gets fresh copies.
     pub(super) fn set_up(
-        &mut self,
+        &self,
         project: &Project,
         task: &Task,
         place: &Place,
@@ -85,7 +81,7 @@ impl Engine {
 
     /// Runs the teardown commands. One that fails is told, but keeps no slot from being given back.
     pub(super) fn tear_down(
-        &mut self,
+        &self,
         project: &Project,
         task: &Task,
         place: &Place,

@@ -13,7 +13,7 @@ use std::path::Path;
 
 impl LockedTask {
     /// Looks into the task's slot, if it has one.
-    pub(crate) fn look_into_slot(&mut self, engine: &mut Engine) -> Result<()> {
+    pub(crate) fn look_into_slot(&mut self, engine: &Engine) -> Result<()> {
         let Some(slot) = self.task.workspace.clone() else {
             return Ok(());
         };
@@ -43,7 +43,7 @@ impl LockedTask {
 
     /// Many editors write a new file and rename it over the old one: then the link is gone, and what was
     /// written is not in the task's own file.
-    fn take_replaced_link(&mut self, engine: &mut Engine, folder: &Path, name: &str) -> Result<()> {
+    fn take_replaced_link(&mut self, engine: &Engine, folder: &Path, name: &str) -> Result<()> {
         let target = self.place.task_file();
         if link::is_replaced(folder, name) && worktree::is_tracked(folder, name)? {
             // It came with a merge or a checkout: the repository's own, and none of ours.
@@ -65,7 +65,7 @@ impl LockedTask {
 
     /// Makes the text that was written in the worktree the task's body. Whatever cannot be merged is kept beside
     /// TASK.md: nobody's text is thrown away.
-    fn take_body(&mut self, engine: &mut Engine, bytes: &[u8]) -> Result<()> {
+    fn take_body(&mut self, engine: &Engine, bytes: &[u8]) -> Result<()> {
         let target = self.place.task_file();
         let body = salvage_body(bytes);
         let is_text = std::str::from_utf8(bytes).is_ok();
@@ -98,7 +98,7 @@ impl LockedTask {
     }
 
     /// The repository has a file with the link's name by now: the link gets another one.
-    fn make_way(&mut self, engine: &mut Engine, folder: &Path) -> Result<()> {
+    fn make_way(&mut self, engine: &Engine, folder: &Path) -> Result<()> {
         let name = link::name_for(folder)?;
         link::make(folder, name, &self.place.task_file())?;
         let slot = self.task.workspace.clone().unwrap_or_default();
@@ -116,7 +116,7 @@ impl LockedTask {
     }
 
     /// A branch that was renamed in the worktree is the task's branch under its new name.
-    fn follow_branch(&mut self, engine: &mut Engine, slot: &str, folder: &Path) -> Result<()> {
+    fn follow_branch(&mut self, engine: &Engine, slot: &str, folder: &Path) -> Result<()> {
         let Head::Branch(current) = state::head(folder) else {
             return Ok(());
         };

@@ -55,7 +55,7 @@ struct Removal<'a> {
 impl Engine {
     /// Saves what is in a slot and parks it at a commit. The slot's lock must be held.
     pub(crate) fn tidy(
-        &mut self,
+        &self,
         task_id: &str,
         folder: &Path,
         park: &str,
@@ -98,7 +98,7 @@ impl Engine {
 
     /// Is this folder a worktree of the repository? Settings of its own that say otherwise are taken away first.
     pub(super) fn is_worktree_of(
-        &mut self,
+        &self,
         repository: &Path,
         folder: &Path,
         owner: &str,
@@ -109,7 +109,7 @@ impl Engine {
         worktree::belongs(folder, repository)
     }
 
-    fn neutralise_settings(&mut self, task_id: &str, folder: &Path) -> Result<()> {
+    fn neutralise_settings(&self, task_id: &str, folder: &Path) -> Result<()> {
         if !own_state::has_settings(folder) {
             return Ok(());
         }
@@ -155,7 +155,7 @@ impl Engine {
     }
 
     fn replace_files(
-        &mut self,
+        &self,
         task_id: &str,
         folder: &Path,
         content: &Content,
@@ -222,7 +222,7 @@ impl Engine {
     }
 
     /// Leaves only what is saved in the quarantine.
-    fn return_unsaved(&mut self, task_id: &str, removal: &Removal<'_>) -> Result<()> {
+    fn return_unsaved(&self, task_id: &str, removal: &Removal<'_>) -> Result<()> {
         for path in removal.unsaved_files()? {
             removal.quarantine.put_back(&path)?;
         }
@@ -233,7 +233,7 @@ impl Engine {
     }
 
     /// A folder that cannot be compared with a copy is kept as it is.
-    fn keep_folder(&mut self, task_id: &str, from: &Quarantine, path: &Path) -> Result<()> {
+    fn keep_folder(&self, task_id: &str, from: &Quarantine, path: &Path) -> Result<()> {
         let kept = self
             .raw_folder(task_id)
             .join(format!("late-{}", self.file_stamp()));
@@ -253,7 +253,7 @@ impl Engine {
 
     /// Removes pipes, sockets and empty folders.
     fn remove_unseen(
-        &mut self,
+        &self,
         folder: &Path,
         quarantine: &Quarantine,
         ignored: &[PathBuf],

@@ -52,7 +52,7 @@ impl Engine {
 
     /// Waits until no other check has the worktree; None when nobody wants the result any more.
     pub(crate) fn take_verify_slot(
-        &mut self,
+        &self,
         project: &Project,
         wanted: &dyn Fn() -> bool,
     ) -> Result<Option<VerifySlot>> {
@@ -77,7 +77,7 @@ impl Engine {
 
     /// Checks a commit out, with nothing else around it but what git ignores and the files that a slot gets too.
     pub(crate) fn prepare_check(
-        &mut self,
+        &self,
         project: &Project,
         slot: &VerifySlot,
         commit: &str,
@@ -127,7 +127,7 @@ impl Engine {
     /// Leaves the worktree as a free slot is left. What lies in it was made by the check a moment ago and is
     /// nobody's work: nothing of it is saved, or every run of the tests would leave a rescue.
     pub(crate) fn park_check(
-        &mut self,
+        &self,
         project: &Project,
         slot: &VerifySlot,
         rules: &Rules,

@@ -45,7 +45,7 @@ pub struct Collected {
 
 impl Engine {
     /// Slots of one project, or of all, in order.
-    pub fn slots_of(&mut self, project: Option<&str>, with_disk: bool) -> Result<Vec<SlotView>> {
+    pub fn slots_of(&self, project: Option<&str>, with_disk: bool) -> Result<Vec<SlotView>> {
         let pool = self.pool()?;
         let mut all = Vec::new();
         for registered in self.projects()? {
@@ -75,7 +75,7 @@ impl Engine {
     }
 
     fn slot_view(
-        &mut self,
+        &self,
         project: &Project,
         name: String,
         slot: Slot,
@@ -130,7 +130,7 @@ impl Engine {
     }
 
     /// Makes slots before anybody needs them. Gives the new ones.
-    pub fn make_slots(&mut self, project: &str, count: Option<u32>) -> Result<Vec<String>> {
+    pub fn make_slots(&self, project: &str, count: Option<u32>) -> Result<Vec<String>> {
         self.people_only("make workspaces")?;
         let project = self.registered(project)?;
         let count = count.unwrap_or(project.pool_size);
@@ -169,7 +169,7 @@ impl Engine {
     }
 
     /// Removes free slots that nobody needs: those beyond the pool's size, or with `all` every free one.
-    pub fn collect_slots(&mut self, project: Option<&str>, all: bool) -> Result<Collected> {
+    pub fn collect_slots(&self, project: Option<&str>, all: bool) -> Result<Collected> {
         self.people_only("remove workspaces")?;
         let mut collected = Collected::default();
         for registered in self.projects()? {
@@ -206,7 +206,7 @@ impl Engine {
 
     /// Slots that nobody has, that git remembers and whose folders were deleted. One at which a process is at work is none
     /// of them.
-    pub(crate) fn gone_slots(&mut self, project: &Project) -> Result<Vec<PathBuf>> {
+    pub(crate) fn gone_slots(&self, project: &Project) -> Result<Vec<PathBuf>> {
         let workspaces = self.store.workspaces();
         let mut gone = Vec::new();
         for folder in worktree::gone(&project.path, &workspaces)? {
@@ -225,7 +225,7 @@ impl Engine {
     }
 
     /// Has git forget them. What a killed process was about to remove is put back or removed.
-    pub(crate) fn forget_all_gone(&mut self, project: &Project) -> Result<()> {
+    pub(crate) fn forget_all_gone(&self, project: &Project) -> Result<()> {
         for name in quarantine::wholes(&self.store.workspaces()) {
             if slot_number(&project.name, &name).is_some()
                 && let Some(_lock) = SlotLock::if_free(&self.store, &name)?
@@ -240,7 +240,7 @@ impl Engine {
     }
 
     /// Why the slot stays; None if it is gone.
-    fn remove_slot(&mut self, project: &Project, name: &str) -> Result<Option<String>> {
+    fn remove_slot(&self, project: &Project, name: &str) -> Result<Option<String>> {
         let folder = self.slot_folder(name);
         self.change_pool(|engine, pool| {
             if !pool.is_free(name) && !pool.is_retired(name) {

@@ -84,7 +84,7 @@ fn eight_threads_change_twenty_tasks_of_one_home() {
         for first in 0..THREADS {
             let (home, places) = (&home, &places);
             scope.spawn(move || {
-                let mut engine = call(home);
+                let engine = call(home);
                 for number in (first..CHANGES).step_by(THREADS) {
                     // No two threads go through the tasks in the same order.
                     let place = &places[(number * (first + 1) + number / THREADS) % TASKS];
@@ -100,7 +100,7 @@ fn eight_threads_change_twenty_tasks_of_one_home() {
             });
         }
     });
-    let mut engine = call(&home);
+    let engine = call(&home);
     let mut changes = Vec::new();
     let mut keys = Vec::new();
     for place in &places {
@@ -126,7 +126,7 @@ fn eight_threads_change_twenty_tasks_of_one_home() {
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), TASKS);
-    let mut checked = call(&home);
+    let checked = call(&home);
     let listed = checked.list(&Filter::default()).unwrap();
     assert!(listed.iter().all(|row| row.damaged.is_none()));
     assert_eq!(home.store().marked().len(), 0);

@@ -6,7 +6,7 @@ use orange_engine::projects::Project;
 use orange_engine::{Code, Engine, Settings};
 
 fn engine(world: &World) -> (Engine, Project) {
-    let mut engine = Engine::new(Settings::at(world.root().join("home")));
+    let engine = Engine::new(Settings::at(world.root().join("home")));
     let added = engine.add_project(&AddProject {
         path: world.repository(),
         ..AddProject::default()
@@ -22,7 +22,7 @@ fn foreign_commands_are_refused_until_agreed_to() {
         "workspace:\n  setup: [one, \"two\\nlines\", three, four]\n  teardown: five\n",
     );
     let commit = world.commit();
-    let (mut engine, project) = engine(&world);
+    let (engine, project) = engine(&world);
     let rules = engine.repository_rules(&project, &commit).unwrap();
     let refusal = engine.untrusted(&project, &rules).unwrap().unwrap();
     assert_eq!(refusal.code, Code::ConditionUnmet);
@@ -50,7 +50,7 @@ fn the_hint_names_the_commit_when_the_newest_says_something_else() {
     let old = world.commit();
     world.write(".orange/config.yaml", "workspace:\n  setup: new\n");
     world.commit();
-    let (mut engine, project) = engine(&world);
+    let (engine, project) = engine(&world);
     let newest = engine.offer("shop", None).unwrap();
     engine.trust(&newest).unwrap();
     let rules = engine.repository_rules(&project, &old).unwrap();
@@ -69,7 +69,7 @@ fn the_hint_names_the_commit_when_the_newest_says_something_else() {
 #[test]
 fn the_user_s_own_commands_need_no_consent() {
     let world = World::new();
-    let (mut engine, project) = engine(&world);
+    let (engine, project) = engine(&world);
     let home = world.root().join("home");
     std::fs::write(
         home.join("config.yaml"),
@@ -90,7 +90,7 @@ fn consent_of_one_project_is_none_of_another() {
     let world = World::new();
     world.write(".orange/config.yaml", "workspace:\n  setup: make\n");
     let commit = world.commit();
-    let (mut engine, project) = engine(&world);
+    let (engine, project) = engine(&world);
     let offer = engine.offer("shop", None).unwrap();
     engine.trust(&offer).unwrap();
     let rules = engine.repository_rules(&project, &commit).unwrap();

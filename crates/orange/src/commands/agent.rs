@@ -130,7 +130,7 @@ impl Errand {
 
 pub(crate) fn errand(errand: &Errand) -> Result<()> {
     errand_access::check(&session::home()?, &errand.words())?;
-    let mut session = Session::for_errand()?;
+    let session = Session::for_errand()?;
     match errand {
         Errand::Tend { run } => session.engine.tend(run)?,
         Errand::Finish { folder } => session.engine.finish(folder)?,

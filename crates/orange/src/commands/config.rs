@@ -116,7 +116,7 @@ pub(crate) fn changes(command: &ConfigCommand) -> bool {
     )
 }
 
-pub(crate) fn run(session: &mut Session, command: &ConfigCommand) -> Result<()> {
+pub(crate) fn run(session: &Session, command: &ConfigCommand) -> Result<()> {
     match command {
         ConfigCommand::Show(args) => show::run(session, args.project.as_deref(), None),
         ConfigCommand::Get(args) => get(session, args),
@@ -130,7 +130,7 @@ pub(crate) fn run(session: &mut Session, command: &ConfigCommand) -> Result<()> 
     }
 }
 
-fn get(session: &mut Session, args: &GetArgs) -> Result<()> {
+fn get(session: &Session, args: &GetArgs) -> Result<()> {
     let project = args.project.as_deref();
     if Setting::of_section(&args.key).next().is_some() {
         return show::run(session, project, Some(&args.key));
@@ -164,8 +164,8 @@ fn get(session: &mut Session, args: &GetArgs) -> Result<()> {
 }
 
 /// No values: it is taken out.
-fn change(session: &mut Session, key: &str, values: Option<&[String]>) -> Result<()> {
-    let changed = session.engine.change_setting(key, values)?;
+fn change(session: &Session, key: &str, values: Option<&[String]>) -> Result<()> {
+    let changed = session.engine.clone().change_setting(key, values)?;
     let path = session.engine.settings_file();
     session.finish(
         || {

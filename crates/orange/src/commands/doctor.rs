@@ -31,7 +31,7 @@ impl DoctorArgs {
     }
 }
 
-pub(crate) fn run(session: &mut Session, args: &DoctorArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &DoctorArgs) -> Result<()> {
     let report = session.engine.doctor(args.repair, args.disk)?;
     session.finish(
         || json::as_json(&report),

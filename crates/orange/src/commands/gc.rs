@@ -25,7 +25,7 @@ pub(crate) struct GcArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(session: &mut Session, args: &GcArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &GcArgs) -> Result<()> {
     let swept = session.engine.gc(!args.dry_run)?;
     session.finish(
         || json!({"gc": {"dry_run": args.dry_run, "kinds": swept.iter().map(as_json).collect::<Vec<Value>>()}}),

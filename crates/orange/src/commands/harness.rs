@@ -17,13 +17,13 @@ pub(crate) enum HarnessCommand {
     List,
 }
 
-pub(crate) fn run(session: &mut Session, command: &HarnessCommand) -> Result<()> {
+pub(crate) fn run(session: &Session, command: &HarnessCommand) -> Result<()> {
     match command {
         HarnessCommand::List => list(session),
     }
 }
 
-fn list(session: &mut Session) -> Result<()> {
+fn list(session: &Session) -> Result<()> {
     let harnesses = session.engine.harnesses()?;
     session.finish(
         || json!({"harnesses": harnesses.iter().map(as_json).collect::<Vec<Value>>()}),

@@ -50,7 +50,7 @@ fn time(text: &str) -> std::result::Result<Duration, String> {
     time_span(text).ok_or_else(|| "a time above 0 is needed: 90s, 10m, 1h".to_owned())
 }
 
-pub(crate) fn run(session: &mut Session, args: &HeadlessArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
     let prompt = match args.prompt.as_str() {
         "-" => read()?,
         prompt => prompt.to_owned(),
@@ -99,7 +99,7 @@ pub(crate) fn run(session: &mut Session, args: &HeadlessArgs) -> Result<()> {
 }
 
 /// What the project says whose repository one is in.
-fn mode_here(session: &mut Session) -> Result<Option<Permissions>> {
+fn mode_here(session: &Session) -> Result<Option<Permissions>> {
     let Some(name) = session.project(None)? else {
         return Ok(None);
     };
@@ -108,7 +108,7 @@ fn mode_here(session: &mut Session) -> Result<Option<Permissions>> {
     Ok(here.and_then(|project| project.permissions))
 }
 
-fn show(session: &mut Session, turn: &Turn) {
+fn show(session: &Session, turn: &Turn) {
     session.finish(
         || json!({"turn": turn}),
         || match turn.text.trim_end() {

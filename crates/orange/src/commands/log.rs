@@ -104,7 +104,7 @@ fn time_of(text: &str) -> std::result::Result<Timestamp, String> {
     time.ok_or_else(|| "neither a time span (30m, 8h, 2d) nor a time (2026-11-15 03:00)".to_owned())
 }
 
-pub(crate) fn run(session: &mut Session, args: &LogArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
     if args.lines == Some(0) && !args.follow {
         return Err(CommandError::usage(
             "--lines 0 shows nothing",
@@ -204,7 +204,7 @@ fn rank(level: &str) -> Option<usize> {
 }
 
 /// The id of a task; of one that is gone the log may still tell.
-fn task_id(session: &mut Session, name: &str) -> Result<String> {
+fn task_id(session: &Session, name: &str) -> Result<String> {
     const LENGTH_OF_IDS: usize = 21;
     match session.task(Some(name)) {
         Ok(place) => {

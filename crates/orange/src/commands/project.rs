@@ -84,7 +84,7 @@ pub(crate) struct RemoveArgs {
     force: bool,
 }
 
-pub(crate) fn run(session: &mut Session, command: ProjectCommand) -> Result<()> {
+pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
     match command {
         ProjectCommand::Add(args) => {
             let added = session.engine.add_project(&AddProject {
@@ -137,7 +137,7 @@ pub(crate) fn run(session: &mut Session, command: ProjectCommand) -> Result<()> 
     Ok(())
 }
 
-fn one(session: &mut Session, project: &Project, verb: &str) {
+fn one(session: &Session, project: &Project, verb: &str) {
     let text = described(project, verb);
     session.finish(
         || json!({"project": as_json(project), "message": text.trim_end()}),

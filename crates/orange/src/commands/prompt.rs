@@ -49,14 +49,14 @@ pub(crate) struct ShowArgs {
     project: Option<String>,
 }
 
-pub(crate) fn run(session: &mut Session, command: &PromptCommand) -> Result<()> {
+pub(crate) fn run(session: &Session, command: &PromptCommand) -> Result<()> {
     match command {
         PromptCommand::List(args) => list(session, args),
         PromptCommand::Show(args) => show(session, args),
     }
 }
 
-fn list(session: &mut Session, args: &ListArgs) -> Result<()> {
+fn list(session: &Session, args: &ListArgs) -> Result<()> {
     let prompts = prompts_of(session, args.project.as_deref())?;
     session.finish(|| list_as_json(&prompts), || list_as_text(&prompts));
     for source in &prompts.sources {
@@ -73,7 +73,7 @@ fn list(session: &mut Session, args: &ListArgs) -> Result<()> {
     Ok(())
 }
 
-fn prompts_of(session: &mut Session, named: Option<&str>) -> Result<Prompts> {
+fn prompts_of(session: &Session, named: Option<&str>) -> Result<Prompts> {
     let project = match named {
         Some(name) => Some(session.required_project(Some(name))?),
         None => session.project(None)?,
@@ -81,7 +81,7 @@ fn prompts_of(session: &mut Session, named: Option<&str>) -> Result<Prompts> {
     Ok(session.engine.prompts(project.as_deref())?)
 }
 
-fn show(session: &mut Session, args: &ShowArgs) -> Result<()> {
+fn show(session: &Session, args: &ShowArgs) -> Result<()> {
     let name = args.name;
     let Some(id) = &args.task else {
         let prompts = prompts_of(session, args.project.as_deref())?;
@@ -105,7 +105,7 @@ fn show(session: &mut Session, args: &ShowArgs) -> Result<()> {
 }
 
 /// Whoever looks at a text that cannot be used is told why instead of being shown another one.
-fn show_template(session: &mut Session, source: &PromptSource, task: Option<&str>) -> Result<()> {
+fn show_template(session: &Session, source: &PromptSource, task: Option<&str>) -> Result<()> {
     if let Some(unusable) = &source.unusable {
         return Err(refused(unusable));
     }
@@ -121,7 +121,7 @@ fn refused(unusable: &Unusable) -> CommandError {
     )
 }
 
-fn print(session: &mut Session, source: &PromptSource, task: Option<&str>, text: &str) {
+fn print(session: &Session, source: &PromptSource, task: Option<&str>, text: &str) {
     session.finish_as_it_is(
         || {
             let mut prompt = as_json(source);

@@ -89,7 +89,7 @@ fn command_of(arguments: &[OsString]) -> Option<usize> {
     None
 }
 
-pub(crate) fn run(session: &mut Session, args: &SearchArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &SearchArgs) -> Result<()> {
     let mut projects = args.project.clone();
     if projects.is_empty() && !args.all_projects {
         projects.extend(session.project(None)?);

@@ -71,7 +71,7 @@ fn standing(project: Option<&str>) -> Result<Standing> {
         return Ok(Standing::default());
     };
     let exists = home.is_dir();
-    let mut engine = Engine::new(Settings::at(home));
+    let engine = Engine::new(Settings::at(home));
     let standing = engine.standing(project)?;
     if let Some(project) = project
         && exists

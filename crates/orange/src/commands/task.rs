@@ -121,7 +121,7 @@ pub(crate) fn only_reads(command: &TaskCommand) -> bool {
     )
 }
 
-pub(crate) fn run(session: &mut Session, command: TaskCommand) -> Result<()> {
+pub(crate) fn run(session: &Session, command: TaskCommand) -> Result<()> {
     match command {
         TaskCommand::Create(args) => create::run(session, args),
         TaskCommand::List(args) => list::run(session, &args),

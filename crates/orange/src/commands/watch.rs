@@ -33,7 +33,7 @@ pub(crate) struct WatchArgs {
     once: bool,
 }
 
-pub(crate) fn run(session: &mut Session, args: &WatchArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &WatchArgs) -> Result<()> {
     session.people_only("watch over others")?;
     let interval = session.engine.config()?.monitor.interval;
     let only_prints = session.engine.has_makeshift_settings();
@@ -59,7 +59,7 @@ pub(crate) fn run(session: &mut Session, args: &WatchArgs) -> Result<()> {
     loop {
         if !only_prints && Instant::now() >= next {
             next = Instant::now() + interval;
-            let tick = monitor.tick(&mut session.engine)?;
+            let tick = monitor.tick(&session.engine)?;
             if tick.follows && !told_to_follow {
                 told_to_follow = true;
                 output::note("another orange watches already; this one only prints");
@@ -83,7 +83,7 @@ struct News {
 }
 
 impl News {
-    fn read(&mut self, session: &mut Session, print: bool) -> Result<()> {
+    fn read(&mut self, session: &Session, print: bool) -> Result<()> {
         let filter = Filter {
             all: true,
             ..Filter::default()

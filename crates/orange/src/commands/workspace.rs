@@ -59,7 +59,7 @@ pub(crate) struct GcArgs {
     all: bool,
 }
 
-pub(crate) fn run(session: &mut Session, command: &WorkspaceCommand) -> Result<()> {
+pub(crate) fn run(session: &Session, command: &WorkspaceCommand) -> Result<()> {
     match command {
         WorkspaceCommand::Init(args) => init(session, args),
         WorkspaceCommand::List(args) => list(session, args),
@@ -67,7 +67,7 @@ pub(crate) fn run(session: &mut Session, command: &WorkspaceCommand) -> Result<(
     }
 }
 
-fn init(session: &mut Session, args: &InitArgs) -> Result<()> {
+fn init(session: &Session, args: &InitArgs) -> Result<()> {
     let project = session.required_project(args.project.as_deref())?;
     let made = session.engine.make_slots(&project, args.count)?;
     let text = match made.as_slice() {
@@ -78,7 +78,7 @@ fn init(session: &mut Session, args: &InitArgs) -> Result<()> {
     Ok(())
 }
 
-fn list(session: &mut Session, args: &ListArgs) -> Result<()> {
+fn list(session: &Session, args: &ListArgs) -> Result<()> {
     if let Some(project) = &args.project {
         session.required_project(Some(project))?;
     }
@@ -92,7 +92,7 @@ fn list(session: &mut Session, args: &ListArgs) -> Result<()> {
     Ok(())
 }
 
-fn gc(session: &mut Session, args: &GcArgs) -> Result<()> {
+fn gc(session: &Session, args: &GcArgs) -> Result<()> {
     if let Some(project) = &args.project {
         session.required_project(Some(project))?;
     }

@@ -8,10 +8,10 @@ use orange_engine::Engine;
 
 impl Line {
     pub(super) fn rescues(&self) -> Vec<CompletionCandidate> {
-        let Some(mut engine) = self.engine() else {
+        let Some(engine) = self.engine() else {
             return Vec::new();
         };
-        let here = self.project(&mut engine);
+        let here = self.project(&engine);
         let verb = self.words.iter().position(|word| word == "rescue");
         let after = verb.and_then(|verb| self.words.get(verb + 2..));
         let mut after = after.unwrap_or_default().iter();

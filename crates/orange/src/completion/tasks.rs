@@ -48,10 +48,10 @@ impl Wanted {
 
 impl Line {
     pub(super) fn tasks(&self, begun: &str, wanted: Wanted) -> Vec<CompletionCandidate> {
-        let Some(mut engine) = self.engine() else {
+        let Some(engine) = self.engine() else {
             return Vec::new();
         };
-        let here = self.project(&mut engine);
+        let here = self.project(&engine);
         let tasks = engine.glance_at_tasks();
         let named = tasks.iter().filter_map(|task| {
             let name = name_of(task, here.as_deref(), begun)?;

@@ -88,7 +88,7 @@ impl Line {
     }
 
     /// The project that the line names, or the one that the user is in.
-    pub(super) fn project(&self, engine: &mut Engine) -> Option<String> {
+    pub(super) fn project(&self, engine: &Engine) -> Option<String> {
         let mut words = self.words.iter();
         while let Some(word) = words.next() {
             match word.strip_prefix("--project") {
@@ -101,10 +101,10 @@ impl Line {
     }
 
     fn deleted(&self) -> Vec<CompletionCandidate> {
-        let Some(mut engine) = self.engine() else {
+        let Some(engine) = self.engine() else {
             return Vec::new();
         };
-        let here = self.project(&mut engine);
+        let here = self.project(&engine);
         let tasks = engine.trashed();
         let offer = |task: &orange_core::task::Task| {
             let name = match task.key {
@@ -126,10 +126,10 @@ impl Line {
     }
 
     fn branches(&self) -> Vec<CompletionCandidate> {
-        let Some(mut engine) = self.engine() else {
+        let Some(engine) = self.engine() else {
             return Vec::new();
         };
-        let project = self.project(&mut engine);
+        let project = self.project(&engine);
         let branches = project.map(|project| engine.glance_at_branches(&project));
         let branches = branches.unwrap_or_default().into_iter();
         branches.map(CompletionCandidate::new).collect()

@@ -111,7 +111,7 @@ impl Start {
 impl Engine {
     /// The last state of the earlier task. None: all of it is in the target, so that the base has it.
     pub(super) fn work_of(
-        &mut self,
+        &self,
         project: &Project,
         earlier: &Earlier,
         landing: &Landing,

@@ -44,7 +44,7 @@ impl Concern {
 
 impl Engine {
     pub(super) fn merge_concerns(
-        &mut self,
+        &self,
         task: &Task,
         history: &History,
         project: &Project,
@@ -118,7 +118,7 @@ impl Engine {
 impl Engine {
     /// The same for `task why`; what cannot be found out is said by the merge.
     pub(in crate::engine) fn concerns_for_why(
-        &mut self,
+        &self,
         task: &Task,
         history: &History,
     ) -> Vec<Concern> {

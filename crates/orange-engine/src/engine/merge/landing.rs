@@ -94,7 +94,7 @@ pub(super) fn is_in(task: &Task, commit: &str) -> Result<bool> {
 }
 
 impl Engine {
-    pub(super) fn land(&mut self, locked: &mut LockedTask, task: &Task) -> Result<Landing> {
+    pub(super) fn land(&self, locked: &mut LockedTask, task: &Task) -> Result<Landing> {
         if let Some(landing) = self.landed_before(locked, task)? {
             return Ok(landing);
         }
@@ -221,7 +221,7 @@ impl Engine {
     }
 
     /// A merge of it that Orange made earlier, and that is in the target.
-    fn landed_before(&mut self, locked: &LockedTask, task: &Task) -> Result<Option<Landing>> {
+    fn landed_before(&self, locked: &LockedTask, task: &Task) -> Result<Option<Landing>> {
         let head = task.head.clone().or_else(|| self.noted_head(&locked.task));
         for commit in self.own_merges(&locked.task, head.as_deref()) {
             if !is_in(task, &commit)? {
@@ -239,7 +239,7 @@ impl Engine {
     }
 
     /// All of it came into the target by other ways.
-    fn already(&mut self, task: &Task, commit: String, onto: String) -> Landing {
+    fn already(&self, task: &Task, commit: String, onto: String) -> Landing {
         self.notice(format!(
             "{} has its work already; nothing was added",
             task.target
@@ -257,7 +257,7 @@ impl Engine {
 
     /// False when the remote has moved meanwhile, and is known now.
     fn push_merge(
-        &mut self,
+        &self,
         of: &orange_core::task::Task,
         attempt: usize,
         task: &Task,

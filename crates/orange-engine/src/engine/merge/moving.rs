@@ -32,7 +32,7 @@ pub(super) fn hold(checkout: &Path, owner: &str) -> Result<Held> {
 impl Engine {
     /// Moves the target here. None when somebody was quicker and nothing has happened yet.
     pub(super) fn bring_forward(
-        &mut self,
+        &self,
         of: &orange_core::task::Task,
         task: &Task,
         place: Forward<'_>,
@@ -115,7 +115,7 @@ impl Engine {
 
     /// Goes on with a merge that is in the target somewhere, and whose process is gone.
     pub(super) fn catch_up(
-        &mut self,
+        &self,
         of: &orange_core::task::Task,
         task: &Task,
         commit: &str,

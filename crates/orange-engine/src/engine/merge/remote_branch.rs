@@ -10,7 +10,7 @@ use orange_core::merge::RemoteBranches;
 
 impl Engine {
     /// Deletes it if the settings say so, and only if nothing is lost by it. Says what was done.
-    pub(crate) fn delete_remote_branch(&mut self, locked: &LockedTask) -> Result<String> {
+    pub(crate) fn delete_remote_branch(&self, locked: &LockedTask) -> Result<String> {
         let task = &locked.task;
         let Some(project) = self.project_of(&task.project) else {
             return Ok("its project is not registered".into());

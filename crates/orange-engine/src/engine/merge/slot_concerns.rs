@@ -14,7 +14,7 @@ use std::path::Path;
 
 impl Engine {
     pub(super) fn slot_concerns(
-        &mut self,
+        &self,
         task: &Task,
         project: &Project,
         head: Option<&str>,

@@ -96,7 +96,9 @@ impl Engine {
             self.put_settings(old.as_deref(), new.as_bytes())?;
             // Of a file with worse mistakes, all of them are told.
             if now.bad.is_empty() {
-                self.notices.extend(now.ignored.iter().map(told_of));
+                for ignored in &now.ignored {
+                    self.notice(told_of(ignored));
+                }
             }
         }
         let mut overrides = self.overrides.iter();
@@ -139,15 +141,16 @@ impl Engine {
         let names = std::fs::metadata(&target).map_or(1, |about| about.nlink());
         replace::write_atomic(&target, new).map_err(|error| Error::io("write", &path, &error))?;
         if names > 1 {
-            self.notices.push(format!(
+            self.notice(format!(
                 "{} had another name (a hard link), which keeps the text from before; a symbolic link would be followed",
                 path.display()
             ));
         }
         // What was told of the text from before may not be so any more.
-        if let Some(before) = self.loaded.take() {
-            let told: Vec<String> = before.user.ignored.iter().map(told_of).collect();
-            self.notices.retain(|notice| !told.contains(notice));
+        if let Some(before) = std::mem::take(&mut self.loaded).get() {
+            for ignored in &before.user.ignored {
+                self.forget_notice(&told_of(ignored));
+            }
         }
         Ok(())
     }

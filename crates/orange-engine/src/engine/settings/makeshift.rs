@@ -4,20 +4,21 @@ use super::{Loaded, told_of};
 use crate::engine::Engine;
 use crate::error::Result;
 use orange_core::config::{Config, ConfigError, Layer};
+use std::sync::Arc;
 
 impl Engine {
     /// From now on nothing is changed or started here: where a setting cannot be used, its default counts.
     pub fn only_reads(&mut self) {
         self.only_reads = true;
-        self.loaded = None;
+        self.loaded = Arc::default();
     }
 
     /// Whether defaults stand in for what somebody wrote wrongly: not good enough to act upon.
-    pub fn has_makeshift_settings(&mut self) -> bool {
+    pub fn has_makeshift_settings(&self) -> bool {
         self.loaded().is_ok_and(|loaded| loaded.makeshift)
     }
 
-    pub(super) fn load_what_can_be_used(&mut self) -> Result<Loaded> {
+    pub(super) fn load_what_can_be_used(&self) -> Result<Loaded> {
         let (user, trouble) = match self.user_layer() {
             Ok(layer) if layer.bad.is_empty() => (layer, None),
             Ok(layer) => {
@@ -41,7 +42,7 @@ impl Engine {
             None => user
                 .ignored
                 .iter()
-                .for_each(|ignored| self.notices.push(told_of(ignored))),
+                .for_each(|ignored| self.notice(told_of(ignored))),
         }
         for problem in unheard {
             self.notice(format!("{problem}; the variable does not count"));

@@ -55,15 +55,16 @@ struct Layers<'a> {
 
 impl Engine {
     /// Every setting, for new work of a project if one is named. Mistakes in the user's file do not hide the rest.
-    pub fn settings(&mut self, project: Option<&str>) -> Result<SettingsView> {
+    pub fn settings(&self, project: Option<&str>) -> Result<SettingsView> {
         let user = self.user_layer()?;
         // Values from outside are checked with the rest.
         let mut config = Config::default();
         user.apply(&mut config);
         self.apply_overrides(&mut config)?;
         // Who read the file before has told of some of them; here all of them are in the answer.
-        let told: Vec<String> = user.ignored.iter().map(told_of).collect();
-        self.notices.retain(|notice| !told.contains(notice));
+        for ignored in &user.ignored {
+            self.forget_notice(&told_of(ignored));
+        }
         let mut view = SettingsView {
             mistakes: user.mistakes(),
             unknown: user.ignored.clone(),

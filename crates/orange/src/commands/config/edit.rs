@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-pub(super) fn run(session: &mut Session) -> Result<()> {
+pub(super) fn run(session: &Session) -> Result<()> {
     session.people_only("change settings")?;
     let editor = variable("VISUAL").or_else(|| variable("EDITOR"));
     let path = session.engine.settings_file();
@@ -56,7 +56,8 @@ pub(super) fn run(session: &mut Session) -> Result<()> {
         }
         match checked(&new) {
             Ok(ignored) => {
-                if let Err(error) = session.engine.replace_settings(old.as_deref(), &new) {
+                let mut engine = session.engine.clone();
+                if let Err(error) = engine.replace_settings(old.as_deref(), &new) {
                     let kept = keep_if(true, copy)?;
                     let message = format!("{}{kept}", error.message);
                     return Err(CommandError(Error { message, ..error }));
@@ -130,7 +131,7 @@ fn failed(what: &str, error: &std::io::Error) -> CommandError {
     CommandError(Error::new(Code::Storage, message).hint("see to the folder for temporary files"))
 }
 
-fn say(session: &mut Session, path: &Path, changed: bool, text: &str) {
+fn say(session: &Session, path: &Path, changed: bool, text: &str) {
     session.finish(
         || json!({"config": {"file": path, "changed": changed}}),
         || format!("{}: {text}\n", path.display()),

@@ -18,11 +18,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 /// All of them, or those of a section.
-pub(super) fn run(
-    session: &mut Session,
-    project: Option<&str>,
-    section: Option<&str>,
-) -> Result<()> {
+pub(super) fn run(session: &Session, project: Option<&str>, section: Option<&str>) -> Result<()> {
     let project = session.project(project)?;
     let mut view = session.engine.settings(project.as_deref())?;
     if let Some(section) = section {

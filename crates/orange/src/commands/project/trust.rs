@@ -28,7 +28,7 @@ pub(crate) struct TrustArgs {
     revoke: bool,
 }
 
-pub(crate) fn run(session: &mut Session, args: &TrustArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &TrustArgs) -> Result<()> {
     session.engine.may_trust()?;
     if args.revoke {
         return revoke(session, &args.name);
@@ -78,7 +78,7 @@ pub(crate) fn run(session: &mut Session, args: &TrustArgs) -> Result<()> {
     Ok(())
 }
 
-fn revoke(session: &mut Session, name: &str) -> Result<()> {
+fn revoke(session: &Session, name: &str) -> Result<()> {
     let count = session.engine.revoke_trust(name)?;
     let message = match count {
         0 => format!("nothing was agreed to for project {name}"),
@@ -117,7 +117,7 @@ fn unanswered(args: &TrustArgs, offered: &str) -> CommandError {
 }
 
 /// Ends in one way: whoever comes here has agreed, or need not.
-fn finish(session: &mut Session, offer: &Offer, message: &str, listed: &str) {
+fn finish(session: &Session, offer: &Offer, message: &str, listed: &str) {
     session.finish(
         || as_json(offer, message),
         || format!("{listed}{message}\n"),

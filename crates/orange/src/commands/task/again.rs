@@ -6,7 +6,7 @@ use orange_engine::engine::{Earlier, Origin};
 use serde_json::{Value, json};
 
 /// The task to start again from. It stays in its project, whichever one we are in.
-pub(super) fn earlier(session: &mut Session, id: &str, named: Option<&str>) -> Result<Earlier> {
+pub(super) fn earlier(session: &Session, id: &str, named: Option<&str>) -> Result<Earlier> {
     let current = session.project(named)?;
     let earlier = session.engine.earlier(id, current.as_deref())?;
     match named {

@@ -52,7 +52,7 @@ pub(crate) struct AnswerArgs {
     question: Option<String>,
 }
 
-pub(crate) fn run(session: &mut Session, args: &AnswerArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
     let place = session.task(Some(&args.id))?;
     let says = args.allow || args.deny || !args.text.is_empty();
     if says {

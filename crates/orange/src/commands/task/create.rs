@@ -119,7 +119,7 @@ pub(crate) struct CreateArgs {
     ui_testing: Option<bool>,
 }
 
-pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
     let words = Words {
         first: args.branch,
         rest: args.summary,
@@ -253,7 +253,7 @@ pub(crate) fn run(session: &mut Session, args: CreateArgs) -> Result<()> {
 type Beginning = Option<(StartOutcome, Vec<Task>)>;
 
 /// A new task starts at once, unless it is for later.
-fn begin(session: &mut Session, created: &Created, has_status: bool) -> Result<Beginning> {
+fn begin(session: &Session, created: &Created, has_status: bool) -> Result<Beginning> {
     let task = &created.task;
     if task.status != Status::Pending && !has_status {
         return Ok(StartOutcome::by_another(task).map(|outcome| (outcome, Vec::new())));
@@ -331,7 +331,7 @@ fn read(session: &Session, source: &str) -> Result<String> {
 }
 
 /// The project we are in; an unregistered repository is registered, and told.
-fn chosen_project(session: &mut Session, named: Option<&str>) -> Result<String> {
+fn chosen_project(session: &Session, named: Option<&str>) -> Result<String> {
     if let Some(project) = session.known_project(named)? {
         return Ok(project);
     }

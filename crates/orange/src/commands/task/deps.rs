@@ -26,7 +26,7 @@ pub(crate) struct DepsArgs {
     graph: bool,
 }
 
-pub(crate) fn run(session: &mut Session, args: &DepsArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &DepsArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = session.engine.view(place)?;
     if args.tree {

@@ -52,7 +52,7 @@ pub(crate) struct DiffArgs {
     no_pager: bool,
 }
 
-pub(crate) fn run(session: &mut Session, args: &DiffArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = session.engine.view(place)?;
     let of = match (args.since_review, args.uncommitted) {

@@ -67,7 +67,7 @@ pub(crate) struct RestoreArgs {
 }
 
 /// The tasks that were named, each once, or the one of the workspace. One that is not there stops everything.
-fn named(session: &mut Session, ids: &[String]) -> Result<Vec<Place>> {
+fn named(session: &Session, ids: &[String]) -> Result<Vec<Place>> {
     if ids.is_empty() {
         return Ok(vec![session.task(None)?]);
     }
@@ -93,7 +93,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-pub(crate) fn cancel(session: &mut Session, args: &CancelArgs) -> Result<()> {
+pub(crate) fn cancel(session: &Session, args: &CancelArgs) -> Result<()> {
     let places = named(session, &args.id)?;
     let mut each = Each::of(places.len());
     let mut views = Vec::new();
@@ -192,7 +192,7 @@ fn cancel_question(
     })
 }
 
-fn cancel_one(session: &mut Session, place: Place, children: CancelChildren) -> Result<Done> {
+fn cancel_one(session: &Session, place: Place, children: CancelChildren) -> Result<Done> {
     let cancelled = session.engine.cancel(place, children)?;
     let task = &cancelled.changed.task;
     let mut message = format!(
@@ -213,7 +213,7 @@ fn cancel_one(session: &mut Session, place: Place, children: CancelChildren) -> 
     })
 }
 
-pub(crate) fn delete(session: &mut Session, args: &DeleteArgs) -> Result<()> {
+pub(crate) fn delete(session: &Session, args: &DeleteArgs) -> Result<()> {
     let places = named(session, &args.id)?;
     let mut each = Each::of(places.len());
     let mut possible = Vec::new();
@@ -259,7 +259,7 @@ pub(crate) fn delete(session: &mut Session, args: &DeleteArgs) -> Result<()> {
     each.finish(session)
 }
 
-pub(crate) fn restore(session: &mut Session, args: &RestoreArgs) -> Result<()> {
+pub(crate) fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
     if args.id.is_empty() {
         list_deleted(session);
         return Ok(());
@@ -275,7 +275,7 @@ pub(crate) fn restore(session: &mut Session, args: &RestoreArgs) -> Result<()> {
     each.finish(session)
 }
 
-fn list_deleted(session: &mut Session) {
+fn list_deleted(session: &Session) {
     let trashed = session.engine.trashed();
     session.finish(
         || json!({"tasks": trashed.iter().map(|(_, task)| as_json(task)).collect::<Vec<Value>>()}),

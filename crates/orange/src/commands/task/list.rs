@@ -74,7 +74,7 @@ pub(crate) struct ListArgs {
     limit: Option<usize>,
 }
 
-pub(crate) fn run(session: &mut Session, args: &ListArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
     let mut projects = args.project.clone();
     if projects.is_empty() && !args.all_projects {
         projects.extend(session.project(None)?);

@@ -50,7 +50,7 @@ fn read_message(text: &str) -> std::result::Result<String, String> {
     }
 }
 
-pub(crate) fn run(session: &mut Session, args: &MergeArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let mut wish = MergeWish {
         strategy: args.strategy,

@@ -53,7 +53,7 @@ pub(crate) struct PeekArgs {
     follow: bool,
 }
 
-pub(crate) fn run(session: &mut Session, args: &PeekArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &PeekArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let screen = session.engine.peek(place.clone(), args.role, args.lines)?;
     if args.follow && screen.alive {
@@ -116,7 +116,7 @@ impl Shown {
 /// Prints the new lines. Where they do not go on from those before, more of the window's history is read; what it has
 /// lost is said.
 fn tell(
-    session: &mut Session,
+    session: &Session,
     place: &Place,
     role: Option<Role>,
     news: &mut News,
@@ -136,7 +136,7 @@ fn tell(
     news.tell(screen, depth, lost)
 }
 
-fn follow(session: &mut Session, args: &PeekArgs, place: &Place) -> Result<()> {
+fn follow(session: &Session, args: &PeekArgs, place: &Place) -> Result<()> {
     let signals = Signals::watch();
     let capable = std::env::var("TERM").is_ok_and(|term| term != "dumb");
     let mut shown = match (session.json, std::io::stdout().is_terminal() && capable) {

@@ -14,7 +14,7 @@ const SHOWN: usize = 20;
 
 /// Asks a person at a terminal before the first agent of a project starts. Elsewhere the engine says what it does.
 pub(super) fn choose_once(
-    session: &mut Session,
+    session: &Session,
     project: &str,
     harness: Option<&str>,
     said: Option<Permissions>,

@@ -64,7 +64,7 @@ pub(crate) struct ExecArgs {
     command: Vec<OsString>,
 }
 
-pub(crate) fn path(session: &mut Session, args: &PathArgs) -> Result<()> {
+pub(crate) fn path(session: &Session, args: &PathArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let path = match args.task {
         // Also for a task that is too damaged to be read.
@@ -82,7 +82,7 @@ pub(crate) fn path(session: &mut Session, args: &PathArgs) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn open(session: &mut Session, args: &OpenArgs) -> Result<()> {
+pub(crate) fn open(session: &Session, args: &OpenArgs) -> Result<()> {
     let (_, folder) = worktree(session, args.id.as_deref(), "open")?;
     let named = args.with.clone();
     let editor = named
@@ -98,7 +98,7 @@ pub(crate) fn open(session: &mut Session, args: &OpenArgs) -> Result<()> {
     hand_over(session, program.in_folder(&folder).for_a_person())
 }
 
-pub(crate) fn shell(session: &mut Session, args: &ShellArgs) -> Result<()> {
+pub(crate) fn shell(session: &Session, args: &ShellArgs) -> Result<()> {
     let (task, folder) = worktree(session, args.id.as_deref(), "shell")?;
     let shell = variable("SHELL").unwrap_or_else(|| "/bin/sh".into());
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
@@ -114,7 +114,7 @@ pub(crate) fn shell(session: &mut Session, args: &ShellArgs) -> Result<()> {
     hand_over(session, program.for_a_person())
 }
 
-pub(crate) fn exec(session: &mut Session, args: &ExecArgs) -> Result<()> {
+pub(crate) fn exec(session: &Session, args: &ExecArgs) -> Result<()> {
     let (_, folder) = worktree(session, args.id.as_deref(), "exec")?;
     let mut words = args.command.iter();
     let mut program = Program::new(words.next().cloned().unwrap_or_default());
@@ -125,7 +125,7 @@ pub(crate) fn exec(session: &mut Session, args: &ExecArgs) -> Result<()> {
 }
 
 /// The task and its worktree, for a command whose output is somebody else's.
-fn worktree(session: &mut Session, id: Option<&str>, verb: &str) -> Result<(Task, PathBuf)> {
+fn worktree(session: &Session, id: Option<&str>, verb: &str) -> Result<(Task, PathBuf)> {
     if session.json {
         return Err(CommandError::usage(
             format!("`task {verb}` has nothing to say in JSON"),
@@ -134,14 +134,14 @@ fn worktree(session: &mut Session, id: Option<&str>, verb: &str) -> Result<(Task
     }
     let place = session.task(id)?;
     let task = session.engine.view(place)?.task;
-    let engine = &mut session.engine;
+    let engine = &session.engine;
     engine.own_task_only(&task, "start programs in the worktree of")?;
     let folder = engine.workspace_folder(&task)?;
     Ok((task, folder))
 }
 
 /// Prints pending messages, then lets the program take over.
-fn hand_over(session: &mut Session, program: Program) -> Result<()> {
+fn hand_over(session: &Session, program: Program) -> Result<()> {
     for notice in session.engine.take_notices() {
         output::note(&notice);
     }

@@ -58,7 +58,7 @@ pub(crate) struct RestoreArgs {
     to_branch: Option<String>,
 }
 
-pub(crate) fn run(session: &mut Session, command: &RescueCommand) -> Result<()> {
+pub(crate) fn run(session: &Session, command: &RescueCommand) -> Result<()> {
     match command {
         RescueCommand::List(args) => list(session, args),
         RescueCommand::Show(args) => show(session, args),
@@ -66,12 +66,12 @@ pub(crate) fn run(session: &mut Session, command: &RescueCommand) -> Result<()> 
     }
 }
 
-fn owner(session: &mut Session, id: &str) -> Result<RescueOwner> {
+fn owner(session: &Session, id: &str) -> Result<RescueOwner> {
     let project = session.project(None)?;
     Ok(session.engine.rescue_owner(id, project.as_deref())?)
 }
 
-fn list(session: &mut Session, args: &ListArgs) -> Result<()> {
+fn list(session: &Session, args: &ListArgs) -> Result<()> {
     let owner = match &args.id {
         Some(id) => owner(session, id)?,
         None => {
@@ -87,7 +87,7 @@ fn list(session: &mut Session, args: &ListArgs) -> Result<()> {
     Ok(())
 }
 
-fn show(session: &mut Session, args: &ShowArgs) -> Result<()> {
+fn show(session: &Session, args: &ShowArgs) -> Result<()> {
     let owner = owner(session, &args.id)?;
     let rescue = session.engine.rescue_named(&owner, &args.name)?;
     let shown = session.engine.show_rescue(&owner, &rescue)?;
@@ -98,7 +98,7 @@ fn show(session: &mut Session, args: &ShowArgs) -> Result<()> {
     Ok(())
 }
 
-fn restore(session: &mut Session, args: &RestoreArgs) -> Result<()> {
+fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
     let owner = owner(session, &args.id)?;
     let to_branch = args.to_branch.as_deref();
     let done = session

@@ -28,7 +28,7 @@ pub(crate) struct ResolveArgs {
     yes: bool,
 }
 
-pub(crate) fn run(session: &mut Session, args: &ResolveArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &ResolveArgs) -> Result<()> {
     session.engine.resolution(&args.message)?;
     let place = session.task(args.id.as_deref())?;
     let landing = session.engine.landing(place.clone())?;

@@ -49,12 +49,12 @@ pub(crate) struct ShowArgs {
     disk: bool,
 }
 
-pub(crate) fn run(session: &mut Session, args: &ShowArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &ShowArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = session.engine.view(place)?;
     let state = session.engine.workspace_state(&view.task, args.disk);
     let agents = session.engine.agents(&view.task, &view.history);
-    let evidence = Shown::of(&mut session.engine, &view);
+    let evidence = Shown::of(&session.engine, &view);
     let usage = session.engine.usage(&view.history);
     let diff = session.engine.diff_stat(&view.task, &view.history);
     let alive =

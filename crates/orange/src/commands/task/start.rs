@@ -73,7 +73,7 @@ pub(crate) struct RunArgs {
     project: Option<String>,
 }
 
-pub(crate) fn spawn(session: &mut Session, args: &SpawnArgs) -> Result<()> {
+pub(crate) fn spawn(session: &Session, args: &SpawnArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     session.people_only("start tasks")?;
     choose_for(session, &place)?;
@@ -92,7 +92,7 @@ pub(crate) fn spawn(session: &mut Session, args: &SpawnArgs) -> Result<()> {
     }
 }
 
-fn choose_for(session: &mut Session, place: &Place) -> Result<()> {
+fn choose_for(session: &Session, place: &Place) -> Result<()> {
     let task = session.engine.store().survey(&place.folder()).task;
     let harness = task.harness.as_deref();
     choose_once(session, &task.project, harness, task.permissions)
@@ -103,7 +103,7 @@ pub(crate) fn queued(task: &Task, why: &str) -> String {
     format!("{} is queued: {}", task.label(), clean(why))
 }
 
-pub(crate) fn respawn(session: &mut Session, args: &RespawnArgs) -> Result<()> {
+pub(crate) fn respawn(session: &Session, args: &RespawnArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let message = args.message.as_deref();
     if message.is_some_and(|text| text.trim().is_empty()) {
@@ -123,7 +123,7 @@ pub(crate) fn respawn(session: &mut Session, args: &RespawnArgs) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn run_ready(session: &mut Session, args: &RunArgs) -> Result<()> {
+pub(crate) fn run_ready(session: &Session, args: &RunArgs) -> Result<()> {
     let projects: Vec<String> = args.project.iter().cloned().collect();
     if !args.ready {
         return Err(not_said(session, projects)?);
@@ -159,7 +159,7 @@ pub(crate) fn run_ready(session: &mut Session, args: &RunArgs) -> Result<()> {
 }
 
 /// `orange run` alone starts nothing: what it could start is told.
-fn not_said(session: &mut Session, projects: Vec<String>) -> Result<CommandError> {
+fn not_said(session: &Session, projects: Vec<String>) -> Result<CommandError> {
     const NAMED: usize = 5;
     let ready = session.engine.list(&Filter {
         projects,

@@ -71,7 +71,7 @@ pub(crate) struct RequestChangesArgs {
     text: Vec<String>,
 }
 
-pub(crate) fn attach(session: &mut Session, args: &AttachArgs) -> Result<()> {
+pub(crate) fn attach(session: &Session, args: &AttachArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     session.people_only("attach")?;
     let (_, attach) = session.engine.attach(place, args.role)?;
@@ -101,7 +101,7 @@ pub(crate) fn attach(session: &mut Session, args: &AttachArgs) -> Result<()> {
     )))
 }
 
-pub(crate) fn send(session: &mut Session, args: &SendArgs) -> Result<()> {
+pub(crate) fn send(session: &Session, args: &SendArgs) -> Result<()> {
     let text = words(&args.text)?;
     let place = session.task(Some(&args.id))?;
     let (task, sent) = session
@@ -133,7 +133,7 @@ pub(crate) fn send(session: &mut Session, args: &SendArgs) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn request_changes(session: &mut Session, args: &RequestChangesArgs) -> Result<()> {
+pub(crate) fn request_changes(session: &Session, args: &RequestChangesArgs) -> Result<()> {
     let text = words(&args.text)?;
     let place = session.task(Some(&args.id))?;
     let changed = session.engine.request_changes(place, &text)?;

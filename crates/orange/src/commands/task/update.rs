@@ -173,7 +173,7 @@ pub(crate) struct RetryHooksArgs {
     id: Option<String>,
 }
 
-pub(crate) fn run(session: &mut Session, args: UpdateArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: UpdateArgs) -> Result<()> {
     let change = Change {
         edits: args.edits(),
         status: args.status,
@@ -189,7 +189,7 @@ pub(crate) fn run(session: &mut Session, args: UpdateArgs) -> Result<()> {
     change_task(session, args.id.as_deref(), &change)
 }
 
-pub(crate) fn complete(session: &mut Session, args: &CompleteArgs) -> Result<()> {
+pub(crate) fn complete(session: &Session, args: &CompleteArgs) -> Result<()> {
     let change = Change {
         status: Some(Status::AgentReview),
         ..Change::default()
@@ -197,7 +197,7 @@ pub(crate) fn complete(session: &mut Session, args: &CompleteArgs) -> Result<()>
     change_task(session, args.id.as_deref(), &change)
 }
 
-pub(crate) fn stuck(session: &mut Session, args: &StuckArgs) -> Result<()> {
+pub(crate) fn stuck(session: &Session, args: &StuckArgs) -> Result<()> {
     let change = Change {
         status: Some(Status::Stuck),
         reason: args.reason.clone(),
@@ -212,14 +212,14 @@ pub(crate) fn moved(changed: &Changed) -> String {
     format!("{}: {from} → {to}", changed.task.label())
 }
 
-fn change_task(session: &mut Session, id: Option<&str>, change: &Change) -> Result<()> {
+fn change_task(session: &Session, id: Option<&str>, change: &Change) -> Result<()> {
     let place = session.task(id)?;
     let changed = session.engine.change(place, change)?;
     let message = described(&changed, change);
     finish(session, &changed, &message)
 }
 
-pub(crate) fn retry_hooks(session: &mut Session, args: &RetryHooksArgs) -> Result<()> {
+pub(crate) fn retry_hooks(session: &Session, args: &RetryHooksArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let (changed, tried) = session.engine.retry_hooks(place)?;
     let label = changed.task.label();
@@ -234,13 +234,13 @@ pub(crate) fn retry_hooks(session: &mut Session, args: &RetryHooksArgs) -> Resul
 }
 
 /// Says what happened. A hook that failed makes the command fail, although the task has moved.
-pub(crate) fn finish(session: &mut Session, changed: &Changed, message: &str) -> Result<()> {
+pub(crate) fn finish(session: &Session, changed: &Changed, message: &str) -> Result<()> {
     finish_with(session, changed, message, [])
 }
 
 /// The same with more for a program.
 pub(crate) fn finish_with<const N: usize>(
-    session: &mut Session,
+    session: &Session,
     changed: &Changed,
     message: &str,
     more: [(&str, Value); N],

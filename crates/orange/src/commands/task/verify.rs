@@ -25,7 +25,7 @@ pub(crate) struct VerifyArgs {
     again: bool,
 }
 
-pub(crate) fn run(session: &mut Session, args: &VerifyArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &VerifyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     if !session.json && stderr().is_terminal() {
         let task = session.engine.view(place.clone())?.task;

@@ -49,7 +49,7 @@ fn patience(text: &str) -> std::result::Result<Duration, String> {
     }
 }
 
-pub(crate) fn run(session: &mut Session, args: &WaitArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &WaitArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let deadline = args.timeout.map(|patience| Instant::now() + patience);
     let mut stamp = None;
@@ -85,7 +85,7 @@ pub(crate) fn run(session: &mut Session, args: &WaitArgs) -> Result<()> {
 
 /// A task that has not started may wait for long, or for ever if nobody starts it. Reported again when it changes.
 fn tell_what_a_start_waits_for(
-    session: &mut Session,
+    session: &Session,
     view: &TaskView,
     told: &mut String,
 ) -> Result<()> {
@@ -127,7 +127,7 @@ fn looks_like(place: &Place) -> [Option<(u64, std::time::SystemTime)>; 2] {
 
 /// None: not yet.
 fn reached(
-    session: &mut Session,
+    session: &Session,
     view: &TaskView,
     goal: Goal,
     is_first: bool,

@@ -45,7 +45,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn of(session: &mut Session, view: &TaskView) -> Result<Answer> {
+    pub(super) fn of(session: &Session, view: &TaskView) -> Result<Answer> {
         let why = session.engine.why(view)?;
         let mut answer = Answer {
             because: why.because,
@@ -132,7 +132,7 @@ impl Answer {
     }
 }
 
-pub(crate) fn run(session: &mut Session, args: &WhyArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &WhyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = session.engine.view_judged(place)?;
     let answer = Answer::of(session, &view)?;

@@ -62,7 +62,7 @@ impl Each {
     }
 
     /// One task is told of as ever; several as a list, with what went wrong beside it.
-    pub(super) fn finish(mut self, session: &mut Session) -> Result<()> {
+    pub(super) fn finish(mut self, session: &Session) -> Result<()> {
         let worst = self
             .failed
             .iter()

@@ -22,7 +22,7 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn of(engine: &mut Engine, view: &TaskView) -> Shown {
+    pub(super) fn of(engine: &Engine, view: &TaskView) -> Shown {
         let testimony = engine.testimony(&view.task.id, &view.history);
         Shown {
             evidence: testimony.evidence(&view.history),
