@@ -8,7 +8,7 @@ pub(crate) use slots::acquire as acquired;
 
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::locked::LockedTask;
+use crate::tx::TaskTx;
 use crate::verify;
 use orange_core::history::{Event, EventType};
 use orange_core::workflow::Hook;
@@ -20,10 +20,13 @@ const NOT_YET: &str = "this version of orange has no phased workflow";
 const SUPERSEDED: &str = "the journal lost its end; the task may have moved on since";
 
 /// Carries out one hook of a transition and says what became of it; the last event is about the hook itself.
-pub(crate) fn carry_out(engine: &Engine, locked: &mut LockedTask, hook: &str) -> Vec<Event> {
+pub(crate) fn carry_out(tx: &mut TaskTx<'_>, hook: &str) -> Vec<Event> {
     let mut events = match Hook::from_name(hook) {
-        Some(known) => effect(engine, locked, known),
-        None => vec![skipped(engine, "this version of orange does not know it")],
+        Some(known) => effect(tx, known),
+        None => vec![skipped(
+            tx.engine,
+            "this version of orange does not know it",
+        )],
     };
     if let Some(last) = events.last_mut() {
         last.hook = Some(hook.to_owned());
@@ -31,26 +34,27 @@ pub(crate) fn carry_out(engine: &Engine, locked: &mut LockedTask, hook: &str) ->
     events
 }
 
-fn effect(engine: &Engine, locked: &mut LockedTask, hook: Hook) -> Vec<Event> {
+fn effect(tx: &mut TaskTx<'_>, hook: Hook) -> Vec<Event> {
+    let engine = tx.engine;
     match hook {
-        Hook::AcquireWorkspace => vec![slots::acquire(engine, locked)],
-        Hook::ReleaseWorkspace => vec![slots::release(engine, locked)],
-        Hook::SpawnAgent(prompt) => agents::spawn(engine, locked, prompt),
-        Hook::SpawnReviewer => agents::spawn_reviewer(engine, locked),
-        Hook::EnsureFixer => agents::ensure_fixer(engine, locked),
-        Hook::KillReviewer => agents::kill_reviewer(engine, locked),
-        Hook::KillSession => agents::kill_session(engine, locked),
-        Hook::NotifyWorker => agents::notify_worker(engine, locked),
+        Hook::AcquireWorkspace => vec![slots::acquire(tx)],
+        Hook::ReleaseWorkspace => vec![slots::release(tx)],
+        Hook::SpawnAgent(prompt) => agents::spawn(tx, prompt),
+        Hook::SpawnReviewer => agents::spawn_reviewer(tx),
+        Hook::EnsureFixer => agents::ensure_fixer(tx),
+        Hook::KillReviewer => agents::kill_reviewer(tx),
+        Hook::KillSession => agents::kill_session(tx),
+        Hook::NotifyWorker => agents::notify_worker(tx),
         Hook::SpawnNext => agents::spawn_next(engine),
         Hook::DeleteRemoteBranch => {
-            let outcome = engine.delete_remote_branch(locked);
+            let outcome = engine.delete_remote_branch(tx);
             let now = engine.now();
             vec![match outcome {
                 Ok(done) => Event::new(EventType::HookCompleted, now).because(done),
                 Err(error) => Event::new(EventType::HookFailed, now).because(spoken(&error)),
             }]
         }
-        Hook::Verify => verify::begin(engine, locked),
+        Hook::Verify => verify::begin(engine, tx),
         Hook::IncrementReviewRound
         | Hook::ResetReviewRound
         | Hook::ArchiveReview

@@ -71,16 +71,13 @@ use crate::person_environment::PersonEnvironment;
 use crate::projects::{self, Project};
 use crate::store::{Place, Store};
 use crate::tmux::Inside;
-use crate::workspaces::Acquired;
 use orange_core::Timestamp;
-use orange_core::history::Event;
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
 use orange_core::workflow::{Actor, Role};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Who runs the command, as the front end found out.
@@ -171,10 +168,6 @@ pub struct Engine {
     only_reads: bool,
     pub(crate) home: Home,
     notices: Arc<Mutex<Vec<String>>>,
-    acquired: Arc<Mutex<Option<Acquired>>>,
-    spawned: Arc<Mutex<Vec<Event>>>,
-    /// A task gave up what others may be waiting for.
-    made_room: Arc<AtomicBool>,
     /// The home of which this one is a copy, once that was looked up.
     pub(crate) copied_from: Arc<OnceLock<Option<PathBuf>>>,
     pub(crate) orange: PathBuf,
@@ -209,9 +202,6 @@ impl Engine {
             loaded: Arc::default(),
             only_reads: false,
             notices: Arc::default(),
-            acquired: Arc::default(),
-            spawned: Arc::default(),
-            made_room: Arc::default(),
             copied_from: Arc::default(),
             orange: settings.orange,
             search_path: settings.search_path,
@@ -259,25 +249,6 @@ impl Engine {
     /// Something that is not so any more.
     pub(crate) fn forget_notice(&self, text: &str) {
         locked(&self.notices).retain(|notice| notice != text);
-    }
-
-    /// A slot that a hook got for the task at hand.
-    pub(crate) fn note_acquired(&self, acquired: Acquired) {
-        *locked(&self.acquired) = Some(acquired);
-    }
-
-    pub(crate) fn take_acquired(&self) -> Option<Acquired> {
-        locked(&self.acquired).take()
-    }
-
-    /// An agent that a hook started for the task at hand.
-    pub(crate) fn note_spawned(&self, event: &Event) {
-        locked(&self.spawned).push(event.clone());
-    }
-
-    /// The agents started since the last time, as they were journalled.
-    pub fn take_spawned(&self) -> Vec<Event> {
-        std::mem::take(&mut locked(&self.spawned))
     }
 
     /// What there is to say, once.

@@ -103,12 +103,12 @@ impl Monitor {
         for folder in folders {
             let place = engine.store().place(&folder);
             match engine.lock_task(place) {
-                Ok(locked) => {
+                Ok(tx) => {
                     for (_, run) in gone.iter().filter(|(of, _)| *of == folder) {
-                        locked.forget_run(engine, run)?;
+                        tx.forget_run(run)?;
                     }
-                    self.seen.insert(folder, locked.task.revision);
-                    tick.tended.push(locked.task.label());
+                    self.seen.insert(folder, tx.task.revision);
+                    tick.tended.push(tx.task.label());
                 }
                 // Somebody is at it, or only a repair helps.
                 Err(error) => {

@@ -11,11 +11,11 @@ use crate::engine::Engine;
 use crate::errand;
 use crate::error::{Code, Error, Result};
 use crate::git::short;
-use crate::locked::LockedTask;
 use crate::person_environment;
 use crate::projects::Project;
 use crate::store::Place;
 use crate::store::locks::{Rank, about_to_wait};
+use crate::tx::TaskTx;
 use crate::workspaces::rules::Rules;
 use check::Check;
 use orange_core::config::OnFailure;
@@ -42,32 +42,32 @@ struct Plan {
 }
 
 /// The hook: has the commit that was handed over checked, if its repository says how and its user agreed.
-pub(crate) fn begin(engine: &Engine, locked: &mut LockedTask) -> Vec<Event> {
+pub(crate) fn begin(engine: &Engine, tx: &mut TaskTx<'_>) -> Vec<Event> {
     let completed = Event::new(EventType::HookCompleted, engine.now());
-    if locked.task.status != Status::AgentReview {
+    if tx.task.status != Status::AgentReview {
         return vec![completed];
     }
     // What was handed over, whatever has been committed since.
-    let testimony = engine.testimony(&locked.task.id, locked.history());
-    let handoff = Evidence::of(&testimony.trusted(locked.history())).handoff;
+    let testimony = engine.testimony(&tx.task.id, tx.history());
+    let handoff = Evidence::of(&testimony.trusted(tx.history())).handoff;
     let head = handoff
         .and_then(|handoff| handoff.head)
-        .or_else(|| engine.head_of(&locked.task));
+        .or_else(|| engine.head_of(&tx.task));
     let refused = |engine: &Engine, why: String| {
         let result = CheckResult::not_run(why);
         Verified::event(head.as_deref(), &result, engine.now())
     };
-    let plan = match engine.plan_of_check(&locked.task) {
+    let plan = match engine.plan_of_check(&tx.task) {
         Ok(Some(plan)) => plan,
         Ok(None) => return vec![completed],
         Err(error) => return vec![refused(engine, spoken(&error)), completed],
     };
     let Some(head) = &head else {
-        let why = format!("there is no commit on {}", locked.task.branch);
+        let why = format!("there is no commit on {}", tx.task.branch);
         return vec![refused(engine, why), completed];
     };
     let request = Request {
-        folder: locked.place.folder(),
+        folder: tx.place.folder(),
         head: head.clone(),
         by_hand: false,
         again: false,
@@ -266,29 +266,27 @@ impl Engine {
             Ok(result) => result,
             Err(error) => Some(CheckResult::not_run(spoken(&error))),
         };
-        let mut locked = self.lock_patiently(place)?;
-        let asked = unanswered(locked.history());
+        let mut tx = self.lock_patiently(place)?;
+        let asked = unanswered(tx.history());
         let asked = asked.is_some_and(|asked| asked.head.as_ref() == Some(&request.head));
         if let Some(result) = result.filter(|_| asked) {
             let event = Verified::event(Some(&request.head), &result, self.now());
-            locked.remark(self, vec![event])?;
+            tx.note(vec![event])?;
             crash_point("verify.journalled");
-            locked.take_failed_check(self)?;
-            locked.take_deferred(self)?;
+            tx.take_failed_check()?;
+            tx.take_deferred()?;
         }
         if Request::of(&self.store, &request.folder).as_ref() == Some(request) {
             request.remove(&self.store);
         }
-        locked.index(self)?;
-        locked.conclude(self);
-        Ok(())
+        tx.commit(Vec::new()).map(drop)
     }
 
     /// For a person: checks the task's commit now, and waits for what comes of it.
     pub fn verify_now(&self, place: Place, again: bool) -> Result<(Task, Verified)> {
         self.people_only("have a task's work checked")?;
-        let mut locked = self.lock_task(place.clone())?;
-        let task = locked.task.clone();
+        let mut tx = self.lock_task(place.clone())?;
+        let task = tx.task.clone();
         self.note_started_by(&task.id);
         let Some(plan) = self.plan_of_check(&task)? else {
             return Err(Error::new(
@@ -305,7 +303,7 @@ impl Engine {
             .hint("there is nothing to check yet")
         })?;
         let folder = place.folder();
-        let open = unanswered(locked.history()).filter(|open| open.head.as_ref() == Some(&head));
+        let open = unanswered(tx.history()).filter(|open| open.head.as_ref() == Some(&head));
         let request = Request::of(&self.store, &folder).filter(|_| open.is_some() && !again);
         if request.is_none() {
             let request = Request {
@@ -315,11 +313,9 @@ impl Engine {
                 again,
             };
             request.write(&self.store)?;
-            locked.remark(self, vec![started(self, &head, &plan.rules)])?;
+            tx.note(vec![started(self, &head, &plan.rules)])?;
         }
-        locked.index(self)?;
-        locked.conclude(self);
-        drop(locked);
+        tx.commit(Vec::new()).map(drop)?;
         let mut failures = 0;
         while Request::of(&self.store, &folder).is_some_and(|open| open.head == head) {
             let errand = ["verify", &folder];

@@ -15,6 +15,7 @@ use orange_engine::store::Place;
 use orange_engine::tmux::Inside;
 use orange_engine::{Caller, Code, Engine, Error, Settings};
 use serde_json::Value;
+use std::cell::Cell;
 use std::path::PathBuf;
 
 pub(crate) struct Session {
@@ -22,6 +23,8 @@ pub(crate) struct Session {
     pub(crate) folder: PathBuf,
     pub(crate) json: bool,
     caller: Caller,
+    /// A task gave up what others may wait for.
+    made_room: Cell<bool>,
 }
 
 /// What a command does with the home.
@@ -74,6 +77,7 @@ impl Session {
             folder,
             json,
             caller,
+            made_room: Cell::new(false),
         })
     }
 
@@ -89,6 +93,7 @@ impl Session {
             folder: home,
             json: false,
             caller: Caller::Engine,
+            made_room: Cell::new(false),
         })
     }
 
@@ -164,6 +169,11 @@ impl Session {
         })
     }
 
+    /// Notes that a task gave up what others may wait for.
+    pub(crate) fn note_room(&self) {
+        self.made_room.set(true);
+    }
+
     /// Prints the result: text for a person, one JSON value for a program.
     pub(crate) fn finish(&self, json: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
         self.finish_as_it_is(json, || wrapped(&text(), Extent::stdout()).into_owned());
@@ -192,7 +202,7 @@ impl Drop for Session {
         for notice in self.engine.take_notices() {
             output::note(&notice);
         }
-        if let Some(news) = self.engine.queue_news() {
+        if let Some(news) = self.engine.queue_news(self.made_room.get()) {
             output::note(&news);
         }
         if self.caller != Caller::Engine {

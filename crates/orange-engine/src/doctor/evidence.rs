@@ -32,8 +32,9 @@ impl Engine {
                 finding.repair("takes them out and keeps them in a file beside it");
                 if repair {
                     let place = self.store.place(&row.folder);
-                    let outcome = self.lock_for_repair(place).and_then(|mut locked| {
-                        let name = locked.take_out_foreign_lines(self)?;
+                    let outcome = self.lock_for_repair(place).and_then(|mut tx| {
+                        let name = tx.take_out_foreign_lines()?;
+                        tx.commit(Vec::new()).map(drop)?;
                         Ok(name.map_or_else(
                             || "it is in order".to_owned(),
                             |name| format!("set aside as {name}"),

@@ -89,11 +89,11 @@ impl Engine {
         finding.repair("applies the exit rules, as `orange watch` does");
         if repair {
             let place = self.store.place(&spec.folder);
-            let outcome = self.lock_task(place).map(|locked| {
-                let known = open_runs(locked.history())
+            let outcome = self.lock_task(place).map(|tx| {
+                let known = open_runs(tx.history())
                     .iter()
                     .any(|open| open.id == run.id());
-                (locked.task.label(), locked.task.status, known)
+                (tx.task.label(), tx.task.status, known)
             });
             finding.done(outcome.and_then(|(label, status, known)| {
                 if !known {

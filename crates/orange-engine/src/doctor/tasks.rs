@@ -4,8 +4,8 @@ use super::{Report, task_of};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::index::list::Filter;
-use crate::locked::kept_texts;
 use crate::store::{Place, lock};
+use crate::tx::kept_texts;
 use orange_core::attention::unreadable;
 use orange_core::history::{Event, EventType};
 use orange_core::id::read_stored;
@@ -56,8 +56,9 @@ impl Engine {
                 let finding = report.add(&subject, unreadable);
                 finding.repair("takes it out of history.jsonl and keeps it in a file beside it; the task works without it already");
                 if repair {
-                    let outcome = self.lock_for_repair(place).and_then(|mut locked| {
-                        let name = locked.take_out_bad_lines(self)?;
+                    let outcome = self.lock_for_repair(place).and_then(|mut tx| {
+                        let name = tx.take_out_bad_lines()?;
+                        tx.commit(Vec::new()).map(drop)?;
                         Ok(name.map_or_else(
                             || "it is in order".to_owned(),
                             |name| format!("set aside as {name}"),
@@ -120,13 +121,13 @@ impl Engine {
             (false, false) => "writes TASK.md again from history.jsonl, without the body, which went with it",
         });
         if repair {
-            let outcome = self.lock_for_repair(place.clone()).map(|locked| {
+            let outcome = self.lock_for_repair(place.clone()).map(|tx| {
                 let done = match (trouble.bad_value, is_there) {
                     (true, _) => "the last good value is put back",
                     (false, true) => "rebuilt",
                     (false, false) => "written again; its body is lost",
                 };
-                format!("{done}; {} is {}", locked.task.label(), locked.task.status)
+                format!("{done}; {} is {}", tx.task.label(), tx.task.status)
             });
             finding.done(outcome);
         }

@@ -269,7 +269,7 @@ impl Engine {
 
     fn check_out_again(&self, task: &Task, slot: &str) -> Result<()> {
         let place = self.find(&task.id, Some(&task.project))?;
-        let locked = self.lock_task(place)?;
+        let tx = self.lock_task(place)?;
         self.change_pool(|_, pool| {
             if let Some(slot) = pool.workspaces.get_mut(slot) {
                 slot.prepared = 0;
@@ -278,7 +278,7 @@ impl Engine {
             }
             Ok(())
         })?;
-        let acquired = self.acquire(&locked.task, &locked.place);
+        let acquired = self.acquire(&tx.task, &tx.place);
         acquired.map(drop).map_err(|trouble| trouble.error)
     }
 
@@ -342,8 +342,9 @@ impl Engine {
 
     fn forget_slot(&self, task: &Task) -> Result<()> {
         let place = self.find(&task.id, Some(&task.project))?;
-        let mut locked = self.lock_task(place)?;
-        locked.forget_workspace(self)
+        let mut tx = self.lock_task(place)?;
+        tx.forget_workspace()?;
+        tx.commit(Vec::new()).map(drop)
     }
 
     /// Folders of the pool that no entry speaks of, and free slots that are not clean.

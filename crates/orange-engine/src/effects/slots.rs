@@ -1,8 +1,7 @@
 //! The hooks about workspaces.
 
 use super::spoken;
-use crate::engine::Engine;
-use crate::locked::LockedTask;
+use crate::tx::TaskTx;
 use crate::workspaces::{Acquired, BROUGHT, Lease, RULES_COMMIT, Released};
 use orange_core::history::{Event, EventType};
 use orange_core::machine;
@@ -10,26 +9,27 @@ use orange_core::task::Field;
 use serde_json::Value;
 
 /// Gets the task a slot.
-pub(crate) fn acquire(engine: &Engine, locked: &LockedTask) -> Event {
-    let outcome = engine.acquire(&locked.task, &locked.place);
+pub(crate) fn acquire(tx: &mut TaskTx<'_>) -> Event {
+    let engine = tx.engine;
+    let outcome = engine.acquire(&tx.task, &tx.place);
     let now = engine.now();
     match outcome {
         Ok(mut acquired) => {
             let Acquired { lease, start, .. } = &acquired;
-            let brought = match engine.bring_work(&locked.task, &locked.place, lease) {
+            let brought = match engine.bring_work(&tx.task, &tx.place, lease) {
                 Ok(brought) => brought,
                 Err(error) => {
                     let event = Event::new(EventType::HookFailed, now).because(spoken(&error));
                     let slot = Value::from(lease.slot.as_str());
-                    return workspace(with_lease(event, lease), locked, slot);
+                    return workspace(with_lease(event, lease), tx, slot);
                 }
             };
-            let rules = match engine.rules_at_start(&locked.task, start) {
+            let rules = match engine.rules_at_start(&tx.task, start) {
                 Ok(commit) => commit,
                 Err(error) => {
                     let event = Event::new(EventType::HookFailed, now).because(spoken(&error));
                     let slot = Value::from(lease.slot.as_str());
-                    return workspace(with_lease(event, lease), locked, slot);
+                    return workspace(with_lease(event, lease), tx, slot);
                 }
             };
             let mut event = with_lease(Event::new(EventType::HookCompleted, now), lease)
@@ -41,9 +41,9 @@ pub(crate) fn acquire(engine: &Engine, locked: &LockedTask) -> Event {
             if let Some(rescue) = &brought {
                 event = event.detail(BROUGHT, rescue.as_str());
             }
-            let event = workspace(event, locked, Value::from(lease.slot.as_str()));
+            let event = workspace(event, tx, Value::from(lease.slot.as_str()));
             acquired.brought = brought;
-            engine.note_acquired(acquired);
+            tx.given.acquired = Some(acquired);
             event
         }
         Err(trouble) => {
@@ -51,7 +51,7 @@ pub(crate) fn acquire(engine: &Engine, locked: &LockedTask) -> Event {
             match trouble.kept {
                 Some(lease) => {
                     let slot = Value::from(lease.slot.as_str());
-                    workspace(with_lease(event, &lease), locked, slot)
+                    workspace(with_lease(event, &lease), tx, slot)
                 }
                 None => event,
             }
@@ -60,14 +60,15 @@ pub(crate) fn acquire(engine: &Engine, locked: &LockedTask) -> Event {
 }
 
 /// Gives the task's slot back.
-pub(super) fn release(engine: &Engine, locked: &LockedTask) -> Event {
-    let outcome = engine.release(&locked.task, &locked.place, locked.noted_lease());
+pub(super) fn release(tx: &TaskTx<'_>) -> Event {
+    let engine = tx.engine;
+    let outcome = engine.release(&tx.task, &tx.place, tx.noted_lease());
     let completed = Event::new(EventType::HookCompleted, engine.now());
     match outcome {
-        Ok(Released::Nothing) => workspace(completed, locked, Value::Null),
+        Ok(Released::Nothing) => workspace(completed, tx, Value::Null),
         Ok(Released::Passed { slot }) => {
             let event = completed.because(format!("{slot} is another task's by now"));
-            workspace(event, locked, Value::Null)
+            workspace(event, tx, Value::Null)
         }
         Ok(Released::Parked {
             slot,
@@ -79,14 +80,14 @@ pub(super) fn release(engine: &Engine, locked: &LockedTask) -> Event {
             if let Some(reference) = rescue {
                 engine.notice(format!(
                     "what was not committed is saved: `orange task rescue list {}`",
-                    locked.task.label()
+                    tx.task.label()
                 ));
                 event = event.detail("rescue", reference);
             }
             if let Some(why) = kept {
                 event = event.detail("retired", why);
             }
-            workspace(event, locked, Value::Null)
+            workspace(event, tx, Value::Null)
         }
         Err(error) => Event::new(EventType::HookFailed, engine.now()).because(spoken(&error)),
     }
@@ -98,10 +99,10 @@ fn with_lease(event: Event, lease: &Lease) -> Event {
 }
 
 /// An event that changes the task's workspace, unless it says so already.
-fn workspace(mut event: Event, locked: &LockedTask, slot: Value) -> Event {
-    if locked.task.get(Field::Workspace) == slot {
+fn workspace(mut event: Event, tx: &TaskTx<'_>, slot: Value) -> Event {
+    if tx.task.get(Field::Workspace) == slot {
         return event;
     }
     event.fields.insert(Field::Workspace.name().into(), slot);
-    machine::number(event, &locked.task)
+    machine::number(event, &tx.task)
 }

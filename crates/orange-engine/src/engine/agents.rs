@@ -3,11 +3,11 @@
 use super::{Change, Changed, Engine};
 use crate::effects::{heard, with_undelivered};
 use crate::error::{Code, Error, Result};
-use crate::locked::LockedTask;
 use crate::runs::Doing;
 use crate::sessions::{Begin, Begun};
 use crate::store::Place;
 use crate::tmux::{Attach, Pane, Scrollback, Tmux};
+use crate::tx::{Committed, TaskTx};
 use orange_core::exit::{is_expected, role_of};
 use orange_core::history::{EventType, History};
 use orange_core::naming::shell_word;
@@ -84,11 +84,16 @@ impl Engine {
     }
 
     /// Starts an agent again that is gone, with a prompt for the status the task is in.
-    pub fn respawn(&self, place: Place, role: Option<Role>, message: Option<&str>) -> Result<Task> {
+    pub fn respawn(
+        &self,
+        place: Place,
+        role: Option<Role>,
+        message: Option<&str>,
+    ) -> Result<Committed> {
         self.people_only("start agents")?;
-        let mut locked = self.lock_task(place)?;
-        let status = locked.task.status;
-        let label = locked.task.label();
+        let mut tx = self.lock_task(place)?;
+        let status = tx.task.status;
+        let label = tx.task.label();
         let role = role.unwrap_or(role_of(status));
         let prompt = match role {
             Role::Reviewer if status == Status::AgentReview => Some(PromptName::Reviewer),
@@ -109,7 +114,7 @@ impl Engine {
             )
             .hint(hint));
         };
-        if self.live_run(locked.history(), role).is_some() {
+        if self.live_run(tx.history(), role).is_some() {
             return Err(Error::new(
                 Code::Conflict,
                 format!("the {role} of {label} is running"),
@@ -118,22 +123,27 @@ impl Engine {
                 "go to it: `orange task attach {label}`; or tell it something: `orange task send {label} TEXT`"
             )));
         }
-        self.refuse_double(&locked.task, locked.history(), role)?;
-        locked.retry_acquire(self)?;
-        self.ensure_workspace(&mut locked)?;
+        self.refuse_double(&tx.task, tx.history(), role)?;
+        if let Some(why) = tx.retry_acquire()? {
+            let label = tx.commit(Vec::new())?.task.label();
+            return Err(Error::new(Code::ConditionUnmet, why).hint(format!(
+                "no agent is started; when that is mended: `orange task retry-hooks {label}`"
+            )));
+        }
+        self.ensure_workspace(&mut tx)?;
         let begin = Begin {
             role,
             prompt,
-            run: next_run_id(locked.history(), &locked.task.id, role),
-            message: with_undelivered(&locked, role, message.map(str::to_owned)),
+            run: next_run_id(tx.history(), &tx.task.id, role),
+            message: with_undelivered(&tx, role, message.map(str::to_owned)),
         };
-        match self.begin(&locked, &begin)? {
+        match self.begin(&tx, &begin)? {
             Begun::Started(event) => {
-                self.note_spawned(&event);
-                let mut events = heard(self, &locked, role);
+                tx.given.spawned.push((*event).clone());
+                let mut events = heard(&tx, role);
                 events.push(*event);
-                events.extend(locked.made_up_for(self, role));
-                locked.remark(self, events)?;
+                events.extend(tx.made_up_for(role));
+                tx.note(events)?;
             }
             Begun::Running => {}
             Begun::Nobody(why) => {
@@ -142,24 +152,22 @@ impl Engine {
                 )));
             }
         }
-        locked.index(self)?;
-        locked.conclude(self);
-        Ok(locked.task.clone())
+        tx.commit(Vec::new())
     }
 
     /// A slot for a task that has none, as a task has that began as `reviewing`.
-    pub(crate) fn ensure_workspace(&self, locked: &mut LockedTask) -> Result<()> {
-        if locked.task.workspace.is_some() && self.unprepared_slot(&locked.task)?.is_none() {
+    pub(crate) fn ensure_workspace(&self, tx: &mut TaskTx<'_>) -> Result<()> {
+        if tx.task.workspace.is_some() && self.unprepared_slot(&tx.task)?.is_none() {
             return Ok(());
         }
-        let mut event = crate::effects::acquired(self, locked);
+        let mut event = crate::effects::acquired(tx);
         let failed = event.kind == EventType::HookFailed;
         let reason = event.reason.clone().unwrap_or_default();
         if event.revision.is_some() {
             // No hook of a transition, and journalled at once: the agent starts in it. A slot whose setup failed is
             // still the task's.
             event.kind = EventType::TaskUpdated;
-            locked.remark(self, vec![event])?;
+            tx.note(vec![event])?;
         }
         match failed {
             true => Err(Error::new(Code::ConditionUnmet, reason)),

@@ -3,10 +3,10 @@
 use super::refusal::with_article;
 use super::{Caller, Engine};
 use crate::error::{Code, Error, Result};
-use crate::locked::LockedTask;
 use crate::store::Place;
 use crate::store::locks::Lock;
-use crate::workspaces::{Acquired, astray};
+use crate::tx::{Committed, TaskTx};
+use crate::workspaces::astray;
 use orange_core::gate::Gate;
 use orange_core::history::{AppendSection, Event, History};
 use orange_core::id::{Reference, read_stored, stored_reference};
@@ -50,15 +50,9 @@ pub struct Change {
 /// What came of it.
 #[derive(Debug, Clone)]
 pub struct Changed {
-    pub task: Task,
-    pub place: Place,
-    pub from: Status,
+    pub done: Committed,
     /// Names of the fields that changed, besides the status.
     pub fields: Vec<String>,
-    /// The slot that the task got.
-    pub acquired: Option<Acquired>,
-    /// Hooks that failed, and why. The task has moved nevertheless.
-    pub failed: Vec<(String, String)>,
     /// What the move still waits for; then it is made without another word.
     pub waits: Option<String>,
 }
@@ -76,16 +70,16 @@ impl Engine {
             true => Some(self.lock_project(&place.project)?),
             false => None,
         };
-        let mut locked = self.lock_task(place)?;
-        self.may_change(&locked.task, change)?;
-        self.speaks_for_an_open_run(&locked)?;
+        let mut tx = self.lock_task(place)?;
+        self.may_change(&tx.task, change)?;
+        self.speaks_for_an_open_run(&tx)?;
         if change.status == Some(Status::Cancelled) && !change.keep_children {
-            self.no_open_children(&locked.task)?;
+            self.no_open_children(&tx.task)?;
         }
-        let from = locked.task.status;
+        let from = tx.task.status;
         let mut events = Vec::new();
-        let mut after = locked.task.clone();
-        if let Some(event) = self.field_changes(&locked.task, &change.edits)? {
+        let mut after = tx.task.clone();
+        if let Some(event) = self.field_changes(&tx.task, &change.edits)? {
             apply(&mut after, &event)?;
             events.push(event);
         }
@@ -100,13 +94,13 @@ impl Engine {
             };
             let resolution = change.resolution.as_deref();
             let actor = self.caller.actor();
-            let decided = self.decided(actor, &after, &locked.body, wish, resolution)?;
+            let decided = self.decided(actor, &after, &tx.body, wish, resolution)?;
             if let Err(Refusal::Unmet {
                 condition: Condition::VerifyOver,
                 detail,
             }) = decided
             {
-                return self.wait_for_check(locked, events, to, detail);
+                return self.wait_for_check(tx, events, to, detail);
             }
             let mut event = decided.map_err(|refusal| self.explain(&after, wish, refusal))?;
             event.reason.clone_from(&change.reason);
@@ -130,40 +124,34 @@ impl Engine {
             self.could_spawn(&after)?;
         }
         if events.iter().any(acquires) {
-            locked.reserve(self, &after)?;
+            tx.reserve(&after)?;
         }
-        let old_branch = locked.task.branch.clone();
-        let renamed = self.rename_branch(&locked.task, &after, &change.edits)?;
+        let renamed = self.rename_branch(&tx.task, &after, &change.edits)?;
         if renamed {
             self.change_pool(|_, pool| {
-                pool.rename(&locked.task, &after.branch);
+                pool.rename(&tx.task, &after.branch);
                 Ok(())
             })?;
         }
         if from == Status::Pending && change.status.is_some() && self.caller == Caller::Human {
-            self.note_started_by(&locked.task.id);
-        }
-        self.commit(&mut locked, events)?;
-        self.note_room(from, locked.task.status);
-        if renamed {
-            locked.follow_session(self);
-            locked.index(self)?;
-            locked.conclude(self);
+            self.note_started_by(&tx.task.id);
         }
         if let Some(slot) = after.workspace.as_ref().filter(|_| renamed) {
             // It was so when the command came; now it is not any more.
-            self.forget_notice(&astray(&after.label(), slot, &after.branch, &old_branch));
+            let old = &tx.task.branch;
+            self.forget_notice(&astray(&after.label(), slot, &after.branch, old));
+        }
+        if renamed {
+            tx.write(std::mem::take(&mut events))?;
+            tx.follow_session();
+        }
+        let mut done = tx.commit(events)?;
+        if change.status.is_none() {
+            done.failed.clear();
         }
         Ok(Changed {
-            failed: match change.status {
-                Some(_) => locked.failed_hooks(),
-                None => Vec::new(),
-            },
-            task: locked.task,
-            place: locked.place,
-            from,
+            done,
             fields,
-            acquired: self.take_acquired(),
             waits: None,
         })
     }
@@ -171,64 +159,35 @@ impl Engine {
     /// Everything is there but the end of the check: the move is noted, and made when that is over.
     fn wait_for_check(
         &self,
-        mut locked: LockedTask,
+        mut tx: TaskTx<'_>,
         events: Vec<Event>,
         to: Status,
         running: String,
     ) -> Result<Changed> {
-        let from = locked.task.status;
         let fields = events
             .iter()
             .flat_map(|event| event.fields.keys().cloned())
             .collect();
-        self.commit(&mut locked, events)?;
-        locked.defer(self, self.caller.actor(), to, &running)?;
-        locked.index(self)?;
-        locked.conclude(self);
+        if !events.is_empty() {
+            tx.write(events)?;
+        }
+        tx.defer(self.caller.actor(), to, &running)?;
+        let mut done = tx.commit(Vec::new())?;
+        done.failed.clear();
         Ok(Changed {
-            failed: Vec::new(),
-            task: locked.task,
-            place: locked.place,
-            from,
+            done,
             fields,
-            acquired: None,
             waits: Some(running),
         })
     }
 
     /// Tries once more what failed after the last status change. Gives what was tried.
-    pub fn retry_hooks(&self, place: Place) -> Result<(Changed, Vec<String>)> {
-        let mut locked = self.lock_task(place)?;
-        self.own_task_only(&locked.task, "retry the hooks of")?;
-        self.speaks_for_an_open_run(&locked)?;
-        let tried = locked.retry_hooks(self)?;
-        let changed = Changed {
-            from: locked.task.status,
-            fields: Vec::new(),
-            acquired: self.take_acquired(),
-            failed: locked.failed_hooks(),
-            waits: None,
-            task: locked.task,
-            place: locked.place,
-        };
-        Ok((changed, tried))
-    }
-
-    /// Journals, writes, runs hooks, and takes the task off the list of those in flight.
-    pub(crate) fn commit(&self, locked: &mut LockedTask, events: Vec<Event>) -> Result<()> {
-        if events.is_empty() {
-            return Ok(());
-        }
-        locked.commit(self, events)?;
-        if self.ends_itself(locked) {
-            locked.index(self)?;
-            return self.hand_over(locked);
-        }
-        let finished = locked.finish_hooks(self);
-        locked.index(self)?;
-        finished?;
-        locked.conclude(self);
-        Ok(())
+    pub fn retry_hooks(&self, place: Place) -> Result<(Committed, Vec<String>)> {
+        let mut tx = self.lock_task(place)?;
+        self.own_task_only(&tx.task, "retry the hooks of")?;
+        self.speaks_for_an_open_run(&tx)?;
+        let tried = tx.retry_hooks()?;
+        Ok((tx.commit(Vec::new())?, tried))
     }
 
     /// Checks a move of somebody who asked for it now or earlier; a refusal is in words.
@@ -281,11 +240,10 @@ impl Engine {
             max_rounds,
             now: self.now(),
         };
-        let mut event = match machine::decide(workflow, situation, actor, wish) {
+        let event = match machine::decide(workflow, situation, actor, wish) {
             Ok(decision) => decision.event,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
         // A handoff and a verdict speak of one commit; later ones must be seen as later.
         let judges = |row: &&Transition| row.gate.and_then(Gate::verdict).is_some();
         let speaks =
@@ -342,7 +300,7 @@ impl Engine {
     }
 
     /// Refuses an agent whose run the journal does not know in that role, or knows to be over.
-    fn speaks_for_an_open_run(&self, locked: &LockedTask) -> Result<()> {
+    fn speaks_for_an_open_run(&self, tx: &TaskTx<'_>) -> Result<()> {
         let Caller::Agent {
             role,
             run: Some(run),
@@ -351,8 +309,8 @@ impl Engine {
         else {
             return Ok(());
         };
-        let testimony = self.testimony(&locked.task.id, locked.history());
-        let known = open_runs(&testimony.trusted(locked.history()));
+        let testimony = self.testimony(&tx.task.id, tx.history());
+        let known = open_runs(&testimony.trusted(tx.history()));
         if known
             .iter()
             .any(|known| known.id == *run && known.role == *role)
@@ -361,10 +319,7 @@ impl Engine {
         }
         Err(Error::new(
             Code::NotAllowed,
-            format!(
-                "run {run} is not an open {role} run of {}",
-                locked.task.label()
-            ),
+            format!("run {run} is not an open {role} run of {}", tx.task.label()),
         )
         .hint("only an agent that Orange started, and that has not ended, changes its task"))
     }

@@ -6,12 +6,12 @@ use crate::effects::spoken;
 use crate::error::{Code, Error, Result};
 use crate::event_log;
 use crate::git;
-use crate::locked::{context_mark, written_fields};
 use crate::projects::Project;
 use crate::seal::SealedJournal;
 use crate::store::locks::{Lock, LockFile};
 use crate::store::{Place, journal, private, replace};
-use crate::workspaces::{Acquired, UPON};
+use crate::tx::{Committed, context_mark, transition_id, written_fields};
+use crate::workspaces::UPON;
 use orange_core::config::Permissions;
 use orange_core::history::Event;
 use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
@@ -61,13 +61,8 @@ pub struct NewTask {
 /// A task that was made.
 #[derive(Debug, Clone)]
 pub struct Created {
-    pub task: Task,
-    pub place: Place,
+    pub done: Committed,
     pub start: Start,
-    /// The slot that the task got.
-    pub acquired: Option<Acquired>,
-    /// Hooks that failed, and why.
-    pub failed: Vec<(String, String)>,
 }
 
 /// A branch that Orange named itself may get a number when it is taken; so many are tried.
@@ -148,16 +143,13 @@ impl Engine {
         }
         let place = self.write_new(task, new.context.as_deref(), origin, upon)?;
         // Puts it into the index and runs what its creation asks for.
-        let locked = self.lock_marked(place.clone())?;
+        let tx = self.lock_marked(place)?;
         if let Some(origin) = origin {
-            self.tell_who_waited(origin, &locked.task)?;
+            self.tell_who_waited(origin, &tx.task)?;
         }
         Ok(Created {
-            failed: locked.failed_hooks(),
-            task: locked.task,
-            place,
+            done: tx.commit(Vec::new())?,
             start,
-            acquired: self.take_acquired(),
         })
     }
 
@@ -379,7 +371,7 @@ impl Engine {
         if let Some(task) = upon {
             event = event.detail(UPON, task);
         }
-        event.transition = Some(nanoid::nanoid!(12, &ID_ALPHABET));
+        event.transition = Some(transition_id());
         let task = machine::fold(std::slice::from_ref(&event), u64::MAX)
             .map_err(super::change::bad_value)?;
         if task.status != Status::Pending {

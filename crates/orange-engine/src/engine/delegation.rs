@@ -31,29 +31,24 @@ impl Engine {
         if parent.status != Status::Delegated || self.children(&parent)?.iter().any(waits) {
             return Ok(());
         }
-        let mut locked = self.lock_parent(place)?;
-        let workflow = Workflow::named(locked.task.workflow);
-        let facts = self.facts(
-            &locked.task,
-            &[Condition::ChildrenOver, Condition::OwnCommits],
-        )?;
+        let tx = self.lock_parent(place)?;
+        let workflow = Workflow::named(tx.task.workflow);
+        let facts = self.facts(&tx.task, &[Condition::ChildrenOver, Condition::OwnCommits])?;
         let situation = Situation {
-            task: &locked.task,
-            body: &locked.body,
+            task: &tx.task,
+            body: &tx.body,
             facts: &facts,
-            max_rounds: self.max_rounds(&locked.task)?,
+            max_rounds: self.max_rounds(&tx.task)?,
             now: self.now(),
         };
         for to in [Status::Done, Status::Reviewing] {
             if let Ok(decision) = machine::decide(workflow, situation, Actor::Engine, Move::to(to))
             {
-                let mut event = decision.event;
-                event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
                 self.notice(format!(
                     "{}: all its children are over; now {to}",
-                    locked.task.label()
+                    tx.task.label()
                 ));
-                return self.commit(&mut locked, vec![event]);
+                return tx.commit(vec![decision.event]).map(drop);
             }
         }
         Ok(())

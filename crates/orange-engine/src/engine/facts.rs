@@ -3,8 +3,8 @@
 use super::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git;
-use crate::locked::review_mark;
 use crate::runs::Source;
+use crate::tx::review_mark;
 use crate::workspaces::Slot;
 use orange_core::evidence::Evidence;
 use orange_core::history::{Event, History};

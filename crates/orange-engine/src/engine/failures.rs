@@ -5,9 +5,9 @@ use super::Engine;
 use super::messages::{detail, in_one_line, one_line};
 use crate::error::Result;
 use crate::last_words::last_words;
-use crate::locked::LockedTask;
 use crate::runs::{Doing, Due, DueFor, RunFolder, Signal, SignalKind, State};
 use crate::tmux::Tmux;
+use crate::tx::TaskTx;
 use orange_core::Timestamp;
 use orange_core::config::AgentsConfig;
 use orange_core::exit::is_expected;
@@ -46,17 +46,12 @@ enum Plan {
 
 impl Engine {
     /// Journals what an agent is doing, if that is news. Turns that begin and end as they should are none.
-    pub(super) fn note_state(
-        &self,
-        locked: &mut LockedTask,
-        run: &Run,
-        last: &Signal,
-    ) -> Result<()> {
-        let workflow = Workflow::named(locked.task.workflow);
-        let expected = is_expected(workflow, locked.task.status, run.role);
+    pub(super) fn note_state(&self, tx: &mut TaskTx<'_>, run: &Run, last: &Signal) -> Result<()> {
+        let workflow = Workflow::named(tx.task.workflow);
+        let expected = is_expected(workflow, tx.task.status, run.role);
         let folder = self.run_folder(&run.id);
         let doing = folder.doing(last).expected(expected);
-        if doing.state == State::Starting || !is_news(locked.history(), run, &doing) {
+        if doing.state == State::Starting || !is_news(tx.history(), run, &doing) {
             return Ok(());
         }
         let mut event = Event::new(EventType::AgentState, self.now())
@@ -78,24 +73,19 @@ impl Engine {
         if let Some(Plan::GoOn { at, .. }) = self.plan(&folder, run, last)? {
             event = event.detail("again", at.to_string());
         }
-        locked.remark(self, vec![event])
+        tx.note(vec![event])
     }
 
     /// A turn failed: it is told to go on when the time has come, or a person is asked.
-    pub(super) fn turn_failed(
-        &self,
-        locked: &mut LockedTask,
-        run: &Run,
-        last: &Signal,
-    ) -> Result<()> {
+    pub(super) fn turn_failed(&self, tx: &mut TaskTx<'_>, run: &Run, last: &Signal) -> Result<()> {
         let folder = self.run_folder(&run.id);
         match self.plan(&folder, run, last)? {
             None => Ok(()),
             Some(Plan::Person(what)) => {
                 folder.forget_due();
-                self.raise(locked, run, &last.at.to_string(), what)
+                self.raise(tx, run, &last.at.to_string(), what)
             }
-            Some(Plan::GoOn { key, .. }) if was_seen_to(locked.history(), run, &key) => {
+            Some(Plan::GoOn { key, .. }) if was_seen_to(tx.history(), run, &key) => {
                 folder.forget_due();
                 Ok(())
             }
@@ -109,7 +99,7 @@ impl Engine {
                 let sent = self
                     .message_event(run, "engine", &message)
                     .detail("turn", key);
-                locked.remark(self, vec![sent])?;
+                tx.note(vec![sent])?;
                 folder.forget_due();
                 self.hand_to(run, &message)
             }
@@ -132,14 +122,14 @@ impl Engine {
     }
 
     /// An agent that has not come to its first prompt shows a question that nobody expected, or hangs.
-    pub(super) fn see_to_start(&self, locked: &mut LockedTask, run: &Run) -> Result<()> {
+    pub(super) fn see_to_start(&self, tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
         let folder = self.run_folder(&run.id);
         let patience = self.config()?.agents.start_patience;
         let late = folder
             .started()
             .is_some_and(|started| started.at + patience <= Timestamp::now());
         let turn = format!("start of {}", run.id);
-        if !late || was_seen_to(locked.history(), run, &turn) {
+        if !late || was_seen_to(tx.history(), run, &turn) {
             return Ok(());
         }
         folder.forget_due();
@@ -150,7 +140,7 @@ impl Engine {
             words => format!("read from its screen: {words}"),
         };
         let what = format!("its {} has not begun; {words}", run.role);
-        self.raise(locked, run, &turn, what)
+        self.raise(tx, run, &turn, what)
     }
 }
 

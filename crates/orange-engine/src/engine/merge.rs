@@ -14,13 +14,13 @@ mod words;
 
 pub use concerns::Concern;
 
-use super::{Changed, Engine};
+use super::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::{self, forward, worktree};
-use crate::locked::LockedTask;
 use crate::projects::Project;
 use crate::store::Place;
 use crate::store::locks::{Lock, LockFile, about_to_wait};
+use crate::tx::{Committed, TaskTx};
 use allowed::{has_a_target, has_use_for_message, has_work, mergeable};
 use landing::{Landing, Task as Work};
 use orange_core::history::{Event, EventType, History};
@@ -69,7 +69,7 @@ pub struct MergePlan {
 /// A merge that has happened.
 #[derive(Debug, Clone)]
 pub struct Merged {
-    pub changed: Changed,
+    pub done: Committed,
     pub target: String,
     pub strategy: Strategy,
     /// What is in the target now.
@@ -119,29 +119,29 @@ impl Engine {
         self.is_whole(&place)?;
         // Wider than the task's own lock, and taken before it.
         let _turn = self.merge_turn(&place.project)?;
-        let mut locked = self.lock_task(place)?;
-        if locked.task.status == Status::Done
-            && let Some(before) = recorded(locked.history(), EventType::TaskMerged)
+        let mut tx = self.lock_task(place)?;
+        if tx.task.status == Status::Done
+            && let Some(before) = recorded(tx.history(), EventType::TaskMerged)
         {
             // What failed after that merge is tried again: its old error says nothing about now.
-            locked.retry_hooks(self)?;
-            return self.merged_before(locked, &before);
+            tx.retry_hooks()?;
+            return self.merged_before(tx.commit(Vec::new())?, &before);
         }
-        mergeable(&locked.task)?;
-        let project = self.registered(&locked.task.project)?;
-        has_a_target(&locked.task, &project)?;
+        mergeable(&tx.task)?;
+        let project = self.registered(&tx.task.project)?;
+        has_a_target(&tx.task, &project)?;
         self.ensure_exclude_lines(&project)?;
-        let head = self.branch_commit(&locked.task)?;
-        let beside = self.work_beside_branch(&locked.task, &project)?;
-        let (task, history) = (&locked.task, locked.history());
+        let head = self.branch_commit(&tx.task)?;
+        let beside = self.work_beside_branch(&tx.task, &project)?;
+        let (task, history) = (&tx.task, tx.history());
         has_work(task, history, &project, head.as_deref(), beside.as_deref())?;
-        let force = self.agreed(&locked, &project, head.as_deref(), wish)?;
+        let force = self.agreed(&tx, &project, head.as_deref(), wish)?;
         let wanted = Move {
             force,
             ..Move::to(Status::Done)
         };
         // Whether the table allows it is found out before anything moves.
-        let (task, body) = (locked.task.clone(), locked.body.clone());
+        let (task, body) = (tx.task.clone(), tx.body.clone());
         self.decide_as(
             Actor::Human,
             &task,
@@ -171,9 +171,9 @@ impl Engine {
             push: wish.push.unwrap_or(settings.push) && has_remote,
             force,
         };
-        let landing = match self.land(&mut locked, &work) {
+        let landing = match self.land(&mut tx, &work) {
             Ok(landing) => landing,
-            Err(error) => match self.landed_all_the_same(&locked, &work) {
+            Err(error) => match self.landed_all_the_same(&tx, &work) {
                 Ok(Some(landing)) => {
                     self.notice(format!(
                         "{} has it, but git complains: {}",
@@ -182,16 +182,16 @@ impl Engine {
                     landing
                 }
                 Ok(None) => {
-                    self.stop_merge(&mut locked, &error.message)?;
+                    self.stop_merge(tx, &error.message)?;
                     return Err(error);
                 }
                 // It stays begun, and the next command finds out.
-                Err(unknown) => return Err(left_open(&locked.task, &error, &unknown)),
+                Err(unknown) => return Err(left_open(&tx.task, &error, &unknown)),
             },
         };
-        self.end_merged(&mut locked, &work, &landing)?;
+        let events = self.end_merged(&tx, &work, &landing)?;
         Ok(Merged {
-            changed: self.ended(locked, task.status),
+            done: tx.commit(events)?,
             target: work.target,
             strategy: work.strategy,
             commit: landing.commit,
@@ -205,16 +205,14 @@ impl Engine {
 
     /// Git may fail after it has moved the target, so the target is asked before a merge counts as stopped. None if
     /// nothing of it is there.
-    fn landed_all_the_same(&self, locked: &LockedTask, work: &Work) -> Result<Option<Landing>> {
-        let Some(started) = open_merge(locked.history()).cloned() else {
+    fn landed_all_the_same(&self, tx: &TaskTx<'_>, work: &Work) -> Result<Option<Landing>> {
+        let Some(started) = open_merge(tx.history()).cloned() else {
             return Ok(None);
         };
-        recover_checkout(work, &locked.task)?;
+        recover_checkout(work, &tx.task)?;
         let commit = detail(&started, "commit").unwrap_or_default();
         match landing::is_in(work, commit)? {
-            true => self
-                .catch_up(&locked.task, work, commit, &started)
-                .map(Some),
+            true => self.catch_up(&tx.task, work, commit, &started).map(Some),
             false => Ok(None),
         }
     }
@@ -247,7 +245,7 @@ impl Engine {
     /// Whether a person has been heard about everything that speaks against it; an error says what they have not.
     fn agreed(
         &self,
-        locked: &LockedTask,
+        tx: &TaskTx<'_>,
         project: &Project,
         head: Option<&str>,
         wish: &MergeWish,
@@ -255,18 +253,18 @@ impl Engine {
         if wish.force {
             return Ok(true);
         }
-        let concerns = self.merge_concerns(&locked.task, locked.history(), project, head)?;
+        let concerns = self.merge_concerns(&tx.task, tx.history(), project, head)?;
         if concerns.is_empty() {
             return Ok(false);
         }
         if wish.agreed.is_some() && wish.agreed.as_deref() == head {
             return Ok(true);
         }
-        Err(concerns::refusal(&locked.task, &concerns))
+        Err(concerns::refusal(&tx.task, &concerns))
     }
 
     /// The merge is in: the journal says so, the task ends, and what it had is cleared away.
-    fn end_merged(&self, locked: &mut LockedTask, work: &Work, landing: &Landing) -> Result<()> {
+    fn end_merged(&self, tx: &TaskTx<'_>, work: &Work, landing: &Landing) -> Result<Vec<Event>> {
         let mut merged = Event::new(EventType::TaskMerged, self.now())
             .by("human")
             .detail("commit", landing.commit.as_str())
@@ -284,7 +282,7 @@ impl Engine {
         };
         // The condition of that row is git's word that the work is in the target: its commits, or that merging them
         // changes nothing.
-        let (task, body) = (locked.task.clone(), locked.body.clone());
+        let (task, body) = (tx.task.clone(), tx.body.clone());
         let is_in = landing.by_content || landing::is_in(work, &landing.commit)?;
         let same = is_in.then_some("its changes are in the target");
         self.tell_of_later_work(&task, work);
@@ -292,7 +290,7 @@ impl Engine {
             .decide_as(Actor::Human, &task, &body, wanted, same)?
             .because(format!("merged into {}", work.target));
         crash_point("merge.verified");
-        self.commit(locked, vec![merged, done])
+        Ok(vec![merged, done])
     }
 
     /// Commits that came while it was merged are on its branch and nowhere else.
@@ -311,19 +309,7 @@ impl Engine {
         }
     }
 
-    fn ended(&self, locked: LockedTask, from: Status) -> Changed {
-        Changed {
-            failed: locked.failed_hooks(),
-            task: locked.task,
-            place: locked.place,
-            from,
-            fields: Vec::new(),
-            acquired: self.take_acquired(),
-            waits: None,
-        }
-    }
-
-    fn merged_before(&self, locked: LockedTask, before: &Event) -> Result<Merged> {
+    fn merged_before(&self, done: Committed, before: &Event) -> Result<Merged> {
         let text = |name: &str| before.details.get(name).and_then(Value::as_str);
         let number = |name: &str| before.details.get(name).and_then(Value::as_u64);
         Ok(Merged {
@@ -339,40 +325,38 @@ impl Engine {
             pushed: before.details.get("pushed") == Some(&Value::Bool(true)),
             fast_forwarded: None,
             already: true,
-            changed: self.ended(locked, Status::Done),
+            done,
         })
     }
 
     /// A merge that came to nothing is journalled as over.
-    fn stop_merge(&self, locked: &mut LockedTask, why: &str) -> Result<()> {
-        if open_merge(locked.history()).is_some() {
+    fn stop_merge(&self, mut tx: TaskTx<'_>, why: &str) -> Result<()> {
+        if open_merge(tx.history()).is_some() {
             let event = Event::new(EventType::MergeStopped, self.now()).because(first_line(why));
-            locked.remark(self, vec![event])?;
+            tx.note(vec![event])?;
         }
-        locked.index(self)?;
-        locked.conclude(self);
-        Ok(())
+        tx.commit(Vec::new()).map(drop)
     }
 }
 
-impl LockedTask {
+impl TaskTx<'_> {
     /// Finds out what became of a merge whose process is gone: what is in the target ends the task, anything
     /// else was never begun as far as anybody can see.
-    pub(crate) fn finish_merge(&mut self, engine: &Engine) -> Result<()> {
+    pub(crate) fn finish_merge(&mut self) -> Result<()> {
         let Some(started) = open_merge(self.history()).cloned() else {
             return Ok(());
         };
         if self.task.status.is_terminal() {
             return Ok(());
         }
-        let Some(project) = engine.project_of(&self.task.project) else {
+        let Some(project) = self.engine.project_of(&self.task.project) else {
             return Ok(());
         };
         let work = Work::of(&started, project.path);
         recover_checkout(&work, &self.task)?;
-        let over = engine.when_git_is_over(&self.task.project, ASKING)?;
+        let over = self.engine.when_git_is_over(&self.task.project, ASKING)?;
         if over.is_none() {
-            engine.notice(format!(
+            self.engine.notice(format!(
                 "{}: a merge was cut short, and its git is still at work",
                 self.task.label()
             ));
@@ -383,7 +367,7 @@ impl LockedTask {
         let mut found = landing::is_in(&work, &commit)?;
         if !found && work.push {
             if let Err(error) = worktree::fetch(&work.repository, ASKING) {
-                engine.notice(format!(
+                self.engine.notice(format!(
                     "{}: a merge was cut short, and whether {} on origin has it cannot be told: {error}",
                     self.task.label(),
                     work.target
@@ -393,17 +377,19 @@ impl LockedTask {
             found = landing::is_in(&work, &commit)?;
         }
         if !found {
-            let event = Event::new(EventType::MergeStopped, engine.now())
+            let event = Event::new(EventType::MergeStopped, self.engine.now())
                 .because("it was cut short before anything was merged");
-            return self.remark(engine, vec![event]);
+            return self.note(vec![event]);
         }
-        let landing = engine.catch_up(&self.task, &work, &commit, &started)?;
-        engine.notice(format!(
+        let landing = self.engine.catch_up(&self.task, &work, &commit, &started)?;
+        self.engine.notice(format!(
             "{}: its merge into {} was cut short; it is finished now",
             self.task.label(),
             work.target
         ));
-        engine.end_merged(self, &work, &landing)
+        // Its hooks run in the next step.
+        let events = self.engine.end_merged(self, &work, &landing)?;
+        self.write(events)
     }
 }
 

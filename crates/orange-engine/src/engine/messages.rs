@@ -3,10 +3,10 @@
 
 use super::Engine;
 use crate::error::{Code, Error, Result};
-use crate::locked::LockedTask;
 use crate::prompt::PromptExtra;
 use crate::runs::{Message, RunFolder, Signal, SignalKind, Source, State};
 use crate::store::Place;
+use crate::tx::TaskTx;
 use orange_core::exit::is_expected;
 use orange_core::history::{Event, EventType, History};
 use orange_core::prompt::{PromptName, missing};
@@ -57,14 +57,14 @@ impl Engine {
             )
             .hint("put it into a file of the worktree and name the file"));
         }
-        let mut locked = self.lock_task(place)?;
-        let label = locked.task.label();
-        let Some(run) = self.live_run(locked.history(), role) else {
+        let mut tx = self.lock_task(place)?;
+        let label = tx.task.label();
+        let Some(run) = self.live_run(tx.history(), role) else {
             return Err(Error::new(
                 Code::ConditionUnmet,
                 format!("no {role} of {label} is running"),
             )
-            .hint(match locked.task.status {
+            .hint(match tx.task.status {
                 Status::Pending => format!("start it first: `orange task spawn {label}`"),
                 status if status.is_terminal() => format!(
                     "{label} is {status}; a new task starts again from it: `orange task create --from {label}`"
@@ -72,7 +72,7 @@ impl Engine {
                 _ => format!("start one with the message: `orange task respawn {label} --message TEXT`"),
             }));
         };
-        self.refuse_deleted_workspace(&locked, role)?;
+        self.refuse_deleted_workspace(&tx, role)?;
         let folder = self.run_folder(&run.id);
         if self.is_one_shot(&run) {
             return Err(Error::new(
@@ -88,21 +88,18 @@ impl Engine {
         let mut message = self.message(text);
         message.interrupt = interrupt;
         let id = message.id.clone();
-        self.tell(&mut locked, &run, &by, message)?;
-        locked.index(self)?;
-        locked.conclude(self);
-        let task = locked.task.clone();
-        drop(locked);
+        self.tell(&mut tx, &run, &by, message)?;
+        let task = tx.commit(Vec::new())?.task;
         Ok((task, wait_for(&folder, &id, patience)))
     }
 
     /// An agent whose folder was deleted cannot do anything about a message.
-    fn refuse_deleted_workspace(&self, locked: &LockedTask, role: Role) -> Result<()> {
-        let lost = self.lost_workspace(&locked.task, locked.history());
-        if lost.is_none() && !self.runs_in_deleted_folder(locked.history(), role) {
+    fn refuse_deleted_workspace(&self, tx: &TaskTx<'_>, role: Role) -> Result<()> {
+        let lost = self.lost_workspace(&tx.task, tx.history());
+        if lost.is_none() && !self.runs_in_deleted_folder(tx.history(), role) {
             return Ok(());
         }
-        let label = locked.task.label();
+        let label = tx.task.label();
         Err(Error::new(
             Code::ConditionUnmet,
             format!("the message was not sent: the {role} of {label} runs in a workspace that was deleted"),
@@ -125,17 +122,17 @@ impl Engine {
     /// Journals a message and hands it to a run. The same id again changes nothing.
     pub(crate) fn tell(
         &self,
-        locked: &mut LockedTask,
+        tx: &mut TaskTx<'_>,
         run: &Run,
         by: &str,
         message: Message,
     ) -> Result<()> {
-        let known = locked.history().events.iter().any(|event| {
+        let known = tx.history().events.iter().any(|event| {
             event.kind == EventType::MessageSent && detail(event, "message") == Some(&message.id)
         });
         if !known {
             let event = self.message_event(run, by, &message);
-            locked.remark(self, vec![event])?;
+            tx.note(vec![event])?;
         }
         self.hand_to(run, &message)
     }
@@ -158,9 +155,9 @@ impl Engine {
     }
 
     /// Hands over what was journalled by a process that died before it could.
-    pub(crate) fn post_again(&self, locked: &LockedTask, run: &Run) -> Result<()> {
+    pub(crate) fn post_again(&self, tx: &TaskTx<'_>, run: &Run) -> Result<()> {
         let folder = self.run_folder(&run.id);
-        for (id, text) in undelivered(locked.history(), Whose::Run(&run.id)) {
+        for (id, text) in undelivered(tx.history(), Whose::Run(&run.id)) {
             if !folder.has_message(&id) {
                 let message = Message {
                     id,
@@ -173,9 +170,9 @@ impl Engine {
     }
 
     /// Journals what became of a run's messages. Those of a run that is gone were not delivered.
-    pub(crate) fn note_outcomes(&self, locked: &mut LockedTask, run: &Run) -> Result<()> {
-        let events = self.outcomes(locked.history(), run);
-        locked.remark(self, events)
+    pub(crate) fn note_outcomes(&self, tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
+        let events = self.outcomes(tx.history(), run);
+        tx.note(events)
     }
 
     /// What there is to journal of a run's messages.
@@ -206,23 +203,23 @@ impl Engine {
 
     /// Sees to a live run: what became of its messages, and a turn that ended without what is owed. The last
     /// signal is one from before TASK.md was read: what an agent wrote in the turn that it ends must be seen.
-    fn see_to(&self, locked: &mut LockedTask, run: &Run, last: Option<&Signal>) -> Result<()> {
-        self.note_outcomes(locked, run)?;
-        self.see_to_questions(locked, run)?;
+    fn see_to(&self, tx: &mut TaskTx<'_>, run: &Run, last: Option<&Signal>) -> Result<()> {
+        self.note_outcomes(tx, run)?;
+        self.see_to_questions(tx, run)?;
         let folder = self.run_folder(&run.id);
         // Another one since: it goes on, or somebody else is on the way to see to that.
         if folder.signals().last() != last {
             return Ok(());
         }
         let Some(last) = last.filter(|last| last.signal != SignalKind::SessionStarted) else {
-            return self.see_to_start(locked, run);
+            return self.see_to_start(tx, run);
         };
         if last.signal != SignalKind::TurnFailed {
             folder.forget_due();
         }
-        self.note_state(locked, run, last)?;
+        self.note_state(tx, run, last)?;
         let turn = last.at.to_string();
-        if !folder.waiting().is_empty() || self.was_seen_to(locked, &turn) {
+        if !folder.waiting().is_empty() || self.was_seen_to(tx, &turn) {
             return Ok(());
         }
         match last.signal {
@@ -233,36 +230,36 @@ impl Engine {
             // Told of with all that is asked.
             | SignalKind::InputAsked
             | SignalKind::PermissionAsked => Ok(()),
-            SignalKind::TurnFailed => self.turn_failed(locked, run, last),
-            SignalKind::TurnDone => self.turn_done(locked, run, &turn, &one_line(&last.text)),
+            SignalKind::TurnFailed => self.turn_failed(tx, run, last),
+            SignalKind::TurnDone => self.turn_done(tx, run, &turn, &one_line(&last.text)),
         }
     }
 
-    pub(super) fn was_seen_to(&self, locked: &LockedTask, turn: &str) -> bool {
-        let mut events = locked.history().events.iter().rev();
+    pub(super) fn was_seen_to(&self, tx: &TaskTx<'_>, turn: &str) -> bool {
+        let mut events = tx.history().events.iter().rev();
         events.any(|event| detail(event, "turn") == Some(turn))
     }
 
     /// One nudge, then a person.
-    fn turn_done(&self, locked: &mut LockedTask, run: &Run, turn: &str, said: &str) -> Result<()> {
-        let workflow = Workflow::named(locked.task.workflow);
-        if !is_expected(workflow, locked.task.status, run.role) {
+    fn turn_done(&self, tx: &mut TaskTx<'_>, run: &Run, turn: &str, said: &str) -> Result<()> {
+        let workflow = Workflow::named(tx.task.workflow);
+        if !is_expected(workflow, tx.task.status, run.role) {
             return Ok(());
         }
-        if deferred(locked.history()).is_some() {
+        if deferred(tx.history()).is_some() {
             // It has said what it had to say; the check is waited for.
             return Ok(());
         }
-        let max_rounds = self.max_rounds(&locked.task)?;
-        let Some(owed) = missing(&locked.task, &locked.body, max_rounds) else {
+        let max_rounds = self.max_rounds(&tx.task)?;
+        let Some(owed) = missing(&tx.task, &tx.body, max_rounds) else {
             return Ok(());
         };
-        if nudges(locked.history(), run) == 0 {
+        if nudges(tx.history(), run) == 0 {
             let extra = PromptExtra {
                 missing: owed.clone(),
                 ..PromptExtra::default()
             };
-            let text = self.prompt_for(&locked.task, PromptName::Nudge, &extra)?;
+            let text = self.prompt_for(&tx.task, PromptName::Nudge, &extra)?;
             let event = Event::new(EventType::AgentNudged, self.now())
                 .by("engine")
                 .because(owed)
@@ -272,7 +269,7 @@ impl Engine {
             let message = self.message(&text);
             // Both at once: a nudge that is counted is one that is sent.
             let sent = self.message_event(run, "engine", &message);
-            locked.remark(self, vec![event, sent])?;
+            tx.note(vec![event, sent])?;
             return self.hand_to(run, &message);
         }
         let owed = owed.lines().next().unwrap_or_default();
@@ -283,7 +280,7 @@ impl Engine {
             said => format!("; its last output: {said}"),
         };
         self.raise(
-            locked,
+            tx,
             run,
             turn,
             format!("its {} has stopped: {owed}{words}", run.role),
@@ -292,7 +289,7 @@ impl Engine {
 
     pub(super) fn raise(
         &self,
-        locked: &mut LockedTask,
+        tx: &mut TaskTx<'_>,
         run: &Run,
         turn: &str,
         what: String,
@@ -303,11 +300,11 @@ impl Engine {
             .detail("run", run.id.as_str())
             .detail("role", run.role.as_str())
             .detail("turn", turn);
-        locked.remark(self, vec![event])
+        tx.note(vec![event])
     }
 
     /// Nobody else may come to see to it, so a task that is busy is waited for, as long as its owner may take.
-    pub(crate) fn lock_patiently(&self, place: Place) -> Result<LockedTask> {
+    pub(crate) fn lock_patiently(&self, place: Place) -> Result<TaskTx<'_>> {
         const MOST_TRIES: usize = 20;
         for _ in 1..MOST_TRIES {
             match self.lock_task(place.clone()) {
@@ -328,14 +325,13 @@ impl Engine {
         let place = this.store.place(&spec.folder);
         let signals = folder.signals();
         // Opening it judges the runs that are gone.
-        let mut locked = this.lock_patiently(place)?;
-        let open = open_runs(locked.history());
+        let mut tx = this.lock_patiently(place)?;
+        let open = open_runs(tx.history());
         if let Some(open) = open.iter().find(|open| open.id == run) {
-            this.see_to(&mut locked, open, signals.last())?;
+            this.see_to(&mut tx, open, signals.last())?;
         }
-        locked.index(this)?;
-        locked.conclude(this);
-        locked.forget_run(this, run)
+        let forgotten = tx.forget_run(run);
+        tx.commit(Vec::new()).and(forgotten)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::Engine;
 use crate::error::{Code, Error, Result};
-use crate::locked::LockedTask;
 use crate::runs::{Answer, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, open_asks};
 use crate::store::Place;
+use crate::tx::TaskTx;
 use orange_core::history::{Event, EventType};
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
@@ -80,29 +80,29 @@ impl Engine {
     }
 
     /// Tells of what is asked, once, and of what has been answered.
-    pub(super) fn see_to_questions(&self, locked: &mut LockedTask, run: &Run) -> Result<()> {
+    pub(super) fn see_to_questions(&self, tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
         let signals = self.run_folder(&run.id).signals();
         let open = open_asks(&signals);
         let mut events = Vec::new();
-        for event in &locked.history().events {
+        for event in &tx.history().events {
             let of_run = event.kind == EventType::AttentionRaised
                 && detail(event, "run") == Some(&run.id)
                 && detail(event, "question").is_some();
             let turn = detail(event, "turn").unwrap_or_default();
             let is_open = open.iter().any(|ask| ask.at.to_string() == turn);
-            if of_run && !is_open && !is_answered(locked, turn) {
+            if of_run && !is_open && !is_answered(tx, turn) {
                 events.push(self.answered_event(run, event, &signals));
             }
         }
-        let label = locked.task.label();
+        let label = tx.task.label();
         for ask in open {
-            if !self.was_seen_to(locked, &ask.at.to_string()) {
+            if !self.was_seen_to(tx, &ask.at.to_string()) {
                 events.push(self.asked_event(run, ask, &label));
             }
         }
         match events.is_empty() {
             true => Ok(()),
-            false => locked.remark(self, events),
+            false => tx.note(events),
         }
     }
 
@@ -144,8 +144,8 @@ impl Engine {
     }
 }
 
-fn is_answered(locked: &LockedTask, turn: &str) -> bool {
-    let mut events = locked.history().events.iter();
+fn is_answered(tx: &TaskTx<'_>, turn: &str) -> bool {
+    let mut events = tx.history().events.iter();
     events.any(|event| {
         event.kind == EventType::AgentAnswered && detail(event, "answers") == Some(turn)
     })

@@ -5,9 +5,8 @@ use crate::engine::start::{WANTED, turn};
 use crate::error::Result;
 use crate::store::Place;
 use orange_core::naming::counted;
-use orange_core::task::{Status, Task, is_active};
+use orange_core::task::{Status, Task};
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 
 impl Engine {
     /// Starts a new task in its turn: who waits in the queue and can start now goes first. Also gives who did.
@@ -17,8 +16,6 @@ impl Engine {
             let own = self.store.survey(&place.folder()).task;
             // They were to start by themselves; nobody asks for them now.
             others = self.as_engine().start_before(&own)?;
-            self.take_acquired();
-            self.take_spawned();
         }
         let task = self.store.survey(&place.folder()).task;
         match StartOutcome::by_another(&task) {
@@ -42,7 +39,7 @@ impl Engine {
                 continue;
             }
             match self.start(place, false) {
-                Ok(StartOutcome::Started(changed)) => started.push(changed.task),
+                Ok(StartOutcome::Started(changed)) => started.push(changed.done.task),
                 Ok(StartOutcome::Queued(..)) => {}
                 Err(error) => self.notice(format!("{} was not started: {error}", task.label())),
             }
@@ -64,13 +61,14 @@ impl Engine {
     }
 
     /// What a person should hear of the queue when their command is done: who starts because of it, or who could.
-    pub fn queue_news(&self) -> Option<String> {
+    /// `made_room`: a task gave up what others may wait for.
+    pub fn queue_news(&self, made_room: bool) -> Option<String> {
         if self.caller != Caller::Human {
             return None;
         }
         let starts = self.store.home().join(WANTED).exists();
         // Whoever starts them will not while settings are wrong.
-        if !starts && !self.made_room.load(Ordering::Relaxed) || self.has_makeshift_settings() {
+        if !starts && !made_room || self.has_makeshift_settings() {
             return None;
         }
         let next = self.next_in_queue().ok()?;
@@ -122,12 +120,5 @@ impl Engine {
             && self.could_acquire(&project, task).is_ok()
             && self.parking_place(&project).is_ok()
             && self.could_spawn(task).is_ok())
-    }
-
-    /// A task that had a slot or an agent gave it up, and by the table nobody follows by itself.
-    pub(super) fn note_room(&self, before: Status, after: Status) {
-        if is_active(before) && after == Status::Cancelled {
-            self.made_room.store(true, Ordering::Relaxed);
-        }
     }
 }

@@ -197,8 +197,8 @@ impl Engine {
         let Some(place) = owner.place.clone() else {
             return self.restore_without_task(owner, rescue, to_branch);
         };
-        let mut locked = self.lock_task(place)?;
-        let task = locked.task.clone();
+        let tx = self.lock_task(place)?;
+        let task = tx.task.clone();
         self.own_task_only(&task, "restore a rescue of")?;
         let to = match to_branch {
             Some(branch) => {
@@ -233,9 +233,7 @@ impl Engine {
             RestoredTo::Branch(branch) => event.detail("branch", branch.as_str()),
             RestoredTo::Workspace { name, .. } => event.detail("workspace", name.as_str()),
         };
-        locked.commit(self, vec![event])?;
-        locked.index(self)?;
-        locked.conclude(self);
+        tx.commit(vec![event]).map(drop)?;
         Ok(RescueRestored { rescue, to })
     }
 

@@ -197,18 +197,19 @@ impl Engine {
 
     /// Notes that a task is to start as soon as it can.
     fn queue(&self, place: Place, why: String) -> Result<StartOutcome> {
-        let mut locked = self.lock_task(place)?;
-        if locked.task.status == Status::Pending && locked.task.queued_at.is_none() {
+        let tx = self.lock_task(place)?;
+        if tx.task.status == Status::Pending && tx.task.queued_at.is_none() {
             let now = Value::from(self.now().to_string());
             let changes = FieldMap::from_iter([(Field::QueuedAt.name().to_owned(), now)]);
-            let event = machine::update(&locked.task, changes, Actor::Engine, self.now())
+            let event = machine::update(&tx.task, changes, Actor::Engine, self.now())
                 .map_err(super::bad_value)?;
             let events = event.into_iter().map(|event| event.because(why.clone()));
             let events = events.collect();
-            self.commit(&mut locked, events)?;
+            let task = tx.commit(events)?.task;
+            return Ok(StartOutcome::Queued(Box::new(task), why));
         }
-        let why = started_by_another(&locked.task).unwrap_or(why);
-        Ok(StartOutcome::Queued(Box::new(locked.task.clone()), why))
+        let why = started_by_another(&tx.task).unwrap_or(why);
+        Ok(StartOutcome::Queued(Box::new(tx.task.clone()), why))
     }
 
     /// Starts pending tasks that nothing holds back, whether or not they were queued. Gives what became of each.

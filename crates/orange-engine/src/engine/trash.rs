@@ -1,12 +1,13 @@
 //! Ending a task early: cancel, delete (a move to trash/), restore.
 
 use super::Engine;
-use super::change::{Change, Changed};
+use super::change::Change;
 use super::create::hidden_folder;
 use super::find::SHORTEST_NUMBER;
 use crate::error::{Code, Error, Result};
 use crate::event_log;
 use crate::store::{Place, journal, make_folder};
+use crate::tx::Committed;
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, Reference};
 use orange_core::machine;
@@ -28,8 +29,15 @@ pub enum CancelChildren {
 
 #[derive(Debug, Clone)]
 pub struct Cancelled {
-    pub changed: Changed,
-    pub children: Vec<Task>,
+    pub done: Committed,
+    pub children: Vec<Committed>,
+}
+
+impl Cancelled {
+    /// Whether one of them gave up what other tasks may wait for.
+    pub fn made_room(&self) -> bool {
+        self.done.made_room() || self.children.iter().any(Committed::made_room)
+    }
 }
 
 impl Engine {
@@ -40,12 +48,12 @@ impl Engine {
         self.own_task_only(&task, "cancel")?;
         if children == CancelChildren::Too && !task.status.is_terminal() {
             for (_, child) in self.open_children(&task)? {
-                ended.push(self.cancel_one(child, true)?.task);
+                ended.push(self.cancel_one(child, true)?);
             }
         }
         let keep = children != CancelChildren::Ask;
         Ok(Cancelled {
-            changed: self.cancel_one(place, keep)?,
+            done: self.cancel_one(place, keep)?,
             children: ended,
         })
     }
@@ -71,15 +79,13 @@ impl Engine {
         self.no_open_children_but(task, named)
     }
 
-    fn cancel_one(&self, place: Place, keep_children: bool) -> Result<Changed> {
-        self.change(
-            place,
-            &Change {
-                status: Some(Status::Cancelled),
-                keep_children,
-                ..Change::default()
-            },
-        )
+    fn cancel_one(&self, place: Place, keep_children: bool) -> Result<Committed> {
+        let change = Change {
+            status: Some(Status::Cancelled),
+            keep_children,
+            ..Change::default()
+        };
+        Ok(self.change(place, &change)?.done)
     }
 
     /// Refuses to leave children behind without a word.
@@ -146,18 +152,18 @@ impl Engine {
     /// Moves a task's folder to trash/. One that still runs must be cancelled first.
     pub fn delete(&self, place: Place) -> Result<Task> {
         self.people_only("delete a task")?;
-        let mut locked = self.lock_task(place)?;
-        let task = locked.task.clone();
+        let mut tx = self.lock_task(place)?;
+        let task = tx.task.clone();
         is_deletable(&task)?;
         self.no_open_children(&task)?;
         self.tell_who_waits_for(&task)?;
         let event = Event::new(EventType::TaskDeleted, self.now()).by(&self.caller_name());
-        locked.commit(self, vec![event])?;
+        tx.write(vec![event])?;
         crash_point("delete.journalled");
-        self.move_to_trash(&locked.place)?;
+        self.move_to_trash(&tx.place)?;
         self.advance_parent(&task)?;
-        locked.unmark(self);
-        drop(locked);
+        tx.unmark();
+        drop(tx);
         self.empty_old_trash();
         Ok(task)
     }

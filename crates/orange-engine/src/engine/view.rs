@@ -7,9 +7,9 @@ use crate::error::{Code, Error, Result};
 use crate::index::Index;
 use crate::index::list::{Deleted, Filter, Listed, Listing};
 use crate::index::query::Found;
-use crate::locked::kept_texts;
 use crate::runs::{Doing, State};
 use crate::store::{Place, journal, lock};
+use crate::tx::kept_texts;
 use orange_core::attention::{attention, unmerged};
 use orange_core::evidence::Evidence;
 use orange_core::exit::role_of;
@@ -134,8 +134,8 @@ impl Engine {
         }
         if needs_order {
             match self.lock_task(place.clone()) {
-                Ok(locked) => {
-                    drop(locked);
+                Ok(tx) => {
+                    drop(tx);
                     return self.view_as_is(place);
                 }
                 Err(error) if error.code == Code::Storage || error.code == Code::Busy => {
@@ -160,7 +160,7 @@ impl Engine {
             return Ok(view);
         }
         match self.lock_task(place.clone()) {
-            Ok(locked) => drop(locked),
+            Ok(tx) => drop(tx),
             Err(error) => tracing::warn!(%error, "an agent that is gone was not judged"),
         }
         self.view_as_is(place)
@@ -174,7 +174,7 @@ impl Engine {
             .map_err(|broken| {
                 let gone = (!place.path.exists()).then(|| self.gone_meanwhile(&place));
                 gone.flatten()
-                    .unwrap_or_else(|| crate::locked::damaged_for_good(&place, &broken))
+                    .unwrap_or_else(|| crate::tx::damaged_for_good(&place, &broken))
             })?;
         let task = truth.task;
         let references = |list: &[String]| list.to_vec();

@@ -1,7 +1,7 @@
 //! What a run leaves in the Review section, as its TASK.md has it at that moment.
 
 use super::{RunFolder, RunSpec};
-use crate::locked::review_mark;
+use crate::tx::review_mark;
 use crate::workspaces::LINK_NAMES;
 use orange_core::task_file::{MAX_BYTES, salvage_body};
 use std::io::Read;

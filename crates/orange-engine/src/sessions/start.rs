@@ -4,10 +4,10 @@ use crate::engine::{Caller, Engine};
 use crate::error::{Code, Error, Result};
 use crate::harness::project_code::{INSTRUCTIONS, MAX_INSTRUCTIONS};
 use crate::harness::{self, Adapter, Harness, Occasion};
-use crate::locked::{LockedTask, review_mark};
 use crate::prompt::PromptExtra;
 use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descendants};
 use crate::tmux::{NewWindow, Pane, PaneInfo, Tmux};
+use crate::tx::{TaskTx, review_mark};
 use orange_core::Timestamp;
 use orange_core::history::{Event, EventType};
 use orange_core::machine;
@@ -52,16 +52,16 @@ pub(crate) enum Begun {
 }
 
 impl Engine {
-    pub(crate) fn begin(&self, locked: &LockedTask, begin: &Begin) -> Result<Begun> {
-        let task = &locked.task;
-        if let Some(run) = self.live_run(locked.history(), begin.role)
+    pub(crate) fn begin(&self, tx: &TaskTx<'_>, begin: &Begin) -> Result<Begun> {
+        let task = &tx.task;
+        if let Some(run) = self.live_run(tx.history(), begin.role)
             && run.id != begin.run
         {
             return Ok(Begun::Running);
         }
         let folder = self.run_folder(&begin.run);
         if folder.started().is_some() {
-            return Ok(match self.begun(locked, &begin.run)? {
+            return Ok(match self.begun(tx, &begin.run)? {
                 Some(event) => Begun::Started(Box::new(event)),
                 None => Begun::Running,
             });
@@ -72,13 +72,13 @@ impl Engine {
                 harness::NONE
             )));
         };
-        self.refuse_double(task, locked.history(), begin.role)?;
+        self.refuse_double(task, tx.history(), begin.role)?;
         self.slot_is_ready(task)?;
         if self.caller == Caller::Human {
             self.note_started_by(&task.id);
         }
-        self.ensure_slot_is_ready(task, &locked.place.task_file())?;
-        let (spec, extras) = self.run_spec(locked, begin, &harness)?;
+        self.ensure_slot_is_ready(task, &tx.place.task_file())?;
+        let (spec, extras) = self.run_spec(tx, begin, &harness)?;
         let prompt = self.words_for(task, begin)?;
         let tmux = self.usable_tmux()?;
         if !self.begins_by_itself(&tmux, &folder)? {
@@ -90,7 +90,7 @@ impl Engine {
             })?;
             crash_point("spawn.written");
             self.unlock_slot(&spec.worktree)?;
-            let pane = self.open_window(&tmux, locked, &spec)?;
+            let pane = self.open_window(&tmux, tx, &spec)?;
             folder.note_pane(&pane)?;
             crash_point("spawn.opened");
             if let Err(error) = wait_for_start(&folder, &tmux, &pane) {
@@ -98,11 +98,11 @@ impl Engine {
                 return Err(error);
             }
         }
-        if let Err(error) = self.clear_old_windows(locked, begin) {
+        if let Err(error) = self.clear_old_windows(tx, begin) {
             tracing::warn!(%error, run = begin.run, "a window of an earlier run is left");
         }
         crash_point("spawn.started");
-        match self.begun(locked, &begin.run)? {
+        match self.begun(tx, &begin.run)? {
             Some(event) => Ok(Begun::Started(Box::new(event))),
             None => Ok(Begun::Running),
         }
@@ -148,9 +148,9 @@ impl Engine {
     }
 
     /// The event that says that a run has begun; None if it has not, or if that is journalled.
-    pub(crate) fn begun(&self, locked: &LockedTask, run: &str) -> Result<Option<Event>> {
+    pub(crate) fn begun(&self, tx: &TaskTx<'_>, run: &str) -> Result<Option<Event>> {
         let folder = self.run_folder(run);
-        let known = runs::runs(locked.history());
+        let known = runs::runs(tx.history());
         let (Some(spec), Some(_)) = (folder.spec(), folder.started()) else {
             return Ok(None);
         };
@@ -175,7 +175,7 @@ impl Engine {
                 .detail("resumed", resumed)
                 .detail("permissions", spec.permissions.as_str());
         }
-        if let Some(slot) = &locked.task.workspace {
+        if let Some(slot) = &tx.task.workspace {
             event = event.detail("workspace", slot.to_string());
         }
         if let Some(mark) = spec.review_before {
@@ -186,9 +186,9 @@ impl Engine {
                 .detail("session", pane.session_name.as_str())
                 .detail("pane", pane.pane.as_str());
             let name = Value::from(pane.session_name);
-            if locked.task.get(Field::TmuxSession) != name {
+            if tx.task.get(Field::TmuxSession) != name {
                 event.fields.insert(Field::TmuxSession.name().into(), name);
-                event = machine::number(event, &locked.task);
+                event = machine::number(event, &tx.task);
             }
         }
         Ok(Some(event))
@@ -239,11 +239,11 @@ impl Engine {
 
     fn run_spec(
         &self,
-        locked: &LockedTask,
+        tx: &TaskTx<'_>,
         begin: &Begin,
         harness: &Harness,
     ) -> Result<(RunSpec, Extras)> {
-        let task = &locked.task;
+        let task = &tx.task;
         let slot = task.workspace.as_ref().ok_or_else(|| {
             Error::new(
                 Code::ConditionUnmet,
@@ -274,15 +274,15 @@ impl Engine {
             self.check_project_files(task, &worktree)?;
         }
         let instructions = self.instructions_for(task, harness)?;
-        let attempt = runs::attempts(locked.history(), begin.role) + 1;
+        let attempt = runs::attempts(tx.history(), begin.role) + 1;
         let own = harness.arguments.iter().map(|word| {
             word.replace("{round}", &task.review_round.to_string())
                 .replace("{attempt}", &attempt.to_string())
         });
         let own: Vec<String> = own.collect();
         let folder = self.run_folder(&begin.run);
-        let conversation = conversation(locked, begin.role, harness);
-        if is_lost(locked, begin.role, harness, &conversation) {
+        let conversation = conversation(tx, begin.role, harness);
+        if is_lost(tx, begin.role, harness, &conversation) {
             self.notice(format!(
                 "{} kept no record: its conversation is gone, so it begins a new one",
                 harness.name
@@ -295,7 +295,7 @@ impl Engine {
             run: &begin.run,
             folder: folder.path(),
             shared: &shared,
-            task_folder: &locked.place.path,
+            task_folder: &tx.place.path,
             orange: &self.orange,
             worktree: &worktree,
             permissions,
@@ -311,7 +311,7 @@ impl Engine {
         let spec = RunSpec {
             run: begin.run.clone(),
             task: task.id.clone(),
-            folder: locked.place.folder(),
+            folder: tx.place.folder(),
             role: begin.role,
             prompt: begin.prompt.as_str().to_owned(),
             harness: harness.name.clone(),
@@ -328,7 +328,7 @@ impl Engine {
             withheld: prepared.withheld,
             interrupt: Some(harness.interrupt.clone()),
             review_before: match begin.role {
-                Role::Reviewer => review_mark(&locked.body),
+                Role::Reviewer => review_mark(&tx.body),
                 Role::Worker | Role::Executor => None,
             },
         };
@@ -364,8 +364,8 @@ impl Engine {
     }
 
     /// A window of the task's session, which is made if there is none.
-    fn open_window(&self, tmux: &Tmux, locked: &LockedTask, spec: &RunSpec) -> Result<Pane> {
-        let task = &locked.task;
+    fn open_window(&self, tmux: &Tmux, tx: &TaskTx<'_>, spec: &RunSpec) -> Result<Pane> {
+        let task = &tx.task;
         let window = window_name(task, spec.role);
         let command: Vec<OsString> = [
             self.orange.clone().into_os_string(),
@@ -390,7 +390,7 @@ impl Engine {
             home_tag: &home.tag(),
         };
         // A task whose first agent this is has no session yet.
-        let is_first = task.tmux_session.is_none() && runs::runs(locked.history()).is_empty();
+        let is_first = task.tmux_session.is_none() && runs::runs(tx.history()).is_empty();
         if !is_first && let Some(session) = tmux.session_of(&task.id, |tag| home.has_tagged(tag))? {
             return tmux.new_window(session, &new);
         }
@@ -419,14 +419,14 @@ impl Engine {
 
     /// Windows in which only the shell of an earlier run of that role is left are closed. Only now, when there is a
     /// new one: the last window takes the session with it, and whoever looks at it.
-    fn clear_old_windows(&self, locked: &LockedTask, begin: &Begin) -> Result<()> {
-        let known = runs::runs(locked.history());
+    fn clear_old_windows(&self, tx: &TaskTx<'_>, begin: &Begin) -> Result<()> {
+        let known = runs::runs(tx.history());
         let mut of_role = known.iter().filter(|run| run.role == begin.role).peekable();
         if of_role.peek().is_none() {
             return Ok(());
         }
         let old: Vec<&str> = of_role.map(|run| run.id.as_str()).collect();
-        for window in self.windows_of(&locked.task)? {
+        for window in self.windows_of(&tx.task)? {
             let run = window.run_id.as_deref().unwrap_or_default();
             let is_old = old.contains(&run) && run != begin.run;
             if is_old && descendants(window.pid).is_empty() {
@@ -438,28 +438,24 @@ impl Engine {
 }
 
 /// A worker goes on where the last one was, if its conversation is still there; a reviewer looks with fresh eyes.
-fn conversation(locked: &LockedTask, role: Role, harness: &Harness) -> Conversation {
-    match last_conversation(locked, role, harness) {
+fn conversation(tx: &TaskTx<'_>, role: Role, harness: &Harness) -> Conversation {
+    match last_conversation(tx, role, harness) {
         Some((id, kept)) if Path::new(&kept).is_file() => Conversation::Resumed(id),
         Some(_) | None => Conversation::begin(harness.adapter),
     }
 }
 
 /// Was there one that cannot be resumed?
-fn is_lost(locked: &LockedTask, role: Role, harness: &Harness, now: &Conversation) -> bool {
-    let before = last_conversation(locked, role, harness);
+fn is_lost(tx: &TaskTx<'_>, role: Role, harness: &Harness, now: &Conversation) -> bool {
+    let before = last_conversation(tx, role, harness);
     before.is_some() && !matches!(now, Conversation::Resumed(_))
 }
 
 /// What the last worker called its conversation, and where it was kept. Another harness cannot go on with it, nor can
 /// this one in another folder.
-fn last_conversation(
-    locked: &LockedTask,
-    role: Role,
-    harness: &Harness,
-) -> Option<(String, String)> {
-    let slot = locked.task.workspace.as_ref().map(ToString::to_string);
-    let last = runs::last_run(locked.history(), role)?;
+fn last_conversation(tx: &TaskTx<'_>, role: Role, harness: &Harness) -> Option<(String, String)> {
+    let slot = tx.task.workspace.as_ref().map(ToString::to_string);
+    let last = runs::last_run(tx.history(), role)?;
     let fits = role == Role::Worker && last.harness == harness.name && last.workspace == slot;
     fits.then_some(last.conversation?).zip(last.transcript)
 }

@@ -2,10 +2,10 @@
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::locked::LockedTask;
 use crate::runs::{self, ProcessId};
 use crate::store::{Place, make_folder, private};
 use crate::tmux::{PaneInfo, Tmux};
+use crate::tx::TaskTx;
 use orange_core::history::{Event, EventType};
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
@@ -24,13 +24,13 @@ const CLOSING: Duration = Duration::from_secs(3);
 
 impl Engine {
     /// Ends the open runs of these roles. Returns the events to journal.
-    pub(crate) fn stop_runs(&self, locked: &LockedTask, roles: &[Role]) -> Result<Vec<Event>> {
+    pub(crate) fn stop_runs(&self, tx: &TaskTx<'_>, roles: &[Role]) -> Result<Vec<Event>> {
         let mut events = Vec::new();
-        for run in open_runs(locked.history()) {
+        for run in open_runs(tx.history()) {
             if roles.contains(&run.role) {
-                self.keep_screen(&locked.place, &run);
+                self.keep_screen(&tx.place, &run);
                 self.end_run(&run.id)?;
-                events.extend(self.outcomes(locked.history(), &run));
+                events.extend(self.outcomes(tx.history(), &run));
                 events.push(self.ending(EventType::AgentStopped, &run));
                 self.run_folder(&run.id).remove()?;
             }
@@ -59,9 +59,9 @@ impl Engine {
     }
 
     /// Closes what is left of windows in which runs of this role were.
-    pub(crate) fn close_windows(&self, locked: &LockedTask, role: Role) -> Result<()> {
-        let known = orange_core::runs::runs(locked.history());
-        let windows = self.windows_of(&locked.task)?;
+    pub(crate) fn close_windows(&self, tx: &TaskTx<'_>, role: Role) -> Result<()> {
+        let known = orange_core::runs::runs(tx.history());
+        let windows = self.windows_of(&tx.task)?;
         let of_role = |info: &PaneInfo| {
             let id = info.run_id.as_deref();
             known

@@ -2,30 +2,29 @@
 //! branch there has another name now.
 
 use super::{link, slot_number};
-use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::git::state::{self, Head};
 use crate::git::worktree;
-use crate::locked::LockedTask;
 use crate::store::replace::{self, Outcome};
+use crate::tx::TaskTx;
 use orange_core::task_file::{TaskFile, salvage_body};
 use std::path::Path;
 
-impl LockedTask {
+impl TaskTx<'_> {
     /// Looks into the task's slot, if it has one.
-    pub(crate) fn look_into_slot(&mut self, engine: &Engine) -> Result<()> {
+    pub(crate) fn look_into_slot(&mut self) -> Result<()> {
         let Some(slot) = self.task.workspace.clone() else {
             return Ok(());
         };
-        let folder = engine.slot_folder(&slot);
+        let folder = self.engine.slot_folder(&slot);
         // An older program, or a hand, may have written anything into that field.
         if slot_number(&self.task.project, &slot).is_none()
             || !folder.join(".git").is_file()
-            || worktree::inside(&engine.store.workspaces(), &folder).is_err()
+            || worktree::inside(&self.engine.store.workspaces(), &folder).is_err()
         {
             return Ok(());
         }
-        let pool = engine.pool()?;
+        let pool = self.engine.pool()?;
         if pool.is_anothers(&slot, &self.task) {
             return Ok(());
         }
@@ -36,27 +35,27 @@ impl LockedTask {
             None => link::name_in(&folder)?.map(str::to_owned),
         };
         if let Some(name) = name {
-            self.take_replaced_link(engine, &folder, &name)?;
+            self.take_replaced_link(&folder, &name)?;
         }
-        self.follow_branch(engine, &slot, &folder)
+        self.follow_branch(&slot, &folder)
     }
 
     /// Many editors write a new file and rename it over the old one: then the link is gone, and what was
     /// written is not in the task's own file.
-    fn take_replaced_link(&mut self, engine: &Engine, folder: &Path, name: &str) -> Result<()> {
+    fn take_replaced_link(&mut self, folder: &Path, name: &str) -> Result<()> {
         let target = self.place.task_file();
         if link::is_replaced(folder, name) && worktree::is_tracked(folder, name)? {
             // It came with a merge or a checkout: the repository's own, and none of ours.
-            return self.make_way(engine, folder);
+            return self.make_way(folder);
         }
         let Some(waiting) = link::replaced(folder, name)? else {
             return link::put_back(folder, name, &target);
         };
         let bytes = std::fs::read(&waiting).map_err(|error| Error::io("read", &waiting, &error))?;
-        self.take_body(engine, &bytes)?;
+        self.take_body(&bytes)?;
         link::forget(&waiting)?;
         link::put_back(folder, name, &target)?;
-        engine.notice(format!(
+        self.engine.notice(format!(
             "{}: {name} in its worktree had been replaced by a file; its text is taken over, the link put back",
             self.task.label()
         ));
@@ -65,7 +64,7 @@ impl LockedTask {
 
     /// Makes the text that was written in the worktree the task's body. Whatever cannot be merged is kept beside
     /// TASK.md: nobody's text is thrown away.
-    fn take_body(&mut self, engine: &Engine, bytes: &[u8]) -> Result<()> {
+    fn take_body(&mut self, bytes: &[u8]) -> Result<()> {
         let target = self.place.task_file();
         let body = salvage_body(bytes);
         let is_text = std::str::from_utf8(bytes).is_ok();
@@ -77,12 +76,12 @@ impl LockedTask {
         }
         let parsed = current.as_deref().map(TaskFile::parse);
         let (Some(current), Some(Ok(mut file)), true) = (&current, parsed, is_text) else {
-            return self.keep_text(engine, bytes);
+            return self.keep_text(bytes);
         };
         let has = |line: &str| body.lines().any(|other| other == line);
         if !file.body().lines().all(has) {
             // Written meanwhile, or taken out by the editor: there is no telling which.
-            self.keep_text(engine, current)?;
+            self.keep_text(current)?;
         }
         // A whole file is taken as if it had been written in place: its fields are looked at like any others.
         let whole = TaskFile::parse(bytes).is_ok();
@@ -92,23 +91,23 @@ impl LockedTask {
             .map_err(|error| Error::io("write", &target, &error))?;
         match outcome {
             // What others wrote at the same time is found beside the file by the next command.
-            Outcome::Done | Outcome::WriterOpen | Outcome::Overtaken(_) => self.reread(engine),
-            Outcome::Stale => self.keep_text(engine, bytes),
+            Outcome::Done | Outcome::WriterOpen | Outcome::Overtaken(_) => self.reread(),
+            Outcome::Stale => self.keep_text(bytes),
         }
     }
 
     /// The repository has a file with the link's name by now: the link gets another one.
-    fn make_way(&mut self, engine: &Engine, folder: &Path) -> Result<()> {
+    fn make_way(&mut self, folder: &Path) -> Result<()> {
         let name = link::name_for(folder)?;
         link::make(folder, name, &self.place.task_file())?;
         let slot = self.task.workspace.clone().unwrap_or_default();
-        engine.change_pool(|_, pool| {
+        self.engine.change_pool(|_, pool| {
             if let Some(slot) = pool.workspaces.get_mut(&slot) {
                 slot.link = Some(name.to_owned());
             }
             Ok(())
         })?;
-        engine.notice(format!(
+        self.engine.notice(format!(
             "{}: the repository has a TASK.md of its own now; the link to the task is called {name}",
             self.task.label()
         ));
@@ -116,35 +115,39 @@ impl LockedTask {
     }
 
     /// A branch that was renamed in the worktree is the task's branch under its new name.
-    fn follow_branch(&mut self, engine: &Engine, slot: &str, folder: &Path) -> Result<()> {
+    fn follow_branch(&mut self, slot: &str, folder: &Path) -> Result<()> {
         let Head::Branch(current) = state::head(folder) else {
             return Ok(());
         };
         if current == self.task.branch {
             return Ok(());
         }
-        let Ok(project) = engine.registered(&self.task.project) else {
+        let Ok(project) = self.engine.registered(&self.task.project) else {
             return Ok(());
         };
         let label = self.task.label();
         let old = self.task.branch.clone();
         let target = self.task.target(&project.default_branch);
         if crate::git::branch_exists(&project.path, &old)? || current == target {
-            engine.notice(astray(&label, slot, &current, &old));
+            self.engine.notice(astray(&label, slot, &current, &old));
             return Ok(());
         }
-        if let Err(error) = engine.branch_is_free(&project.name, &current, Some(&self.task.id)) {
-            engine.notice(format!("{label}: {slot} is on {current}, but {error}"));
+        if let Err(error) = self
+            .engine
+            .branch_is_free(&project.name, &current, Some(&self.task.id))
+        {
+            self.engine
+                .notice(format!("{label}: {slot} is on {current}, but {error}"));
             return Ok(());
         }
         // The pool first: once the task has the new name, nobody looks here again.
         let task = self.task.clone();
-        engine.change_pool(|_, pool| {
+        self.engine.change_pool(|_, pool| {
             pool.rename(&task, &current);
             Ok(())
         })?;
-        self.rename_to(engine, &current)?;
-        engine.notice(format!(
+        self.rename_to(&current)?;
+        self.engine.notice(format!(
             "{label}: its branch was renamed from {old} to {current}"
         ));
         Ok(())

@@ -316,11 +316,11 @@ fn what_cannot_be_read_is_refused_by_name() {
     for folder in [false, true] {
         let world = World::new();
         world.write("secret/file", "x");
-        let locked = world.path(if folder { "secret" } else { "secret/file" });
-        fs::set_permissions(&locked, Permissions::from_mode(0o000)).unwrap();
+        let tx = world.path(if folder { "secret" } else { "secret/file" });
+        fs::set_permissions(&tx, Permissions::from_mode(0o000)).unwrap();
         world.write("a", "changed");
         let error = world.try_save().unwrap_err();
-        fs::set_permissions(&locked, Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(&tx, Permissions::from_mode(0o755)).unwrap();
         assert_eq!(error.code, Code::Refused);
         assert!(error.message.contains("secret"), "{error}");
         assert!(error.hint.is_some());

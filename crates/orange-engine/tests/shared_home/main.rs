@@ -45,7 +45,7 @@ fn create(home: &Home, number: usize) -> Place {
         branch: Some(format!("task-{number}")),
         ..NewTask::default()
     };
-    call(home).create(&new).unwrap().place
+    call(home).create(&new).unwrap().done.place
 }
 
 /// Tasks are made, changed and listed by all threads at once. Every change is in its task's journal, once and in order, and

@@ -9,7 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::landing::{self, Checkout, Pushed};
 use crate::git::merge::{Commit, Computed, Merge, work};
 use crate::git::{self, worktree};
-use crate::locked::LockedTask;
+use crate::tx::TaskTx;
 use orange_core::history::{Event, EventType};
 use orange_core::merge::{Strategy, message};
 use orange_core::naming::counted;
@@ -94,18 +94,18 @@ pub(super) fn is_in(task: &Task, commit: &str) -> Result<bool> {
 }
 
 impl Engine {
-    pub(super) fn land(&self, locked: &mut LockedTask, task: &Task) -> Result<Landing> {
-        if let Some(landing) = self.landed_before(locked, task)? {
+    pub(super) fn land(&self, tx: &mut TaskTx<'_>, task: &Task) -> Result<Landing> {
+        if let Some(landing) = self.landed_before(tx, task)? {
             return Ok(landing);
         }
         let Some(head) = task.head.as_deref() else {
             // A branch is often deleted once it is merged.
-            return match self.in_target(&locked.task, &task.repository, &task.target)? {
+            return match self.in_target(&tx.task, &task.repository, &task.target)? {
                 Some(commit) => Ok(self.already(task, commit.clone(), commit)),
-                None => Err(no_branch(&locked.task, &task.repository)),
+                None => Err(no_branch(&tx.task, &task.repository)),
             };
         };
-        let of = locked.task.clone();
+        let of = tx.task.clone();
         for attempt in 0..ATTEMPTS {
             let target = target(&of, task)?;
             let checkout = match landing::checkout_of(&task.repository, &task.target)? {
@@ -137,7 +137,7 @@ impl Engine {
             };
             let words = |others: &[_]| match &task.message {
                 Some(own) => format!("{}\n", own.trim_end()),
-                None => message(&locked.task, &locked.body, task.strategy, others),
+                None => message(&tx.task, &tx.body, task.strategy, others),
             };
             let commit = match merge.compute(words)? {
                 Computed::Commit(commit) => commit,
@@ -157,12 +157,12 @@ impl Engine {
                         .detail("head", head)
                         .detail("files", conflicts.len())
                         .detail("conflicts", words::to_json(&conflicts));
-                    locked.remark(self, vec![event])?;
+                    tx.note(vec![event])?;
                     let bring = match target.local.as_ref() == Some(&target.onto) {
                         true => task.target.clone(),
                         false => format!("origin/{}", task.target),
                     };
-                    let worker = self.live_run(locked.history(), Role::Worker);
+                    let worker = self.live_run(tx.history(), Role::Worker);
                     let worker = worker.filter(|run| !self.is_one_shot(run)).is_some();
                     return Err(words::conflict(
                         &of,
@@ -185,7 +185,7 @@ impl Engine {
                 .detail("commits", commits)
                 .detail("push", task.push)
                 .detail("force", task.force);
-            locked.remark(self, vec![started])?;
+            tx.note(vec![started])?;
             crash_point("merge.started");
             if !could_land(&of, task, &target, checkout.as_deref(), &commit)? {
                 continue;
@@ -221,13 +221,13 @@ impl Engine {
     }
 
     /// A merge of it that Orange made earlier, and that is in the target.
-    fn landed_before(&self, locked: &LockedTask, task: &Task) -> Result<Option<Landing>> {
-        let head = task.head.clone().or_else(|| self.noted_head(&locked.task));
-        for commit in self.own_merges(&locked.task, head.as_deref()) {
+    fn landed_before(&self, tx: &TaskTx<'_>, task: &Task) -> Result<Option<Landing>> {
+        let head = task.head.clone().or_else(|| self.noted_head(&tx.task));
+        for commit in self.own_merges(&tx.task, head.as_deref()) {
             if !is_in(task, &commit)? {
                 continue;
             }
-            let mut events = locked.history().events.iter().rev();
+            let mut events = tx.history().events.iter().rev();
             let started = events.find(|event| {
                 event.kind == EventType::MergeStarted && detail(event, "commit") == Some(&commit)
             });

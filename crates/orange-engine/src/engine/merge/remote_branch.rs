@@ -4,14 +4,14 @@ use super::{detail, recorded};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::git::{self, landing};
-use crate::locked::LockedTask;
+use crate::tx::TaskTx;
 use orange_core::history::EventType;
 use orange_core::merge::RemoteBranches;
 
 impl Engine {
     /// Deletes it if the settings say so, and only if nothing is lost by it. Says what was done.
-    pub(crate) fn delete_remote_branch(&self, locked: &LockedTask) -> Result<String> {
-        let task = &locked.task;
+    pub(crate) fn delete_remote_branch(&self, tx: &TaskTx<'_>) -> Result<String> {
+        let task = &tx.task;
         let Some(project) = self.project_of(&task.project) else {
             return Ok("its project is not registered".into());
         };
@@ -26,7 +26,7 @@ impl Engine {
             RemoteBranches::Own => return Ok("orange has not pushed its branch".into()),
             RemoteBranches::Always => {}
         }
-        let merged = recorded(locked.history(), EventType::TaskMerged);
+        let merged = recorded(tx.history(), EventType::TaskMerged);
         let Some(head) = merged.as_ref().and_then(|event| detail(event, "head")) else {
             return Ok("kept: orange did not merge it itself".into());
         };

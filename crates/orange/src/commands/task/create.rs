@@ -201,23 +201,23 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
         true => begin(session, &created, new.status.is_some()),
         false => Ok(None),
     };
-    let (created, waits, others) = with_start(created, beginning.as_ref().ok());
-    let spawned = session.engine.take_spawned();
-    let verb = match created.acquired {
+    let (mut created, waits, others) = with_start(created, beginning.as_ref().ok());
+    let spawned = std::mem::take(&mut created.done.spawned);
+    let verb = match created.done.acquired {
         Some(_) => "starts",
-        None if created.task.status != Status::Pending => "starts",
+        None if created.done.task.status != Status::Pending => "starts",
         None => "(not made yet)",
     };
     let start = started(&created.start, verb);
     // One JSON value: what went wrong is it then, and it names the task.
-    let is_fine = beginning.is_ok() && created.failed.is_empty();
+    let is_fine = beginning.is_ok() && created.done.failed.is_empty();
     if !session.json || is_fine {
         session.finish(
             || {
                 let mut value = json!({
-                    "task": as_json(&created.task),
-                    "message": format!("created {}, {start}", created.task.label()),
-                    "path": created.place.task_file(),
+                    "task": as_json(&created.done.task),
+                    "message": format!("created {}, {start}", created.done.task.label()),
+                    "path": created.done.place.task_file(),
                     "queued": waits,
                     "agents": super::start::as_values(&spawned),
                 });
@@ -235,18 +235,18 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
                     let _ = writeln!(text, "{}", super::start::after_waiting(other));
                 }
                 if is_fine {
-                    text.push_str(&next(&created.task, &spawned));
+                    text.push_str(&next(&created.done.task, &spawned));
                 }
                 text
             },
         );
         let is_new = !created.start.existing && earlier.is_none();
-        if let Some(note) = naming.taken_for(&created.task, is_new) {
+        if let Some(note) = naming.taken_for(&created.done.task, is_new) {
             output::note(&note);
         }
     }
-    beginning.map_err(|error| not_started(&created.task, error))?;
-    super::update::failure(&created.task, &created.failed)
+    beginning.map_err(|error| not_started(&created.done.task, error))?;
+    super::update::failure(&created.done.task, &created.done.failed)
 }
 
 /// What became of its start, and of those that had been waiting.
@@ -254,14 +254,16 @@ type Beginning = Option<(StartOutcome, Vec<Task>)>;
 
 /// A new task starts at once, unless it is for later.
 fn begin(session: &Session, created: &Created, has_status: bool) -> Result<Beginning> {
-    let task = &created.task;
+    let task = &created.done.task;
     if task.status != Status::Pending && !has_status {
         return Ok(StartOutcome::by_another(task).map(|outcome| (outcome, Vec::new())));
     }
     if task.status != Status::Pending || task.queue == Queue::Backlog {
         return Ok(None);
     }
-    Ok(Some(session.engine.start_in_turn(created.place.clone())?))
+    Ok(Some(
+        session.engine.start_in_turn(created.done.place.clone())?,
+    ))
 }
 
 /// The task as it is after its start; then what it waits for, and who started before it.
@@ -274,13 +276,14 @@ fn with_start(
     };
     match outcome {
         StartOutcome::Started(changed) => {
-            created.task = changed.task.clone();
-            created.acquired.clone_from(&changed.acquired);
-            created.failed.clone_from(&changed.failed);
+            created.done.task = changed.done.task.clone();
+            created.done.acquired.clone_from(&changed.done.acquired);
+            created.done.failed.clone_from(&changed.done.failed);
+            created.done.spawned.clone_from(&changed.done.spawned);
             (created, None, others.clone())
         }
         StartOutcome::Queued(task, why) => {
-            created.task = (**task).clone();
+            created.done.task = (**task).clone();
             (created, Some(why.clone()), others.clone())
         }
     }
@@ -391,20 +394,24 @@ fn described_task(
     spawned: &[Event],
 ) -> String {
     let palette = Palette::stdout();
-    let task = &created.task;
+    let task = &created.done.task;
     let summary = match task.summary.as_str() {
         "" => "(no summary yet)".into(),
         summary => clean(summary),
     };
     let mut text = format!("created {} {summary}\n", palette.bold(&task.label()));
     text.push_str(&branch(task, start));
-    if let Some(acquired) = &created.acquired {
+    if let Some(acquired) = &created.done.acquired {
         text.push_str(&slot(acquired));
     }
     for line in origin.map(again::line).into_iter().chain(extras(task)) {
         let _ = writeln!(text, "  {line}");
     }
-    let _ = writeln!(text, "  file     {}", created.place.task_file().display());
+    let _ = writeln!(
+        text,
+        "  file     {}",
+        created.done.place.task_file().display()
+    );
     if let Some(why) = waits {
         let word = match task.status {
             Status::Pending => "queued ",

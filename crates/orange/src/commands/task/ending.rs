@@ -194,22 +194,26 @@ fn cancel_question(
 
 fn cancel_one(session: &Session, place: Place, children: CancelChildren) -> Result<Done> {
     let cancelled = session.engine.cancel(place, children)?;
-    let task = &cancelled.changed.task;
+    if cancelled.made_room() {
+        session.note_room();
+    }
+    let task = &cancelled.done.task;
     let mut message = format!(
         "{}: {} → {}",
         task.label(),
-        cancelled.changed.from,
+        cancelled.done.from,
         task.status
     );
     for child in &cancelled.children {
-        let _ = write!(message, ", {} too", child.label());
+        let _ = write!(message, ", {} too", child.task.label());
     }
-    let children: Vec<Value> = cancelled.children.iter().map(as_json).collect();
+    let children = cancelled.children.iter();
+    let children: Vec<Value> = children.map(|child| as_json(&child.task)).collect();
     Ok(Done {
         message,
         more: json!({"children": children}),
-        failure: super::update::failure(task, &cancelled.changed.failed).err(),
-        task: cancelled.changed.task,
+        failure: super::update::failure(task, &cancelled.done.failed).err(),
+        task: cancelled.done.task,
     })
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
     }
     let merged = session.engine.merge(place, &wish)?;
     session.finish(|| to_json(&merged), || to_text(&merged));
-    super::update::failure(&merged.changed.task, &merged.changed.failed)
+    super::update::failure(&merged.done.task, &merged.done.failed)
 }
 
 fn question(plan: &MergePlan) -> String {
@@ -101,7 +101,7 @@ fn question(plan: &MergePlan) -> String {
 }
 
 fn to_text(merged: &Merged) -> String {
-    let label = merged.changed.task.label();
+    let label = merged.done.task.label();
     let short = merged.commit.get(..7).unwrap_or(&merged.commit);
     let target = clean(&merged.target);
     if merged.already {
@@ -126,7 +126,7 @@ fn to_text(merged: &Merged) -> String {
 
 fn to_json(merged: &Merged) -> Value {
     json!({
-        "task": as_json(&merged.changed.task),
+        "task": as_json(&merged.done.task),
         "merged": {
             "commit": merged.commit,
             "target": merged.target,

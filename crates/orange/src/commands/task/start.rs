@@ -113,8 +113,8 @@ pub(crate) fn respawn(session: &Session, args: &RespawnArgs) -> Result<()> {
         ));
     }
     choose_for(session, &place)?;
-    let task = session.engine.respawn(place, args.role, message)?;
-    let spawned = session.engine.take_spawned();
+    let done = session.engine.respawn(place, args.role, message)?;
+    let (task, spawned) = (done.task, done.spawned);
     let text = format!("{} ({})", task.label(), task.status);
     session.finish(
         || json!({"task": as_json(&task), "message": text, "agents": as_values(&spawned)}),
@@ -129,11 +129,10 @@ pub(crate) fn run_ready(session: &Session, args: &RunArgs) -> Result<()> {
         return Err(not_said(session, projects)?);
     }
     let outcomes = session.engine.run_ready(&projects, args.max)?;
-    session.engine.take_spawned();
     let started: Vec<&Task> = outcomes
         .iter()
         .filter_map(|outcome| match outcome {
-            StartOutcome::Started(changed) => Some(&changed.task),
+            StartOutcome::Started(changed) => Some(&changed.done.task),
             StartOutcome::Queued(..) => None,
         })
         .collect();
@@ -152,7 +151,7 @@ pub(crate) fn run_ready(session: &Session, args: &RunArgs) -> Result<()> {
     );
     for outcome in &outcomes {
         if let StartOutcome::Started(changed) = outcome {
-            update::failure(&changed.task, &changed.failed)?;
+            update::failure(&changed.done.task, &changed.done.failed)?;
         }
     }
     Ok(())

@@ -208,8 +208,8 @@ pub(crate) fn stuck(session: &Session, args: &StuckArgs) -> Result<()> {
 
 /// `TASK-001: reviewing → working`.
 pub(crate) fn moved(changed: &Changed) -> String {
-    let (from, to) = (changed.from, changed.task.status);
-    format!("{}: {from} → {to}", changed.task.label())
+    let (from, to) = (changed.done.from, changed.done.task.status);
+    format!("{}: {from} → {to}", changed.done.task.label())
 }
 
 fn change_task(session: &Session, id: Option<&str>, change: &Change) -> Result<()> {
@@ -221,14 +221,19 @@ fn change_task(session: &Session, id: Option<&str>, change: &Change) -> Result<(
 
 pub(crate) fn retry_hooks(session: &Session, args: &RetryHooksArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let (changed, tried) = session.engine.retry_hooks(place)?;
-    let label = changed.task.label();
+    let (done, tried) = session.engine.retry_hooks(place)?;
+    let label = done.task.label();
     let message = match tried.as_slice() {
         [] => format!("{label}: nothing failed, so there is nothing to retry"),
         tried => {
             let tried: Vec<String> = tried.iter().map(|hook| hooks::aim(hook)).collect();
             format!("{label}: tried again: {}", tried.join(", "))
         }
+    };
+    let changed = Changed {
+        done,
+        fields: Vec::new(),
+        waits: None,
     };
     finish(session, &changed, &message)
 }
@@ -245,36 +250,39 @@ pub(crate) fn finish_with<const N: usize>(
     message: &str,
     more: [(&str, Value); N],
 ) -> Result<()> {
-    if changed.failed.is_empty() || !session.json {
+    if changed.done.made_room() {
+        session.note_room();
+    }
+    if changed.done.failed.is_empty() || !session.json {
         let mut text = format!("{message}\n");
-        if let Some(acquired) = &changed.acquired {
-            text.push_str(&workspace_lines(&changed.task, acquired));
+        if let Some(acquired) = &changed.done.acquired {
+            text.push_str(&workspace_lines(&changed.done.task, acquired));
         }
-        let spawned = session.engine.take_spawned();
+        let spawned = &changed.done.spawned;
         if session.is_person() {
-            text.push_str(&super::start::lines(&changed.task, &spawned));
+            text.push_str(&super::start::lines(&changed.done.task, spawned));
         }
         session.finish(
             || {
-                let mut value = json!({"task": as_json(&changed.task), "message": message});
+                let mut value = json!({"task": as_json(&changed.done.task), "message": message});
                 for (name, more) in more {
                     value[name] = more;
                 }
                 if let Some(waits) = &changed.waits {
                     value["waits_for"] = json!(waits);
                 }
-                if let Some(acquired) = &changed.acquired {
+                if let Some(acquired) = &changed.done.acquired {
                     value["workspace"] = workspace_json(acquired);
                 }
                 if !spawned.is_empty() {
-                    value["agents"] = Value::from(super::start::as_values(&spawned));
+                    value["agents"] = Value::from(super::start::as_values(spawned));
                 }
                 value
             },
             || text,
         );
     }
-    failure(&changed.task, &changed.failed)
+    failure(&changed.done.task, &changed.done.failed)
 }
 
 pub(crate) fn failure(task: &Task, failed: &[(String, String)]) -> Result<()> {
@@ -328,7 +336,7 @@ pub(crate) fn workspace_json(acquired: &Acquired) -> Value {
 }
 
 fn described(changed: &Changed, change: &Change) -> String {
-    let label = changed.task.label();
+    let label = changed.done.task.label();
     let mut text = String::new();
     if let (Some(waits), Some(to)) = (&changed.waits, change.status) {
         let _ = write!(
@@ -336,7 +344,11 @@ fn described(changed: &Changed, change: &Change) -> String {
             "{label}: the review is noted; {waits}, then the task moves to {to} by itself"
         );
     } else if change.status.is_some() {
-        let _ = write!(text, "{label}: {} → {}", changed.from, changed.task.status);
+        let _ = write!(
+            text,
+            "{label}: {} → {}",
+            changed.done.from, changed.done.task.status
+        );
     }
     if !changed.fields.is_empty() {
         let values: Vec<String> = changed
@@ -344,7 +356,7 @@ fn described(changed: &Changed, change: &Change) -> String {
             .iter()
             .filter_map(|name| Field::from_name(name))
             .map(|field| {
-                let shown = match shown(&changed.task.get(field)) {
+                let shown = match shown(&changed.done.task.get(field)) {
                     empty if empty.is_empty() => "cleared".into(),
                     value => value,
                 };

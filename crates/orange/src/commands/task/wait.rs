@@ -62,7 +62,7 @@ pub(crate) fn run(session: &Session, args: &WaitArgs) -> Result<()> {
             let view = session.engine.view(place.clone())?;
             if let Some(broken) = &view.damaged {
                 // Nothing moves it before it is repaired.
-                return Err(CommandError(orange_engine::locked::damaged(&place, broken)));
+                return Err(CommandError(orange_engine::tx::damaged(&place, broken)));
             }
             if let Some(message) = reached(session, &view, args.goal, is_first)? {
                 session.finish(

@@ -1,24 +1,20 @@
 //! Lines that `doctor --repair` takes out of a journal: those that are no events, and those that Orange did not write.
 
-use super::LockedTask;
-use crate::engine::Engine;
+use super::TaskTx;
 use crate::error::{Error, Result};
 use crate::store::journal;
 use orange_core::history::History;
 
-impl LockedTask {
+impl TaskTx<'_> {
     /// For `doctor --repair`: lines of the journal that are no events are kept in a file beside it, whose name is given.
-    pub(crate) fn take_out_bad_lines(&mut self, engine: &Engine) -> Result<Option<String>> {
+    pub(crate) fn take_out_bad_lines(&mut self) -> Result<Option<String>> {
         let bad = &self.snapshot.history.bad_lines;
         let numbers: Vec<usize> = bad.iter().map(|bad| bad.line).collect();
-        let name = self.take_out(engine, &numbers)?;
-        self.index(engine)?;
-        self.conclude(engine);
-        Ok(name)
+        self.take_out(&numbers)
     }
 
     /// Takes lines that Orange did not write out of the journal, and puts back what they had changed.
-    pub(crate) fn take_out_foreign_lines(&mut self, engine: &Engine) -> Result<Option<String>> {
+    pub(crate) fn take_out_foreign_lines(&mut self) -> Result<Option<String>> {
         let path = self.place.journal();
         let text = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
         let mut places = 0..;
@@ -34,26 +30,24 @@ impl LockedTask {
                 numbers.push(index + 1);
             }
         }
-        let name = self.take_out(engine, &numbers)?;
+        let name = self.take_out(&numbers)?;
         // The witness is noted with the shorter journal first: it has lost nothing.
-        self.index(engine)?;
-        self.settle(engine)?;
-        self.index(engine)?;
-        self.conclude(engine);
+        self.index()?;
+        self.settle()?;
         Ok(name)
     }
 
-    fn take_out(&mut self, engine: &Engine, numbers: &[usize]) -> Result<Option<String>> {
+    fn take_out(&mut self, numbers: &[usize]) -> Result<Option<String>> {
         if numbers.is_empty() {
             return Ok(None);
         }
         let path = self.place.journal();
-        self.mark(engine)?;
+        self.mark()?;
         let (name, length) =
             journal::take_out(&path, numbers).map_err(|error| Error::io("write", &path, &error))?;
         let left = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
         self.snapshot.history = History::parse(&left.text);
-        let sealing = engine.set_foreign_aside(&mut self.snapshot.history);
+        let sealing = self.engine.set_foreign_aside(&mut self.snapshot.history);
         (self.seals, self.foreign) = (sealing.seals, sealing.foreign);
         self.snapshot.journal_bytes = length;
         self.unindexed = true;

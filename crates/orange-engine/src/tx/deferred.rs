@@ -1,7 +1,6 @@
 //! A verdict that waits for the end of a check: noted when it is given, carried out once when the check is over.
 
-use super::LockedTask;
-use crate::engine::Engine;
+use super::TaskTx;
 use crate::error::Result;
 use orange_core::history::{Event, EventType};
 use orange_core::machine::{self, Facts, Move, Refusal};
@@ -9,67 +8,59 @@ use orange_core::task::Status;
 use orange_core::verification::deferred;
 use orange_core::workflow::{Actor, Condition, Role, Workflow};
 
-impl LockedTask {
+impl TaskTx<'_> {
     /// Notes a move that waits, unless that was noted before.
-    pub(crate) fn defer(
-        &mut self,
-        engine: &Engine,
-        actor: Actor,
-        to: Status,
-        running: &str,
-    ) -> Result<()> {
-        match self.deferral(engine, actor, to, running) {
-            Some(event) => self.remark(engine, vec![event]),
+    pub(crate) fn defer(&mut self, actor: Actor, to: Status, running: &str) -> Result<()> {
+        match self.deferral(actor, to, running) {
+            Some(event) => self.note(vec![event]),
             None => Ok(()),
         }
     }
 
-    pub(super) fn deferral(
-        &self,
-        engine: &Engine,
-        actor: Actor,
-        to: Status,
-        running: &str,
-    ) -> Option<Event> {
+    pub(super) fn deferral(&self, actor: Actor, to: Status, running: &str) -> Option<Event> {
         if deferred(self.history()).is_some() {
             return None;
         }
-        let event = Event::new(EventType::StatusDeferred, engine.now())
+        let event = Event::new(EventType::StatusDeferred, self.engine.now())
             .by(actor.name())
             .because(format!("to {to}, when the check is over: {running}"))
             .detail("wish", to.as_str());
-        Some(engine.with_verdict(&self.task, self.history(), &self.body, event))
+        Some(
+            self.engine
+                .with_verdict(&self.task, self.history(), &self.body, event),
+        )
     }
 
     /// Makes the move that waited for a check which is over. It is its who wanted it, and speaks of the commit that
     /// they had seen.
-    pub(crate) fn take_deferred(&mut self, engine: &Engine) -> Result<()> {
+    pub(crate) fn take_deferred(&mut self) -> Result<()> {
         if self.task.status != Status::AgentReview {
             return Ok(());
         }
         if deferred(self.history()).is_none() {
             return Ok(());
         }
-        if engine
+        if self
+            .engine
             .check_to_wait_for(&self.task, &self.place, self.history())?
             .is_some()
         {
             return Ok(());
         }
-        if engine.sits_in_session_of(&self.task.id) {
+        if self.engine.sits_in_session_of(&self.task.id) {
             // Its hooks would end this process; whoever carries out the check, or comes next, does it.
             return Ok(());
         }
-        let testimony = engine.testimony(&self.task.id, self.history());
+        let testimony = self.engine.testimony(&self.task.id, self.history());
         if testimony.unreadable.is_some() {
             return Ok(());
         }
         let Some(wish) = deferred(&testimony.without_forged(self.history())) else {
-            let event = Event::new(EventType::AttentionRaised, engine.now())
+            let event = Event::new(EventType::AttentionRaised, self.engine.now())
                 .by("engine")
                 .because("history.jsonl says that its review passed, and Orange cannot confirm it")
                 .detail("wish", Status::Reviewing.as_str());
-            return self.remark(engine, vec![event]);
+            return self.note(vec![event]);
         };
         let actor = match wish.by.as_str() {
             "human" => Actor::Human,
@@ -77,7 +68,7 @@ impl LockedTask {
             _ => Actor::Engine,
         };
         let facts = Facts {
-            review_problem: engine.review_problem(
+            review_problem: self.engine.review_problem(
                 &self.task,
                 self.history(),
                 &self.body,
@@ -86,7 +77,7 @@ impl LockedTask {
             ),
             ..Facts::default()
         };
-        let situation = self.situation(engine, &facts)?;
+        let situation = self.situation(&facts)?;
         let workflow = Workflow::named(self.task.workflow);
         match machine::decide(workflow, situation, actor, Move::to(Status::Reviewing)) {
             Ok(decision) => {
@@ -96,14 +87,15 @@ impl LockedTask {
                     None => "the check is over".to_owned(),
                 };
                 let mut event = decision.event.because(why);
-                event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
-                event = engine.with_verdict(&self.task, self.history(), &self.body, event);
+                event = self
+                    .engine
+                    .with_verdict(&self.task, self.history(), &self.body, event);
                 event = match wish.head {
                     Some(head) => event.detail("head", head),
                     None => event,
                 };
-                self.commit(engine, vec![event])?;
-                self.finish_hooks(engine)
+                self.write(vec![event])?;
+                self.finish_hooks()
             }
             Err(refusal) => {
                 let why = match refusal {
@@ -113,11 +105,11 @@ impl LockedTask {
                     } => detail,
                     _ => "its Review section does not say so any more".to_owned(),
                 };
-                let event = Event::new(EventType::AttentionRaised, engine.now())
+                let event = Event::new(EventType::AttentionRaised, self.engine.now())
                     .by("engine")
                     .because(format!("its review passed, but {why}"))
                     .detail("wish", Status::Reviewing.as_str());
-                self.remark(engine, vec![event])
+                self.note(vec![event])
             }
         }
     }

@@ -1,8 +1,8 @@
 //! TASK.md and its journal made to say the same, while people and agents may be writing TASK.md.
 
 use super::racing::{Race, discard_all};
-use super::{LockedTask, context_mark, damaged, damaged_for_good};
-use crate::engine::{Engine, bad_value};
+use super::{TaskTx, context_mark, damaged, damaged_for_good};
+use crate::engine::bad_value;
 use crate::error::{Code, Error, Result};
 use crate::store::replace::{self, Outcome, Theirs};
 use crate::store::{nanoseconds, stamp_at};
@@ -22,12 +22,12 @@ pub(super) const MOST_MERGES: usize = 32;
 /// How often a command looks at a TASK.md that is half written; each look waits a tenth of a second.
 const HALF_WRITTEN_LOOKS: usize = 20;
 
-impl LockedTask {
+impl TaskTx<'_> {
     /// Makes TASK.md say what the journal says, and the journal what people wrote into TASK.md.
-    pub(super) fn settle(&mut self, engine: &Engine) -> Result<()> {
+    pub(super) fn settle(&mut self) -> Result<()> {
         let target = self.place.task_file();
         let mut wrote = false;
-        let mut in_place = self.content(engine)?;
+        let mut in_place = self.content()?;
         let mut found = in_place.clone();
         // Texts of other writers that are in `found`, and still in files that were swapped out.
         let mut pending: Vec<Theirs> = Vec::new();
@@ -36,9 +36,9 @@ impl LockedTask {
                 self.snapshot.file = TaskFile::parse(bytes).map_err(Broken::File);
             }
             let events = self.snapshot.history.events.len();
-            let truth = self.truth(engine, found.as_deref())?;
+            let truth = self.truth(found.as_deref())?;
             wrote |= self.snapshot.history.events.len() > events;
-            let file = self.rendered(engine, found.as_deref(), truth)?;
+            let file = self.rendered(found.as_deref(), truth)?;
             let new = file.text().as_bytes().to_vec();
             self.body = file.body().to_owned();
             self.snapshot.file = Ok(file);
@@ -51,7 +51,7 @@ impl LockedTask {
                 self.writer_open = true;
                 break;
             }
-            self.mark(engine)?;
+            self.mark()?;
             wrote = true;
             for theirs in &mut pending {
                 theirs
@@ -76,8 +76,8 @@ impl LockedTask {
                     break;
                 }
                 Outcome::Stale => {
-                    let now = self.content(engine)?;
-                    let merged = self.merge_stale(engine, &race, now.as_deref())?;
+                    let now = self.content()?;
+                    let merged = self.merge_stale(&race, now.as_deref())?;
                     if merged.is_none() {
                         // They are in a file beside TASK.md, if anything of them would be missing.
                         discard_all(&mut pending);
@@ -87,7 +87,7 @@ impl LockedTask {
                 }
                 Outcome::Overtaken(theirs) => {
                     discard_all(&mut pending);
-                    let merged = self.merge_overtaken(engine, &race, &theirs)?;
+                    let merged = self.merge_overtaken(&race, &theirs)?;
                     found = Some(merged.unwrap_or_else(|| new.clone()));
                     pending.push(theirs);
                     in_place = Some(new);
@@ -104,9 +104,9 @@ impl LockedTask {
 
     /// TASK.md as it is now; None when there is none, or something that is no file. One that somebody is in the
     /// middle of writing is not mistaken for a damaged one.
-    pub(super) fn content(&mut self, engine: &Engine) -> Result<Option<Vec<u8>>> {
+    pub(super) fn content(&mut self) -> Result<Option<Vec<u8>>> {
         let target = self.place.task_file();
-        self.snapshot.read_at = nanoseconds(engine.now());
+        self.snapshot.read_at = nanoseconds(self.engine.now());
         let stat = rustix::fs::lstat(&target);
         let is_file = |mode| rustix::fs::FileType::from_raw_mode(mode).is_file();
         match stat {
@@ -142,13 +142,13 @@ impl LockedTask {
     }
 
     /// Reconciles file and journal, journals what comes out of it, and refuses what a person must mend.
-    fn truth(&mut self, engine: &Engine, found: Option<&[u8]>) -> Result<Reconciled> {
-        let now = engine.now();
+    fn truth(&mut self, found: Option<&[u8]>) -> Result<Reconciled> {
+        let now = self.engine.now();
         let witness = self.lock.witness();
         let place = self.place.clone();
         let mut put_back = None;
         let verdict = loop {
-            let mut refuse = |field: Field, task: &Task| engine.refuses(&place, field, task);
+            let mut refuse = |field: Field, task: &Task| self.engine.refuses(&place, field, task);
             let verdict = self
                 .snapshot
                 .reconcile(&place, &|| witness, now, &mut refuse);
@@ -163,7 +163,7 @@ impl LockedTask {
         };
         let mut truth = match verdict {
             Ok(truth) => truth,
-            Err(broken) if self.repair => self.last_resort(engine, found, broken)?,
+            Err(broken) if self.repair => self.last_resort(found, broken)?,
             Err(broken) => return Err(damaged_for_good(&self.place, &broken)),
         };
         truth.broken = truth.broken.or(put_back);
@@ -181,7 +181,7 @@ impl LockedTask {
             }
         }
         if truth.unadopted && truth.task.key.is_none() {
-            let key = engine.key_for_adopted(&truth.task)?;
+            let key = self.engine.key_for_adopted(&truth.task)?;
             truth.task.key = Some(key);
             for event in &mut truth.events {
                 event
@@ -205,11 +205,11 @@ impl LockedTask {
                     .insert("context".into(), Value::from(context.clone()));
             }
         }
-        self.report(engine, &truth);
+        self.report(&truth);
         self.task = truth.task.clone();
         if !truth.events.is_empty() {
-            self.mark(engine)?;
-            self.journal(engine, std::mem::take(&mut truth.events))?;
+            self.mark()?;
+            self.journal(std::mem::take(&mut truth.events))?;
             crash_point("reconciled.journalled");
         }
         Ok(truth)
@@ -251,13 +251,8 @@ impl LockedTask {
     }
 
     /// For `doctor --repair`: no usable journal, or no usable file either.
-    fn last_resort(
-        &self,
-        engine: &Engine,
-        found: Option<&[u8]>,
-        broken: Broken,
-    ) -> Result<Reconciled> {
-        let now = engine.now();
+    fn last_resort(&self, found: Option<&[u8]>, broken: Broken) -> Result<Reconciled> {
+        let now = self.engine.now();
         if let (Broken::Journal(_), Ok(_)) = (&broken, &self.snapshot.file) {
             let mut without_journal = self.snapshot.clone();
             without_journal.history = History::default();
@@ -287,18 +282,13 @@ impl LockedTask {
     }
 
     /// The new TASK.md: only what differs is changed, the body only by the headings events renamed.
-    fn rendered(
-        &self,
-        engine: &Engine,
-        found: Option<&[u8]>,
-        truth: Reconciled,
-    ) -> Result<TaskFile> {
+    fn rendered(&self, found: Option<&[u8]>, truth: Reconciled) -> Result<TaskFile> {
         let usable = match (&truth.broken, &self.snapshot.file) {
             (None | Some(Broken::Value { .. }), Ok(file)) => Some(file.clone()),
             (_, Ok(_) | Err(_)) => None,
         };
         let Some(mut file) = usable else {
-            self.set_aside(engine, found)?;
+            self.set_aside(found)?;
             let body = found.map(salvage_body).unwrap_or_default();
             let mut file = TaskFile::create(&written_fields(&self.task), &body);
             archive(&mut file, &truth.archive);
@@ -306,7 +296,7 @@ impl LockedTask {
             return Ok(file);
         };
         if truth.broken.is_some() {
-            self.set_aside(engine, found)?;
+            self.set_aside(found)?;
         }
         let changes: Vec<(&str, Option<Value>)> = differing_fields(&file, &self.task)
             .into_iter()
@@ -325,9 +315,9 @@ impl LockedTask {
     }
 
     /// Keeps what cannot be read under another name, so that rebuilding loses nothing.
-    fn set_aside(&self, engine: &Engine, found: Option<&[u8]>) -> Result<()> {
+    fn set_aside(&self, found: Option<&[u8]>) -> Result<()> {
         let target = self.place.task_file();
-        let name = format!("TASK.md.damaged-{}", engine.file_stamp());
+        let name = format!("TASK.md.damaged-{}", self.engine.file_stamp());
         let aside = self.place.path.join(&name);
         let kept = match found {
             Some(bytes) => replace::write_atomic(&aside, bytes),
@@ -335,7 +325,7 @@ impl LockedTask {
             None => return Ok(()),
         };
         kept.map_err(|error| Error::io("set aside", &target, &error))?;
-        engine.notice(format!(
+        self.engine.notice(format!(
             "{}: TASK.md was rebuilt from its journal; the damaged file is kept as {name}",
             self.task.label()
         ));
@@ -343,7 +333,7 @@ impl LockedTask {
     }
 
     /// Tells the person what was put right.
-    fn report(&self, engine: &Engine, truth: &Reconciled) {
+    fn report(&self, truth: &Reconciled) {
         let label = truth.task.label();
         for event in &truth.events {
             let names: Vec<&str> = event.fields.keys().map(String::as_str).collect();
@@ -365,12 +355,12 @@ impl LockedTask {
                     Some(reason) => format!(" ({reason})"),
                     None => String::new(),
                 };
-                engine.notice(format!(
+                self.engine.notice(format!(
                     "{label}: TASK.md was edited by hand; put back: {}{why}",
                     described.join(", ")
                 ));
             } else if event.kind == EventType::TaskUpdated {
-                engine.notice(format!(
+                self.engine.notice(format!(
                     "{label}: taken over from TASK.md: {}",
                     names.join(", ")
                 ));
@@ -379,7 +369,8 @@ impl LockedTask {
                     true => "history.jsonl was lost, and with it what happened before",
                     false => "history.jsonl had lost events",
                 };
-                engine.notice(format!("{label}: {what}; TASK.md is taken as it is"));
+                self.engine
+                    .notice(format!("{label}: {what}; TASK.md is taken as it is"));
             }
         }
     }

@@ -1,8 +1,7 @@
 //! Texts that others wrote into TASK.md while a command replaced it: merged into its body, or kept beside it and told.
 
-use super::LockedTask;
-use super::settle::MOST_MERGES;
-use crate::engine::Engine;
+use super::TaskTx;
+use super::write_reconciled::MOST_MERGES;
 use crate::error::{Error, Result};
 use crate::store::replace::{self, Outcome, Theirs};
 use orange_core::attention::unmerged;
@@ -40,19 +39,18 @@ impl Race<'_> {
     }
 }
 
-impl LockedTask {
+impl TaskTx<'_> {
     /// The text to go on with when `new` is in place and `theirs` was written into the file before it; None if theirs is
     /// no text to go on with.
     pub(super) fn merge_overtaken(
         &mut self,
-        engine: &Engine,
         race: &Race<'_>,
         theirs: &Theirs,
     ) -> Result<Option<Vec<u8>>> {
         let Ok(file) = TaskFile::parse(theirs.bytes()) else {
             // It was cut off in the middle.
             if !covers(&salvage_body(race.new), theirs.bytes()) {
-                self.keep_text(engine, theirs.bytes())?;
+                self.keep_text(theirs.bytes())?;
             }
             return Ok(None);
         };
@@ -63,7 +61,7 @@ impl LockedTask {
             return Ok(Some(merged));
         }
         if !covers(&salvage_body(theirs.bytes()), race.new) {
-            self.keep_text(engine, race.new)?;
+            self.keep_text(race.new)?;
         }
         Ok(Some(theirs.bytes().to_vec()))
     }
@@ -71,7 +69,6 @@ impl LockedTask {
     /// The text to go on with when the file changed before `new` could be put in place; None if it is what the file holds.
     pub(super) fn merge_stale(
         &mut self,
-        engine: &Engine,
         race: &Race<'_>,
         now: Option<&[u8]>,
     ) -> Result<Option<Vec<u8>>> {
@@ -83,13 +80,13 @@ impl LockedTask {
             return Ok(Some(merged));
         }
         if !covers(&salvage_body(now.unwrap_or_default()), race.new) {
-            self.keep_text(engine, race.new)?;
+            self.keep_text(race.new)?;
         }
         Ok(None)
     }
 
     /// Takes over what people wrote into files that earlier replacements had swapped out.
-    pub(super) fn merge_leftovers(&mut self, engine: &Engine) -> Result<()> {
+    pub(super) fn merge_leftovers(&mut self) -> Result<()> {
         let target = self.place.task_file();
         if self.snapshot.stamp.is_none() || !target.is_file() {
             return Ok(());
@@ -103,7 +100,7 @@ impl LockedTask {
             }
             let mut removed = true;
             for theirs in left.written {
-                removed &= self.merge_leftover(engine, theirs)?;
+                removed &= self.merge_leftover(theirs)?;
             }
             if !removed {
                 break;
@@ -115,18 +112,18 @@ impl LockedTask {
     }
 
     /// Returns false if the file could not be removed although its text is safe.
-    fn merge_leftover(&mut self, engine: &Engine, mut theirs: Theirs) -> Result<bool> {
+    fn merge_leftover(&mut self, mut theirs: Theirs) -> Result<bool> {
         let target = self.place.task_file();
         let write_error = |error| Error::io("write", &target, &error);
-        let current = self.content(engine)?.unwrap_or_default();
+        let current = self.content()?.unwrap_or_default();
         match leftover_in(&current, &theirs) {
             Leftover::Known => {}
-            Leftover::Unmergeable => self.keep_text(engine, theirs.bytes())?,
+            Leftover::Unmergeable => self.keep_text(theirs.bytes())?,
             Leftover::Merged(new) => {
-                self.mark(engine)?;
+                self.mark()?;
                 if !covers(&salvage_body(&new), &current) {
                     // Theirs came between, and what is in place has text that is in neither.
-                    self.keep_text(engine, &current)?;
+                    self.keep_text(&current)?;
                 }
                 theirs.note_merge(&new).map_err(write_error)?;
                 let outcome =
@@ -140,7 +137,7 @@ impl LockedTask {
     }
 
     /// Keeps a text beside TASK.md that could not be merged into it.
-    pub(crate) fn keep_text(&self, engine: &Engine, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn keep_text(&self, bytes: &[u8]) -> Result<()> {
         if bytes.iter().all(|byte| *byte == 0) {
             // A writer that died right after emptying the file wrote nothing.
             return Ok(());
@@ -152,10 +149,10 @@ impl LockedTask {
         if kept.iter().any(same) {
             return Ok(());
         }
-        let name = format!("{KEPT}{}", engine.file_stamp());
+        let name = format!("{KEPT}{}", self.engine.file_stamp());
         let aside = self.place.path.join(&name);
         replace::write_atomic(&aside, bytes).map_err(|error| Error::io("write", &aside, &error))?;
-        engine.notice(format!(
+        self.engine.notice(format!(
             "{}: two writers changed TASK.md at once; the other text is kept as {name}",
             self.place.folder()
         ));
@@ -163,10 +160,10 @@ impl LockedTask {
     }
 
     /// Journals that a person is to look at the texts that were kept, until they removed them.
-    pub(crate) fn note_kept_texts(&mut self, engine: &Engine) -> Result<()> {
+    pub(crate) fn note_kept_texts(&mut self) -> Result<()> {
         let kept = kept_texts(&self.place.path);
         let told = unmerged(&self.snapshot.history);
-        let now = engine.now();
+        let now = self.engine.now();
         let new = kept.iter().filter(|name| !told.contains(&name.as_str()));
         let raised = new.map(|name| {
             Event::new(EventType::AttentionRaised, now)
@@ -189,9 +186,9 @@ impl LockedTask {
         if events.is_empty() {
             return Ok(());
         }
-        self.mark(engine)?;
+        self.mark()?;
         self.unindexed = true;
-        self.append(engine, events)
+        self.append(events)
     }
 }
 

@@ -2,18 +2,21 @@
 //! index are written in that order; a process killed in between leaves a mark that the next one follows.
 
 mod agents;
+mod commit;
 mod deferred;
 mod failed_check;
 mod marks;
 mod racing;
 mod retry;
-mod settle;
 mod taken_out;
+mod write_reconciled;
 
+pub use commit::Committed;
+pub(crate) use commit::Given;
 pub use marks::context_mark;
 pub(crate) use marks::review_mark;
 pub(crate) use racing::kept_texts;
-pub use settle::written_fields;
+pub use write_reconciled::written_fields;
 
 use crate::effects;
 use crate::engine::{Engine, Sealing};
@@ -29,13 +32,14 @@ use orange_core::artifact;
 use orange_core::history::{Event, EventType, HookOutcome};
 use orange_core::machine::{self, Facts, Situation};
 use orange_core::reconcile::Broken;
-use orange_core::task::{Field, Task};
+use orange_core::task::{Field, Status, Task};
 use orange_core::workflow::Actor;
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 
 /// A task that no other Orange process can change right now.
-pub struct LockedTask {
+pub struct TaskTx<'a> {
+    pub(crate) engine: &'a Engine,
     lock: TaskLock,
     pub place: Place,
     pub task: Task,
@@ -56,23 +60,27 @@ pub struct LockedTask {
     foreign: Vec<usize>,
     /// The seals of the journal, up to its last event.
     seals: SealedJournal,
+    /// Where the task was once its files were in order.
+    from: Status,
+    /// What hooks gave it.
+    pub(crate) given: Given,
 }
 
 impl Engine {
     /// Locks a task, puts its files in order and finishes what a dead process began.
-    pub fn lock_task(&self, place: Place) -> Result<LockedTask> {
+    pub fn lock_task(&self, place: Place) -> Result<TaskTx<'_>> {
         let lock = self.wait_for_lock(&place, Rank::Task)?;
         self.opened(place, lock, false, false)
     }
 
     /// As [`Engine::lock_task`], for a task without a key that another task names, whose lock may be held.
-    pub(crate) fn lock_to_adopt(&self, place: Place) -> Result<LockedTask> {
+    pub(crate) fn lock_to_adopt(&self, place: Place) -> Result<TaskTx<'_>> {
         let lock = self.wait_for_lock(&place, Rank::AdoptedTask)?;
         self.opened(place, lock, false, false)
     }
 
     /// As [`Engine::lock_task`], for the parent of a task whose lock may be held.
-    pub(crate) fn lock_parent(&self, place: Place) -> Result<LockedTask> {
+    pub(crate) fn lock_parent(&self, place: Place) -> Result<TaskTx<'_>> {
         let lock = self.wait_for_lock(&place, Rank::ParentTask)?;
         self.opened(place, lock, false, false)
     }
@@ -90,7 +98,7 @@ impl Engine {
     }
 
     /// As [`Engine::lock_task`], for a task that this process has listed as changing.
-    pub(crate) fn lock_marked(&self, place: Place) -> Result<LockedTask> {
+    pub(crate) fn lock_marked(&self, place: Place) -> Result<TaskTx<'_>> {
         let lock = self.wait_for_lock(&place, Rank::Task)?;
         self.opened(place, lock, false, true)
     }
@@ -112,7 +120,7 @@ impl Engine {
     }
 
     /// Locks a damaged task and rebuilds it from what is left.
-    pub fn lock_for_repair(&self, place: Place) -> Result<LockedTask> {
+    pub fn lock_for_repair(&self, place: Place) -> Result<TaskTx<'_>> {
         let lock = self.wait_for_lock(&place, Rank::Task)?;
         self.opened(place, lock, true, false)
     }
@@ -123,13 +131,14 @@ impl Engine {
         lock: TaskLock,
         repair: bool,
         marked: bool,
-    ) -> Result<LockedTask> {
+    ) -> Result<TaskTx<'_>> {
         self.refuse_copy()?;
         let mut snapshot = self.store.read(&place)?;
         let Sealing { seals, foreign, .. } = self.set_foreign_aside(&mut snapshot.history);
         let torn = snapshot.torn;
         let was_missing = snapshot.file.as_ref().err() == Some(&Broken::Missing);
-        let mut locked = LockedTask {
+        let mut tx = TaskTx {
+            engine: self,
             lock,
             task: Task::default(),
             body: String::new(),
@@ -143,51 +152,54 @@ impl Engine {
             place,
             foreign,
             seals,
+            from: Status::Pending,
+            given: Given::default(),
         };
         if torn {
             self.notice(format!(
                 "{}: the last line of history.jsonl was cut short; it is set aside",
-                locked.place.folder()
+                tx.place.folder()
             ));
         }
-        locked.merge_leftovers(self)?;
-        locked.settle(self)?;
+        tx.merge_leftovers()?;
+        tx.settle()?;
         if marked {
-            locked.untold = locked.perhaps_untold();
+            tx.untold = tx.perhaps_untold();
         }
-        locked.note_changed_context(self, was_missing)?;
-        locked.look_into_slot(self)?;
-        locked.note_kept_texts(self)?;
-        locked.finish_merge(self)?;
-        locked.finish_hooks(self)?;
-        locked.take_failed_check(self)?;
-        locked.settle_runs(self)?;
-        locked.take_deferred(self)?;
-        locked.index(self)?;
-        locked.conclude(self);
-        Ok(locked)
+        tx.note_changed_context(was_missing)?;
+        tx.look_into_slot()?;
+        tx.note_kept_texts()?;
+        tx.finish_merge()?;
+        tx.finish_hooks()?;
+        tx.take_failed_check()?;
+        tx.settle_runs()?;
+        tx.take_deferred()?;
+        tx.index()?;
+        tx.conclude();
+        tx.from = tx.task.status;
+        Ok(tx)
     }
 }
 
-impl LockedTask {
+impl TaskTx<'_> {
     /// What the table is asked about: the task as it is, and these facts.
-    fn situation<'a>(&'a self, engine: &Engine, facts: &'a Facts) -> Result<Situation<'a>> {
+    fn situation<'a>(&'a self, facts: &'a Facts) -> Result<Situation<'a>> {
         Ok(Situation {
             task: &self.task,
             body: &self.body,
             facts,
-            max_rounds: engine.max_rounds(&self.task)?,
-            now: engine.now(),
+            max_rounds: self.engine.max_rounds(&self.task)?,
+            now: self.engine.now(),
         })
     }
 
     /// Journals events and writes TASK.md accordingly. The index does not know of it yet, and the mark stays
-    /// until [`LockedTask::unmark`].
-    pub fn commit(&mut self, engine: &Engine, events: Vec<Event>) -> Result<()> {
-        self.mark(engine)?;
-        self.append(engine, events)?;
+    /// until [`TaskTx::unmark`].
+    pub(crate) fn write(&mut self, events: Vec<Event>) -> Result<()> {
+        self.mark()?;
+        self.append(events)?;
         crash_point("commit.journalled");
-        self.settle(engine).map_err(|error| self.happened(error))?;
+        self.settle().map_err(|error| self.happened(error))?;
         crash_point("commit.written");
         Ok(())
     }
@@ -211,7 +223,7 @@ impl LockedTask {
     }
 
     /// Runs the hooks of the last transition that are still open, and closes it.
-    pub fn finish_hooks(&mut self, engine: &Engine) -> Result<()> {
+    pub(crate) fn finish_hooks(&mut self) -> Result<()> {
         let Some(state) = self.snapshot.history.last_transition() else {
             return Ok(());
         };
@@ -233,13 +245,13 @@ impl LockedTask {
             &self.task,
             std::slice::from_ref(state.opening),
         ));
-        self.mark(engine)?;
+        self.mark()?;
         let mut events = Vec::new();
         for hook in open {
             crash_point("hook.before");
             let outcome = match superseded {
-                true => effects::superseded(engine, &hook),
-                false => effects::carry_out(engine, self, &hook),
+                true => effects::superseded(self.engine, &hook),
+                false => effects::carry_out(self, &hook),
             };
             let acted = effects::acted(&hook, &outcome);
             events.extend(outcome.into_iter().map(|mut event| {
@@ -248,77 +260,69 @@ impl LockedTask {
             }));
             if acted {
                 // What was done outside is journalled at once; the rest can wait for each other.
-                self.outcome(engine, std::mem::take(&mut events))?;
+                self.outcome(std::mem::take(&mut events))?;
             }
             crash_point("hook.after");
         }
         events.push(machine::finish_transition(
             &self.task,
             &transition,
-            engine.now(),
+            self.engine.now(),
         ));
-        self.outcome(engine, events)
+        self.outcome(events)
     }
 
     /// Makes sure of a slot before the task is said to have started. The task is listed as changing first, so
     /// that a reservation of a process that dies is found and given back.
-    pub(crate) fn reserve(&mut self, engine: &Engine, task: &Task) -> Result<()> {
-        self.mark(engine)?;
-        match engine.reserve_for(task) {
+    pub(crate) fn reserve(&mut self, task: &Task) -> Result<()> {
+        self.mark()?;
+        match self.engine.reserve_for(task) {
             Ok(_) => {
                 crash_point("reserved");
                 Ok(())
             }
             Err(error) => {
-                self.unmark(engine);
+                self.unmark();
                 Err(error)
             }
         }
     }
 
     /// Journals what became of hooks.
-    fn outcome(&mut self, engine: &Engine, events: Vec<Event>) -> Result<()> {
+    fn outcome(&mut self, events: Vec<Event>) -> Result<()> {
         let changes_fields = events.iter().any(|event| event.revision.is_some());
-        self.append(engine, events)
-            .map_err(|error| self.happened(error))?;
+        self.append(events).map_err(|error| self.happened(error))?;
         crash_point("hooks.journalled");
         self.unindexed = true;
         match changes_fields {
-            true => self.settle(engine),
+            true => self.settle(),
             false => Ok(()),
         }
     }
 
     /// Takes TASK.md as it is now, after something was written into it.
-    pub(crate) fn reread(&mut self, engine: &Engine) -> Result<()> {
-        self.mark(engine)?;
+    pub(crate) fn reread(&mut self) -> Result<()> {
+        self.mark()?;
         self.unindexed = true;
-        self.settle(engine)
+        self.settle()
     }
 
     /// The branch has another name now.
-    pub(crate) fn rename_to(&mut self, engine: &Engine, branch: &str) -> Result<()> {
-        self.correct(
-            engine,
-            Field::Branch,
-            branch.into(),
-            "renamed in its worktree",
-        )?;
-        self.follow_session(engine);
+    pub(crate) fn rename_to(&mut self, branch: &str) -> Result<()> {
+        self.correct(Field::Branch, branch.into(), "renamed in its worktree")?;
+        self.follow_session();
         Ok(())
     }
 
     /// The tmux session is called as the branch is. A help for people, so nothing fails for it.
-    pub(crate) fn follow_session(&mut self, engine: &Engine) {
-        let renamed = engine
+    pub(crate) fn follow_session(&mut self) {
+        let renamed = self
+            .engine
             .rename_session(&self.task)
             .and_then(|name| match name {
-                Some(name) => self.correct(
-                    engine,
-                    Field::TmuxSession,
-                    name.into(),
-                    "named after the branch",
-                ),
+                Some(name) => {
+                    self.correct(Field::TmuxSession, name.into(), "named after the branch")
+                }
                 None => Ok(()),
             });
         if let Err(error) = renamed {
@@ -327,25 +331,17 @@ impl LockedTask {
     }
 
     /// The task has no slot, whatever it says.
-    pub(crate) fn forget_workspace(&mut self, engine: &Engine) -> Result<()> {
-        self.correct(
-            engine,
-            Field::Workspace,
-            Value::Null,
-            "the slot is not its own",
-        )?;
-        self.index(engine)?;
-        self.conclude(engine);
-        Ok(())
+    pub(crate) fn forget_workspace(&mut self) -> Result<()> {
+        self.correct(Field::Workspace, Value::Null, "the slot is not its own")
     }
 
     /// Changes a field that only the engine may change.
-    fn correct(&mut self, engine: &Engine, field: Field, value: Value, why: &str) -> Result<()> {
+    fn correct(&mut self, field: Field, value: Value, why: &str) -> Result<()> {
         let changes = std::iter::once((field.name().to_owned(), value)).collect();
-        let event = machine::update(&self.task, changes, Actor::Engine, engine.now())
+        let event = machine::update(&self.task, changes, Actor::Engine, self.engine.now())
             .map_err(crate::engine::bad_value)?;
         match event {
-            Some(event) => self.commit(engine, vec![event.because(why)]),
+            Some(event) => self.write(vec![event.because(why)]),
             None => Ok(()),
         }
     }
@@ -362,26 +358,28 @@ impl LockedTask {
     }
 
     /// The end of a change: what follows from it elsewhere is seen to while the task is still listed.
-    pub(crate) fn conclude(&mut self, engine: &Engine) {
+    pub(crate) fn conclude(&mut self) {
         if self.marked
-            && let Err(error) = engine.drop_reservation(&self.task)
+            && let Err(error) = self.engine.drop_reservation(&self.task)
         {
-            engine.notice(format!("a slot is still reserved for it: {error}"));
+            self.engine
+                .notice(format!("a slot is still reserved for it: {error}"));
             return;
         }
         if self.marked
             && self.task.status.is_terminal()
-            && let Err(error) = engine.advance_parent(&self.task)
+            && let Err(error) = self.engine.advance_parent(&self.task)
         {
-            engine.notice(format!("its parent could not be looked at: {error}"));
+            self.engine
+                .notice(format!("its parent could not be looked at: {error}"));
             return;
         }
         if self.marked && self.task.status.is_terminal() {
-            engine.forget_environment(&self.task.id);
+            self.engine.forget_environment(&self.task.id);
         }
         let untold = std::mem::take(&mut self.untold);
-        engine.tell_person(&self.task, untold);
-        self.unmark(engine);
+        self.engine.tell_person(&self.task, untold);
+        self.unmark();
     }
 
     /// What a process that died may not have told the person any more; nothing is told twice.
@@ -399,50 +397,53 @@ impl LockedTask {
         self.lock.release();
     }
 
-    pub fn unmark(&mut self, engine: &Engine) {
+    pub(crate) fn unmark(&mut self) {
         if self.writer_open {
             // Listed on purpose, so that the next command looks for what they write.
-            if let Err(error) = self.mark(engine) {
+            if let Err(error) = self.mark() {
                 tracing::warn!(%error, "a slow writer may be noticed late");
             }
             return;
         }
         if self.marked {
             crash_point("unmark.before");
-            engine.store.unmark(&self.place);
+            self.engine.store.unmark(&self.place);
             self.marked = false;
         }
     }
 
-    fn mark(&mut self, engine: &Engine) -> Result<()> {
+    fn mark(&mut self) -> Result<()> {
         if !self.marked {
-            engine.store.mark(&self.place)?;
+            self.engine.store.mark(&self.place)?;
             self.marked = true;
             crash_point("marked");
         }
         Ok(())
     }
 
-    pub(super) fn append(&mut self, engine: &Engine, events: Vec<Event>) -> Result<()> {
+    pub(super) fn append(&mut self, mut events: Vec<Event>) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
-        for event in &events {
+        for event in &mut events {
+            if event.kind == EventType::StatusChanged && event.transition.is_none() {
+                event.transition = Some(transition_id());
+            }
             machine::apply(&mut self.task, event)
                 .map_err(|error| Error::new(Code::Failed, error.to_string()))?;
         }
-        self.journal(engine, events)
+        self.journal(events)
     }
 
     /// Writes events to the journal, durably; `task` already knows what they say.
-    fn journal(&mut self, engine: &Engine, mut events: Vec<Event>) -> Result<()> {
+    fn journal(&mut self, mut events: Vec<Event>) -> Result<()> {
         let path = self.place.journal();
         let mut seals = self.seals.clone();
-        engine.seal(&self.task.id, &mut seals, &mut events)?;
+        self.engine.seal(&self.task.id, &mut seals, &mut events)?;
         let lines: Vec<String> = events.iter().map(Event::to_line).collect();
         self.snapshot.journal_bytes =
             journal::append(&path, &lines).map_err(|error| Error::io("write", &path, &error))?;
-        engine.remember_seals(&self.task.id, &seals, &events);
+        self.engine.remember_seals(&self.task.id, &seals, &events);
         self.seals = seals;
         event_log::tell(&self.task, &events);
         self.untold
@@ -453,7 +454,7 @@ impl LockedTask {
 
     /// The Context is the person's word to the agent: a change to it is kept but flagged.
     /// What went with a TASK.md that was missing was changed by nobody: it is lost.
-    fn note_changed_context(&mut self, engine: &Engine, was_missing: bool) -> Result<()> {
+    fn note_changed_context(&mut self, was_missing: bool) -> Result<()> {
         let seen = self
             .snapshot
             .history
@@ -465,8 +466,8 @@ impl LockedTask {
         match seen {
             Some(seen) if seen != current => {
                 let gone = artifact::section(&self.body, "Context").is_none();
-                let mut event = Event::new(EventType::ContextChanged, engine.now())
-                    .by(&engine.caller_name())
+                let mut event = Event::new(EventType::ContextChanged, self.engine.now())
+                    .by(&self.engine.caller_name())
                     .detail("context", current);
                 if gone {
                     event = event.detail("gone", true);
@@ -479,8 +480,8 @@ impl LockedTask {
                     (false, true) => "its Context is gone from TASK.md",
                     (false, false) => "its Context was changed",
                 };
-                engine.notice(format!("{}: {what}", self.task.label()));
-                self.append(engine, vec![event])
+                self.engine.notice(format!("{}: {what}", self.task.label()));
+                self.append(vec![event])
             }
             Some(_) | None => Ok(()),
         }
@@ -488,7 +489,7 @@ impl LockedTask {
 
     /// The index and the witness follow what was written, once all of it is: the mark leads here whoever
     /// comes after a process that died before.
-    pub(crate) fn index(&mut self, engine: &Engine) -> Result<()> {
+    pub(crate) fn index(&mut self) -> Result<()> {
         if !self.unindexed {
             return Ok(());
         }
@@ -501,10 +502,15 @@ impl LockedTask {
             tracing::warn!(%error, "the lock file could not be written");
         }
         let entry = self.snapshot.entry_of(&self.place, self.task.clone());
-        engine.index()?.store(&[entry], &[]);
+        self.engine.index()?.store(&[entry], &[]);
         self.unindexed = false;
         Ok(())
     }
+}
+
+/// Names a transition: its hooks and the runs that they start are known by it.
+pub(crate) fn transition_id() -> String {
+    nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET)
 }
 
 pub(crate) fn explain_lock(place: &Place, error: LockError) -> Error {

@@ -1,8 +1,7 @@
 //! A check that newly failed: the task goes back to its worker, or is stuck after its last round. The process that sees
 //! the check's end makes the move; if it dies before, the next one that locks the task does.
 
-use super::LockedTask;
-use crate::engine::Engine;
+use super::TaskTx;
 use crate::error::Result;
 use orange_core::machine::{self, Facts, Move};
 use orange_core::task::Status;
@@ -10,16 +9,16 @@ use orange_core::verification::RETURNED_BY_CHECK;
 use orange_core::workflow::{Actor, Trigger, Workflow};
 use orange_sys::crash_points::crash_point;
 
-impl LockedTask {
+impl TaskTx<'_> {
     /// Moves a task in review whose check newly failed. A verdict that is there too does not count.
-    pub(crate) fn take_failed_check(&mut self, engine: &Engine) -> Result<()> {
+    pub(crate) fn take_failed_check(&mut self) -> Result<()> {
         if self.task.status != Status::AgentReview {
             return Ok(());
         }
-        let Some(told) = engine.check_that_returns(&self.task, self.history())? else {
+        let Some(told) = self.engine.check_that_returns(&self.task, self.history())? else {
             return Ok(());
         };
-        if engine.sits_in_session_of(&self.task.id) {
+        if self.engine.sits_in_session_of(&self.task.id) {
             // The hooks would end this process. The process that carries out the check, or the next one, moves the task.
             return Ok(());
         }
@@ -27,7 +26,7 @@ impl LockedTask {
             check_returns: true,
             ..Facts::default()
         };
-        let situation = self.situation(engine, &facts)?;
+        let situation = self.situation(&facts)?;
         let workflow = Workflow::named(self.task.workflow);
         let decide = |to: Status| {
             let wish = Move {
@@ -46,9 +45,8 @@ impl LockedTask {
         if let Some(head) = told.said.head {
             event = event.detail("head", head);
         }
-        event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
-        self.commit(engine, vec![event])?;
+        self.write(vec![event])?;
         crash_point("verify.returned");
-        self.finish_hooks(engine)
+        self.finish_hooks()
     }
 }

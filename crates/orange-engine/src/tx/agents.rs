@@ -1,6 +1,6 @@
 //! Runs of a task whose end nobody has seen to yet: judged by the exit rules, once each.
 
-use super::LockedTask;
+use super::TaskTx;
 use crate::effects::{heard, with_undelivered};
 use crate::engine::Engine;
 use crate::error::Result;
@@ -17,41 +17,41 @@ use orange_core::workflow::{Actor, Role, Workflow};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 
-impl LockedTask {
+impl TaskTx<'_> {
     pub(crate) fn history(&self) -> &History {
         &self.snapshot.history
     }
 
     /// Judges every run that is gone, and starts the reviewer again that a review still needs.
-    pub(super) fn settle_runs(&mut self, engine: &Engine) -> Result<()> {
-        self.adopt_runs(engine)?;
-        self.settle_adopted(engine)?;
+    pub(super) fn settle_runs(&mut self) -> Result<()> {
+        self.adopt_runs()?;
+        self.settle_adopted()?;
         for run in open_runs(self.history()) {
-            let folder = engine.run_folder(&run.id);
+            let folder = self.engine.run_folder(&run.id);
             if folder.is_alive() {
-                engine.post_again(self, &run)?;
+                self.engine.post_again(self, &run)?;
                 continue;
             }
             // It may have written since this process read the file.
-            self.settle(engine)?;
+            self.settle()?;
             let ended = folder.ended();
-            engine.note_outcomes(self, &run)?;
-            self.judge(engine, &run, ended.as_ref())?;
+            self.engine.note_outcomes(self, &run)?;
+            self.judge(&run, ended.as_ref())?;
             if run.role == Role::Worker {
                 // There is room for another one.
-                engine.want_queue()?;
+                self.engine.want_queue()?;
             }
             folder.remove()?;
         }
         if self.crashed_here() {
-            self.give_up(engine)?;
+            self.give_up()?;
         }
-        self.review_again(engine)
+        self.review_again()
     }
 
     /// Applies the exit rules to an adopted task whose session is gone. It is judged once, where it stood when it was adopted:
     /// the run is journalled as one that another program started.
-    fn settle_adopted(&mut self, engine: &Engine) -> Result<()> {
+    fn settle_adopted(&mut self) -> Result<()> {
         let Some(session) = session_when_adopted(self.history()).map(str::to_owned) else {
             return Ok(());
         };
@@ -70,7 +70,7 @@ impl LockedTask {
             {
                 return Ok(());
             }
-            match engine.adopted_session(self.history(), role) {
+            match self.engine.adopted_session(self.history(), role) {
                 Ok(None) => {}
                 Ok(Some(_)) => return Ok(()),
                 Err(error) => {
@@ -80,8 +80,8 @@ impl LockedTask {
                 }
             }
             let id = next_run_id(self.history(), &self.task.id, role);
-            let event = engine.adopted_start(&self.task, &id, role, &session);
-            self.remark(engine, vec![event])?;
+            let event = self.engine.adopted_start(&self.task, &id, role, &session);
+            self.note(vec![event])?;
             crash_point("adopted.started");
         }
         let run = begun.or_else(|| last_run(self.history(), role));
@@ -94,25 +94,25 @@ impl LockedTask {
             by_signal: false,
             review: None,
         };
-        self.follow(engine, &run, &end)
+        self.follow(&run, &end)
     }
 
     /// An agent that was started by a process which did not live to journal it.
-    fn adopt_runs(&mut self, engine: &Engine) -> Result<()> {
+    fn adopt_runs(&mut self) -> Result<()> {
         for role in [Role::Worker, Role::Reviewer] {
             let id = next_run_id(self.history(), &self.task.id, role);
-            if let Some(event) = engine.begun(self, &id)? {
-                let mut events = heard(engine, self, role);
+            if let Some(event) = self.engine.begun(self, &id)? {
+                let mut events = heard(self, role);
                 events.push(event);
-                self.remark(engine, events)?;
+                self.note(events)?;
             }
         }
         Ok(())
     }
 
     /// Forgets a run of which everything is journalled, or which came to nothing.
-    pub(crate) fn forget_run(&self, engine: &Engine, id: &str) -> Result<()> {
-        let folder = engine.run_folder(id);
+    pub(crate) fn forget_run(&self, id: &str) -> Result<()> {
+        let folder = self.engine.run_folder(id);
         let open = open_runs(self.history()).iter().any(|run| run.id == id);
         match open || folder.is_alive() {
             true => Ok(()),
@@ -120,48 +120,48 @@ impl LockedTask {
         }
     }
 
-    fn judge(&mut self, engine: &Engine, run: &Run, ended: Option<&Ended>) -> Result<()> {
+    fn judge(&mut self, run: &Run, ended: Option<&Ended>) -> Result<()> {
         let how = match ended {
             Some(ended) => ended.how.clone(),
             None => "killed, or the machine went down".to_owned(),
         };
         if ended.is_none() {
             // Nobody was left to end what the agent had started.
-            crate::runs::end_tagged(&engine.home_paths(), &run.id);
+            crate::runs::end_tagged(&self.engine.home_paths(), &run.id);
         }
         if ended.is_some_and(|ended| ended.stopped) {
-            engine.keep_screen(&self.place, run);
-            return self.remark(
-                engine,
-                vec![gone(engine, EventType::AgentStopped, run, &how)],
-            );
+            self.engine.keep_screen(&self.place, run);
+            return self.note(vec![gone(self.engine, EventType::AgentStopped, run, &how)]);
         }
         let end = End {
             how,
             last_words: ended.map_or(String::new(), |ended| ended.last_words.clone()),
-            by_signal: ended.is_none_or(Ended::was_by_signal) || !engine.is_sealed_end(run, ended),
+            by_signal: ended.is_none_or(Ended::was_by_signal)
+                || !self.engine.is_sealed_end(run, ended),
             review: ended.and_then(|ended| ended.review.clone()),
         };
-        self.follow(engine, run, &end)
+        self.follow(run, &end)
     }
 
     /// What follows from an end. A worker that wrote its plan and its handoff before it ended has done both; so
     /// its end is journalled last, and whoever comes after a process that died in between goes on from there.
-    fn follow(&mut self, engine: &Engine, run: &Run, end: &End) -> Result<()> {
+    fn follow(&mut self, run: &Run, end: &End) -> Result<()> {
         let how = end.how.as_str();
         // A run that was replaced by another one has no say any more.
         let current = last_run(self.history(), run.role).is_some_and(|last| last.id == run.id);
-        let exited = end.noted(gone(engine, EventType::AgentExited, run, how));
-        match self.consequence(engine, run, end)? {
+        let exited = end.noted(gone(self.engine, EventType::AgentExited, run, how));
+        match self.consequence(run, end)? {
             Consequence::Advance(decision) if current => {
                 let mut event = decision
                     .event
                     .because(format!("its {} ended: {how}", run.role));
-                event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
                 let goes_on = run.role == Role::Worker;
                 event = match goes_on {
-                    true => engine.with_head(&self.task, event),
-                    false => engine.with_verdict(&self.task, self.history(), &self.body, event),
+                    true => self.engine.with_head(&self.task, event),
+                    false => {
+                        self.engine
+                            .with_verdict(&self.task, self.history(), &self.body, event)
+                    }
                 };
                 if !goes_on && is_adopted_run(self.history(), &run.id) {
                     // Nobody knows which commit that reviewer saw; the merge says so.
@@ -172,47 +172,49 @@ impl LockedTask {
                     true => vec![event],
                     false => vec![exited, event],
                 };
-                self.commit(engine, events)?;
+                self.write(events)?;
                 crash_point("exit.advanced");
                 // Whoever waits for the status need not wait for tmux; hooks may close the window.
-                engine.keep_screen(&self.place, run);
-                self.finish_hooks(engine)?;
+                self.engine.keep_screen(&self.place, run);
+                self.finish_hooks()?;
                 match goes_on {
-                    true => self.follow(engine, run, end),
+                    true => self.follow(run, end),
                     false => Ok(()),
                 }
             }
             Consequence::Wait { to, running } if current => {
-                engine.keep_screen(&self.place, run);
-                let deferral = self.deferral(engine, Actor::Engine, to, &running);
-                self.remark(engine, [exited].into_iter().chain(deferral).collect())
+                self.engine.keep_screen(&self.place, run);
+                let deferral = self.deferral(Actor::Engine, to, &running);
+                self.note([exited].into_iter().chain(deferral).collect())
             }
             Consequence::Crash { missing } if current => {
                 let reason = match end.last_words.as_str() {
                     "" => format!("{how}; {missing}"),
                     words => format!("{how}; {missing}; its screen said: {words}"),
                 };
-                self.crashed(engine, run, end, &reason)
+                self.crashed(run, end, &reason)
             }
             Consequence::Advance(_)
             | Consequence::Wait { .. }
             | Consequence::Crash { .. }
             | Consequence::Nothing => {
-                engine.keep_screen(&self.place, run);
-                self.remark(engine, vec![exited])
+                self.engine.keep_screen(&self.place, run);
+                self.note(vec![exited])
             }
         }
     }
 
-    fn consequence(&self, engine: &Engine, run: &Run, end: &End) -> Result<Consequence> {
+    fn consequence(&self, run: &Run, end: &End) -> Result<Consequence> {
         let left = Left {
             by_signal: end.by_signal,
             mark: end.review.as_deref(),
         };
         let facts = Facts {
-            verifying: engine.check_to_wait_for(&self.task, &self.place, self.history())?,
+            verifying: self
+                .engine
+                .check_to_wait_for(&self.task, &self.place, self.history())?,
             review_problem: match run.role {
-                Role::Reviewer => engine.review_problem(
+                Role::Reviewer => self.engine.review_problem(
                     &self.task,
                     self.history(),
                     &self.body,
@@ -223,16 +225,16 @@ impl LockedTask {
             },
             ..Facts::default()
         };
-        let situation = self.situation(engine, &facts)?;
+        let situation = self.situation(&facts)?;
         let workflow = Workflow::named(self.task.workflow);
         Ok(exit::after_exit(workflow, situation, run.role))
     }
 
     /// Counts a crash; too many in one status and the task is stuck.
-    fn crashed(&mut self, engine: &Engine, run: &Run, end: &End, reason: &str) -> Result<()> {
+    fn crashed(&mut self, run: &Run, end: &End, reason: &str) -> Result<()> {
         let count = self.task.crash_count.saturating_add(1);
         let mut event = end
-            .noted(gone(engine, EventType::AgentCrashed, run, reason))
+            .noted(gone(self.engine, EventType::AgentCrashed, run, reason))
             .detail("status", self.task.status.as_str())
             .detail("crash_count", count);
         event
@@ -242,10 +244,10 @@ impl LockedTask {
         if run.role == Role::Reviewer {
             event.archive.extend(machine::without_verdict(&self.body));
         }
-        self.commit(engine, vec![event])?;
+        self.write(vec![event])?;
         crash_point("exit.counted");
-        engine.keep_screen(&self.place, run);
-        self.give_up(engine)
+        self.engine.keep_screen(&self.place, run);
+        self.give_up()
     }
 
     /// Has an agent crashed since the task came to its status?
@@ -262,28 +264,27 @@ impl LockedTask {
     }
 
     /// The move that a crash too many asks for; taken by whoever comes next if this process dies before.
-    fn give_up(&mut self, engine: &Engine) -> Result<()> {
+    fn give_up(&mut self) -> Result<()> {
         let workflow = Workflow::named(self.task.workflow);
         if self.task.crash_count < workflow.crash_limit {
             return Ok(());
         }
         let facts = Facts::default();
-        let situation = self.situation(engine, &facts)?;
+        let situation = self.situation(&facts)?;
         let decided = machine::decide(workflow, situation, Actor::Engine, exit::gives_up());
         let Ok(decision) = decided else {
             return Ok(());
         };
-        let mut event = decision
+        let event = decision
             .event
             .because(format!("its agent crashed {} times", self.task.crash_count))
             .detail("crashes", self.task.crash_count);
-        event.transition = Some(nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET));
-        self.commit(engine, vec![event])?;
-        self.finish_hooks(engine)
+        self.write(vec![event])?;
+        self.finish_hooks()
     }
 
     /// A review whose reviewer crashed is taken up by another one, in the same round.
-    fn review_again(&mut self, engine: &Engine) -> Result<()> {
+    fn review_again(&mut self) -> Result<()> {
         if self.task.status != Status::AgentReview {
             return Ok(());
         }
@@ -303,20 +304,20 @@ impl LockedTask {
             run: next_run_id(self.history(), &self.task.id, Role::Reviewer),
             message: with_undelivered(self, Role::Reviewer, None),
         };
-        match engine.begin(self, &begin) {
+        match self.engine.begin(self, &begin) {
             Ok(Begun::Started(event)) => {
-                let mut events = heard(engine, self, Role::Reviewer);
+                let mut events = heard(self, Role::Reviewer);
                 events.push(*event);
-                self.remark(engine, events)
+                self.note(events)
             }
             Ok(Begun::Running | Begun::Nobody(_)) => Ok(()),
             Err(error) => {
-                let event = Event::new(EventType::AttentionRaised, engine.now())
+                let event = Event::new(EventType::AttentionRaised, self.engine.now())
                     .by("engine")
                     .because(format!("the reviewer could not be started again: {error}"))
                     .detail("role", Role::Reviewer.as_str())
                     .detail("after", run.id.as_str());
-                self.remark(engine, vec![event])
+                self.note(vec![event])
             }
         }
     }
@@ -331,12 +332,12 @@ impl LockedTask {
     }
 
     /// Journals something that is not part of a transition.
-    pub(crate) fn remark(&mut self, engine: &Engine, events: Vec<Event>) -> Result<()> {
+    pub(crate) fn note(&mut self, events: Vec<Event>) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
-        self.mark(engine)?;
-        self.outcome(engine, events)
+        self.mark()?;
+        self.outcome(events)
     }
 }
 

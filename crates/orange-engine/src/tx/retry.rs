@@ -1,62 +1,49 @@
 //! Hooks of the last transition that failed: carried out once more, or made up for by what a person did.
 
-use super::LockedTask;
+use super::TaskTx;
 use crate::effects;
-use crate::engine::Engine;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use orange_core::history::{Event, EventType, HookOutcome};
 use orange_core::workflow::{Hook, Role};
 
-impl LockedTask {
+impl TaskTx<'_> {
     /// Once more, what failed the last time. Gives what was tried.
-    pub(crate) fn retry_hooks(&mut self, engine: &Engine) -> Result<Vec<String>> {
+    pub(crate) fn retry_hooks(&mut self) -> Result<Vec<String>> {
         let mut tried = Vec::new();
         for (hook, _) in self.failed_hooks() {
-            self.retry(engine, &hook)?;
+            self.retry(&hook)?;
             tried.push(hook);
         }
-        self.index(engine)?;
-        self.conclude(engine);
         Ok(tried)
     }
 
-    fn retry(&mut self, engine: &Engine, hook: &str) -> Result<()> {
+    fn retry(&mut self, hook: &str) -> Result<()> {
         let state = self.snapshot.history.last_transition();
         let transition = state.and_then(|state| state.opening.transition.clone());
-        self.mark(engine)?;
-        let mut events = effects::carry_out(engine, self, hook);
+        self.mark()?;
+        let mut events = effects::carry_out(self, hook);
         for event in &mut events {
             event.transition.clone_from(&transition);
         }
-        self.outcome(engine, events)
+        self.outcome(events)
     }
 
-    /// Tries once more to get the workspace that the last transition could not get; an error says why it cannot.
-    pub(crate) fn retry_acquire(&mut self, engine: &Engine) -> Result<()> {
+    /// Tries once more to get the workspace that the last transition could not get. Returns why it still cannot.
+    pub(crate) fn retry_acquire(&mut self) -> Result<Option<String>> {
         let name = Hook::AcquireWorkspace.name();
-        let reason = |locked: &LockedTask| {
-            let mut failed = locked.failed_hooks().into_iter();
+        let reason = |tx: &TaskTx<'_>| {
+            let mut failed = tx.failed_hooks().into_iter();
             failed.find(|(hook, _)| hook == name).map(|(_, why)| why)
         };
         if reason(self).is_none() {
-            return Ok(());
+            return Ok(None);
         }
-        self.retry(engine, name)?;
-        match reason(self) {
-            None => Ok(()),
-            Some(why) => {
-                self.index(engine)?;
-                self.conclude(engine);
-                Err(Error::new(Code::ConditionUnmet, why).hint(format!(
-                    "no agent is started; when that is mended: `orange task retry-hooks {}`",
-                    self.task.label()
-                )))
-            }
-        }
+        self.retry(name)?;
+        Ok(reason(self))
     }
 
     /// Events that close hooks which failed to start an agent of this role, now that one was started.
-    pub(crate) fn made_up_for(&self, engine: &Engine, role: Role) -> Vec<Event> {
+    pub(crate) fn made_up_for(&self, role: Role) -> Vec<Event> {
         let transition = self.snapshot.history.last_transition();
         let transition = transition.and_then(|state| state.opening.transition.clone());
         let starts = |hook: &str| match Hook::from_name(hook) {
@@ -68,7 +55,7 @@ impl LockedTask {
         failed
             .filter(|(hook, _)| starts(hook))
             .map(|(hook, _)| {
-                let mut event = Event::new(EventType::HookCompleted, engine.now())
+                let mut event = Event::new(EventType::HookCompleted, self.engine.now())
                     .because("a person started the agent");
                 event.hook = Some(hook);
                 event.transition.clone_from(&transition);

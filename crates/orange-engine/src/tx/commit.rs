@@ -1,0 +1,104 @@
+//! The end of a change: journal, TASK.md, hooks, index, mark, in this order, and what came of it.
+
+use super::TaskTx;
+use crate::engine::Caller;
+use crate::errand;
+use crate::error::Result;
+use crate::store::Place;
+use crate::workspaces::Acquired;
+use orange_core::history::{Event, HookOutcome};
+use orange_core::task::{Status, Task, is_active};
+use orange_core::workflow::Hook;
+
+/// What a change of a task came to.
+#[must_use]
+#[derive(Debug, Clone)]
+pub struct Committed {
+    pub task: Task,
+    pub place: Place,
+    /// Where the task was when it was locked and in order.
+    pub from: Status,
+    /// The slot that the task got.
+    pub acquired: Option<Acquired>,
+    /// The starts of agents, as they were journalled.
+    pub spawned: Vec<Event>,
+    /// Hooks of the last status change that failed, and why. The task has moved nevertheless.
+    pub failed: Vec<(String, String)>,
+}
+
+impl Committed {
+    /// Whether the task gave up a slot or an agent that others may wait for, and by the table nobody follows by itself.
+    pub fn made_room(&self) -> bool {
+        is_active(self.from) && self.task.status == Status::Cancelled
+    }
+}
+
+/// What hooks gave a task while it was locked.
+#[derive(Default)]
+pub(crate) struct Given {
+    pub(crate) acquired: Option<Acquired>,
+    pub(crate) spawned: Vec<Event>,
+}
+
+impl TaskTx<'_> {
+    /// Journals, writes, runs hooks, and takes the task off the list of those in flight. Without events it ends what notes
+    /// and single steps began.
+    pub fn commit(mut self, events: Vec<Event>) -> Result<Committed> {
+        if !events.is_empty() {
+            self.write(events)?;
+        }
+        if self.ends_itself() {
+            self.index()?;
+            return self.hand_over();
+        }
+        let finished = self.finish_hooks();
+        self.index()?;
+        finished?;
+        self.conclude();
+        Ok(self.committed())
+    }
+
+    fn committed(self) -> Committed {
+        Committed {
+            failed: self.failed_hooks(),
+            task: self.task,
+            place: self.place,
+            from: self.from,
+            acquired: self.given.acquired,
+            spawned: self.given.spawned,
+        }
+    }
+
+    /// Whether the open hooks would end this very process: a caller that sits in a window which a hook closes dies before
+    /// the remaining hooks have run.
+    fn ends_itself(&self) -> bool {
+        let closes = [Hook::KillReviewer.name(), Hook::KillSession.name()];
+        let transition = self.history().last_transition();
+        let open = transition.is_some_and(|transition| {
+            transition.hooks.iter().any(|hook| {
+                hook.outcome == HookOutcome::Open && closes.contains(&hook.name.as_str())
+            })
+        });
+        open && self.engine.sits_in_session_of(&self.task.id)
+    }
+
+    /// Lets go of the task and waits for the errand that finishes its hooks, as long as this process lives.
+    fn hand_over(mut self) -> Result<Committed> {
+        let engine = self.engine;
+        if engine.caller == Caller::Human {
+            let transition = self.history().last_transition();
+            let reason = transition.and_then(|last| last.opening.reason.clone());
+            let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
+            let (label, status) = (self.task.label(), self.task.status);
+            (engine.say)(&format!(
+                "{label} is {status}{reason}; its session closes now, and this window with it"
+            ));
+        }
+        self.let_go();
+        let (home, folder) = (engine.store.home(), self.place.folder());
+        errand::carry_out(&engine.orange, home, &["finish", &folder])?;
+        let mut finished = engine.lock_task(self.place)?.committed();
+        finished.from = self.from;
+        Ok(finished)
+    }
+}
