@@ -6,14 +6,6 @@ use crate::reconcile::begins_anew;
 use crate::task::Status;
 use crate::timeline::hooks;
 
-/// Does nothing move in this status until a person does something?
-pub fn waits_for_person(status: Status) -> bool {
-    matches!(
-        status,
-        Status::Clarification | Status::Reviewing | Status::Stuck
-    )
-}
-
 /// The one thing to look at first, in words; None when nothing asks for a person besides the status.
 pub fn attention(history: &History) -> Option<String> {
     failed_hook(history)
@@ -158,17 +150,12 @@ fn detail<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
 
 /// What a person is told when this is journalled; None for what moves on by itself.
 pub fn notification(event: &Event) -> Option<String> {
-    let to = event.to.as_deref().and_then(|word| word.parse().ok());
-    let status = match to {
-        Some(Status::Clarification) => Some("asks a question"),
-        Some(Status::Reviewing) => Some("passed its review and waits for you"),
-        Some(Status::Stuck) => Some("is stuck and needs your help"),
-        _ => None,
-    };
     if event.kind == EventType::StatusChanged {
+        let to = event.to.as_deref().and_then(|word| word.parse().ok());
+        let told = to.and_then(|to: Status| to.info().notifies);
         // Who did it knows it.
         let by_person = event.by.as_deref() == Some("human");
-        return status.filter(|_| !by_person).map(str::to_owned);
+        return told.filter(|_| !by_person).map(str::to_owned);
     }
     if event.kind == EventType::HookFailed {
         let hook = event.hook.as_deref().unwrap_or("a hook");

@@ -6,8 +6,6 @@ pub mod attention;
 pub mod body_merge;
 pub mod choice;
 pub mod config;
-pub mod evidence;
-pub mod exit;
 pub mod gate;
 pub mod graph;
 pub mod history;
@@ -15,7 +13,6 @@ pub mod id;
 pub mod machine;
 pub mod merge;
 pub mod naming;
-pub mod prompt;
 pub mod reconcile;
 pub mod review;
 pub mod runs;
@@ -27,9 +24,10 @@ pub mod testing;
 pub mod timeline;
 pub mod usage;
 pub mod verification;
-pub mod why;
 pub mod workflow;
 pub mod yaml;
+
+pub use workflow::interactive::{evidence, exit, prompt, why};
 
 /// A point in time as it stands in files: RFC 3339, UTC.
 pub use jiff::{SignedDuration, Timestamp};

@@ -8,7 +8,9 @@ use crate::artifact;
 use crate::gate::{Gate, GateProblem};
 use crate::history::{ArchiveSection, Event, EventType};
 use crate::task::{BadValue, Field, FieldMap, Status, Task};
-use crate::workflow::{Actor, By, Condition, Hook, Transition, Trigger, Workflow, hooks_for};
+use crate::workflow::{
+    Actor, By, Condition, Hook, Intent, Transition, Trigger, Workflow, hooks_for,
+};
 use serde_json::Value;
 
 /// Another task, as far as a condition cares.
@@ -37,6 +39,8 @@ pub struct Facts {
     pub check_returns: bool,
     /// Why the Review section gives no verdict ([`crate::review`]).
     pub review_problem: Option<String>,
+    /// Conditions of the phased workflow that its executor found met.
+    pub met: Vec<Condition>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -300,6 +304,17 @@ pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), Strin
             Some(problem) => Err(problem.clone()),
             None => Ok(()),
         },
+        Condition::Asked => demand(task.queued_at.is_some(), "nobody asked for it".into()),
+        Condition::AgentFree
+        | Condition::BudgetFree
+        | Condition::PhasesOver
+        | Condition::DecisionStored
+        | Condition::RetriesLeft
+        | Condition::RetriesSpent
+        | Condition::MergeNotBegun => demand(
+            facts.met.contains(&condition),
+            format!("not met: {condition}"),
+        ),
     }
 }
 
@@ -345,6 +360,58 @@ fn decision(row: &Transition, situation: Situation<'_>, actor: Actor) -> Decisio
         event: number(event, situation.task),
         hooks,
     }
+}
+
+/// Where an intent takes a task: by the row from its status whose demands on the task itself are met, otherwise by the first
+/// row with that intent, so that a refusal names a status. None: this workflow has no such row.
+pub fn destination(task: &Task, intent: Intent) -> Option<Status> {
+    let workflow = Workflow::named(task.workflow);
+    let own = [Condition::SummaryGiven, Condition::SummaryMissing];
+    let situation = Situation {
+        task,
+        body: "",
+        facts: &Facts::default(),
+        max_rounds: 0,
+        now: Timestamp::UNIX_EPOCH,
+    };
+    let fits = |row: &&Transition| {
+        let mut conditions = row.conditions.iter();
+        conditions.all(|asked| !own.contains(asked) || meets(*asked, situation).is_ok())
+    };
+    let means_it = |row: &&Transition| row.intent == Some(intent);
+    let mut here = workflow.rows_from(task.status, task.blocked_reason);
+    here.find(|row| means_it(row) && fits(row))
+        .or_else(|| workflow.transitions.iter().find(means_it))
+        .map(|row| row.to)
+}
+
+/// The first of the rows from here that `wanted` chooses and that may be taken now.
+pub fn decide_any(
+    workflow: &Workflow,
+    situation: Situation<'_>,
+    trigger: Option<Trigger>,
+    wanted: impl Fn(&Transition) -> bool,
+) -> Option<Decision> {
+    let task = situation.task;
+    let rows = workflow.rows_from(task.status, task.blocked_reason);
+    rows.filter(|row| wanted(row)).find_map(|row| {
+        let wish = Move {
+            trigger,
+            ..Move::to(row.to)
+        };
+        decide(workflow, situation, Actor::Engine, wish).ok()
+    })
+}
+
+/// What happened moves the task, if the table says so.
+pub fn decide_trigger(
+    workflow: &Workflow,
+    situation: Situation<'_>,
+    trigger: Trigger,
+) -> Option<Decision> {
+    decide_any(workflow, situation, Some(trigger), |row| {
+        row.who.iter().any(|by| by.when == Some(trigger))
+    })
 }
 
 /// Puts into the event what the hooks change in the task itself, and the names of those still to be run.

@@ -13,6 +13,7 @@ use crate::machine::{self, number};
 use crate::task::{BadValue, Field, Guard, Shape, Status, Task, WorkflowName};
 use crate::task_file::{Damage, TaskFile};
 use crate::workflow::Workflow;
+use crate::workflow::interactive::former_status;
 use crate::yaml::Node;
 use serde_json::Value;
 use std::cmp::Ordering;
@@ -485,11 +486,10 @@ fn older_status(value: Value, file: &TaskFile) -> Value {
     let interactive = file
         .get(Field::Workflow.name())
         .is_none_or(|(node, _)| node.to_json() == WorkflowName::Interactive.as_str());
-    match value.as_str() {
-        Some("needs_human") => Value::from(Status::Reviewing.as_str()),
-        Some("failed") if interactive => Value::from(Status::Stuck.as_str()),
-        _ => value,
-    }
+    let word = value.as_str().unwrap_or_default();
+    // A word that is a status too means that status in its own workflow.
+    let former = former_status(word).filter(|_| interactive || word.parse::<Status>().is_err());
+    former.map_or(value, |status| Value::from(status.as_str()))
 }
 
 /// YAML by the field's type: `summary: no` is text, `priority:` is nothing.

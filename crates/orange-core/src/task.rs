@@ -16,57 +16,10 @@ choice! {
     }
 }
 
-choice! {
-    /// Where a task stands. Both workflows' words, because files, lists and dependencies share them.
-    pub enum Status ("status") {
-        Pending = "pending",
-        Planning = "planning",
-        Clarification = "clarification",
-        Working = "working",
-        AgentReview = "agent-review",
-        Reviewing = "reviewing",
-        Stuck = "stuck",
-        Delegated = "delegated",
-        Done = "done",
-        Cancelled = "cancelled",
-        Created = "created",
-        Classifying = "classifying",
-        Planned = "planned",
-        Running = "running",
-        Paused = "paused",
-        Blocked = "blocked",
-        Completed = "completed",
-        Finalizing = "finalizing",
-        Finished = "finished",
-        Failed = "failed",
-    }
-}
-
-impl Status {
-    /// The work is in: what waits for this task may start.
-    pub fn is_over(self) -> bool {
-        matches!(self, Status::Done | Status::Finished)
-    }
-
-    /// An agent, a reviewer or a person has, or had, the task.
-    pub fn has_started(self) -> bool {
-        !matches!(self, Status::Pending | Status::Created)
-    }
-
-    /// Nothing moves the task from here.
-    pub fn is_terminal(self) -> bool {
-        self.is_over() || self == Status::Cancelled
-    }
-}
+pub use crate::workflow::{BlockedReason, Status};
 
 choice! {
-    /// Why a phased task is `blocked`; only the matching answer leads out.
-    pub enum BlockedReason ("reason for being blocked") {
-        Dependencies = "dependencies", Gate = "gate", Input = "input",
-    }
-}
-
-choice! {
+    /// The workflows that a task can have.
     pub enum WorkflowName ("workflow") { Interactive = "interactive" }
 }
 
@@ -416,7 +369,7 @@ task_fields! {
     Revision revision: u64 = 0, Guarded;
     Project project: String = String::new(), Guarded;
     Workflow workflow: WorkflowName = WorkflowName::Interactive, Guarded;
-    Status status: Status = Status::Pending, Guarded;
+    Status status: Status = Status::default(), Guarded;
     BlockedReason blocked_reason: Option<BlockedReason> = None, Guarded;
     Summary summary: String = String::new(), Descriptive;
     Branch branch: String = String::new(), Guarded;
@@ -485,38 +438,6 @@ impl Task {
             }
             (None, Some(Value::String(url))) => self.pr_url = Some(url.clone()),
             (None, _) => {}
-        }
-    }
-}
-
-/// Where a task stands, as a sentence goes on after its name.
-pub fn stands(status: Status) -> String {
-    match status == Status::Clarification {
-        true => "needs clarification".to_owned(),
-        false => format!("is {status}"),
-    }
-}
-
-/// Neither over nor waiting to be started: an agent, a reviewer or a person has it.
-pub fn is_active(status: Status) -> bool {
-    match status {
-        Status::Planning
-        | Status::Clarification
-        | Status::Working
-        | Status::AgentReview
-        | Status::Reviewing
-        | Status::Stuck
-        | Status::Delegated
-        | Status::Classifying
-        | Status::Planned
-        | Status::Running
-        | Status::Paused
-        | Status::Blocked
-        | Status::Completed
-        | Status::Finalizing
-        | Status::Failed => true,
-        Status::Pending | Status::Created | Status::Done | Status::Cancelled | Status::Finished => {
-            false
         }
     }
 }

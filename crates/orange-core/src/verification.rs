@@ -298,6 +298,7 @@ pub fn last_failed(history: &History) -> bool {
 /// A move that waits for the check: who wanted it, and which commit was spoken of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deferred {
+    pub to: Status,
     pub by: String,
     pub head: Option<String>,
     /// The mark of the review that gave the verdict.
@@ -308,7 +309,9 @@ pub struct Deferred {
 pub fn deferred(history: &History) -> Option<Deferred> {
     let mut newest_first = since_review(history).iter().rev();
     let last = newest_first.find(|event| event.details.contains_key("wish"))?;
+    let to = text(last, "wish")?.parse().ok()?;
     (last.kind == EventType::StatusDeferred).then(|| Deferred {
+        to,
         by: last.by.clone().unwrap_or_default(),
         head: text(last, "head"),
         mark: text(last, review::MARK),
@@ -328,7 +331,8 @@ pub(crate) fn since_review(history: &History) -> &[Event] {
         true => entered.to.as_deref(),
         false => entered.fields.get("status").and_then(Value::as_str),
     };
-    match status == Some(Status::AgentReview.as_str()) {
+    let status: Option<Status> = status.and_then(|word| word.parse().ok());
+    match status.is_some_and(Status::is_in_review) {
         true => history.events.get(at + 1..).unwrap_or_default(),
         false => &[],
     }

@@ -1,12 +1,20 @@
-//! What a workflow is: statuses, transitions, gates and hooks as data. Engine, CLI, docs and tests read it.
+//! What a workflow is: a table of statuses, transitions, gates and hooks as data. Engine, CLI, docs and tests read it, and
+//! no code outside this folder names a status. This file says what a table is; `interactive/` and `phased.rs` are the two
+//! tables, with what depends on one of them alone.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+mod hook;
 pub mod interactive;
+pub mod phased;
+mod status;
+
+pub use hook::{Hook, HookEntry, Prompt, hooks_for, run, run_if_by};
+pub use status::{BlockedReason, Kind, Status, StatusInfo, Tone, WaitsFor, info_for};
 
 use crate::choice;
 use crate::gate::Gate;
-use crate::task::{BlockedReason, Status, WorkflowName, is_active};
+use crate::task::{Task, WorkflowName};
 
 choice! {
     /// What an agent process was started as.
@@ -47,6 +55,20 @@ impl Actor {
             Actor::Agent(Role::Reviewer) => who == Who::Reviewer,
             Actor::Agent(Role::Executor) => false,
         }
+    }
+}
+
+choice! {
+    /// What a verb is after. The table knows the status that it leads to.
+    pub enum Intent ("intent") {
+        Start = "start",
+        Submit = "submit",
+        Help = "ask for help",
+        Answer = "answer",
+        RequestChanges = "request changes",
+        Merge = "merge",
+        Cancel = "cancel",
+        TakeBack = "take back",
     }
 }
 
@@ -102,141 +124,14 @@ choice! {
         VerifyOver = "verify over",
         CheckReturns = "verify.on_failure: return",
         ReviewersOwn = "written by its reviewer",
-    }
-}
-
-choice! {
-    /// Which opening prompt an agent gets.
-    pub enum Prompt ("prompt") {
-        Worker = "worker", Clarify = "clarify", WorkerWait = "worker-wait", Respawn = "respawn",
-    }
-}
-
-/// A side effect of a transition, by name. The engine carries it out; the table only lists it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Hook {
-    AcquireWorkspace,
-    ReleaseWorkspace,
-    SpawnAgent(Prompt),
-    EnsureFixer,
-    SpawnReviewer,
-    KillReviewer,
-    KillSession,
-    NotifyWorker,
-    IncrementReviewRound,
-    ResetReviewRound,
-    ArchiveReview,
-    ArchiveHandoff,
-    SpawnNext,
-    DeleteRemoteBranch,
-    Classify,
-    WritePlan,
-    StartExecutor,
-    ReleaseExecutor,
-    StopExecutor,
-    CommitWip,
-    StartFinalize,
-    Verify,
-}
-
-impl Hook {
-    /// The word in journals, tables and JSON; people read [`crate::timeline::hooks`].
-    pub fn name(self) -> &'static str {
-        match self {
-            Hook::AcquireWorkspace => "acquire_workspace",
-            Hook::ReleaseWorkspace => "release_workspace",
-            Hook::SpawnAgent(Prompt::Worker) => "spawn_agent(worker)",
-            Hook::SpawnAgent(Prompt::Clarify) => "spawn_agent(clarify)",
-            Hook::SpawnAgent(Prompt::WorkerWait) => "spawn_agent(worker-wait)",
-            Hook::SpawnAgent(Prompt::Respawn) => "spawn_agent(respawn)",
-            Hook::EnsureFixer => "ensure_fixer",
-            Hook::SpawnReviewer => "spawn_reviewer",
-            Hook::KillReviewer => "kill_reviewer",
-            Hook::KillSession => "kill_session",
-            Hook::NotifyWorker => "notify_worker",
-            Hook::IncrementReviewRound => "increment_review_round",
-            Hook::ResetReviewRound => "reset_review_round",
-            Hook::ArchiveReview => "archive_review",
-            Hook::ArchiveHandoff => "archive_handoff",
-            Hook::SpawnNext => "spawn_next",
-            Hook::DeleteRemoteBranch => "delete_remote_branch",
-            Hook::Classify => "classify",
-            Hook::WritePlan => "write_plan",
-            Hook::StartExecutor => "start_executor",
-            Hook::ReleaseExecutor => "release_executor",
-            Hook::StopExecutor => "stop_executor",
-            Hook::CommitWip => "commit_wip",
-            Hook::StartFinalize => "start_finalize",
-            Hook::Verify => "verify",
-        }
-    }
-
-    /// The hook of that word, should this program know it.
-    pub fn from_name(name: &str) -> Option<Hook> {
-        Hook::all().find(|hook| hook.name() == name)
-    }
-
-    pub fn all() -> impl Iterator<Item = Hook> {
-        let prompts = Prompt::ALL.iter().map(|prompt| Hook::SpawnAgent(*prompt));
-        Hook::PLAIN.iter().copied().chain(prompts)
-    }
-
-    /// Every hook that takes nothing along.
-    const PLAIN: &'static [Hook] = &[
-        Hook::AcquireWorkspace,
-        Hook::ReleaseWorkspace,
-        Hook::EnsureFixer,
-        Hook::SpawnReviewer,
-        Hook::KillReviewer,
-        Hook::KillSession,
-        Hook::NotifyWorker,
-        Hook::IncrementReviewRound,
-        Hook::ResetReviewRound,
-        Hook::ArchiveReview,
-        Hook::ArchiveHandoff,
-        Hook::SpawnNext,
-        Hook::DeleteRemoteBranch,
-        Hook::Classify,
-        Hook::WritePlan,
-        Hook::StartExecutor,
-        Hook::ReleaseExecutor,
-        Hook::StopExecutor,
-        Hook::CommitWip,
-        Hook::StartFinalize,
-        Hook::Verify,
-    ];
-
-    /// Part of the task's own state, so it is written together with the status and needs no later step.
-    pub fn is_state_change(self) -> bool {
-        matches!(
-            self,
-            Hook::IncrementReviewRound
-                | Hook::ResetReviewRound
-                | Hook::ArchiveReview
-                | Hook::ArchiveHandoff
-        )
-    }
-}
-
-/// One entry of the "hooks" column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HookEntry {
-    pub hook: Hook,
-    /// Listed as "if a human did it".
-    pub only_by: Option<Who>,
-}
-
-pub const fn run(hook: Hook) -> HookEntry {
-    HookEntry {
-        hook,
-        only_by: None,
-    }
-}
-
-pub const fn run_if_by(hook: Hook, who: Who) -> HookEntry {
-    HookEntry {
-        hook,
-        only_by: Some(who),
+        Asked = "asked",
+        AgentFree = "agents.limit free",
+        BudgetFree = "budget free",
+        PhasesOver = "every phase but finalize completed or skipped",
+        DecisionStored = "decision stored",
+        RetriesLeft = "retries left",
+        RetriesSpent = "no retries left",
+        MergeNotBegun = "merge not begun",
     }
 }
 
@@ -258,10 +153,35 @@ pub struct Transition {
     /// Set when `to` is `blocked`.
     pub to_reason: Option<BlockedReason>,
     pub who: &'static [By],
+    /// The verb that takes this row.
+    pub intent: Option<Intent>,
     pub conditions: &'static [Condition],
     pub gate: Option<Gate>,
+    /// The move speaks of the work as it is at a commit, which its event notes.
+    pub notes_head: bool,
     pub hooks: &'static [HookEntry],
 }
+
+/// A row without conditions, gate and hooks; the tables fill in what a row has.
+const ROW: Transition = Transition {
+    from: Origin::AnyActive,
+    to: Status::Cancelled,
+    to_reason: None,
+    who: &[],
+    intent: None,
+    conditions: &[],
+    gate: None,
+    notes_head: false,
+    hooks: &[],
+};
+
+/// The hooks of a task whose work is merged.
+const ENDING: &[HookEntry] = &[
+    run(Hook::KillSession),
+    run(Hook::ReleaseWorkspace),
+    run(Hook::DeleteRemoteBranch),
+    run(Hook::SpawnNext),
+];
 
 /// A status in which a task may be born, and what happens then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -272,25 +192,25 @@ pub struct Creation {
     pub hooks: &'static [HookEntry],
 }
 
-/// A status as this workflow shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StatusInfo {
-    pub status: Status,
-    pub meaning: &'static str,
-}
-
 /// A whole workflow.
 #[derive(Debug, Clone, Copy)]
 pub struct Workflow {
-    pub name: WorkflowName,
+    pub name: &'static str,
     pub statuses: &'static [StatusInfo],
     pub creations: &'static [Creation],
     pub transitions: &'static [Transition],
-    /// Two crashes in one status and the task is stuck.
+    /// Two crashes in one status and the task is stuck. 0 where no row asks for a number of crashes.
     pub crash_limit: u32,
 }
 
 impl Workflow {
+    pub const NAMES: &[&str] = &[interactive::NAME, phased::NAME];
+
+    /// Both tables. Tasks have a [`WorkflowName`], which only names those that can be executed.
+    pub fn all() -> [&'static Workflow; 2] {
+        [&interactive::INTERACTIVE, &phased::PHASED]
+    }
+
     pub fn named(name: WorkflowName) -> &'static Workflow {
         match name {
             WorkflowName::Interactive => &interactive::INTERACTIVE,
@@ -303,10 +223,10 @@ impl Workflow {
 
     /// The words of this workflow's statuses, for messages.
     pub fn words(&self) -> Vec<&'static str> {
-        self.statuses
-            .iter()
-            .map(|info| info.status.as_str())
-            .collect()
+        let words = self.statuses.iter().map(|info| info.status.as_str());
+        let mut words: Vec<&str> = words.collect();
+        words.dedup();
+        words
     }
 
     /// The rows that start where a task stands.
@@ -325,12 +245,33 @@ impl Workflow {
     }
 }
 
+impl Task {
+    /// The rows that start where it stands.
+    pub fn rows(&self) -> impl Iterator<Item = &'static Transition> {
+        Workflow::named(self.workflow).rows_from(self.status, self.blocked_reason)
+    }
+
+    /// Whether a person can do this where it stands, without --force.
+    pub fn offers(&self, intent: Intent) -> bool {
+        self.rows().any(|row| {
+            let mut entries = row.entries_for(Actor::Human);
+            row.intent == Some(intent) && entries.any(|by| by.when != Some(Trigger::FORCE))
+        })
+    }
+
+    /// Whether it moves on by itself when its children are over.
+    pub fn waits_for_children(&self) -> bool {
+        self.rows()
+            .any(|row| row.conditions.contains(&Condition::ChildrenOver))
+    }
+}
+
 impl Transition {
     pub fn starts_at(&self, status: Status, reason: Option<BlockedReason>) -> bool {
         match self.from {
             Origin::Statuses(statuses) => statuses.contains(&status),
             Origin::BlockedOn(wanted) => status == Status::Blocked && reason == Some(wanted),
-            Origin::AnyActive => is_active(status),
+            Origin::AnyActive => status.is_active(),
             Origin::AnyNotTerminal => !status.is_terminal(),
         }
     }
@@ -344,19 +285,4 @@ impl Transition {
     pub fn hooks_for(&self, actor: Actor) -> Vec<Hook> {
         hooks_for(self.hooks, actor)
     }
-}
-
-/// Leaves out what is listed for another actor.
-pub fn hooks_for(entries: &[HookEntry], actor: Actor) -> Vec<Hook> {
-    entries
-        .iter()
-        .filter(|entry| match entry.only_by {
-            None => true,
-            Some(Who::Human) => actor == Actor::Human,
-            Some(Who::Engine) => actor == Actor::Engine,
-            Some(Who::Agent) => actor == Actor::Agent(Role::Worker),
-            Some(Who::Reviewer) => actor == Actor::Agent(Role::Reviewer),
-        })
-        .map(|entry| entry.hook)
-        .collect()
 }

@@ -62,7 +62,6 @@ fn effect(tx: &mut TaskTx<'_>, hook: Hook) -> Vec<Event> {
         Hook::Classify
         | Hook::WritePlan
         | Hook::StartExecutor
-        | Hook::ReleaseExecutor
         | Hook::StopExecutor
         | Hook::CommitWip
         | Hook::StartFinalize => vec![skipped(engine, NOT_YET)],

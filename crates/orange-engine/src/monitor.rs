@@ -10,8 +10,8 @@ use crate::store::locks::{Lock, LockFile};
 use orange_core::Timestamp;
 use orange_core::exit::is_expected;
 use orange_core::runs::runs as runs_of;
-use orange_core::task::{Status, WorkflowName};
-use orange_core::workflow::{Role, Workflow};
+use orange_core::task::Status;
+use orange_core::workflow::Role;
 use std::collections::{HashMap, HashSet};
 
 /// The process that watches.
@@ -151,15 +151,10 @@ impl Monitor {
     /// Tasks that need an agent, have none, and of whose run there is no folder either.
     fn missed(&self, engine: &Engine, alive: &HashSet<(String, Role)>) -> Result<Vec<String>> {
         let roles = [Role::Worker, Role::Reviewer];
-        let workflow = Workflow::named(WorkflowName::Interactive);
         let filter = Filter {
             statuses: Status::ALL
                 .iter()
-                .filter(|status| {
-                    roles
-                        .iter()
-                        .any(|role| is_expected(workflow, **status, *role))
-                })
+                .filter(|status| roles.iter().any(|role| is_expected(**status, *role)))
                 .map(|status| status.as_str().to_owned())
                 .collect(),
             ..Filter::default()
@@ -168,8 +163,7 @@ impl Monitor {
         for row in engine.list(&filter)? {
             let gone = row.status.parse().is_ok_and(|status| {
                 roles.iter().any(|role| {
-                    is_expected(workflow, status, *role)
-                        && !alive.contains(&(row.folder.clone(), *role))
+                    is_expected(status, *role) && !alive.contains(&(row.folder.clone(), *role))
                 })
             });
             if gone {

@@ -16,8 +16,8 @@ use crate::tmux::{self, Pane, PaneInfo, Server, Tmux};
 use crate::versions;
 use orange_core::history::History;
 use orange_core::runs::{self, Run};
-use orange_core::task::{Status, Task, is_active};
-use orange_core::workflow::Role;
+use orange_core::task::{Status, Task};
+use orange_core::workflow::{Role, WaitsFor};
 use orange_sys::programs::located;
 use std::collections::HashMap;
 
@@ -35,8 +35,10 @@ pub enum SessionState {
 impl SessionState {
     /// What is alive, where the task stands, and whether it was ever given a session.
     pub fn of(alive: bool, status: Option<Status>, has_session: bool) -> SessionState {
-        let expected =
-            status.is_some_and(|status| is_active(status) && status != Status::Delegated);
+        let expected = status.is_some_and(|status| {
+            let waits_for = status.info().waits_for;
+            status.is_active() && matches!(waits_for, WaitsFor::Agent | WaitsFor::Person)
+        });
         match (alive, expected && has_session) {
             (true, _) => SessionState::Alive,
             (false, true) => SessionState::Gone,

@@ -21,8 +21,9 @@ use check::Check;
 use orange_core::config::OnFailure;
 use orange_core::evidence::Evidence;
 use orange_core::history::{Event, EventType, History};
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
 use orange_core::verification::{CheckResult, Verified, newly_failed, running, unanswered};
+use orange_core::workflow::Intent;
 use orange_sys::crash_points::crash_point;
 use request::Request;
 use std::time::Duration;
@@ -44,7 +45,7 @@ struct Plan {
 /// The hook: has the commit that was handed over checked, if its repository says how and its user agreed.
 pub(crate) fn begin(engine: &Engine, tx: &mut TaskTx<'_>) -> Vec<Event> {
     let completed = Event::new(EventType::HookCompleted, engine.now());
-    if tx.task.status != Status::AgentReview {
+    if !tx.task.status.is_in_review() {
         return vec![completed];
     }
     // What was handed over, whatever has been committed since.
@@ -158,7 +159,7 @@ impl Engine {
         task: &Task,
         history: &History,
     ) -> Result<Option<Verified>> {
-        if task.status != Status::AgentReview || newly_failed(history).is_none() {
+        if !task.status.is_in_review() || newly_failed(history).is_none() {
             return Ok(None);
         }
         let testimony = self.testimony(&task.id, history);
@@ -237,8 +238,8 @@ impl Engine {
         person.clone().give_to_children();
         let store = self.store.clone();
         let wanted = || {
-            let status = store.survey(&request.folder).task.status;
-            let here = matches!(status, Status::AgentReview | Status::Reviewing);
+            let task = store.survey(&request.folder).task;
+            let here = task.status.is_in_review() || task.offers(Intent::Merge);
             (here || request.by_hand)
                 && Request::of(&store, &request.folder).as_ref() == Some(request)
         };

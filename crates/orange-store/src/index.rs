@@ -22,7 +22,7 @@ use connections::{Connections, Database, Opened, new_in_memory};
 use orange_core::id::Key;
 use orange_core::task::Task;
 use orange_sys::error::{Code, Error, Result};
-use rows::{Row, VERSION, create_tables, try_store};
+use rows::{Row, create_tables, try_store, version};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -163,8 +163,8 @@ fn open_as_it_is(store: &Store) -> Option<Connection> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).ok()?;
-    let version = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
-    (version.ok()? == VERSION).then_some(connection)
+    let found = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+    (found.ok()? == version()).then_some(connection)
 }
 
 fn path_in(store: &Store) -> PathBuf {
@@ -203,11 +203,11 @@ fn open_file(path: &Path) -> rusqlite::Result<Opened> {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
     connection.busy_timeout(PATIENCE)?;
-    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     // A cache: losing its last rows in a power cut costs a re-read, not data.
     connection.pragma_update(None, "synchronous", "OFF")?;
     let mut empty = false;
-    if version != VERSION {
+    if found != version() {
         // Lists read all lines: larger pages mean fewer calls.
         connection.pragma_update(None, "page_size", 8192)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;

@@ -7,6 +7,7 @@ use crate::task::{Field, Shape, Task};
 use crate::task_file::{TaskFile, split};
 use crate::testing::TestingRequirements;
 use crate::workflow::Workflow;
+use crate::workflow::interactive::former_status;
 use crate::yaml::simple;
 use std::ops::Range;
 
@@ -58,7 +59,7 @@ fn simple_task(front: &str, project: &str) -> Option<Task> {
         }
         match (field, field.shape()) {
             // What an older program called it is for the other way to know.
-            (Field::Status, _) if matches!(value, "failed" | "needs_human") => return None,
+            (Field::Status, _) if former_status(value).is_some() => return None,
             (Field::TestingRequirements, _) if value.is_empty() => {
                 let mut nested = || lines.next_if(|line| line.starts_with("  "));
                 task.testing_requirements = testing(std::iter::from_fn(&mut nested))?;

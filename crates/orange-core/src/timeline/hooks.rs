@@ -46,7 +46,6 @@ fn both(hook: Hook) -> (&'static str, &'static str) {
         Hook::Classify => ("weigh the task", "weighed the task"),
         Hook::WritePlan => ("write the plan", "wrote the plan"),
         Hook::StartExecutor => ("start the executor", "started the executor"),
-        Hook::ReleaseExecutor => ("let go of the executor", "let go of the executor"),
         Hook::StopExecutor => ("stop the executor", "stopped the executor"),
         Hook::CommitWip => ("commit what is unfinished", "committed what was unfinished"),
         Hook::StartFinalize => ("begin to finalize", "began to finalize"),

@@ -5,7 +5,7 @@ use crate::Timestamp;
 use crate::history::{Event, EventType};
 use crate::naming::counted;
 use crate::reconcile::begins_anew;
-use crate::task::FieldMap;
+use crate::task::{FieldMap, Status};
 use serde_json::Value;
 
 /// How much of a message a line shows, and how much of a reason: there the end often matters.
@@ -109,8 +109,9 @@ fn moved(event: &Event, reason: Option<&str>) -> String {
         Some("fail") => words.push_str(", review failed"),
         Some(_) | None => {}
     }
-    if let Some(commit) =
-        text(event, "head").filter(|_| event.to.as_deref() == Some("agent-review"))
+    let to: Option<Status> = event.to.as_deref().and_then(|word| word.parse().ok());
+    if to.is_some_and(Status::is_in_review)
+        && let Some(commit) = text(event, "head")
     {
         words.push_str(&format!(", handed off at {}", short(commit)));
     }

@@ -7,8 +7,7 @@ use crate::index::list::{Filter, Listed};
 use crate::sessions::SessionState;
 use orange_core::exit::{is_expected, role_of};
 use orange_core::runs::{Ending, last_run};
-use orange_core::task::{Status, WorkflowName};
-use orange_core::workflow::Workflow;
+use orange_core::task::Status;
 
 impl Engine {
     pub(super) fn check_agents(&self, report: &mut Report, _repair: bool) -> Result<()> {
@@ -21,8 +20,7 @@ impl Engine {
             let Some(status) = status.filter(|_| state == SessionState::Gone) else {
                 continue;
             };
-            let workflow = Workflow::named(WorkflowName::Interactive);
-            match is_expected(workflow, status, role_of(status)) {
+            match is_expected(status, role_of(status)) {
                 true => self.check_crashed(task, status, report)?,
                 false => idle.push(name_of(task)),
             }

@@ -5,12 +5,12 @@ use super::Report;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::index::list::Filter;
-use orange_core::task::{Status, is_active};
+use orange_core::task::Status;
 
 impl Engine {
     /// Of evidence there is nothing to repair: a person decides when the task is merged.
     pub(super) fn check_evidence(&self, report: &mut Report, repair: bool) -> Result<()> {
-        let active = Status::ALL.iter().filter(|status| is_active(**status));
+        let active = Status::ALL.iter().filter(|status| status.is_active());
         let filter = Filter {
             statuses: active.map(|status| status.as_str().to_owned()).collect(),
             ..Filter::default()

@@ -8,7 +8,7 @@ use crate::index::list::Filter;
 use crate::runs::{self, RunFolder, RunSpec};
 use orange_core::config::{AgentsConfig, Config};
 use orange_core::naming::counted;
-use orange_core::task::Status;
+use orange_core::workflow::Intent;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -114,7 +114,7 @@ impl Engine {
         for row in self.listed(&open).unwrap_or_default() {
             let task = super::task_of(&row.fields);
             // Its agents have done their work.
-            if matches!(task.status, Status::Reviewing | Status::Delegated) {
+            if task.offers(Intent::Merge) || task.waits_for_children() {
                 continue;
             }
             let label = row

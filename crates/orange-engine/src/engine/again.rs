@@ -181,7 +181,7 @@ impl Engine {
     /// Whoever waits for a cancelled task waits in vain, also when it has a successor.
     pub(super) fn tell_who_waited(&self, origin: &Origin, new: &Task) -> Result<()> {
         let key = read_stored(&new.project, &origin.label);
-        let Some((project, key)) = key.filter(|_| origin.status == Status::Cancelled) else {
+        let Some((project, key)) = key.filter(|_| origin.status.is_given_up()) else {
             return Ok(());
         };
         for waiting in self.index()?.linked_to("blocked_by", &project, key)? {

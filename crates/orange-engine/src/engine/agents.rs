@@ -10,12 +10,13 @@ use crate::tmux::{Attach, Pane, Scrollback, Tmux};
 use crate::tx::{Committed, TaskTx};
 use orange_core::exit::{is_expected, role_of};
 use orange_core::history::{EventType, History};
+use orange_core::machine::destination;
 use orange_core::naming::shell_word;
 use orange_core::prompt::PromptName;
 use orange_core::runs::{Run, last_run, next_run_id};
-use orange_core::task::{Status, Task, is_active};
+use orange_core::task::Task;
 use orange_core::usage::{self, Usage};
-use orange_core::workflow::{Prompt, Role, Workflow};
+use orange_core::workflow::{Intent, Prompt, Role};
 use std::path::PathBuf;
 
 /// An agent as `task show` tells of it.
@@ -51,8 +52,7 @@ pub struct Screen {
 impl Engine {
     /// The newest run of each role.
     pub fn agents(&self, task: &Task, history: &History) -> Vec<AgentView> {
-        let workflow = Workflow::named(task.workflow);
-        let expected = |role: Role| is_expected(workflow, task.status, role);
+        let expected = |role: Role| is_expected(task.status, role);
         let newest = [Role::Worker, Role::Reviewer, Role::Executor]
             .into_iter()
             .filter_map(|role| last_run(history, role));
@@ -96,17 +96,18 @@ impl Engine {
         let label = tx.task.label();
         let role = role.unwrap_or(role_of(status));
         let prompt = match role {
-            Role::Reviewer if status == Status::AgentReview => Some(PromptName::Reviewer),
+            Role::Reviewer if status.is_in_review() => Some(PromptName::Reviewer),
             Role::Reviewer | Role::Executor => None,
             Role::Worker => PromptName::for_hook(Prompt::Respawn, status),
         };
         let Some(prompt) = prompt else {
-            let hint = match status {
-                Status::Pending => format!("start it: `orange task spawn {label}`"),
-                Status::Delegated => {
-                    format!("take it back: `orange task update {label} --status working`")
+            let back = destination(&tx.task, Intent::TakeBack);
+            let hint = match back {
+                _ if !status.has_started() => format!("start it: `orange task spawn {label}`"),
+                Some(back) if tx.task.offers(Intent::TakeBack) => {
+                    format!("take it back: `orange task update {label} --status {back}`")
                 }
-                _ => format!("`orange task why {label}` says what it waits for"),
+                Some(_) | None => format!("`orange task why {label}` says what it waits for"),
             };
             return Err(Error::new(
                 Code::ConditionUnmet,
@@ -183,14 +184,14 @@ impl Engine {
         let run = last_run(&view.history, role).ok_or_else(|| {
             Error::new(
                 Code::NotFound,
-                match view.task.status {
-                    Status::Pending => format!("{label} has not been started, so it has no {role}"),
-                    _ => format!("{label} has had no {role}"),
+                match view.task.status.has_started() {
+                    false => format!("{label} has not been started, so it has no {role}"),
+                    true => format!("{label} has had no {role}"),
                 },
             )
-            .hint(match view.task.status {
-                Status::Pending => format!("start it: `orange task spawn {label}`"),
-                _ => format!("`orange task show {label}` tells which agents it had"),
+            .hint(match view.task.status.has_started() {
+                false => format!("start it: `orange task spawn {label}`"),
+                true => format!("`orange task show {label}` tells which agents it had"),
             })
         })?;
         let alive = run.end.is_none() && self.run_folder(&run.id).is_alive();
@@ -268,8 +269,10 @@ impl Engine {
                     .task
                     .status
                 {
-                    Status::Pending => format!("start it: `orange task spawn {label}`"),
-                    status if is_active(status) => {
+                    status if !status.has_started() => {
+                        format!("start it: `orange task spawn {label}`")
+                    }
+                    status if status.is_active() => {
                         format!("start its agent again: `orange task respawn {label}`")
                     }
                     _ => format!(
@@ -292,7 +295,7 @@ impl Engine {
                 .hint("say it: `orange task request-changes ID \"the button is too small\"`"));
         }
         let change = Change {
-            status: Some(Status::Working),
+            intent: Some(Intent::RequestChanges),
             message: Some(message.trim().to_owned()),
             ..Change::default()
         };
@@ -328,7 +331,7 @@ impl Engine {
         let task = self.store.survey(&place.folder()).task;
         let (label, text) = (task.label(), shell_word(text));
         let way = match task.status {
-            Status::Pending => format!(
+            status if !status.has_started() => format!(
                 "it has not been started; put your text into `## Context` of {}: {text}",
                 place.task_file().display()
             ),

@@ -14,7 +14,7 @@ use orange_core::machine::{self, Move, Refusal, Situation};
 use orange_core::runs::open_runs;
 use orange_core::task::{BadValue, Field, FieldMap, FieldValue, Status, Task};
 use orange_core::timeline::fields::noun;
-use orange_core::workflow::{Actor, Condition, Hook, Transition, Workflow};
+use orange_core::workflow::{Actor, Condition, Hook, Intent, Transition, Workflow};
 use serde_json::Value;
 
 /// One edit of a field, as a person says it.
@@ -36,6 +36,8 @@ pub enum Edit {
 pub struct Change {
     pub edits: Vec<Edit>,
     pub status: Option<Status>,
+    /// What a verb is after, instead of a status.
+    pub intent: Option<Intent>,
     pub force: bool,
     /// Cancelling leaves open children as they are.
     pub keep_children: bool,
@@ -45,6 +47,26 @@ pub struct Change {
     pub reason: Option<String>,
     /// A person's request for changes: goes into TASK.md and to the worker.
     pub message: Option<String>,
+}
+
+impl Change {
+    /// Where the task is to go, if the change is about that.
+    fn destination(&self, task: &Task) -> Result<Option<Status>> {
+        match self.intent {
+            Some(intent) => destination(task, intent).map(Some),
+            None => Ok(self.status),
+        }
+    }
+}
+
+/// The status that an intent leads to, by the table of the task's workflow.
+pub(super) fn destination(task: &Task, intent: Intent) -> Result<Status> {
+    machine::destination(task, intent).ok_or_else(|| {
+        Error::new(
+            Code::IllegalTransition,
+            format!("the {} workflow has no step to {intent}", task.workflow),
+        )
+    })
 }
 
 /// What came of it.
@@ -73,7 +95,8 @@ impl Engine {
         let mut tx = self.lock_task(place)?;
         self.may_change(&tx.task, change)?;
         self.speaks_for_an_open_run(&tx)?;
-        if change.status == Some(Status::Cancelled) && !change.keep_children {
+        let wanted = change.destination(&tx.task)?;
+        if wanted.is_some_and(Status::is_given_up) && !change.keep_children {
             self.no_open_children(&tx.task)?;
         }
         let from = tx.task.status;
@@ -87,7 +110,7 @@ impl Engine {
             .iter()
             .flat_map(|event| event.fields.keys().cloned())
             .collect();
-        if let Some(to) = change.status {
+        if let Some(to) = wanted {
             let wish = Move {
                 force: change.force,
                 ..Move::to(to)
@@ -133,7 +156,7 @@ impl Engine {
                 Ok(())
             })?;
         }
-        if from == Status::Pending && change.status.is_some() && self.caller == Caller::Human {
+        if !from.has_started() && wanted.is_some() && self.caller == Caller::Human {
             self.note_started_by(&tx.task.id);
         }
         if let Some(slot) = after.workspace.as_ref().filter(|_| renamed) {
@@ -146,7 +169,7 @@ impl Engine {
             tx.follow_session();
         }
         let mut done = tx.commit(events)?;
-        if change.status.is_none() {
+        if wanted.is_none() {
             done.failed.clear();
         }
         Ok(Changed {
@@ -246,12 +269,10 @@ impl Engine {
         };
         // A handoff and a verdict speak of one commit; later ones must be seen as later.
         let judges = |row: &&Transition| row.gate.and_then(Gate::verdict).is_some();
-        let speaks =
-            |row: &&Transition| row.gate == Some(Gate::Handoff) || row.to == Status::Reviewing;
         if rows.iter().any(judges) {
             return Ok(Ok(self.with_verdict(task, &history, body, event)));
         }
-        match rows.iter().any(speaks) {
+        match rows.iter().any(|row| row.notes_head) {
             true => Ok(Ok(self.with_head(task, event))),
             false => Ok(Ok(event)),
         }

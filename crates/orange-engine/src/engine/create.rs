@@ -157,7 +157,7 @@ impl Engine {
     /// anyway, and what is missing is reported at once.
     fn could_begin(&self, new: &NewTask, task: &Task, row: &Creation) -> Result<()> {
         let spawns = |entry: &HookEntry| matches!(entry.hook, Hook::SpawnAgent(_));
-        let starts = new.starts && task.queue == Queue::Active && task.status == Status::Pending;
+        let starts = new.starts && task.queue == Queue::Active && !task.status.has_started();
         if !starts && !row.hooks.iter().any(spawns) {
             return Ok(());
         }
@@ -213,7 +213,7 @@ impl Engine {
             id: nanoid::nanoid!(ID_LENGTH, &ID_ALPHABET),
             project: project.name.clone(),
             summary: one_line(&new.summary)?,
-            status: new.status.unwrap_or(Status::Pending),
+            status: new.status.unwrap_or_default(),
             workflow: new.workflow.unwrap_or(WorkflowName::Interactive),
             target_branch: new.target_branch.clone(),
             harness: new.harness.clone(),
@@ -374,7 +374,7 @@ impl Engine {
         event.transition = Some(transition_id());
         let task = machine::fold(std::slice::from_ref(&event), u64::MAX)
             .map_err(super::change::bad_value)?;
-        if task.status != Status::Pending {
+        if task.status.has_started() {
             self.note_started_by(&task.id);
             event = self.with_head(&task, event);
         }

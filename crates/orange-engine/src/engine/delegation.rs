@@ -3,9 +3,9 @@
 use super::Engine;
 use crate::error::Result;
 use orange_core::id::{Key, read_stored};
-use orange_core::machine::{self, Linked, Move, Situation};
+use orange_core::machine::{self, Linked, Situation};
 use orange_core::task::{Status, Task};
-use orange_core::workflow::{Actor, Condition, Workflow};
+use orange_core::workflow::{Condition, Transition, Workflow};
 
 impl Engine {
     /// A parent that only waited for its children moves on by itself.
@@ -28,7 +28,7 @@ impl Engine {
         let place = self.store.place(&found.folder);
         let parent = self.store.survey(&found.folder).task;
         let waits = |child: &Linked| !child.status.is_some_and(Status::is_over);
-        if parent.status != Status::Delegated || self.children(&parent)?.iter().any(waits) {
+        if !parent.waits_for_children() || self.children(&parent)?.iter().any(waits) {
             return Ok(());
         }
         let tx = self.lock_parent(place)?;
@@ -41,16 +41,15 @@ impl Engine {
             max_rounds: self.max_rounds(&tx.task)?,
             now: self.now(),
         };
-        for to in [Status::Done, Status::Reviewing] {
-            if let Ok(decision) = machine::decide(workflow, situation, Actor::Engine, Move::to(to))
-            {
-                self.notice(format!(
-                    "{}: all its children are over; now {to}",
-                    tx.task.label()
-                ));
-                return tx.commit(vec![decision.event]).map(drop);
-            }
-        }
-        Ok(())
+        let rejoins = |row: &Transition| row.conditions.contains(&Condition::ChildrenOver);
+        let Some(decision) = machine::decide_any(workflow, situation, None, rejoins) else {
+            return Ok(());
+        };
+        self.notice(format!(
+            "{}: all its children are over; now {}",
+            tx.task.label(),
+            decision.event.to.as_deref().unwrap_or_default()
+        ));
+        tx.commit(vec![decision.event]).map(drop)
     }
 }

@@ -8,7 +8,7 @@ use crate::git::rescue::refs::empty_tree;
 use crate::git::{self, short, span};
 use orange_core::evidence::{Evidence, Statement};
 use orange_core::history::Event;
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -129,9 +129,9 @@ impl Engine {
                 Some(_) => "; --uncommitted shows what lies in its worktree",
                 None => "",
             };
-            comparison.nothing = Some(match task.status {
-                Status::Done => format!("all of {} is in {target}", task.branch),
-                _ => format!("{} has no commits of its own yet{uncommitted}", task.branch),
+            comparison.nothing = Some(match task.status.is_over() {
+                true => format!("all of {} is in {target}", task.branch),
+                false => format!("{} has no commits of its own yet{uncommitted}", task.branch),
             });
         }
         Ok(comparison)
@@ -203,13 +203,13 @@ fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
         repository.display()
     );
     let Some(last) = last else {
-        let hint = match task.status {
-            Status::Pending => format!(
+        let hint = match task.status.has_started() {
+            false => format!(
                 "{} has not begun; `orange task spawn {}` starts it",
                 task.label(),
                 task.label()
             ),
-            _ => format!(
+            true => format!(
                 "if it has another name now: `orange task update {} --branch NAME`; `orange task rescue list {}` shows what was saved",
                 task.label(),
                 task.label()

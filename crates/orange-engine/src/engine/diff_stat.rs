@@ -159,7 +159,7 @@ impl Engine {
                     targets: vec![word("onto")?],
                 }
             }
-            None if task.status == Status::Pending => return None,
+            None if !task.status.has_started() => return None,
             None => known.tips(&task.project, &task.branch, Some(&target))?,
         };
         let stat = match look(self.index().ok()?, tips) {
@@ -255,9 +255,7 @@ fn fill(known: &Known, index: &Index, rows: &mut [Listed]) -> Vec<Tips> {
     let mut moved = Vec::new();
     for row in rows {
         let status: Option<Status> = row.status.parse().ok();
-        let active =
-            status.is_some_and(|status| !status.is_terminal() && status != Status::Pending);
-        if !active || row.damaged.is_some() {
+        if !status.is_some_and(Status::is_active) || row.damaged.is_some() {
             continue;
         }
         let Some(tips) = known.tips(&row.project, &row.branch, row.target.as_deref()) else {

@@ -44,7 +44,16 @@ impl Engine {
                 | Condition::RoundBelowMax
                 | Condition::RoundAtMax
                 | Condition::WeightKnown
-                | Condition::WeightUnknown => {}
+                | Condition::WeightUnknown
+                | Condition::Asked => {}
+                // Of the phased workflow, which no task has yet.
+                Condition::AgentFree
+                | Condition::BudgetFree
+                | Condition::PhasesOver
+                | Condition::DecisionStored
+                | Condition::RetriesLeft
+                | Condition::RetriesSpent
+                | Condition::MergeNotBegun => {}
             }
         }
         Ok(facts)

@@ -14,7 +14,6 @@ use orange_core::exit::is_expected;
 use orange_core::history::{Event, EventType, History};
 use orange_core::naming::counted;
 use orange_core::runs::Run;
-use orange_core::workflow::Workflow;
 use std::time::Duration;
 
 /// How often an agent is told to go on without a turn of its own that ended well in between.
@@ -47,8 +46,7 @@ enum Plan {
 impl Engine {
     /// Journals what an agent is doing, if that is news. Turns that begin and end as they should are none.
     pub(super) fn note_state(&self, tx: &mut TaskTx<'_>, run: &Run, last: &Signal) -> Result<()> {
-        let workflow = Workflow::named(tx.task.workflow);
-        let expected = is_expected(workflow, tx.task.status, run.role);
+        let expected = is_expected(tx.task.status, run.role);
         let folder = self.run_folder(&run.id);
         let doing = folder.doing(last).expected(expected);
         if doing.state == State::Starting || !is_news(tx.history(), run, &doing) {

@@ -15,6 +15,7 @@ mod words;
 pub use concerns::Concern;
 
 use super::Engine;
+use super::change::destination;
 use crate::error::{Code, Error, Result};
 use crate::git::{self, forward, worktree};
 use crate::projects::Project;
@@ -26,9 +27,9 @@ use landing::{Landing, Task as Work};
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine::Move;
 use orange_core::merge::Strategy;
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
 use orange_core::why::Conflicts;
-use orange_core::workflow::Actor;
+use orange_core::workflow::{Actor, Intent};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -120,7 +121,7 @@ impl Engine {
         // Wider than the task's own lock, and taken before it.
         let _turn = self.merge_turn(&place.project)?;
         let mut tx = self.lock_task(place)?;
-        if tx.task.status == Status::Done
+        if tx.task.status.is_over()
             && let Some(before) = recorded(tx.history(), EventType::TaskMerged)
         {
             // What failed after that merge is tried again: its old error says nothing about now.
@@ -138,7 +139,7 @@ impl Engine {
         let force = self.agreed(&tx, &project, head.as_deref(), wish)?;
         let wanted = Move {
             force,
-            ..Move::to(Status::Done)
+            ..Move::to(destination(&tx.task, Intent::Merge)?)
         };
         // Whether the table allows it is found out before anything moves.
         let (task, body) = (tx.task.clone(), tx.body.clone());
@@ -278,7 +279,7 @@ impl Engine {
         }
         let wanted = Move {
             force: work.force,
-            ..Move::to(Status::Done)
+            ..Move::to(destination(&tx.task, Intent::Merge)?)
         };
         // The condition of that row is git's word that the work is in the target: its commits, or that merging them
         // changes nothing.

@@ -11,9 +11,9 @@ use orange_core::exit::is_expected;
 use orange_core::history::{Event, EventType, History};
 use orange_core::prompt::{PromptName, missing};
 use orange_core::runs::{Run, open_runs};
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
 use orange_core::verification::deferred;
-use orange_core::workflow::{Role, Workflow};
+use orange_core::workflow::Role;
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -65,7 +65,7 @@ impl Engine {
                 format!("no {role} of {label} is running"),
             )
             .hint(match tx.task.status {
-                Status::Pending => format!("start it first: `orange task spawn {label}`"),
+                status if !status.has_started() => format!("start it first: `orange task spawn {label}`"),
                 status if status.is_terminal() => format!(
                     "{label} is {status}; a new task starts again from it: `orange task create --from {label}`"
                 ),
@@ -242,8 +242,7 @@ impl Engine {
 
     /// One nudge, then a person.
     fn turn_done(&self, tx: &mut TaskTx<'_>, run: &Run, turn: &str, said: &str) -> Result<()> {
-        let workflow = Workflow::named(tx.task.workflow);
-        if !is_expected(workflow, tx.task.status, run.role) {
+        if !is_expected(tx.task.status, run.role) {
             return Ok(());
         }
         if deferred(tx.history()).is_some() {

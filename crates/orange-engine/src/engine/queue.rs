@@ -5,7 +5,7 @@ use crate::engine::start::{WANTED, turn};
 use crate::error::Result;
 use crate::store::Place;
 use orange_core::naming::counted;
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
 use std::collections::HashMap;
 
 impl Engine {
@@ -54,7 +54,7 @@ impl Engine {
             .map(|folder| (self.store.survey(&folder), self.store.place(&folder)))
             .filter(|(found, _)| found.damaged.is_none())
             .map(|(found, place)| (place, found.task))
-            .filter(|(_, task)| task.status == Status::Pending && task.queued_at.is_some())
+            .filter(|(_, task)| !task.status.has_started() && task.queued_at.is_some())
             .collect();
         queued.sort_by_key(|(_, task)| turn(task));
         Ok(queued)

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::error::{Code, Error};
 use orange_core::machine::{self, Move, Refusal};
 use orange_core::task::{Status, Task};
-use orange_core::workflow::{Actor, Condition, Trigger, Workflow};
+use orange_core::workflow::{Actor, Condition, Intent, Trigger, Workflow};
 
 impl Engine {
     /// Where a person finds the task's text.
@@ -109,20 +109,17 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
             task.project
         ),
         Condition::SummaryGiven => format!(
-            "give it one: `orange task update {} --summary TEXT`, or start it with --status clarification",
-            task.label()
+            "give it one: `orange task update {} --summary TEXT`, or {}",
+            task.label(),
+            start_of(task)
         ),
-        Condition::SummaryMissing => "start it with --status planning".into(),
+        Condition::SummaryMissing => start_of(task),
         Condition::Merged => format!(
             "merge it first; if it was squashed or rebased, say so: `orange task resolve {} --message TEXT`",
             task.label()
         ),
-        Condition::RoundBelowMax => {
-            format!("`orange task update {} --status stuck`", task.label())
-        }
-        Condition::RoundAtMax => {
-            format!("`orange task update {} --status working`", task.label())
-        }
+        Condition::RoundBelowMax => row_with(Condition::RoundAtMax, task, way_out),
+        Condition::RoundAtMax => row_with(Condition::RoundBelowMax, task, way_out),
         Condition::WorktreeClean => "commit the changes first".into(),
         Condition::ChildrenOpen => {
             "create the children first: `orange task create --parent`".into()
@@ -138,6 +135,30 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
         | Condition::OwnCommits
         | Condition::NoOwnCommits
         | Condition::WeightKnown
-        | Condition::WeightUnknown => way_out.to_owned(),
+        | Condition::WeightUnknown
+        | Condition::Asked
+        | Condition::AgentFree
+        | Condition::BudgetFree
+        | Condition::PhasesOver
+        | Condition::DecisionStored
+        | Condition::RetriesLeft
+        | Condition::RetriesSpent
+        | Condition::MergeNotBegun => way_out.to_owned(),
     }
+}
+
+/// How the task starts as it is.
+fn start_of(task: &Task) -> String {
+    let start = machine::destination(task, Intent::Start).unwrap_or_default();
+    format!("start it with --status {start}")
+}
+
+/// The move that the table has for the opposite condition.
+fn row_with(condition: Condition, task: &Task, way_out: &str) -> String {
+    let mut rows = task.rows();
+    let row = rows.find(|row| row.conditions.contains(&condition));
+    row.map_or_else(
+        || way_out.to_owned(),
+        |row| format!("`orange task update {} --status {}`", task.label(), row.to),
+    )
 }

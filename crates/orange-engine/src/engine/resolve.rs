@@ -6,7 +6,8 @@ use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::git::landed::{Landed, landed};
 use crate::store::Place;
-use orange_core::task::{Status, Task, is_active};
+use orange_core::task::Task;
+use orange_core::workflow::Intent;
 
 /// What git sees of a task's work in the branch that it is meant for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +78,7 @@ impl Engine {
             without_work: false,
             beside: None,
             uncommitted: self.uncommitted(task),
-            under_way: is_active(task.status),
+            under_way: task.status.is_active(),
         };
         let Some(project) = self.project_of(&task.project) else {
             return Ok(landing);
@@ -144,7 +145,7 @@ impl Engine {
             place,
             &Change {
                 edits: noted,
-                status: Some(Status::Done),
+                intent: Some(Intent::Merge),
                 force: true,
                 reason: Some(message.clone()),
                 resolution: Some(message),

@@ -13,7 +13,7 @@ use orange_core::Timestamp;
 use orange_core::id::Key;
 use orange_core::machine::{self, Facts, Situation};
 use orange_core::task::{Field, FieldMap, Priority, Queue, Status, Task};
-use orange_core::workflow::{Actor, Condition, Role};
+use orange_core::workflow::{Actor, Condition, Intent, Role};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
@@ -50,7 +50,7 @@ impl Engine {
     /// Starts a pending task, or puts it into the queue. `force` overrides dependencies and the limit.
     pub fn start(&self, place: Place, force: bool) -> Result<StartOutcome> {
         let task = self.store.survey(&place.folder()).task;
-        if task.status != Status::Pending {
+        if task.status.has_started() {
             let label = task.label();
             return Err(Error::new(
                 Code::IllegalTransition,
@@ -76,12 +76,8 @@ impl Engine {
         if let Some(outcome) = StartOutcome::by_another(&self.store.survey(&place.folder()).task) {
             return Ok(outcome);
         }
-        let to = match task.summary.trim().is_empty() {
-            true => Status::Clarification,
-            false => Status::Planning,
-        };
         let change = Change {
-            status: Some(to),
+            intent: Some(Intent::Start),
             force: force && self.caller == Caller::Human,
             ..Change::default()
         };
@@ -198,7 +194,7 @@ impl Engine {
     /// Notes that a task is to start as soon as it can.
     fn queue(&self, place: Place, why: String) -> Result<StartOutcome> {
         let tx = self.lock_task(place)?;
-        if tx.task.status == Status::Pending && tx.task.queued_at.is_none() {
+        if !tx.task.status.has_started() && tx.task.queued_at.is_none() {
             let now = Value::from(self.now().to_string());
             let changes = FieldMap::from_iter([(Field::QueuedAt.name().to_owned(), now)]);
             let event = machine::update(&tx.task, changes, Actor::Engine, self.now())
@@ -270,7 +266,7 @@ impl Engine {
         wanted: impl Fn(&Task) -> bool,
     ) -> Result<Vec<StartOutcome>> {
         let filter = Filter {
-            statuses: vec![Status::Pending.as_str().to_owned()],
+            statuses: not_started(),
             projects: projects.to_vec(),
             ..Filter::default()
         };
@@ -295,7 +291,7 @@ impl Engine {
                 Ok(started @ StartOutcome::Started(_)) => outcomes.push(started),
                 Ok(StartOutcome::Queued(..)) => {}
                 // Another command was quicker.
-                Err(_) if self.store.survey(&row.folder).task.status != Status::Pending => {}
+                Err(_) if self.store.survey(&row.folder).task.status.has_started() => {}
                 Err(error) => self.notice(format!("{} was not started: {error}", task.label())),
             }
         }
@@ -303,9 +299,16 @@ impl Engine {
     }
 }
 
+/// The statuses of tasks that have not been started.
+fn not_started() -> Vec<String> {
+    let statuses = Status::ALL.iter().filter(|status| !status.has_started());
+    statuses.map(|status| status.as_str().to_owned()).collect()
+}
+
 /// What to say of a task that another command started at the same moment; None if it still waits.
 fn started_by_another(task: &Task) -> Option<String> {
-    (task.status != Status::Pending)
+    task.status
+        .has_started()
         .then(|| format!("another command started it: it is {}", task.status))
 }
 

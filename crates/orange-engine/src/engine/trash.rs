@@ -11,7 +11,8 @@ use crate::tx::Committed;
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, Reference};
 use orange_core::machine;
-use orange_core::task::{Status, Task, is_active};
+use orange_core::task::{Status, Task};
+use orange_core::workflow::Intent;
 use orange_sys::crash_points::crash_point;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,7 +82,7 @@ impl Engine {
 
     fn cancel_one(&self, place: Place, keep_children: bool) -> Result<Committed> {
         let change = Change {
-            status: Some(Status::Cancelled),
+            intent: Some(Intent::Cancel),
             keep_children,
             ..Change::default()
         };
@@ -386,7 +387,7 @@ impl Engine {
 
 /// Refuses what still runs, and what still has a slot.
 fn is_deletable(task: &Task) -> Result<()> {
-    if is_active(task.status) {
+    if task.status.is_active() {
         return Err(Error::new(
             Code::ConditionUnmet,
             format!("{} is {} and cannot be deleted", task.label(), task.status),

@@ -21,7 +21,7 @@ use orange_core::runs::{Ending, Run, open_runs};
 use orange_core::task::{Status, Task};
 use orange_core::verification::last_failed;
 use orange_core::why::{Agent, StartRefused, Surroundings, Why, why};
-use orange_core::workflow::{Actor, Condition};
+use orange_core::workflow::{Actor, Condition, Intent};
 
 /// All that `task show` tells.
 #[derive(Debug, Clone)]
@@ -126,7 +126,7 @@ impl Engine {
             return self.view_as_is(place);
         }
         if let Ok(truth) = &truth
-            && truth.task.status == Status::Delegated
+            && truth.task.waits_for_children()
             && let Some(key) = truth.task.key
             && let Err(error) = self.advance_delegated(&place.project, key)
         {
@@ -154,8 +154,8 @@ impl Engine {
         let is_gone = |run: &Run| !self.run_folder(&run.id).is_alive();
         let unjudged = open_runs(&view.history).iter().any(is_gone);
         // A reviewer that crashed may be on its way back.
-        let waits = view.task.status == Status::AgentReview
-            && matches!(self.agent_of(&view), Agent::Gone { .. });
+        let waits =
+            view.task.status.is_in_review() && matches!(self.agent_of(&view), Agent::Gone { .. });
         if view.damaged.is_some() || !(unjudged || waits) {
             return Ok(view);
         }
@@ -257,13 +257,15 @@ impl Engine {
             max_rounds: self.max_rounds(&view.task)?,
             now: self.now(),
         };
-        let limit = match view.task.status {
-            Status::Pending => self.limit_reached()?,
-            _ => None,
+        let starts = !view.task.status.has_started();
+        let is_decided = view.task.offers(Intent::Merge);
+        let limit = match starts {
+            true => self.limit_reached()?,
+            false => None,
         };
-        let untrusted = match (view.task.status, self.project_of(&view.task.project)) {
+        let untrusted = match (starts, self.project_of(&view.task.project)) {
             // What keeps the rules from being read is said by the start.
-            (Status::Pending, Some(project)) => self
+            (true, Some(project)) => self
                 .untrusted_for(&project, &view.task)
                 .unwrap_or_default()
                 .map(|refusal| refusal.message),
@@ -277,9 +279,9 @@ impl Engine {
             .find(|event| event.to.is_some());
         let here = last.filter(|event| event.to.as_deref() == Some(view.task.status.as_str()));
         let agent = self.agent_of(view);
-        let concerns = match view.task.status {
-            Status::Reviewing => self.concerns_for_why(&view.task, &view.history),
-            _ => Vec::new(),
+        let concerns = match is_decided {
+            true => self.concerns_for_why(&view.task, &view.history),
+            false => Vec::new(),
         };
         let evidence = Evidence::of(&view.history);
         let around = Surroundings {
@@ -307,17 +309,17 @@ impl Engine {
             }),
             limit,
             untrusted,
-            without_commits: match view.task.status {
-                Status::Pending => self.without_commits(&view.task.project),
-                _ => None,
+            without_commits: match starts {
+                true => self.without_commits(&view.task.project),
+                false => None,
             },
-            without_base: match view.task.status {
-                Status::Pending => self.without_base(&view.task),
-                _ => None,
+            without_base: match starts {
+                true => self.without_base(&view.task),
+                false => None,
             },
-            conflicts: match view.task.status {
-                Status::Reviewing => self.merge_trouble(&view.task, &view.history),
-                _ => None,
+            conflicts: match is_decided {
+                true => self.merge_trouble(&view.task, &view.history),
+                false => None,
             },
             without_work: self.is_without_work(&view.task, &view.history),
             failed_check: evidence
@@ -501,7 +503,7 @@ fn cancelled_link(blockers: &[Linked], children: &[Linked]) -> Option<String> {
     let cancelled = |links: &[Linked]| {
         links
             .iter()
-            .find(|link| link.status == Some(Status::Cancelled))
+            .find(|link| link.status.is_some_and(Status::is_given_up))
             .map(|link| link.reference.clone())
     };
     match (cancelled(blockers), cancelled(children)) {

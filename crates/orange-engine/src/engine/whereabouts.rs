@@ -5,7 +5,9 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::git::state::{self, Head, Operation};
 use crate::git::status::{self, AheadBehind, Dirt};
-use orange_core::task::{Status, Task};
+use orange_core::machine::destination;
+use orange_core::task::Task;
+use orange_core::workflow::Intent;
 use std::path::{Component, Path, PathBuf};
 
 /// A task's worktree as it is now. What could not be found out is None.
@@ -105,20 +107,15 @@ impl Engine {
 
 fn no_workspace(task: &Task) -> Error {
     let label = task.label();
-    let way = match task.status {
-        Status::Pending => {
-            let start = match task.summary.trim().is_empty() {
-                true => Status::Clarification,
-                false => Status::Planning,
-            };
-            format!("`orange task update {label} --status {start}` gives it one")
-        }
-        status if status.is_terminal() => {
+    let start = destination(task, Intent::Start).filter(|_| !task.status.has_started());
+    let way = match start {
+        Some(start) => format!("`orange task update {label} --status {start}` gives it one"),
+        None if task.status.is_terminal() => {
             format!(
                 "it is over; `orange task rescue list {label}` shows what was saved of its work"
             )
         }
-        _ => format!("`orange task why {label}` says what it waits for"),
+        None => format!("`orange task why {label}` says what it waits for"),
     };
     Error::new(
         Code::ConditionUnmet,

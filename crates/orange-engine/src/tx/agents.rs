@@ -12,7 +12,7 @@ use orange_core::machine::{self, Facts};
 use orange_core::prompt::PromptName;
 use orange_core::review::{self, Left};
 use orange_core::runs::{Ending, Run, last_run, next_run_id, open_runs};
-use orange_core::task::{Field, Status};
+use orange_core::task::Field;
 use orange_core::workflow::{Actor, Role, Workflow};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
@@ -61,11 +61,10 @@ impl TaskTx<'_> {
             .into_iter()
             .find(|run| is_adopted_run(self.history(), &run.id));
         if begun.is_none() {
-            let workflow = Workflow::named(self.task.workflow);
             let mut later = self.history().own().iter();
             let has_moved = later.any(|event| event.kind == EventType::StatusChanged);
             if has_moved
-                || !is_expected(workflow, self.task.status, role)
+                || !is_expected(self.task.status, role)
                 || last_run(self.history(), role).is_some()
             {
                 return Ok(());
@@ -285,7 +284,7 @@ impl TaskTx<'_> {
 
     /// A review whose reviewer crashed is taken up by another one, in the same round.
     fn review_again(&mut self) -> Result<()> {
-        if self.task.status != Status::AgentReview {
+        if !self.task.status.is_in_review() {
             return Ok(());
         }
         let Some(run) = last_run(self.history(), Role::Reviewer) else {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::store::Place;
 use crate::workspaces::Acquired;
 use orange_core::history::{Event, HookOutcome};
-use orange_core::task::{Status, Task, is_active};
+use orange_core::task::{Status, Task};
 use orange_core::workflow::Hook;
 
 /// What a change of a task came to.
@@ -29,7 +29,7 @@ pub struct Committed {
 impl Committed {
     /// Whether the task gave up a slot or an agent that others may wait for, and by the table nobody follows by itself.
     pub fn made_room(&self) -> bool {
-        is_active(self.from) && self.task.status == Status::Cancelled
+        self.from.is_active() && self.task.status.is_given_up()
     }
 }
 

@@ -34,12 +34,12 @@ impl TaskTx<'_> {
     /// Makes the move that waited for a check which is over. It is its who wanted it, and speaks of the commit that
     /// they had seen.
     pub(crate) fn take_deferred(&mut self) -> Result<()> {
-        if self.task.status != Status::AgentReview {
+        if !self.task.status.is_in_review() {
             return Ok(());
         }
-        if deferred(self.history()).is_none() {
+        let Some(noted) = deferred(self.history()) else {
             return Ok(());
-        }
+        };
         if self
             .engine
             .check_to_wait_for(&self.task, &self.place, self.history())?
@@ -59,7 +59,7 @@ impl TaskTx<'_> {
             let event = Event::new(EventType::AttentionRaised, self.engine.now())
                 .by("engine")
                 .because("history.jsonl says that its review passed, and Orange cannot confirm it")
-                .detail("wish", Status::Reviewing.as_str());
+                .detail("wish", noted.to.as_str());
             return self.note(vec![event]);
         };
         let actor = match wish.by.as_str() {
@@ -79,7 +79,7 @@ impl TaskTx<'_> {
         };
         let situation = self.situation(&facts)?;
         let workflow = Workflow::named(self.task.workflow);
-        match machine::decide(workflow, situation, actor, Move::to(Status::Reviewing)) {
+        match machine::decide(workflow, situation, actor, Move::to(wish.to)) {
             Ok(decision) => {
                 let told = testimony.evidence(self.history()).verify;
                 let why = match told {
@@ -108,7 +108,7 @@ impl TaskTx<'_> {
                 let event = Event::new(EventType::AttentionRaised, self.engine.now())
                     .by("engine")
                     .because(format!("its review passed, but {why}"))
-                    .detail("wish", Status::Reviewing.as_str());
+                    .detail("wish", wish.to.as_str());
                 self.note(vec![event])
             }
         }

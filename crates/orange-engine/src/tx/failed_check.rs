@@ -3,16 +3,15 @@
 
 use super::TaskTx;
 use crate::error::Result;
-use orange_core::machine::{self, Facts, Move};
-use orange_core::task::Status;
+use orange_core::machine::{self, Facts};
 use orange_core::verification::RETURNED_BY_CHECK;
-use orange_core::workflow::{Actor, Trigger, Workflow};
+use orange_core::workflow::{Trigger, Workflow};
 use orange_sys::crash_points::crash_point;
 
 impl TaskTx<'_> {
     /// Moves a task in review whose check newly failed. A verdict that is there too does not count.
     pub(crate) fn take_failed_check(&mut self) -> Result<()> {
-        if self.task.status != Status::AgentReview {
+        if !self.task.status.is_in_review() {
             return Ok(());
         }
         let Some(told) = self.engine.check_that_returns(&self.task, self.history())? else {
@@ -28,14 +27,8 @@ impl TaskTx<'_> {
         };
         let situation = self.situation(&facts)?;
         let workflow = Workflow::named(self.task.workflow);
-        let decide = |to: Status| {
-            let wish = Move {
-                trigger: Some(Trigger::CHECK_FAILED),
-                ..Move::to(to)
-            };
-            machine::decide(workflow, situation, Actor::Engine, wish)
-        };
-        let Ok(decision) = decide(Status::Working).or_else(|_| decide(Status::Stuck)) else {
+        let Some(decision) = machine::decide_trigger(workflow, situation, Trigger::CHECK_FAILED)
+        else {
             return Ok(());
         };
         let mut event = decision

@@ -3,8 +3,8 @@
 
 use super::rows::Row;
 use super::{Entry, Index};
-use orange_core::attention::waits_for_person;
 use orange_core::task::Status;
+use orange_core::workflow::{WaitsFor, info_for};
 use orange_sys::error::Result;
 use rusqlite::{Connection, Transaction, params};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -35,18 +35,22 @@ pub struct Attended {
 }
 
 pub(super) fn counts_as(entry: &Entry) -> &str {
-    match (&entry.damaged, entry.task.status, entry.task.queued_at) {
-        (Some(_), _, _) => DAMAGED,
-        (None, Status::Pending, Some(_)) => QUEUED,
-        (None, status, _) => status.as_str(),
+    let status = entry.task.status;
+    if entry.damaged.is_some() {
+        DAMAGED
+    } else if !status.has_started() && entry.task.queued_at.is_some() {
+        QUEUED
+    } else {
+        status.as_str()
     }
 }
 
 /// As far as the task itself tells.
 pub(super) fn needs_me(entry: &Entry) -> bool {
-    let status = entry.task.status;
-    let open = !status.is_terminal();
-    entry.damaged.is_some() || open && (entry.attention.is_some() || waits_for_person(status))
+    let task = &entry.task;
+    let open = !task.status.is_terminal();
+    let waits = || info_for(task.status, task.blocked_reason).waits_for == WaitsFor::Person;
+    entry.damaged.is_some() || open && (entry.attention.is_some() || waits())
 }
 
 /// What a transaction changes in the counts.
@@ -89,7 +93,7 @@ pub(super) fn note_cancelled(
     let own = format!("{NOTE} AND links.task = ?1");
     transaction.prepare_cached(&own)?.execute([number])?;
     let (project, counts_as, _) = row.counted();
-    if counts_as == Status::Cancelled.as_str() {
+    if counts_as.parse().is_ok_and(Status::is_given_up) {
         mark(transaction, project, row.key.map(|key| key.0), true)?;
     }
     Ok(())
@@ -102,12 +106,12 @@ pub(super) fn note_all_cancelled(transaction: &Transaction<'_>) -> rusqlite::Res
 
 const NOTE: &str = "UPDATE links SET is_cancelled = 1 WHERE kind = 'blocked_by' AND EXISTS (
     SELECT 1 FROM tasks INDEXED BY idx_tasks_project
-    WHERE project = target_project AND key_number = target_key AND status = 'cancelled')";
+    WHERE project = target_project AND key_number = target_key AND status_kind = 'over' AND NOT success)";
 
 /// Nobody waits for a cancelled task any more whose row goes.
 pub(super) fn forget_cancelled(transaction: &Transaction<'_>, number: i64) -> rusqlite::Result<()> {
     let mut find = transaction.prepare_cached(
-        "SELECT project, key_number FROM tasks WHERE number = ?1 AND status = 'cancelled'",
+        "SELECT project, key_number FROM tasks WHERE number = ?1 AND status_kind = 'over' AND NOT success",
     )?;
     let mut rows = find.query([number])?;
     match rows.next()? {
@@ -165,7 +169,7 @@ impl Index {
             {
                 return Ok(Vec::new());
             }
-            let sql = "SELECT folder FROM tasks WHERE status = 'pending' AND counts_as = ?1";
+            let sql = "SELECT folder FROM tasks WHERE status_kind = 'waiting' AND counts_as = ?1";
             let mut query = connection.prepare_cached(sql)?;
             let rows = query.query_map([QUEUED], |row| row.get(0))?;
             rows.collect()
@@ -194,17 +198,17 @@ fn own_counts(connection: &Connection, project: Option<&str>) -> rusqlite::Resul
 /// task that is open.
 const WAITING: &str = "SELECT number, counts_as FROM links INDEXED BY idx_links_cancelled
      CROSS JOIN tasks ON number = links.task
-     WHERE kind = 'blocked_by' AND is_cancelled AND status = 'pending' AND NOT needs_me
+     WHERE kind = 'blocked_by' AND is_cancelled AND status_kind = 'waiting' AND NOT needs_me
        AND (?1 IS NULL OR project = ?1)";
 const BEREFT: &str = "SELECT parent.number, parent.counts_as
      FROM tasks AS child INDEXED BY idx_tasks_cancelled
      CROSS JOIN tasks AS parent
        ON parent.project = child.parent_project AND parent.key_number = child.parent_key
-     WHERE child.parent_key IS NOT NULL AND child.status = 'cancelled'
-       AND parent.status NOT IN ('done', 'cancelled', 'finished') AND NOT parent.needs_me
+     WHERE child.parent_key IS NOT NULL AND child.status_kind = 'over' AND NOT child.success
+       AND parent.status_kind <> 'over' AND NOT parent.needs_me
        AND (?1 IS NULL OR parent.project = ?1)";
 const ATTENDED: &str = "SELECT number, folder, status FROM tasks INDEXED BY idx_tasks_with_agents
-     WHERE tmux_session IS NOT NULL AND status IN ('planning', 'working', 'agent-review')
+     WHERE tmux_session IS NOT NULL AND expects IS NOT NULL
        AND NOT needs_me AND (?1 IS NULL OR project = ?1)";
 
 /// Tasks that need a person because one they wait for, or a child, was cancelled; with what they count as.

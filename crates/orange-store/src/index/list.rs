@@ -194,9 +194,7 @@ impl Selected {
         }
         if filter.ready {
             rows.retain(|row| {
-                row.status == Status::Pending.as_str()
-                    && row.waits_for.is_empty()
-                    && row.damaged.is_none()
+                is_waiting(&row.status) && row.waits_for.is_empty() && row.damaged.is_none()
             });
         }
         sort(&mut rows);
@@ -213,7 +211,7 @@ impl Selected {
 
     /// What is to be said of a task because of others.
     fn note(&self, row: &mut Listed, deleted: &Deleted<'_>) {
-        if row.status == Status::Pending.as_str()
+        if is_waiting(&row.status)
             && let Some(open) = self.waiting.get(&row.number)
         {
             let over = |link: &&Blocker| {
@@ -284,7 +282,7 @@ fn note_blockers(row: &mut Listed, open: &[Linked]) {
         .collect();
     let cancelled = open
         .iter()
-        .find(|link| link.status == Some(Status::Cancelled));
+        .find(|link| link.status.is_some_and(Status::is_given_up));
     if let Some(link) = cancelled {
         row.attention
             .get_or_insert_with(|| format!("{} was cancelled", link.reference));
@@ -295,7 +293,7 @@ fn parents_of_cancelled(connection: &Connection) -> rusqlite::Result<HashMap<u32
     let mut bereft: HashMap<u32, Vec<String>> = HashMap::new();
     let mut query = connection.prepare_cached(
         "SELECT DISTINCT parent_project, parent_key FROM tasks INDEXED BY idx_tasks_cancelled
-         WHERE parent_key IS NOT NULL AND status = 'cancelled'",
+         WHERE parent_key IS NOT NULL AND status_kind = 'over' AND NOT success",
     )?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
@@ -312,8 +310,7 @@ fn open_blockers(connection: &Connection) -> rusqlite::Result<HashMap<i64, Vec<B
          FROM links INDEXED BY idx_links_blockers
          LEFT JOIN tasks INDEXED BY idx_tasks_project
            ON project = target_project AND key_number = target_key
-         WHERE kind = 'blocked_by'
-           AND (status IS NULL OR status NOT IN ('done', 'finished'))",
+         WHERE kind = 'blocked_by' AND success IS NOT 1",
     )?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
@@ -327,24 +324,16 @@ fn open_blockers(connection: &Connection) -> rusqlite::Result<HashMap<i64, Vec<B
     Ok(waiting)
 }
 
-/// What needs a person comes first, what is over last.
+/// What needs a person comes first, what is over last; a word that is no status comes after these.
 fn attention_order(status: &str) -> u64 {
-    const ORDER: &[Status] = &[
-        Status::Stuck,
-        Status::Clarification,
-        Status::Reviewing,
-        Status::AgentReview,
-        Status::Working,
-        Status::Planning,
-        Status::Delegated,
-        Status::Pending,
-        Status::Done,
-        Status::Cancelled,
-    ];
-    ORDER
-        .iter()
-        .position(|known| known.as_str() == status)
-        .unwrap_or(ORDER.len()) as u64
+    let status: Option<Status> = status.parse().ok();
+    status.map_or(u64::from(u8::MAX), |status| u64::from(status.info().rank))
+}
+
+fn is_waiting(status: &str) -> bool {
+    status
+        .parse()
+        .is_ok_and(|status: Status| !status.has_started())
 }
 
 /// Would it be listed if it were not over, or not for so long? Who names a status wants all tasks that have it.

@@ -2,7 +2,7 @@
 
 use super::Index;
 use orange_core::id::Key;
-use orange_core::task::{Status, is_active};
+use orange_core::task::Status;
 use orange_sys::error::Result;
 use rusqlite::{Row, ToSql, params};
 
@@ -107,7 +107,7 @@ impl Index {
         )?;
         Ok(rows
             .into_iter()
-            .filter(|row| row.status.parse().is_ok_and(is_active))
+            .filter(|row| row.status.parse().is_ok_and(Status::is_active))
             .collect())
     }
 

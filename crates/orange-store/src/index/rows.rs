@@ -5,12 +5,30 @@ use super::{Entry, line};
 use crate::locks::{self, Rank};
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
+use orange_core::workflow::{Role, StatusInfo, Workflow};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use std::fmt::Write;
 
-/// Raised whenever the tables below change; another number means: rebuild. The fields are part of it,
-/// because [`packed`] knows them by their order only.
-pub(super) const VERSION: i64 = 10 * 1000 + Field::ALL.len() as i64;
+/// Raised whenever the tables below change.
+const LAYOUT: u32 = 11;
+
+/// The version of the file; another number means: rebuild. A hash (FNV-1a) of the layout, of the number of fields, because
+/// [`packed`] knows them by their order only, and of the workflows' columns from which columns of `tasks` are derived.
+pub(super) fn version() -> i64 {
+    let mut text = format!("{LAYOUT} {}", Field::ALL.len());
+    for info in Workflow::all().iter().flat_map(|table| table.statuses) {
+        let (kind, expects, waits_for) = (info.kind, info.expects, info.waits_for);
+        let _ = write!(
+            text,
+            " {} {:?} {kind} {} {expects:?} {waits_for}",
+            info.status, info.reason, info.success
+        );
+    }
+    let mix = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    let hash = text.bytes().fold(0x811c_9dc5, mix);
+    // SQLite keeps a number of 32 bits with a sign, and 0 is the version of an empty file.
+    i64::from(hash >> 1 | 1)
+}
 
 const TABLES: &str = "
 CREATE TABLE tasks (
@@ -30,7 +48,10 @@ CREATE TABLE tasks (
     updated_at   TEXT NOT NULL,
     fields       TEXT NOT NULL,
     counts_as    TEXT NOT NULL,
-    needs_me     INTEGER NOT NULL
+    needs_me     INTEGER NOT NULL,
+    status_kind  TEXT NOT NULL,
+    success      INTEGER NOT NULL,
+    expects      TEXT
 );
 CREATE TABLE lines (
     task           INTEGER PRIMARY KEY,
@@ -78,8 +99,11 @@ CREATE VIRTUAL TABLE search USING fts5(
 /// Apart from the tables, because filling them first and sorting afterwards is much faster.
 const INDEXES: &[(&str, &str)] = &[
     ("idx_tasks_folder", "tasks(folder)"),
-    ("idx_tasks_status", "tasks(status)"),
-    ("idx_tasks_project", "tasks(project, key_number, status)"),
+    ("idx_tasks_status_kind", "tasks(status_kind)"),
+    (
+        "idx_tasks_project",
+        "tasks(project, key_number, status, status_kind, success)",
+    ),
     ("idx_tasks_id", "tasks(id)"),
     ("idx_tasks_branch", "tasks(project, branch)"),
     (
@@ -88,7 +112,7 @@ const INDEXES: &[(&str, &str)] = &[
     ),
     (
         "idx_tasks_cancelled",
-        "tasks(parent_project, parent_key) WHERE parent_key IS NOT NULL AND status = 'cancelled'",
+        "tasks(parent_project, parent_key) WHERE parent_key IS NOT NULL AND status_kind = 'over' AND NOT success",
     ),
     (
         "idx_tasks_workspace",
@@ -96,8 +120,7 @@ const INDEXES: &[(&str, &str)] = &[
     ),
     (
         "idx_tasks_with_agents",
-        "tasks(project) WHERE tmux_session IS NOT NULL
-         AND status IN ('planning', 'working', 'agent-review')",
+        "tasks(project) WHERE tmux_session IS NOT NULL AND expects IS NOT NULL",
     ),
     ("idx_links_task", "links(task)"),
     (
@@ -125,8 +148,8 @@ const CACHE_KIB: i64 = 128 * 1024;
 pub(super) fn create_tables(connection: &mut Connection) -> rusqlite::Result<bool> {
     let _held = locks::enter(Rank::Index);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if version == VERSION {
+    let found: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if found == version() {
         return Ok(false);
     }
     // A virtual table takes those it is made of along.
@@ -145,7 +168,7 @@ pub(super) fn create_tables(connection: &mut Connection) -> rusqlite::Result<boo
     }
     transaction.execute_batch(TABLES)?;
     create_indexes(&transaction)?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.pragma_update(None, "user_version", version())?;
     transaction.commit()?;
     Ok(true)
 }
@@ -239,6 +262,7 @@ pub(super) struct Row {
     pub(super) key: Option<Key>,
     parent_key: Option<Key>,
     needs_me: bool,
+    info: &'static StatusInfo,
     line: Vec<u8>,
     links: Vec<Link>,
 }
@@ -283,6 +307,7 @@ impl Row {
             key: task.key,
             parent_key,
             needs_me: counts::needs_me(entry),
+            info: task.status.info(),
             line: line::write(entry),
             links: links_of(entry),
         }
@@ -327,7 +352,7 @@ fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
     ] = row.texts();
     let number = transaction
         .prepare_cached(
-            "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)",
+            "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)",
         )?
         .insert(params![
             folder,
@@ -346,6 +371,9 @@ fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
             fields,
             counts_as,
             row.needs_me,
+            row.info.kind.as_str(),
+            row.info.success,
+            row.info.expects.map(Role::as_str),
         ])?;
     transaction
         .prepare_cached("INSERT INTO lines VALUES (?1,?2)")?

@@ -2,7 +2,7 @@
 
 use crate::cli::Cli;
 use crate::commands::at_least_one;
-use crate::commands::task::{icon, style};
+use crate::commands::task::style;
 use crate::error::Result;
 use crate::session::Session;
 use crate::ui::{Extent, Palette, Style, ago, clean, fitted};
@@ -193,7 +193,7 @@ fn nothing(query: &Query, projects: &[String], no_tasks: bool) -> String {
 fn block(task: &Match, with_project: bool, now: Timestamp) -> String {
     let palette = Palette::stdout();
     let (sign, colour) = match task.status.parse::<Status>() {
-        Ok(status) => (icon(status), style(status)),
+        Ok(status) => (status.info().icon, style(status)),
         Err(_) => ("✗", Style::Red),
     };
     let key = match task.key {

@@ -8,8 +8,10 @@ use crate::output;
 use crate::session::home;
 use clap::Args;
 use format::Format;
+use orange_core::task::{Status, WorkflowName};
+use orange_core::workflow::{Kind, WaitsFor, Workflow};
 use orange_engine::engine::Standing;
-use orange_engine::index::counts::QUEUED;
+use orange_engine::index::counts::{DAMAGED, QUEUED};
 use orange_engine::{Code, Engine, Settings};
 use serde_json::{Map, Value, json};
 
@@ -84,50 +86,60 @@ fn standing(project: Option<&str>) -> Result<Standing> {
 
 /// What placeholders stand for.
 struct Numbers {
-    named: Vec<(&'static str, usize)>,
+    named: Vec<(String, usize)>,
     line: String,
 }
 
-/// Placeholders that count tasks of one kind.
-const KINDS: &[(&str, &str)] = &[
-    ("planning", "planning"),
-    ("clarification", "clarification"),
-    ("working", "working"),
-    ("agent_review", "agent-review"),
-    ("reviewing", "reviewing"),
-    ("stuck", "stuck"),
-    ("delegated", "delegated"),
-    ("done", "done"),
-    ("cancelled", "cancelled"),
-    ("damaged", "damaged"),
-];
+/// What a task can count as, with the name of its placeholder. What has not been started can be queued as well.
+fn kinds() -> impl Iterator<Item = (String, &'static str)> {
+    let workflow = Workflow::named(WorkflowName::Interactive);
+    let kinds = workflow.statuses.iter().flat_map(|info| {
+        let queued = (info.kind == Kind::Waiting).then_some(QUEUED);
+        std::iter::once(info.status.as_str()).chain(queued)
+    });
+    let named = |kind: &'static str| (kind.replace('-', "_"), kind);
+    kinds.chain([DAMAGED]).map(named)
+}
 
 /// Of which the line tells, besides those that need a person.
-const TOLD: &[&str] = &["planning", "working", "agent-review", "delegated", QUEUED];
+fn told() -> impl Iterator<Item = &'static str> {
+    let workflow = Workflow::named(WorkflowName::Interactive);
+    let statuses = workflow
+        .statuses
+        .iter()
+        .filter(|info| info.kind == Kind::Active && info.waits_for != WaitsFor::Person);
+    let words = statuses.map(|info| info.status.as_str());
+    words.chain([QUEUED])
+}
 
 impl Numbers {
     fn of(standing: &Standing) -> Numbers {
         let kinds = &standing.counts.kinds;
         let count = |kind: &str| kinds.get(kind).copied().unwrap_or_default();
         let needs_me: usize = kinds.values().map(|count| count.need_me).sum();
-        let pending = count("pending").tasks + count(QUEUED).tasks;
-        let all: usize = kinds.values().map(|count| count.tasks).sum();
-        let over = count("done").tasks + count("cancelled").tasks;
+        let is = |kind: &str, wanted: fn(Status) -> bool| kind.parse().is_ok_and(wanted);
+        let open = kinds
+            .iter()
+            .filter(|(kind, _)| !is(kind, Status::is_terminal));
         let mut named = vec![
-            ("needs_me", needs_me),
-            ("open", all.saturating_sub(over)),
-            ("agents", standing.agents),
-            ("pending", pending),
-            ("queued", count(QUEUED).tasks),
+            ("needs_me".to_owned(), needs_me),
+            ("open".to_owned(), open.map(|(_, count)| count.tasks).sum()),
+            ("agents".to_owned(), standing.agents),
         ];
-        named.extend(KINDS.iter().map(|(name, kind)| (*name, count(kind).tasks)));
+        named.extend(self::kinds().map(|(name, kind)| {
+            let queued = match is(kind, Status::has_started) || kind.parse::<Status>().is_err() {
+                true => 0,
+                false => count(QUEUED).tasks,
+            };
+            (name, count(kind).tasks + queued)
+        }));
         let mut parts = Vec::new();
         match needs_me {
             0 => {}
             1 => parts.push("1 needs you".to_owned()),
             many => parts.push(format!("{many} need you")),
         }
-        for kind in TOLD {
+        for kind in told() {
             let count = count(kind);
             let others = count.tasks.saturating_sub(count.need_me);
             if others > 0 {
@@ -142,7 +154,7 @@ impl Numbers {
 
     fn as_json(&self) -> Value {
         let numbers = self.named.iter();
-        let numbers = numbers.map(|(name, number)| ((*name).to_owned(), json!(number)));
+        let numbers = numbers.map(|(name, number)| (name.clone(), json!(number)));
         let mut all: Map<String, Value> = numbers.collect();
         all.insert("line".into(), json!(self.line));
         Value::Object(all)

@@ -27,7 +27,7 @@ use crate::ui::clean;
 use clap::Subcommand;
 use orange_core::suggest::meant;
 use orange_core::task::{Status, Task, WorkflowName};
-use orange_core::workflow::Workflow;
+use orange_core::workflow::{Tone, Workflow};
 use orange_engine::index::fields_json;
 use serde_json::Value;
 
@@ -188,34 +188,16 @@ pub(crate) fn status(text: &str) -> std::result::Result<Status, String> {
     }
 }
 
-/// The sign of a status, readable without colours.
-pub(crate) fn icon(status: Status) -> &'static str {
-    match status {
-        Status::Pending | Status::Created => "·",
-        Status::Planning | Status::Classifying | Status::Planned => "✎",
-        Status::Clarification => "?",
-        Status::Working | Status::Running => "▶",
-        Status::AgentReview | Status::Finalizing => "◎",
-        Status::Reviewing | Status::Completed => "★",
-        Status::Stuck | Status::Failed => "!",
-        Status::Delegated | Status::Blocked | Status::Paused => "⇉",
-        Status::Done | Status::Finished => "✓",
-        Status::Cancelled => "–",
-    }
-}
-
 pub(crate) fn style(status: Status) -> crate::ui::Style {
     use crate::ui::Style;
-    match status {
-        Status::Pending | Status::Created => Style::Plain,
-        Status::Planning | Status::Classifying | Status::Planned => Style::Cyan,
-        Status::Clarification => Style::Magenta,
-        Status::Working | Status::Running => Style::Blue,
-        Status::AgentReview | Status::Finalizing => Style::Cyan,
-        Status::Reviewing | Status::Completed => Style::Yellow,
-        Status::Stuck | Status::Failed => Style::Red,
-        Status::Delegated | Status::Blocked | Status::Paused => Style::Cyan,
-        Status::Done | Status::Finished => Style::Green,
-        Status::Cancelled => Style::Dim,
+    match status.info().tone {
+        Tone::Plain => Style::Plain,
+        Tone::Progress => Style::Cyan,
+        Tone::Work => Style::Blue,
+        Tone::Question => Style::Magenta,
+        Tone::Decision => Style::Yellow,
+        Tone::Trouble => Style::Red,
+        Tone::Success => Style::Green,
+        Tone::Faded => Style::Dim,
     }
 }

@@ -4,9 +4,10 @@ use crate::error::Result;
 use crate::output;
 use crate::ui::{Extent, wrapped};
 use clap::{Args, Subcommand, ValueEnum};
-use orange_core::task::{Status, WorkflowName, is_active};
+use orange_core::choice::NotAllowed;
+use orange_core::task::{BlockedReason, Status};
 use orange_core::timeline::hooks;
-use orange_core::workflow::{By, HookEntry, Origin, Transition, Who, Workflow};
+use orange_core::workflow::{By, HookEntry, Kind, Origin, Transition, Who, Workflow};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -14,7 +15,7 @@ use std::fmt::Write;
 pub(crate) enum WorkflowCommand {
     /// Show statuses, transitions, gates and hooks
     #[command(
-        after_help = "Examples:\n  orange workflow show\n  orange workflow show interactive --format mermaid > flow.mmd"
+        after_help = "Examples:\n  orange workflow show\n  orange workflow show phased\n  orange workflow show interactive --format mermaid > flow.mmd"
     )]
     Show(ShowArgs),
 }
@@ -23,7 +24,7 @@ pub(crate) enum WorkflowCommand {
 pub(crate) struct ShowArgs {
     /// Which workflow
     #[arg(default_value = "interactive", value_parser = parse_name)]
-    name: WorkflowName,
+    name: &'static Workflow,
     /// Text to read, or a Mermaid state diagram
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -35,14 +36,21 @@ enum Format {
     Mermaid,
 }
 
-fn parse_name(word: &str) -> std::result::Result<WorkflowName, String> {
-    word.parse()
-        .map_err(|error: orange_core::choice::NotAllowed| error.to_string())
+fn parse_name(word: &str) -> std::result::Result<&'static Workflow, String> {
+    let mut tables = Workflow::all().into_iter();
+    tables.find(|table| table.name == word).ok_or_else(|| {
+        let error = NotAllowed {
+            what: "workflow",
+            value: word.to_owned(),
+            allowed: Workflow::NAMES.to_vec(),
+        };
+        error.to_string()
+    })
 }
 
 pub(crate) fn run(command: &WorkflowCommand, wants_json: bool) -> Result<()> {
     let WorkflowCommand::Show(args) = command;
-    let workflow = Workflow::named(args.name);
+    let workflow = args.name;
     if wants_json {
         output::print_json(&as_json(workflow));
         return Ok(());
@@ -66,6 +74,14 @@ fn origin(from: Origin) -> String {
         Origin::AnyActive => "any active".into(),
         Origin::AnyNotTerminal => "any not terminal".into(),
     }
+}
+
+/// `working`, or `blocked (gate)`.
+fn place(status: Status, reason: Option<BlockedReason>) -> String {
+    reason.map_or_else(
+        || status.to_string(),
+        |reason| format!("{status} ({reason})"),
+    )
 }
 
 fn who(by: &By) -> String {
@@ -104,20 +120,35 @@ fn limited(entry: &HookEntry, what: &str) -> String {
 
 fn as_text(workflow: &Workflow) -> String {
     let mut text = format!("workflow {}\n\nstatuses\n", workflow.name);
+    let names = workflow.statuses.iter();
+    let names = names.map(|info| place(info.status, info.reason).len());
+    let width = names.fold(14, usize::max);
     for info in workflow.statuses {
-        let kind = if info.status.is_terminal() {
-            "terminal"
-        } else if is_active(info.status) {
-            "active"
-        } else {
-            ""
+        let kind = match info.kind {
+            Kind::Over => "terminal",
+            Kind::Active => "active",
+            Kind::Waiting => "",
         };
-        let line = format!("  {:<14} {:<9} {}", info.status, kind, info.meaning);
+        let status = place(info.status, info.reason);
+        let line = format!("  {status:<width$} {kind:<9} {}", info.meaning);
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    text.push_str("\ntransitions (a human may also take every row of an agent or reviewer)\n");
+    let by_agents = |row: &Transition| {
+        let mut entries = row.who.iter();
+        entries.any(|by| matches!(by.who, Who::Agent | Who::Reviewer))
+    };
+    text.push_str("\ntransitions");
+    if workflow.transitions.iter().any(by_agents) {
+        text.push_str(" (a human may also take every row of an agent or reviewer)");
+    }
+    text.push('\n');
     for row in workflow.transitions {
-        let _ = writeln!(text, "  {} → {}", origin(row.from), row.to);
+        let _ = writeln!(
+            text,
+            "  {} → {}",
+            origin(row.from),
+            place(row.to, row.to_reason)
+        );
         let actors: Vec<String> = row.who.iter().map(who).collect();
         let _ = writeln!(text, "      by     {}", actors.join(", "));
         let needs = requirements(row);
@@ -146,39 +177,41 @@ fn as_text(workflow: &Workflow) -> String {
 
 fn as_mermaid(workflow: &Workflow) -> String {
     let mut text = String::from("stateDiagram-v2\n");
-    let id = |status: Status| status.as_str().replace('-', "_");
+    let id = |status: Status, reason: Option<BlockedReason>| {
+        let name = place(status, reason).replace(['-', ' '], "_");
+        name.replace(['(', ')'], "")
+    };
     for info in workflow.statuses {
-        if id(info.status) != info.status.as_str() {
-            let _ = writeln!(text, "    state \"{}\" as {}", info.status, id(info.status));
+        let (name, id) = (
+            place(info.status, info.reason),
+            id(info.status, info.reason),
+        );
+        if id != name {
+            let _ = writeln!(text, "    state \"{name}\" as {id}");
         }
     }
     for row in workflow.creations {
-        let _ = writeln!(text, "    [*] --> {}", id(row.status));
+        let _ = writeln!(text, "    [*] --> {}", id(row.status, None));
     }
     for row in workflow.transitions {
-        let label: Vec<String> = row
-            .gate
-            .map(|gate| gate.label().to_owned())
-            .into_iter()
-            .chain(std::iter::once(
-                row.who.iter().map(who).collect::<Vec<_>>().join(" / "),
-            ))
-            .collect();
+        let actors = row.who.iter().map(who).collect::<Vec<_>>().join(" / ");
+        let gate = row.gate.map(|gate| gate.label().to_owned());
+        let label: Vec<String> = gate.into_iter().chain([actors]).collect();
         for info in workflow.statuses {
-            if row.starts_at(info.status, None) {
+            if row.starts_at(info.status, info.reason) {
                 let _ = writeln!(
                     text,
                     "    {} --> {}: {}",
-                    id(info.status),
-                    id(row.to),
+                    id(info.status, info.reason),
+                    id(row.to, row.to_reason),
                     label.join(", ")
                 );
             }
         }
     }
     for info in workflow.statuses {
-        if info.status.is_terminal() {
-            let _ = writeln!(text, "    {} --> [*]", id(info.status));
+        if info.kind == Kind::Over {
+            let _ = writeln!(text, "    {} --> [*]", id(info.status, info.reason));
         }
     }
     text
@@ -189,12 +222,16 @@ fn as_json(workflow: &Workflow) -> Value {
         .statuses
         .iter()
         .map(|info| {
-            json!({
+            let mut row = json!({
                 "status": info.status.as_str(),
                 "meaning": info.meaning,
-                "terminal": info.status.is_terminal(),
-                "active": is_active(info.status),
-            })
+                "terminal": info.kind == Kind::Over,
+                "active": info.kind == Kind::Active,
+            });
+            if let Some(reason) = info.reason {
+                row["reason"] = json!(reason);
+            }
+            row
         })
         .collect();
     let transitions: Vec<Value> = workflow
@@ -203,7 +240,7 @@ fn as_json(workflow: &Workflow) -> Value {
         .map(|row| {
             json!({
                 "from": origin(row.from),
-                "to": row.to.as_str(),
+                "to": place(row.to, row.to_reason),
                 "who": row.who.iter().map(who).collect::<Vec<_>>(),
                 "conditions": row.conditions.iter().map(|c| c.as_str()).collect::<Vec<_>>(),
                 "gate": row.gate.map(|gate| gate.label()),
@@ -223,7 +260,7 @@ fn as_json(workflow: &Workflow) -> Value {
         })
         .collect();
     json!({"workflow": {
-        "name": workflow.name.as_str(),
+        "name": workflow.name,
         "statuses": statuses,
         "transitions": transitions,
         "creations": creations,

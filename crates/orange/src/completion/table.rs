@@ -8,7 +8,7 @@ use clap_complete::engine::{ArgValueCompleter, PathCompleter};
 use orange_core::config::Permissions;
 use orange_core::merge::Strategy;
 use orange_core::task::{Category, Priority, Queue, Weight, WorkflowName};
-use orange_core::workflow::Role;
+use orange_core::workflow::{Role, Workflow};
 use orange_engine::event_log::COMPONENTS;
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ pub(super) fn values(arg: &Arg, path: &str) -> Option<Values> {
             Some(Values::Project)
         }
         ("orange prompt show", "name") => Some(Values::Prompt),
-        ("orange workflow show", "name") => words(WorkflowName::WORDS),
+        ("orange workflow show", "name") => words(Workflow::NAMES),
         ("orange help" | "orange man", _) => Some(Values::Help),
         ("orange headless", "resume") => None,
         ("orange log", "component") => words(COMPONENTS),

@@ -2,7 +2,8 @@
 
 use super::values::{Line, begins, described};
 use clap_complete::CompletionCandidate;
-use orange_core::task::Status;
+use orange_core::task::{Status, Task};
+use orange_core::workflow::Intent;
 use orange_engine::index::list::Listed;
 use std::cmp::Reverse;
 
@@ -30,17 +31,24 @@ impl Wanted {
     fn rank(self, task: &Listed) -> Option<u8> {
         // Whoever cannot tell its status does not hide it.
         let status = task.status.parse::<Status>().ok();
-        let is = |wanted: Status| status == Some(wanted);
+        let has_started = status.is_none_or(Status::has_started);
+        let is_reviewed = status.is_some_and(|status| {
+            let task = Task {
+                status,
+                ..Task::default()
+            };
+            task.offers(Intent::Merge)
+        });
         let is_over = status.is_some_and(Status::is_terminal);
         match self {
             Wanted::Any => Some(u8::from(is_over)),
             Wanted::Over => is_over.then_some(0),
             _ if is_over => None,
             Wanted::Open => Some(0),
-            Wanted::Pending => is(Status::Pending).then_some(0),
-            Wanted::Reviewing => is(Status::Reviewing).then_some(0),
-            Wanted::Mergeable if is(Status::Pending) => None,
-            Wanted::Mergeable => Some(u8::from(!is(Status::Reviewing))),
+            Wanted::Pending => (!has_started).then_some(0),
+            Wanted::Reviewing => is_reviewed.then_some(0),
+            Wanted::Mergeable if !has_started => None,
+            Wanted::Mergeable => Some(u8::from(!is_reviewed)),
             Wanted::InSession => Some(u8::from(!task.has_session)),
         }
     }

@@ -3,9 +3,11 @@
 use super::plot::Plot;
 use crate::commands::watch;
 use orange_core::artifact;
+use orange_core::gate::Gate;
 use orange_core::history::{Event, EventType, History};
-use orange_core::task::Status;
+use orange_core::task::{Status, Task, WorkflowName};
 use orange_core::timeline::{self, Weight};
+use orange_core::workflow::{Intent, Workflow};
 use std::path::PathBuf;
 
 pub(super) struct Actor {
@@ -60,7 +62,7 @@ impl Actor {
             folder,
             length: 0,
             told: 0,
-            status: Status::Pending,
+            status: Status::default(),
             settled: false,
             now: "created".into(),
             workers: 0,
@@ -96,7 +98,7 @@ impl Actor {
             let to = event.to.as_deref().and_then(|word| word.parse().ok());
             self.status = to.unwrap_or(self.status);
             self.settled = event.hooks.is_empty();
-            if self.status == Status::Clarification {
+            if self.offers(Intent::Answer) {
                 self.questions += 1;
                 cue = Some(Cue::Answer);
             }
@@ -126,7 +128,15 @@ impl Actor {
 
     /// Whether it waits for the user's decision, with nothing on its way any more.
     fn waits(&self) -> bool {
-        self.status == Status::Reviewing && self.settled
+        self.offers(Intent::Merge) && self.settled
+    }
+
+    fn offers(&self, intent: Intent) -> bool {
+        let task = Task {
+            status: self.status,
+            ..Task::default()
+        };
+        task.offers(intent)
     }
 
     /// Commits of its branch that were merged.
@@ -136,7 +146,7 @@ impl Actor {
 
     /// Whether its work is in and everything it had is given back.
     pub(super) fn over(&self) -> bool {
-        self.status == Status::Done && self.settled
+        self.status.is_over() && self.settled
     }
 
     /// None for what only machines need to know.
@@ -171,25 +181,28 @@ impl Actor {
 
     fn moved(&self, event: &Event) -> Option<String> {
         let said = |section: &str, field: &str| self.said(section, field).unwrap_or_default();
-        let (from, to) = (event.from.as_deref()?, event.to.as_deref()?);
-        Some(match (from, to) {
-            ("pending", "planning") => return None,
-            (_, "clarification") => format!("worker asks: {}", said("Questions", "")),
-            ("planning" | "clarification", "working") => {
-                format!("plan: {}", said("Plan", "APPROACH:"))
-            }
-            (_, "agent-review") => format!("handoff: {}", said("Handoff", "DONE:")),
-            ("agent-review", "working") => {
+        let (from, to): (Status, Status) = (
+            event.from.as_deref()?.parse().ok()?,
+            event.to.as_deref()?.parse().ok()?,
+        );
+        let workflow = Workflow::named(WorkflowName::Interactive);
+        let row = workflow.rows_from(from, None).find(|row| row.to == to)?;
+        Some(match (row.intent, row.gate) {
+            _ if self.offers(Intent::Answer) => format!("worker asks: {}", said("Questions", "")),
+            (Some(Intent::Start), _) => return None,
+            (_, Some(Gate::Plan)) => format!("plan: {}", said("Plan", "APPROACH:")),
+            (_, Some(Gate::Handoff)) => format!("handoff: {}", said("Handoff", "DONE:")),
+            (_, Some(Gate::ReviewFail)) => {
                 format!("reviewer: FAIL, {}", said("Review", "Verdict: FAIL"))
             }
-            ("agent-review", "reviewing") => {
+            (_, Some(Gate::ReviewPass)) => {
                 format!("reviewer: PASS, {}", said("Review", "Verdict: PASS"))
             }
-            (_, "done") => match &self.merged {
+            _ if to.is_over() => match &self.merged {
                 Some(merge) => format!("merged: on main as {}", merge.short()),
-                None => "done, without a merge".into(),
+                None => format!("{to}, without a merge"),
             },
-            (from, to) => format!("{from} → {to}"),
+            (_, None) => format!("{from} → {to}"),
         })
     }
 

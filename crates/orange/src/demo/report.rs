@@ -4,7 +4,7 @@ use super::actor::Actor;
 use super::landed::Main;
 use super::plot::PLOTS;
 use super::stage::Stage;
-use crate::commands::task::{icon, style};
+use crate::commands::task::style;
 use crate::ui::{Palette, Style};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -49,7 +49,7 @@ pub(super) fn text(finished: &[Finished<'_>]) -> String {
         let _ = writeln!(
             text,
             "  {} {}  {}",
-            palette.paint(colour, icon(actor.status)),
+            palette.paint(colour, actor.status.info().icon),
             palette.bold(&actor.key),
             actor.plot.summary,
         );

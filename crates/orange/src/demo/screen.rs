@@ -2,10 +2,9 @@
 //! elsewhere a line per event.
 
 use super::actor::Actor;
-use crate::commands::task::{icon, style};
+use crate::commands::task::style;
 use crate::terminal::Terminal;
 use crate::ui::{Palette, Style, fitted, terminal_width};
-use orange_core::task::Status;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal, Write as _, stdout};
 use std::time::{Duration, Instant};
@@ -150,7 +149,7 @@ impl Screen {
 
     fn table(&self, cast: &[Actor], width: usize) -> String {
         let palette = self.palette;
-        let over = cast.iter().filter(|actor| actor.status == Status::Done);
+        let over = cast.iter().filter(|actor| actor.status.is_over());
         let title = format!(
             "orange demo {:5.1}s   {} of 3 tasks are on main",
             self.began.elapsed().as_secs_f64(),
@@ -164,7 +163,7 @@ impl Screen {
             let _ = writeln!(
                 text,
                 "{}  {:8}  {:13}  {}",
-                palette.paint(colour, icon(actor.status)),
+                palette.paint(colour, actor.status.info().icon),
                 palette.bold(&actor.key),
                 palette.paint(colour, actor.status.as_str()),
                 fitted(actor.plot.summary, room),

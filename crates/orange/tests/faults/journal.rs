@@ -155,7 +155,11 @@ fn use_it(prepared: &Prepared, env: &Env, engine: &mut Engine, length: usize) {
         let changed = engine
             .change(place.clone(), &change)
             .unwrap_or_else(|e| panic!("{label}: {e}"));
-        assert_eq!(changed.done.task.effort.as_deref(), Some(*effort), "{label}");
+        assert_eq!(
+            changed.done.task.effort.as_deref(),
+            Some(*effort),
+            "{label}"
+        );
         assert_eq!(task_file(&folder).0["effort"], *effort, "{label}");
     }
     prepared.check(&folder, length, &label);

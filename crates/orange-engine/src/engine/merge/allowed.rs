@@ -8,7 +8,7 @@ use crate::projects::Project;
 use crate::store::Place;
 use orange_core::history::History;
 use orange_core::merge::Strategy;
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
 
 impl Engine {
     /// What a merge would say of a damaged task may not be what people wrote: its repair comes first.
@@ -62,21 +62,21 @@ pub(super) fn has_a_target(task: &Task, project: &Project) -> Result<()> {
 pub(super) fn mergeable(task: &Task) -> Result<()> {
     let label = task.label();
     match task.status {
-        Status::Done => Err(Error::new(
+        status if status.is_over() => Err(Error::new(
             Code::IllegalTransition,
-            format!("{label} is done already"),
+            format!("{label} is {status} already"),
         )
         .hint(format!("`orange task show {label} --history` says how"))),
-        Status::Cancelled => Err(Error::new(
+        status if status.is_given_up() => Err(Error::new(
             Code::IllegalTransition,
             format!("{label} was cancelled, so it is not merged"),
         )
         .hint(format!(
             "start again from it: `orange task create --from {label} --with-work`"
         ))),
-        Status::Pending => Err(Error::new(
+        status if !status.has_started() => Err(Error::new(
             Code::IllegalTransition,
-            format!("{label} is pending: there is no work to merge yet"),
+            format!("{label} is {status}: there is no work to merge yet"),
         )
         .hint(format!("start it: `orange task spawn {label}`"))),
         _ => Ok(()),

@@ -10,8 +10,9 @@ use crate::projects::Project;
 use orange_core::evidence::{FILE, Verdict};
 use orange_core::history::{EventType, History};
 use orange_core::naming::counted;
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
 use orange_core::verification::{Outcome, Verified, deferred, unanswered};
+use orange_core::workflow::Intent;
 
 /// How many commits are named.
 const NAMED: usize = 10;
@@ -59,7 +60,7 @@ impl Engine {
         let testimony = self.testimony(&task.id, history);
         let evidence = testimony.evidence(history);
         match &evidence.review {
-            None if task.status == Status::Reviewing => {
+            None if task.offers(Intent::Merge) => {
                 let moved = evidence.reviewing.as_ref();
                 let by_person = moved.is_some_and(|said| said.by == "human");
                 concerns.push(Concern::plain(match by_person {

@@ -3,7 +3,8 @@
 use crate::error::{Code, Error};
 use crate::git::merge::{Conflict, Hunk};
 use orange_core::naming::counted;
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
+use orange_core::workflow::Intent;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -74,8 +75,8 @@ pub(super) fn conflict(
         );
     }
     let ask = format!("\"bring {bring} in and resolve the conflicts\"");
-    let tell = match (task.status, worker) {
-        (Status::Reviewing | Status::Stuck, _) => {
+    let tell = match (task.offers(Intent::RequestChanges), worker) {
+        (true, _) => {
             format!("orange task request-changes {label} {ask}")
         }
         (_, true) => format!("orange task send {label} {ask}"),

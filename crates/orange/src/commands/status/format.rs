@@ -1,6 +1,6 @@
 //! `--format`: text with placeholders in braces.
 
-use super::{KINDS, Numbers};
+use super::{Numbers, kinds};
 use orange_core::suggest::nearest;
 
 /// A format that is understood.
@@ -24,11 +24,11 @@ pub(super) struct Problem {
 }
 
 /// Placeholders that are no kind of task.
-const OTHERS: &[&str] = &["line", "needs_me", "open", "agents", "pending", "queued"];
+const OTHERS: &[&str] = &["line", "needs_me", "open", "agents"];
 
-fn names() -> impl Iterator<Item = &'static str> {
-    let kinds = KINDS.iter().map(|(name, _)| *name);
-    OTHERS.iter().copied().chain(kinds)
+fn names() -> impl Iterator<Item = String> {
+    let others = OTHERS.iter().map(|name| (*name).to_owned());
+    others.chain(kinds().map(|(name, _)| name))
 }
 
 impl Format {
@@ -93,7 +93,8 @@ fn placeholder(name: &str) -> Result<Part, Problem> {
     if names().any(|known| known == name) {
         return Ok(Part::Number(name.to_owned()));
     }
-    let hint = match nearest(name, names()) {
+    let names: Vec<String> = names().collect();
+    let hint = match nearest(name, names.iter().map(String::as_str)) {
         Some(meant) => {
             format!("did you mean {{{meant}}}? `orange status --help` lists all placeholders")
         }
@@ -111,7 +112,7 @@ mod tests {
 
     fn filled(text: &str, working: usize) -> String {
         let numbers = Numbers {
-            named: vec![("working", working), ("stuck", 0)],
+            named: vec![("working".to_owned(), working), ("stuck".to_owned(), 0)],
             line: "some".into(),
         };
         Format::parse(text).unwrap().filled(&numbers)

@@ -205,7 +205,7 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
     let spawned = std::mem::take(&mut created.done.spawned);
     let verb = match created.done.acquired {
         Some(_) => "starts",
-        None if created.done.task.status != Status::Pending => "starts",
+        None if created.done.task.status.has_started() => "starts",
         None => "(not made yet)",
     };
     let start = started(&created.start, verb);
@@ -255,10 +255,10 @@ type Beginning = Option<(StartOutcome, Vec<Task>)>;
 /// A new task starts at once, unless it is for later.
 fn begin(session: &Session, created: &Created, has_status: bool) -> Result<Beginning> {
     let task = &created.done.task;
-    if task.status != Status::Pending && !has_status {
+    if task.status.has_started() && !has_status {
         return Ok(StartOutcome::by_another(task).map(|outcome| (outcome, Vec::new())));
     }
-    if task.status != Status::Pending || task.queue == Queue::Backlog {
+    if task.status.has_started() || task.queue == Queue::Backlog {
         return Ok(None);
     }
     Ok(Some(
@@ -413,9 +413,9 @@ fn described_task(
         created.done.place.task_file().display()
     );
     if let Some(why) = waits {
-        let word = match task.status {
-            Status::Pending => "queued ",
-            _ => "started",
+        let word = match task.status.has_started() {
+            false => "queued ",
+            true => "started",
         };
         let _ = writeln!(text, "  {word}  {}", clean(why));
     }
@@ -426,10 +426,12 @@ fn described_task(
 /// What a person may want to do now.
 fn next(task: &Task, spawned: &[Event]) -> String {
     let waits = !task.blocked_by.is_empty() || task.queued_at.is_some();
-    let verb = match task.status {
-        _ if !spawned.is_empty() => "attach",
-        Status::Pending if !waits => "spawn",
-        _ => "why",
+    let verb = if !spawned.is_empty() {
+        "attach"
+    } else if !task.status.has_started() && !waits {
+        "spawn"
+    } else {
+        "why"
     };
     format!("next: orange task {verb} {}\n", task.label())
 }

@@ -1,7 +1,7 @@
 //! `orange task list`: what is going on, in one screen.
 
 use super::diff::{lines, stat_json};
-use super::{icon, status, style, without_answer, word};
+use super::{status, style, without_answer, word};
 use crate::commands::at_least_one;
 use crate::error::Result;
 use crate::session::Session;
@@ -9,8 +9,7 @@ use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative, time_of_d
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::exit::{is_expected, role_of};
-use orange_core::task::{Category, Priority, Queue, Status, WorkflowName};
-use orange_core::workflow::Workflow;
+use orange_core::task::{Category, Priority, Queue, Status};
 use orange_engine::index::list::{Filter, Listed, Listing};
 use orange_engine::runs::{Doing, State};
 use orange_engine::sessions::{LiveAgent, LiveAgents, SessionState};
@@ -175,8 +174,7 @@ fn agents_json(agents: &[LiveAgent], status: Option<Status>) -> Vec<Value> {
 
 /// What an agent does for a task that stands at this.
 fn doing(agent: &LiveAgent, status: Option<Status>) -> Option<Doing> {
-    let workflow = Workflow::named(WorkflowName::Interactive);
-    let expected = status.is_some_and(|status| is_expected(workflow, status, agent.role));
+    let expected = status.is_some_and(|status| is_expected(status, agent.role));
     let doing = agent.doing.clone();
     doing.map(|doing| doing.expected(expected))
 }
@@ -277,7 +275,7 @@ fn cells(
     let status: Option<Status> = row.status.parse().ok();
     let (sign, colour) = match (&row.damaged, status) {
         (Some(_), _) | (None, None) => ("✗", Style::Red),
-        (None, Some(status)) => (icon(status), style(status)),
+        (None, Some(status)) => (status.info().icon, style(status)),
     };
     let word = if row.damaged.is_some() {
         "damaged"

@@ -8,7 +8,7 @@ mod workspace;
 use super::deps::{linked_json, linked_text};
 use super::diff::{stat_json, stat_text};
 use super::why::Answer;
-use super::{as_json, icon, style};
+use super::{as_json, style};
 use crate::error::Result;
 use crate::session::Session;
 use crate::ui::{
@@ -280,7 +280,7 @@ fn fields(view: &TaskView, about: &About) -> KeyValues {
     let task = &view.task;
     let now = Timestamp::now();
     let mut lines = KeyValues::new();
-    let mut status = format!("{} {}", icon(task.status), task.status);
+    let mut status = format!("{} {}", task.status.info().icon, task.status);
     if about.round > 0 {
         let _ = write!(status, ", review round {}", about.round);
     }

@@ -8,6 +8,7 @@ use clap::Args;
 use orange_core::task::{Field, Status, Task};
 use orange_core::timeline::fields::{noun, said};
 use orange_core::timeline::hooks;
+use orange_core::workflow::Intent;
 use orange_engine::engine::{Change, Changed, Edit};
 use orange_engine::workspaces::Acquired;
 use orange_engine::{Code, Error};
@@ -191,7 +192,7 @@ pub(crate) fn run(session: &Session, args: UpdateArgs) -> Result<()> {
 
 pub(crate) fn complete(session: &Session, args: &CompleteArgs) -> Result<()> {
     let change = Change {
-        status: Some(Status::AgentReview),
+        intent: Some(Intent::Submit),
         ..Change::default()
     };
     change_task(session, args.id.as_deref(), &change)
@@ -199,7 +200,7 @@ pub(crate) fn complete(session: &Session, args: &CompleteArgs) -> Result<()> {
 
 pub(crate) fn stuck(session: &Session, args: &StuckArgs) -> Result<()> {
     let change = Change {
-        status: Some(Status::Stuck),
+        intent: Some(Intent::Help),
         reason: args.reason.clone(),
         ..Change::default()
     };
@@ -343,7 +344,7 @@ fn described(changed: &Changed, change: &Change) -> String {
             text,
             "{label}: the review is noted; {waits}, then the task moves to {to} by itself"
         );
-    } else if change.status.is_some() {
+    } else if change.status.is_some() || change.intent.is_some() {
         let _ = write!(
             text,
             "{label}: {} → {}",

@@ -7,7 +7,8 @@ use crate::session::Session;
 use clap::Args;
 use orange_core::choice;
 use orange_core::config::time_span;
-use orange_core::task::{Status, Task, stands};
+use orange_core::task::Task;
+use orange_core::workflow::Intent;
 use orange_engine::engine::TaskView;
 use orange_engine::store::Place;
 use orange_engine::{Code, Error};
@@ -90,12 +91,12 @@ fn tell_what_a_start_waits_for(
     told: &mut String,
 ) -> Result<()> {
     let task = &view.task;
-    if task.status != Status::Pending {
+    if task.status.has_started() {
         return Ok(());
     }
     let queued = match task.queued_at {
         Some(_) => "queued",
-        None => "pending",
+        None => task.status.as_str(),
     };
     let because = session.engine.why(view)?.because;
     let text = format!("{} is {queued}: {because}", task.label());
@@ -107,7 +108,7 @@ fn tell_what_a_start_waits_for(
 }
 
 fn too_late(task: &Task, goal: Goal) -> CommandError {
-    let (label, stands) = (task.label(), stands(task.status));
+    let (label, stands) = (task.label(), task.status.phrase());
     let not_yet = match goal {
         Goal::NeedsMe => "does not need you yet".to_owned(),
         Goal::Reviewing | Goal::Done => format!("is not {goal} yet"),
@@ -136,7 +137,7 @@ fn reached(
     let there = match goal {
         Goal::Done => task.status.is_over(),
         // It may have been there between two looks; one that was over from the start will not be there again.
-        Goal::Reviewing => task.status == Status::Reviewing || (!is_first && task.status.is_over()),
+        Goal::Reviewing => task.offers(Intent::Merge) || (!is_first && task.status.is_over()),
         Goal::NeedsMe => {
             task.status.is_terminal()
                 || view.attention.is_some()
@@ -160,7 +161,7 @@ fn reached(
 }
 
 fn said(task: &Task, attention: Option<&str>) -> String {
-    let (label, stands) = (task.label(), stands(task.status));
+    let (label, stands) = (task.label(), task.status.phrase());
     match attention {
         Some(attention) => format!("{label} {stands}; needs attention: {attention}"),
         None => format!("{label} {stands}"),

@@ -7,7 +7,6 @@ use crate::ui::{Extent, clean};
 use clap::Args;
 use orange_core::history::HookOutcome;
 use orange_core::reconcile::Broken;
-use orange_core::task::stands;
 use orange_engine::engine::TaskView;
 use serde_json::json;
 
@@ -115,7 +114,7 @@ impl Answer {
         let text = format!(
             "{} {}: {}",
             view.task.label(),
-            stands(view.task.status),
+            view.task.status.phrase(),
             clean(&self.because)
         );
         let Some(command) = &self.next else {

@@ -47,59 +47,17 @@ impl PromptName {
             Prompt::Worker => Some(PromptName::Worker),
             Prompt::Clarify => Some(PromptName::Clarify),
             Prompt::WorkerWait => Some(PromptName::WorkerWait),
-            Prompt::Respawn => PromptName::respawn(status),
-        }
-    }
-
-    fn respawn(status: Status) -> Option<PromptName> {
-        match status {
-            Status::Planning => Some(PromptName::RespawnPlanning),
-            Status::Clarification => Some(PromptName::RespawnClarification),
-            Status::Working => Some(PromptName::RespawnWorking),
-            Status::AgentReview => Some(PromptName::RespawnAgentReview),
-            Status::Reviewing => Some(PromptName::RespawnReviewing),
-            Status::Stuck => Some(PromptName::RespawnStuck),
-            Status::Pending
-            | Status::Delegated
-            | Status::Done
-            | Status::Cancelled
-            | Status::Created
-            | Status::Classifying
-            | Status::Planned
-            | Status::Running
-            | Status::Paused
-            | Status::Blocked
-            | Status::Completed
-            | Status::Finalizing
-            | Status::Finished
-            | Status::Failed => None,
+            Prompt::Respawn => status.info().respawn,
         }
     }
 
     /// What a live worker is told when its task leaves this status and the table says to notify it. A review can end by
     /// its verdict or by a check that failed.
     pub fn for_notice(from: Status, by_check: bool) -> Option<PromptName> {
-        match from {
-            Status::Clarification | Status::Stuck => Some(PromptName::Answered),
-            Status::AgentReview if by_check => Some(PromptName::CheckFailed),
-            Status::AgentReview => Some(PromptName::ReviewFailed),
-            Status::Reviewing => Some(PromptName::ChangesRequested),
-            Status::Pending
-            | Status::Planning
-            | Status::Working
-            | Status::Delegated
-            | Status::Done
-            | Status::Cancelled
-            | Status::Created
-            | Status::Classifying
-            | Status::Planned
-            | Status::Running
-            | Status::Paused
-            | Status::Blocked
-            | Status::Completed
-            | Status::Finalizing
-            | Status::Finished
-            | Status::Failed => None,
+        let told = from.info().told_on_leaving;
+        match by_check && from.is_in_review() {
+            true => Some(PromptName::CheckFailed),
+            false => told,
         }
     }
 

@@ -51,18 +51,13 @@ pub fn after_exit(workflow: &Workflow, situation: Situation<'_>, role: Role) -> 
 }
 
 /// Whether a role's run is needed where the task stands, so that its end is a crash.
-pub fn is_expected(workflow: &Workflow, status: Status, role: Role) -> bool {
-    workflow
-        .rows_from(status, None)
-        .any(|row| row.gate.is_some() && shared(row, role))
+pub fn is_expected(status: Status, role: Role) -> bool {
+    status.info().expects == Some(role)
 }
 
 /// The role that a status is about.
 pub fn role_of(status: Status) -> Role {
-    match status == Status::AgentReview {
-        true => Role::Reviewer,
-        false => Role::Worker,
-    }
+    status.info().expects.unwrap_or(Role::Worker)
 }
 
 /// The move of a task whose agent has crashed too often.
@@ -177,9 +172,14 @@ mod tests {
         let workflow = Workflow::named(Task::default().workflow);
         for status in Status::ALL {
             let worker = matches!(status, Status::Planning | Status::Working);
-            assert_eq!(is_expected(workflow, *status, Role::Worker), worker);
+            assert_eq!(is_expected(*status, Role::Worker), worker);
             let reviewer = *status == Status::AgentReview;
-            assert_eq!(is_expected(workflow, *status, Role::Reviewer), reviewer);
+            assert_eq!(is_expected(*status, Role::Reviewer), reviewer);
+            for role in [Role::Worker, Role::Reviewer] {
+                let judged = |row: &Transition| row.gate.is_some() && shared(row, role);
+                let rows = workflow.rows_from(*status, None).any(judged);
+                assert_eq!(is_expected(*status, role), rows, "{status} {role}");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::values::next_status_on_fail;
 use crate::gate::{Gate, GateProblem, Verdict};
-use crate::task::{Status, Task};
+use crate::task::Task;
 
 const PLANNED: &str = "`orange task update --status working`";
 const HANDED_OVER: &str = "`orange task complete`";
@@ -11,34 +11,14 @@ const PASSED: &str = "`orange task update --status reviewing`";
 /// For [`Variable::Missing`](super::Variable): what is missing before the task can leave its status, and how to go on.
 /// None where no agent owes anything.
 pub fn missing(task: &Task, body: &str, max_rounds: u32) -> Option<String> {
-    match task.status {
-        Status::Planning => Some(artifact(Gate::Plan, body, PLANNED)),
-        Status::Working => Some(artifact(Gate::Handoff, body, HANDED_OVER)),
-        Status::AgentReview => {
+    Some(match task.status.info().owes? {
+        Gate::Plan => artifact(Gate::Plan, body, PLANNED),
+        Gate::Handoff => artifact(Gate::Handoff, body, HANDED_OVER),
+        Gate::ReviewPass | Gate::ReviewFail => {
             let failed = next_status_on_fail(task, max_rounds);
-            Some(review(
-                body,
-                &format!("`orange task update --status {failed}`"),
-            ))
+            review(body, &format!("`orange task update --status {failed}`"))
         }
-        Status::Pending
-        | Status::Clarification
-        | Status::Reviewing
-        | Status::Stuck
-        | Status::Delegated
-        | Status::Done
-        | Status::Cancelled
-        | Status::Created
-        | Status::Classifying
-        | Status::Planned
-        | Status::Running
-        | Status::Paused
-        | Status::Blocked
-        | Status::Completed
-        | Status::Finalizing
-        | Status::Finished
-        | Status::Failed => None,
-    }
+    })
 }
 
 fn artifact(gate: Gate, body: &str, command: &str) -> String {
