@@ -137,8 +137,8 @@ fn nothing_said_makes_no_task() {
     let env = TestEnvironment::unregistered();
     assert_snapshot!(env.orange(["new"]), @r#"
     ------- stderr -------
-    error: it is not said what is to be done
-    hint: say it in a line: `orange new "Add a login form"`
+    error: no summary given
+    hint: describe the task in one line: `orange new "Add a login form"`
     [exit status: 2]
     "#);
     for words in [&[""][..], &["   "], &["", "\t"], &["--summary", " "]] {

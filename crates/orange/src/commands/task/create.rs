@@ -134,8 +134,8 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
     let has_context = context.as_ref().is_some_and(|text| !text.trim().is_empty());
     if words.say_nothing() && !has_context && args.from.is_none() {
         return Err(CommandError::usage(
-            "it is not said what is to be done",
-            "say it in a line: `orange new \"Add a login form\"`",
+            "no summary given",
+            "describe the task in one line: `orange new \"Add a login form\"`",
         ));
     }
     let earlier = match &args.from {
