@@ -1,6 +1,7 @@
 //! The pure half of Orange: what a task is, what a workflow allows, what a TASK.md says.
 //! Nothing here touches files, processes, the clock, threads or the environment.
 
+pub mod action;
 pub mod artifact;
 pub mod attention;
 pub mod body_merge;
@@ -27,7 +28,7 @@ pub mod verification;
 pub mod workflow;
 pub mod yaml;
 
-pub use workflow::interactive::{evidence, exit, prompt, why};
+pub use workflow::interactive::{evidence, exit, prompt, reason, why};
 
 /// A point in time as it stands in files: RFC 3339, UTC.
 pub use jiff::{SignedDuration, Timestamp};

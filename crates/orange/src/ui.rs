@@ -3,6 +3,7 @@
 //!
 //! Nothing here prints. Functions fill a `String`; the caller writes it out in one go.
 
+pub(crate) mod command;
 mod json;
 mod key_values;
 mod palette;

@@ -4,6 +4,7 @@
 pub mod evidence;
 pub mod exit;
 pub mod prompt;
+pub mod reason;
 mod table;
 pub mod why;
 

@@ -3,6 +3,7 @@
 use super::Engine;
 use crate::index::list::Listed;
 use crate::store::Place;
+use orange_core::action::Action;
 use orange_core::exit::role_of;
 use orange_core::history::History;
 use orange_core::task::Task;
@@ -16,8 +17,7 @@ use std::path::Path;
 pub struct LostWorkspace {
     /// As part of a sentence about the task.
     pub what: String,
-    /// The command that helps.
-    pub next: String,
+    pub next: Action,
 }
 
 impl Engine {
@@ -41,7 +41,7 @@ impl Engine {
             };
             return Some(LostWorkspace {
                 what: format!("its workspace {slot} was deleted{agent}"),
-                next: "orange doctor --repair".to_owned(),
+                next: Action::Repair,
             });
         }
         self.runs_in_deleted_folder(history, role).then(|| {
@@ -50,7 +50,7 @@ impl Engine {
                 what: format!(
                     "its {role} runs in a workspace that was deleted and made anew, so it does not see the files there: quit it, then run `orange task respawn {label}`"
                 ),
-                next: format!("orange task attach {label}"),
+                next: Action::Attach { task: label },
             }
         })
     }

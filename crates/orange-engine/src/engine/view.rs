@@ -10,6 +10,7 @@ use crate::index::query::Found;
 use crate::runs::{Doing, State};
 use crate::store::{Place, journal, lock};
 use crate::tx::kept_texts;
+use orange_core::action::Action;
 use orange_core::attention::{attention, unmerged};
 use orange_core::evidence::Evidence;
 use orange_core::exit::role_of;
@@ -290,7 +291,9 @@ impl Engine {
             start_refused: match &agent {
                 Agent::Gone { .. } if self.has_unjudged_run(view) => Some(StartRefused {
                     why: "nobody has seen to that yet".to_owned(),
-                    next: format!("orange task why {}", view.task.label()),
+                    next: Action::Explain {
+                        task: view.task.label(),
+                    },
                 }),
                 Agent::Gone { .. } => self.start_refused(&view.task),
                 Agent::None | Agent::Alive { .. } => None,

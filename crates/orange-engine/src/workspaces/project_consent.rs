@@ -7,8 +7,9 @@ use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::harness::{self, Adapter};
 use crate::projects::Project;
+use orange_core::action::Action;
 use orange_core::exit::role_of;
-use orange_core::naming::{counted, shell_word};
+use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::why::StartRefused;
 use std::path::Path;
@@ -80,7 +81,7 @@ impl Engine {
         )))
     }
 
-    /// What would keep an agent of the task from being started again in its workspace, and the command that helps.
+    /// What would keep an agent of the task from being started again in its workspace, and what helps.
     pub fn start_refused(&self, task: &Task) -> Option<StartRefused> {
         let slot = task.workspace.as_ref()?;
         let worktree = self.slot_folder(slot);
@@ -91,21 +92,19 @@ impl Engine {
         }
         let refusal = self.check_project_files(task, &worktree).err()?;
         let project = self.registered(&task.project).ok()?;
-        let name = &project.name;
         let here = ProjectFiles::in_worktree(&worktree).ok()?;
         let head = git::commit_of(&worktree, "HEAD").ok()??;
         let committed = ProjectFiles::at_commit(&project.path, &head).ok()?;
         let next = match here.difference(&committed) {
             // Kept in the stash: whoever changed it may want it back.
-            Some((path, _)) => format!(
-                "git -C {} stash push --all -- {}",
-                shell_word(&worktree.display().to_string()),
-                shell_word(path)
-            ),
-            None => format!(
-                "orange project trust {name} --at {}",
-                shell_word(&task.branch)
-            ),
+            Some((path, _)) => Action::StashFile {
+                worktree: worktree.display().to_string(),
+                path: path.to_owned(),
+            },
+            None => Action::Trust {
+                project: project.name,
+                at: Some(task.branch.clone()),
+            },
         };
         Some(StartRefused {
             why: refusal.message,

@@ -1,54 +1,55 @@
-//! Why a task is where it is, what it waits for, and the command that moves it on: one answer, from the table.
+//! Why a task is where it is, what it waits for, and what moves it on: one answer, from the table.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+use super::reason::{Owed, Reason, Round, Stuck};
+use crate::action::Action;
 use crate::exit::role_of;
 use crate::gate::{self, Gate, Verdict};
 use crate::machine::{Facts, Situation, meets};
-use crate::naming::shell_word;
 use crate::task::{Status, Task};
 use crate::workflow::Condition;
 
 /// The answer to `task why`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Why {
-    pub because: String,
-    /// What a person types next; None when nothing is left to do.
-    pub next: Option<String>,
+    pub reason: Reason,
+    /// What a person does next; None when nothing is left to do.
+    pub next: Option<Action>,
     /// Nothing moves until a person does something.
     pub needs_human: bool,
-    /// `next` would be refused now: what `because` names is still missing.
+    /// `next` would be refused now: what the reason names is still missing.
     pub too_early: bool,
 }
 
 impl Why {
-    fn waits(because: impl Into<String>, next: String) -> Why {
+    fn waits(reason: Reason, next: Action) -> Why {
         Why {
-            because: because.into(),
+            reason,
             next: Some(next),
             needs_human: false,
             too_early: false,
         }
     }
 
-    /// Something has to be written before the command works.
-    fn missing(because: impl Into<String>, next: String) -> Why {
+    /// Something has to be written before the action works.
+    fn missing(reason: Reason, next: Action) -> Why {
         Why {
             too_early: true,
-            ..Why::waits(because, next)
+            ..Why::waits(reason, next)
         }
     }
 
-    fn needs_you(because: impl Into<String>, next: String) -> Why {
+    fn needs_you(reason: Reason, next: Action) -> Why {
         Why {
             needs_human: true,
-            ..Why::waits(because, next)
+            ..Why::waits(reason, next)
         }
     }
 
-    fn over(because: impl Into<String>) -> Why {
+    fn over(reason: Reason) -> Why {
         Why {
-            because: because.into(),
+            reason,
             next: None,
             needs_human: false,
             too_early: false,
@@ -103,11 +104,11 @@ pub struct Surroundings<'a> {
     pub failed_check: Option<String>,
 }
 
-/// Why a start of the agent would be refused, and the command that helps.
+/// Why a start of the agent would be refused, and what helps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartRefused {
     pub why: String,
-    pub next: String,
+    pub next: Action,
 }
 
 /// Files that two sides changed.
@@ -121,101 +122,92 @@ pub struct Conflicts {
 /// Explains a task.
 pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let task = situation.task;
-    let label = task.label();
-    let update = |status: Status| format!("orange task update {label} --status {status}");
+    let label = || task.label();
+    let move_to = |status: Status| Action::MoveTo {
+        task: label(),
+        status,
+    };
     if around.unregistered && !task.status.is_over() {
-        return Why::needs_you(
-            format!(
-                "its project {} is not registered, so nothing can be done in its repository",
-                task.project
-            ),
-            format!("orange project add PATH --name {}", task.project),
-        );
+        let project = task.project.clone();
+        let next = Action::AddProject {
+            name: project.clone(),
+        };
+        return Why::needs_you(Reason::Unregistered { project }, next);
     }
     if task.status == Status::AgentReview
         && gate::verdict(situation.body) == Some(Verdict::Pass)
-        && let Some(running) = &situation.facts.verifying
+        && let running @ Some(_) = situation.facts.verifying.clone()
     {
-        return Why::waits(
-            format!("the review passed; {running}"),
-            format!("orange task verify {label}"),
-        );
+        let next = Action::Verify { task: label() };
+        return Why::waits(Reason::ReviewPassed { running }, next);
     }
     match (task.status, &around.agent) {
         (Status::Planning | Status::Working | Status::AgentReview, Agent::Gone { how }) => {
-            let gone = format!("its {} {how}", role_of(task.status));
-            return match &around.start_refused {
-                Some(StartRefused { why, next }) => {
-                    Why::needs_you(format!("{gone}; {why}"), next.clone())
-                }
-                None => Why::needs_you(gone, format!("orange task respawn {label}")),
+            let (refused, next) = respawn(task, around, false);
+            let reason = Reason::AgentGone {
+                role: role_of(task.status),
+                how: how.clone(),
+                refused,
             };
+            return Why::needs_you(reason, next);
         }
         (Status::Planning | Status::Working | Status::AgentReview, Agent::Alive { doing }) => {
-            let owed = owed(situation, around);
-            return Why::waits(
-                format!("its {} {doing}; {owed}", role_of(task.status)),
-                format!("orange task attach {label}"),
-            );
+            let reason = Reason::AgentAtWork {
+                role: role_of(task.status),
+                doing: doing.clone(),
+                owes: owed(situation, around),
+            };
+            return Why::waits(reason, Action::Attach { task: label() });
         }
         (Status::Clarification, Agent::Alive { .. }) => {
-            return Why::needs_you(
-                "the agent waits for your answer to its questions in TASK.md",
-                format!("orange task send {label} TEXT"),
-            );
+            return Why::needs_you(Reason::AsksInFile, Action::Send { task: label() });
         }
         _ => {}
     }
     match task.status {
         Status::Pending => pending(situation, around),
         Status::Planning => match Gate::Plan.check(situation.body) {
-            Ok(()) => Why::waits("the plan is written", update(Status::Working)),
+            Ok(()) => Why::waits(Reason::PlanWritten, move_to(Status::Working)),
             Err(problem) => Why::missing(
-                format!("waits for the plan: {}", problem.message()),
-                update(Status::Working),
+                Reason::PlanMissing {
+                    problem: problem.message(),
+                },
+                move_to(Status::Working),
             ),
         },
         Status::Clarification => match &around.agent {
-            Agent::None | Agent::Alive { .. } => Why::needs_you(
-                "the agent waits for your answer to its questions in TASK.md",
-                update(Status::Planning),
-            ),
+            Agent::None | Agent::Alive { .. } => {
+                Why::needs_you(Reason::AsksInFile, move_to(Status::Planning))
+            }
             Agent::Gone { how } => {
-                let gone = format!("it asked questions in TASK.md, then its worker {how}");
-                match &around.start_refused {
-                    Some(StartRefused { why, next }) => {
-                        Why::needs_you(format!("{gone}; {why}"), next.clone())
-                    }
-                    None => Why::needs_you(
-                        format!("{gone}: start it again with your answer"),
-                        format!("orange task respawn {label} --message TEXT"),
-                    ),
-                }
+                let (refused, next) = respawn(task, around, true);
+                let how = how.clone();
+                Why::needs_you(Reason::AskedInFile { how, refused }, next)
             }
         },
-        Status::Working => match Gate::Handoff.check(situation.body) {
-            Ok(()) => Why::waits(
-                "the handoff is written",
-                format!("orange task complete {label}"),
-            ),
-            Err(problem) => Why::missing(
-                format!(
-                    "waits for the handoff: {}{}",
-                    problem.message(),
-                    failed_check(around)
+        Status::Working => {
+            let next = Action::Complete { task: label() };
+            match Gate::Handoff.check(situation.body) {
+                Ok(()) => Why::waits(Reason::HandoffWritten, next),
+                Err(problem) => Why::missing(
+                    Reason::HandoffMissing {
+                        problem: problem.message(),
+                        failed_check: around.failed_check.clone(),
+                    },
+                    next,
                 ),
-                format!("orange task complete {label}"),
-            ),
-        },
-        Status::AgentReview => in_review(situation, around, &update),
+            }
+        }
+        Status::AgentReview => in_review(situation, around, &move_to),
         Status::Reviewing => reviewing(task, around),
-        Status::Stuck => Why::needs_you(stuck_because(task, around), update(Status::Working)),
-        Status::Delegated => delegated(situation.facts, &update),
-        // What was said then: a task that a person resolved may have got nothing into its target.
-        Status::Done => Why::over(around.reason.unwrap_or("its work is merged")),
-        Status::Cancelled => Why::over(format!(
-            "it was cancelled; `orange task create --from {label}` starts the work again"
-        )),
+        Status::Stuck => {
+            Why::needs_you(Reason::Stuck(stuck(task, around)), move_to(Status::Working))
+        }
+        Status::Delegated => delegated(situation.facts, &move_to),
+        Status::Done => Why::over(Reason::Merged {
+            said: around.reason.map(str::to_owned),
+        }),
+        Status::Cancelled => Why::over(Reason::Cancelled),
         Status::Created
         | Status::Classifying
         | Status::Planned
@@ -225,199 +217,189 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         | Status::Completed
         | Status::Finalizing
         | Status::Finished
-        | Status::Failed => Why::over(format!(
-            "{} is not a status of the {} workflow",
-            task.status, task.workflow
-        )),
+        | Status::Failed => Why::over(Reason::NotOfThisWorkflow {
+            status: task.status,
+            workflow: task.workflow.to_string(),
+        }),
+    }
+}
+
+/// What keeps an agent from being started again, and what to do: start it, or what helps before.
+fn respawn(task: &Task, around: &Surroundings<'_>, with_message: bool) -> (Option<String>, Action) {
+    match &around.start_refused {
+        Some(StartRefused { why, next }) => (Some(why.clone()), next.clone()),
+        None => {
+            let task = task.label();
+            (None, Action::Respawn { task, with_message })
+        }
     }
 }
 
 /// What an agent has to write before its task moves on.
-fn owed(situation: Situation<'_>, around: &Surroundings<'_>) -> String {
+fn owed(situation: Situation<'_>, around: &Surroundings<'_>) -> Owed {
     let task = situation.task;
     if task.status == Status::Planning {
-        "waits for its plan".to_owned()
+        Owed::Plan
     } else if task.status == Status::AgentReview {
-        format!(
-            "waits for the verdict of review {}",
-            round(situation, around)
-        )
+        Owed::Verdict {
+            round: round(situation, around),
+        }
     } else {
-        format!("waits for its handoff{}", failed_check(around))
+        Owed::Handoff {
+            failed_check: around.failed_check.clone(),
+        }
     }
 }
 
-fn failed_check(around: &Surroundings<'_>) -> String {
-    let failed = around.failed_check.as_ref();
-    failed.map_or_else(String::new, |failed| {
-        format!("; its last check failed: {failed}")
-    })
-}
-
-/// `round 1 of 2`; once a person asked for changes, both the round and how many count since then.
-fn round(situation: Situation<'_>, around: &Surroundings<'_>) -> String {
-    let (counted, max) = (situation.task.review_round, situation.max_rounds);
-    match around.rounds > counted {
-        true => format!(
-            "round {} ({counted} of {max} since changes were requested)",
-            around.rounds
-        ),
-        false => format!("round {counted} of {max}"),
+fn round(situation: Situation<'_>, around: &Surroundings<'_>) -> Round {
+    Round {
+        counted: situation.task.review_round,
+        max: situation.max_rounds,
+        all: around.rounds,
     }
 }
 
 fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let task = situation.task;
     let label = task.label();
-    let start = format!("orange task spawn {label}");
     let blocker = |wanted: Option<Status>| {
         let mut links = situation.facts.blockers.iter();
-        links
-            .find(|link| link.status == wanted)
-            .map(|link| link.reference.as_str())
+        let found = links.find(|link| link.status == wanted);
+        found.map(|link| link.reference.clone())
     };
-    let hopeless = [
-        (blocker(Some(Status::Cancelled)), "was cancelled"),
-        (
-            blocker(None),
-            "does not exist (`orange task restore` lists deleted tasks)",
-        ),
-    ];
-    for (reference, what) in hopeless {
-        if let Some(reference) = reference {
-            return Why::needs_you(
-                format!("it waits for {reference}, which {what}, so it would wait for ever"),
-                format!("orange task update {label} --remove-blocker {reference}"),
-            );
-        }
+    let without = |blocker: &String| Action::RemoveBlocker {
+        task: task.label(),
+        blocker: blocker.clone(),
+    };
+    if let Some(blocker) = blocker(Some(Status::Cancelled)) {
+        let next = without(&blocker);
+        return Why::needs_you(Reason::BlockerCancelled { blocker }, next);
     }
-    if let Err(detail) = meets(Condition::DependenciesOver, situation) {
-        let open = situation.facts.blockers.iter();
-        let first = open
-            .filter(|link| !link.status.is_some_and(Status::is_over))
-            .map(|link| link.reference.as_str())
-            .next()
-            .unwrap_or_default();
-        return Why::waits(detail, format!("orange task why {first}"));
+    if let Some(blocker) = blocker(None) {
+        let next = without(&blocker);
+        return Why::needs_you(Reason::BlockerMissing { blocker }, next);
     }
-    if let Err(detail) = meets(Condition::SlotFree, situation) {
-        return Why::waits(
-            format!("no slot is free: {detail}"),
-            format!(
-                "orange project update {} --pool-size {}",
-                task.project,
-                situation.facts.slots.size.saturating_add(1)
-            ),
-        );
+    if let Err(open) = meets(Condition::DependenciesOver, situation) {
+        let mut links = situation.facts.blockers.iter();
+        let first = links.find(|link| !link.status.is_some_and(Status::is_over));
+        let task = first.map_or_else(String::new, |link| link.reference.clone());
+        return Why::waits(Reason::Blockers { open }, Action::Explain { task });
     }
-    if let Some(repository) = &around.without_commits {
-        return Why::needs_you(
-            format!("{repository} has no commit that its branch could start from"),
-            format!("git -C {repository} commit --allow-empty -m start"),
-        );
+    if let Err(holders) = meets(Condition::SlotFree, situation) {
+        let next = Action::EnlargePool {
+            project: task.project.clone(),
+            size: situation.facts.slots.size.saturating_add(1),
+        };
+        return Why::waits(Reason::NoSlot { holders }, next);
     }
-    if let (Some(repository), Some(base)) = (&around.without_base, &task.base) {
-        return Why::needs_you(
-            format!("its base {base} is no commit in {repository} any more"),
-            format!("git -C {repository} branch {base} COMMIT"),
-        );
+    if let Some(repository) = around.without_commits.clone() {
+        let next = Action::CommitEmpty {
+            repository: repository.clone(),
+        };
+        return Why::needs_you(Reason::NoCommit { repository }, next);
     }
-    if let Some(untrusted) = &around.untrusted {
-        let agree = format!("orange project trust {}", task.project);
-        return Why::needs_you(untrusted.clone(), agree);
+    if let (Some(repository), Some(base)) = (around.without_base.clone(), task.base.clone()) {
+        let next = Action::BranchAt {
+            repository: repository.clone(),
+            branch: base.clone(),
+        };
+        return Why::needs_you(Reason::NoBase { base, repository }, next);
     }
-    if let Some(limit) = &around.limit {
-        return Why::waits(limit.clone(), format!("{start} --force"));
+    if let Some(what) = around.untrusted.clone() {
+        let next = Action::Trust {
+            project: task.project.clone(),
+            at: None,
+        };
+        return Why::needs_you(Reason::Untrusted { what }, next);
     }
-    match task.queued_at {
-        Some(_) => Why::waits("it is queued and nothing is in its way any more", start),
-        None => Why::waits("nothing is in its way; it has not been started", start),
+    let spawn = |force: bool| Action::Spawn { task: label, force };
+    if let Some(what) = around.limit.clone() {
+        return Why::waits(Reason::Limit { what }, spawn(true));
     }
+    let reason = match task.queued_at {
+        Some(_) => Reason::Queued,
+        None => Reason::NotStarted,
+    };
+    Why::waits(reason, spawn(false))
 }
 
 fn in_review(
     situation: Situation<'_>,
     around: &Surroundings<'_>,
-    update: &dyn Fn(Status) -> String,
+    move_to: &dyn Fn(Status) -> Action,
 ) -> Why {
+    let round = round(situation, around);
     let last_round = meets(Condition::RoundAtMax, situation).is_ok();
     match gate::verdict(situation.body) {
-        Some(Verdict::Pass) => Why::waits("the review passed", update(Status::Reviewing)),
+        Some(Verdict::Pass) => Why::waits(
+            Reason::ReviewPassed { running: None },
+            move_to(Status::Reviewing),
+        ),
         Some(Verdict::Fail) if last_round => Why::waits(
-            format!("the review failed in {}", round(situation, around)),
-            update(Status::Stuck),
+            Reason::ReviewFailed { last: Some(round) },
+            move_to(Status::Stuck),
         ),
-        Some(Verdict::Fail) => Why::waits("the review failed", update(Status::Working)),
-        None => Why::missing(
-            format!(
-                "waits for the verdict of review {}",
-                round(situation, around)
-            ),
-            update(Status::Reviewing),
+        Some(Verdict::Fail) => Why::waits(
+            Reason::ReviewFailed { last: None },
+            move_to(Status::Working),
         ),
+        None => Why::missing(Reason::VerdictMissing { round }, move_to(Status::Reviewing)),
     }
 }
 
 fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
-    let (label, target) = (task.label(), around.target);
-    match &around.conflicts {
-        Some(Conflicts { files, bring }) => Why::needs_you(
-            format!(
-                "it cannot be merged: it conflicts with {target} in {files}; its agent, or you in `orange task shell {label}`, must bring {bring} in first"
-            ),
-            format!(
-                "orange task request-changes {label} \"bring {bring} in and resolve the conflicts\""
-            ),
-        ),
-        None if around.without_work => Why::needs_you(
-            format!(
-                "it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with `orange task request-changes {label} TEXT`"
-            ),
-            format!("orange task resolve {label} --message TEXT"),
-        ),
-        None => {
-            let decision = format!(
-                "waits for your decision: merge {} into {target}, or ask for changes with `orange task request-changes {label} TEXT`",
-                task.branch
-            );
-            if around.concerns.is_empty() {
-                return Why::needs_you(decision, format!("orange task merge {label}"));
-            }
-            let concerns = around.concerns.join("; ");
-            let next = if around.only_unchecked {
-                format!("orange task verify {label}")
-            } else {
-                let concerns: Vec<&str> = concerns.split_whitespace().collect();
-                let text = format!("before a merge, see to this: {}", concerns.join(" "));
-                format!("orange task request-changes {label} {}", shell_word(&text))
-            };
-            Why::needs_you(
-                format!("{decision}; a merge needs your word (--force): {concerns}"),
-                next,
-            )
-        }
+    let (label, target) = (task.label(), around.target.to_owned());
+    let request = |text: String| Action::RequestChanges {
+        task: task.label(),
+        text: Some(text),
+    };
+    if let Some(conflicts) = around.conflicts.clone() {
+        let text = format!("bring {} in and resolve the conflicts", conflicts.bring);
+        return Why::needs_you(Reason::Conflicts { target, conflicts }, request(text));
     }
-}
-
-fn stuck_because(task: &Task, around: &Surroundings<'_>) -> String {
-    if around.failed_review {
-        let round = around.rounds.max(task.review_round);
-        format!("the review failed in round {round}, the last one")
-    } else if let Some(reason) = around.reason {
-        reason.to_owned()
-    } else if task.crash_count > 0 {
-        format!("its agent crashed {} times", task.crash_count)
-    } else if task.review_round > 0 {
-        let round = around.rounds.max(task.review_round);
-        format!("it did not pass review after round {round}")
+    if around.without_work {
+        return Why::needs_you(Reason::NothingToMerge, Action::Resolve { task: label });
+    }
+    let next = if around.concerns.is_empty() {
+        Action::Merge { task: label }
+    } else if around.only_unchecked {
+        Action::Verify { task: label }
     } else {
-        "its agent gave up and asks for help".into()
+        let concerns = around.concerns.join("; ");
+        let concerns: Vec<&str> = concerns.split_whitespace().collect();
+        request(format!(
+            "before a merge, see to this: {}",
+            concerns.join(" ")
+        ))
+    };
+    let reason = Reason::Decision {
+        branch: task.branch.clone(),
+        target,
+        concerns: around.concerns.clone(),
+    };
+    Why::needs_you(reason, next)
+}
+
+fn stuck(task: &Task, around: &Surroundings<'_>) -> Stuck {
+    let round = around.rounds.max(task.review_round);
+    if around.failed_review {
+        Stuck::LastReviewFailed { round }
+    } else if let Some(reason) = around.reason {
+        Stuck::Said(reason.to_owned())
+    } else if task.crash_count > 0 {
+        Stuck::Crashed {
+            times: task.crash_count,
+        }
+    } else if task.review_round > 0 {
+        Stuck::NotPassed { round }
+    } else {
+        Stuck::GaveUp
     }
 }
 
-fn delegated(facts: &Facts, update: &dyn Fn(Status) -> String) -> Why {
-    let open: Vec<String> = facts
-        .children
+fn delegated(facts: &Facts, move_to: &dyn Fn(Status) -> Action) -> Why {
+    let children = &facts.children;
+    let open = children
         .iter()
         .filter(|child| !child.status.is_some_and(Status::is_over))
         .map(|child| match child.status {
@@ -425,28 +407,19 @@ fn delegated(facts: &Facts, update: &dyn Fn(Status) -> String) -> Why {
             None => child.reference.clone(),
         })
         .collect();
-    let gone = facts
-        .children
+    let gone = children
         .iter()
         .any(|child| child.status == Some(Status::Cancelled));
-    let because = if open.is_empty() {
-        "all its children are over".to_owned()
-    } else {
-        format!("waits for its children {}", open.join(", "))
+    let mut open_children = children.iter();
+    let first = open_children.find(|child| child.status.is_some_and(|s| !s.is_terminal()));
+    let next = match first {
+        Some(child) if !gone => Action::Explain {
+            task: child.reference.clone(),
+        },
+        Some(_) | None => move_to(Status::Working),
     };
     Why {
         needs_human: gone,
-        too_early: false,
-        because,
-        next: Some(
-            match facts
-                .children
-                .iter()
-                .find(|child| child.status.is_some_and(|s| !s.is_terminal()))
-            {
-                Some(child) if !gone => format!("orange task why {}", child.reference),
-                Some(_) | None => update(Status::Working),
-            },
-        ),
+        ..Why::waits(Reason::Children { open }, next)
     }
 }

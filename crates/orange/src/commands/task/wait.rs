@@ -4,6 +4,7 @@ use super::as_json;
 use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::Session;
+use crate::ui::command::quoted_command;
 use clap::Args;
 use orange_core::choice;
 use orange_core::config::time_span;
@@ -98,7 +99,8 @@ fn tell_what_a_start_waits_for(
         Some(_) => "queued",
         None => task.status.as_str(),
     };
-    let because = session.engine.why(view)?.because;
+    let reason = session.engine.why(view)?.reason;
+    let because = reason.text(&task.label(), quoted_command);
     let text = format!("{} is {queued}: {because}", task.label());
     if *told != text {
         output::note(&text);

@@ -3,8 +3,10 @@
 use super::without_answer;
 use crate::error::Result;
 use crate::session::Session;
+use crate::ui::command::{command, quoted_command};
 use crate::ui::{Extent, clean};
 use clap::Args;
+use orange_core::action::Action;
 use orange_core::history::HookOutcome;
 use orange_core::reconcile::Broken;
 use orange_engine::engine::TaskView;
@@ -38,7 +40,7 @@ fn is_asked_by_its_agent(because: &str, attention: &str) -> bool {
 /// Why a task is where it is, and what moves it on.
 pub(super) struct Answer {
     because: String,
-    next: Option<String>,
+    next: Option<Action>,
     too_early: bool,
     needs_human: bool,
 }
@@ -46,30 +48,30 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) fn of(session: &Session, view: &TaskView) -> Result<Answer> {
         let why = session.engine.why(view)?;
+        let label = view.task.label();
         let mut answer = Answer {
-            because: why.because,
+            because: why.reason.text(&label, quoted_command),
             next: why.next,
             too_early: why.too_early,
             needs_human: why.needs_human || view.attention.is_some(),
         };
-        let label = view.task.label();
-        let repair = "orange doctor --repair";
         if !view.history.bad_lines.is_empty() {
-            answer.next = Some(repair.to_owned());
+            answer.next = Some(Action::Repair);
             (answer.needs_human, answer.too_early) = (true, false);
         }
         if let Some(damage) = &view.damaged {
             answer.because = format!("its TASK.md is damaged: {damage}");
-            answer.next = Some(repair.to_owned());
+            answer.next = Some(Action::Repair);
             (answer.needs_human, answer.too_early) = (true, false);
             // What a person wrote is theirs to correct; a repair takes it out of the file.
             if matches!(damage, Broken::Value { .. }) {
                 answer.because.push_str(&format!(
-                    "; correct that line, or let `{repair}` put back the last good value"
+                    "; correct that line, or let {} put back the last good value",
+                    quoted_command(&Action::Repair)
                 ));
-                answer.next = Some(format!(
-                    "${{EDITOR:-vi}} \"$(orange task path {label} --task)/TASK.md\""
-                ));
+                answer.next = Some(Action::EditTaskFile {
+                    task: label.clone(),
+                });
             }
         }
         if let Some(lost) = &view.lost_workspace
@@ -88,22 +90,21 @@ impl Answer {
                 false => format!("{}; needs attention: {attention}", answer.because),
             };
         }
-        let answers = format!("orange task answer {label}");
-        if view
-            .attention
-            .as_ref()
-            .is_some_and(|words| words.contains(&answers))
-        {
+        let answers = Action::AnswerQuestion {
+            task: label.clone(),
+        };
+        let attention = view.attention.as_ref();
+        if attention.is_some_and(|words| words.contains(&command(&answers))) {
             answer.next = Some(answers);
         }
         // Nothing goes on without what failed.
         if view.damaged.is_none() && hook_failed(view) {
             // One that would fail in the same way is no advice.
             let refused = session.engine.start_refused(&view.task);
-            answer.next = Some(refused.map_or_else(
-                || format!("orange task retry-hooks {label}"),
-                |refused| refused.next,
-            ));
+            answer.next = Some(match refused {
+                Some(refused) => refused.next,
+                None => Action::RetryHooks { task: label },
+            });
             (answer.needs_human, answer.too_early) = (true, false);
         }
         Ok(answer)
@@ -117,7 +118,7 @@ impl Answer {
             view.task.status.phrase(),
             clean(&self.because)
         );
-        let Some(command) = &self.next else {
+        let Some(command) = self.next.as_ref().map(command) else {
             return format!("{text}\n");
         };
         let word = if self.too_early { "then" } else { "next" };
@@ -141,7 +142,7 @@ pub(crate) fn run(session: &Session, args: &WhyArgs) -> Result<()> {
                 "task": view.task.label(),
                 "status": view.task.status.as_str(),
                 "because": answer.because,
-                "next": answer.next,
+                "next": answer.next.as_ref().map(command),
                 "too_early": answer.too_early,
                 "needs_human": answer.needs_human,
             }})

@@ -1,0 +1,290 @@
+//! Why a task is where it is, as data, and the English of it.
+
+use super::why::Conflicts;
+use crate::action::Action;
+use crate::task::Status;
+use crate::workflow::Role;
+
+/// What a task waits for, or what brought it where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    Unregistered {
+        project: String,
+    },
+    /// `refused`: what keeps it from being started again.
+    AgentGone {
+        role: Role,
+        how: String,
+        refused: Option<String>,
+    },
+    AgentAtWork {
+        role: Role,
+        doing: String,
+        owes: Owed,
+    },
+    AsksInFile,
+    AskedInFile {
+        how: String,
+        refused: Option<String>,
+    },
+    PlanWritten,
+    PlanMissing {
+        problem: String,
+    },
+    HandoffWritten,
+    HandoffMissing {
+        problem: String,
+        failed_check: Option<String>,
+    },
+    /// `running`: the check that the task waits for.
+    ReviewPassed {
+        running: Option<String>,
+    },
+    /// `last`: no round is left.
+    ReviewFailed {
+        last: Option<Round>,
+    },
+    VerdictMissing {
+        round: Round,
+    },
+    Conflicts {
+        target: String,
+        conflicts: Conflicts,
+    },
+    NothingToMerge,
+    Decision {
+        branch: String,
+        target: String,
+        concerns: Vec<String>,
+    },
+    Stuck(Stuck),
+    Children {
+        open: Vec<String>,
+    },
+    Merged {
+        said: Option<String>,
+    },
+    Cancelled,
+    NotOfThisWorkflow {
+        status: Status,
+        workflow: String,
+    },
+    BlockerCancelled {
+        blocker: String,
+    },
+    BlockerMissing {
+        blocker: String,
+    },
+    Blockers {
+        open: String,
+    },
+    NoSlot {
+        holders: String,
+    },
+    NoCommit {
+        repository: String,
+    },
+    NoBase {
+        base: String,
+        repository: String,
+    },
+    Untrusted {
+        what: String,
+    },
+    Limit {
+        what: String,
+    },
+    Queued,
+    NotStarted,
+}
+
+/// What an agent has to write before its task moves on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Owed {
+    Plan,
+    Handoff { failed_check: Option<String> },
+    Verdict { round: Round },
+}
+
+/// A round of reviews.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Round {
+    /// Since a person asked for changes.
+    pub counted: u32,
+    pub max: u32,
+    /// Over all counts.
+    pub all: u32,
+}
+
+/// What made a task stuck.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stuck {
+    LastReviewFailed { round: u32 },
+    Said(String),
+    Crashed { times: u32 },
+    NotPassed { round: u32 },
+    GaveUp,
+}
+
+impl Reason {
+    /// The reason as the end of a sentence about the task called `label`. `spell` writes an action as the front end has it.
+    pub fn text(&self, label: &str, spell: impl Fn(&Action) -> String) -> String {
+        let task = || label.to_owned();
+        let request = || {
+            spell(&Action::RequestChanges {
+                task: task(),
+                text: None,
+            })
+        };
+        match self {
+            Reason::Unregistered { project } => format!(
+                "its project {project} is not registered, so nothing can be done in its repository"
+            ),
+            Reason::AgentGone { role, how, refused } => {
+                format!("its {role} {how}{}", joined(refused.as_deref()))
+            }
+            Reason::AgentAtWork { role, doing, owes } => {
+                format!("its {role} {doing}; {}", owes.text())
+            }
+            Reason::AsksInFile => {
+                "the agent waits for your answer to its questions in TASK.md".into()
+            }
+            Reason::AskedInFile { how, refused } => {
+                let gone = format!("it asked questions in TASK.md, then its worker {how}");
+                match refused {
+                    Some(why) => format!("{gone}; {why}"),
+                    None => format!("{gone}: start it again with your answer"),
+                }
+            }
+            Reason::PlanWritten => "the plan is written".into(),
+            Reason::PlanMissing { problem } => format!("waits for the plan: {problem}"),
+            Reason::HandoffWritten => "the handoff is written".into(),
+            Reason::HandoffMissing {
+                problem,
+                failed_check,
+            } => format!(
+                "waits for the handoff: {problem}{}",
+                last_check(failed_check.as_deref())
+            ),
+            Reason::ReviewPassed { running } => {
+                format!("the review passed{}", joined(running.as_deref()))
+            }
+            Reason::ReviewFailed { last: None } => "the review failed".into(),
+            Reason::ReviewFailed { last: Some(round) } => {
+                format!("the review failed in {}", round.text())
+            }
+            Reason::VerdictMissing { round } => {
+                format!("waits for the verdict of review {}", round.text())
+            }
+            Reason::Conflicts { target, conflicts } => {
+                let Conflicts { files, bring } = conflicts;
+                let shell = spell(&Action::Shell { task: task() });
+                format!(
+                    "it cannot be merged: it conflicts with {target} in {files}; its agent, or you in {shell}, must bring {bring} in first"
+                )
+            }
+            Reason::NothingToMerge => format!(
+                "it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with {}",
+                request()
+            ),
+            Reason::Decision {
+                branch,
+                target,
+                concerns,
+            } => {
+                let decision = format!(
+                    "waits for your decision: merge {branch} into {target}, or ask for changes with {}",
+                    request()
+                );
+                match concerns.is_empty() {
+                    true => decision,
+                    false => format!(
+                        "{decision}; a merge needs your word (--force): {}",
+                        concerns.join("; ")
+                    ),
+                }
+            }
+            Reason::Stuck(stuck) => stuck.text(),
+            Reason::Children { open } if open.is_empty() => "all its children are over".into(),
+            Reason::Children { open } => format!("waits for its children {}", open.join(", ")),
+            // What was said then: a task that a person resolved may have got nothing into its target.
+            Reason::Merged { said } => said.as_deref().unwrap_or("its work is merged").to_owned(),
+            Reason::Cancelled => format!(
+                "it was cancelled; {} starts the work again",
+                spell(&Action::CreateFrom { task: task() })
+            ),
+            Reason::NotOfThisWorkflow { status, workflow } => {
+                format!("{status} is not a status of the {workflow} workflow")
+            }
+            Reason::BlockerCancelled { blocker } => {
+                format!("it waits for {blocker}, which was cancelled, so it would wait for ever")
+            }
+            Reason::BlockerMissing { blocker } => format!(
+                "it waits for {blocker}, which does not exist ({} lists deleted tasks), so it would wait for ever",
+                spell(&Action::ListDeleted)
+            ),
+            Reason::Blockers { open: what }
+            | Reason::Untrusted { what }
+            | Reason::Limit { what } => what.clone(),
+            Reason::NoSlot { holders } => format!("no slot is free: {holders}"),
+            Reason::NoCommit { repository } => {
+                format!("{repository} has no commit that its branch could start from")
+            }
+            Reason::NoBase { base, repository } => {
+                format!("its base {base} is no commit in {repository} any more")
+            }
+            Reason::Queued => "it is queued and nothing is in its way any more".into(),
+            Reason::NotStarted => "nothing is in its way; it has not been started".into(),
+        }
+    }
+}
+
+fn joined(more: Option<&str>) -> String {
+    more.map_or_else(String::new, |more| format!("; {more}"))
+}
+
+fn last_check(failed: Option<&str>) -> String {
+    failed.map_or_else(String::new, |failed| {
+        format!("; its last check failed: {failed}")
+    })
+}
+
+impl Owed {
+    fn text(&self) -> String {
+        match self {
+            Owed::Plan => "waits for its plan".into(),
+            Owed::Handoff { failed_check } => {
+                format!(
+                    "waits for its handoff{}",
+                    last_check(failed_check.as_deref())
+                )
+            }
+            Owed::Verdict { round } => format!("waits for the verdict of review {}", round.text()),
+        }
+    }
+}
+
+impl Round {
+    /// `round 1 of 2`; once a person asked for changes, both the round and how many count since then.
+    fn text(self) -> String {
+        let Round { counted, max, all } = self;
+        match all > counted {
+            true => format!("round {all} ({counted} of {max} since changes were requested)"),
+            false => format!("round {counted} of {max}"),
+        }
+    }
+}
+
+impl Stuck {
+    fn text(&self) -> String {
+        match self {
+            Stuck::LastReviewFailed { round } => {
+                format!("the review failed in round {round}, the last one")
+            }
+            Stuck::Said(reason) => reason.clone(),
+            Stuck::Crashed { times } => format!("its agent crashed {times} times"),
+            Stuck::NotPassed { round } => format!("it did not pass review after round {round}"),
+            Stuck::GaveUp => "its agent gave up and asks for help".into(),
+        }
+    }
+}
