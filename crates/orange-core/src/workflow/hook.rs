@@ -37,33 +37,114 @@ pub enum Hook {
 }
 
 impl Hook {
-    /// The word in journals, tables and JSON; people read [`crate::timeline::hooks`].
+    /// The word in journals, tables and JSON.
     pub fn name(self) -> &'static str {
+        self.texts().0
+    }
+
+    /// What it is there for: `take a slot`.
+    pub fn aim(self) -> &'static str {
+        self.texts().1
+    }
+
+    /// What holds once it is completed, also where there was nothing to do.
+    pub fn result(self) -> &'static str {
+        self.texts().2
+    }
+
+    /// Its name, its aim and its result.
+    fn texts(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Hook::AcquireWorkspace => "acquire_workspace",
-            Hook::ReleaseWorkspace => "release_workspace",
-            Hook::SpawnAgent(Prompt::Worker) => "spawn_agent(worker)",
-            Hook::SpawnAgent(Prompt::Clarify) => "spawn_agent(clarify)",
-            Hook::SpawnAgent(Prompt::WorkerWait) => "spawn_agent(worker-wait)",
-            Hook::SpawnAgent(Prompt::Respawn) => "spawn_agent(respawn)",
-            Hook::EnsureFixer => "ensure_fixer",
-            Hook::SpawnReviewer => "spawn_reviewer",
-            Hook::KillReviewer => "kill_reviewer",
-            Hook::KillSession => "kill_session",
-            Hook::NotifyWorker => "notify_worker",
-            Hook::IncrementReviewRound => "increment_review_round",
-            Hook::ResetReviewRound => "reset_review_round",
-            Hook::ArchiveReview => "archive_review",
-            Hook::ArchiveHandoff => "archive_handoff",
-            Hook::SpawnNext => "spawn_next",
-            Hook::DeleteRemoteBranch => "delete_remote_branch",
-            Hook::Classify => "classify",
-            Hook::WritePlan => "write_plan",
-            Hook::StartExecutor => "start_executor",
-            Hook::StopExecutor => "stop_executor",
-            Hook::CommitWip => "commit_wip",
-            Hook::StartFinalize => "start_finalize",
-            Hook::Verify => "verify",
+            Hook::AcquireWorkspace => ("acquire_workspace", "take a slot", "took a slot"),
+            Hook::ReleaseWorkspace => (
+                "release_workspace",
+                "give the slot back",
+                "left it without a slot",
+            ),
+            Hook::EnsureFixer => (
+                "ensure_fixer",
+                "get the worker to help",
+                "made sure that the worker knows",
+            ),
+            Hook::SpawnReviewer => (
+                "spawn_reviewer",
+                "start the reviewer",
+                "made sure that a reviewer runs",
+            ),
+            Hook::KillReviewer => (
+                "kill_reviewer",
+                "stop the reviewer",
+                "made sure that no reviewer runs",
+            ),
+            Hook::KillSession => (
+                "kill_session",
+                "end its agents",
+                "made sure that no agent runs",
+            ),
+            Hook::NotifyWorker => (
+                "notify_worker",
+                "tell the worker",
+                "made sure that the worker knows",
+            ),
+            Hook::IncrementReviewRound => (
+                "increment_review_round",
+                "count the review round",
+                "counted the review round",
+            ),
+            Hook::ResetReviewRound => (
+                "reset_review_round",
+                "count review rounds anew",
+                "counted review rounds anew",
+            ),
+            Hook::ArchiveReview => (
+                "archive_review",
+                "archive the review",
+                "archived the review",
+            ),
+            Hook::ArchiveHandoff => (
+                "archive_handoff",
+                "archive the handoff",
+                "archived the handoff",
+            ),
+            Hook::SpawnNext => (
+                "spawn_next",
+                "look at the queue",
+                "asked for a look at the queue",
+            ),
+            Hook::DeleteRemoteBranch => (
+                "delete_remote_branch",
+                "see to its branch on the remote",
+                "looked at its branch on the remote",
+            ),
+            Hook::Classify => ("classify", "weigh the task", "weighed the task"),
+            Hook::WritePlan => ("write_plan", "write the plan", "wrote the plan"),
+            Hook::StartExecutor => (
+                "start_executor",
+                "start the executor",
+                "started the executor",
+            ),
+            Hook::StopExecutor => ("stop_executor", "stop the executor", "stopped the executor"),
+            Hook::CommitWip => (
+                "commit_wip",
+                "commit what is unfinished",
+                "committed what was unfinished",
+            ),
+            Hook::StartFinalize => ("start_finalize", "begin to finalize", "began to finalize"),
+            Hook::Verify => (
+                "verify",
+                "have the work checked",
+                "looked whether a check is due",
+            ),
+            Hook::SpawnAgent(prompt) => (
+                match prompt {
+                    Prompt::Worker => "spawn_agent(worker)",
+                    Prompt::Clarify => "spawn_agent(clarify)",
+                    Prompt::WorkerWait => "spawn_agent(worker-wait)",
+                    Prompt::Respawn => "spawn_agent(respawn)",
+                },
+                "start the worker",
+                "made sure that a worker runs",
+            ),
         }
     }
 

@@ -202,7 +202,7 @@ impl Actor {
                 Some(merge) => format!("merged: on main as {}", merge.short()),
                 None => format!("{to}, without a merge"),
             },
-            (_, None) => format!("{from} → {to}"),
+            _ => format!("{from} → {to}"),
         })
     }
 

@@ -5,7 +5,6 @@ use super::files::FILES;
 use super::variables;
 use crate::error::EXIT_CODES;
 use orange_core::config::Config;
-use orange_core::gate::Gate;
 use orange_core::task::{Field, Guard, WorkflowName};
 use orange_core::workflow::{Origin, Workflow};
 use orange_engine::{Code, harness};
@@ -117,17 +116,16 @@ fn gates() -> String {
             continue;
         };
         let from: Vec<&str> = from.iter().map(|status| status.as_str()).collect();
-        let needs = match gate {
-            Gate::Plan | Gate::Handoff => {
-                let fields: Vec<String> = gate
-                    .fields()
-                    .iter()
-                    .map(|field| format!("{field}:"))
-                    .collect();
+        let needs = match gate.verdict() {
+            Some(verdict) => format!(
+                "`## {}` that begins with `Verdict: {verdict}`",
+                gate.section()
+            ),
+            None => {
+                let fields = gate.fields().iter().map(|field| format!("{field}:"));
+                let fields: Vec<String> = fields.collect();
                 format!("`## {}` with {}", gate.section(), fields.join(" or "))
             }
-            Gate::ReviewPass => "`## Review` that begins with `Verdict: PASS`".to_owned(),
-            Gate::ReviewFail => "`## Review` that begins with `Verdict: FAIL`".to_owned(),
         };
         let _ = writeln!(text, "  {} → {}\n      {needs}", from.join(", "), row.to);
     }

@@ -2,6 +2,7 @@
 
 use super::why::Conflicts;
 use crate::action::Action;
+use crate::gate::Gate;
 use crate::task::Status;
 use crate::workflow::Role;
 
@@ -27,12 +28,11 @@ pub enum Reason {
         how: String,
         refused: Option<String>,
     },
-    PlanWritten,
-    PlanMissing {
-        problem: String,
+    Written {
+        gate: Gate,
     },
-    HandoffWritten,
-    HandoffMissing {
+    Unwritten {
+        gate: Gate,
         problem: String,
         failed_check: Option<String>,
     },
@@ -156,14 +156,16 @@ impl Reason {
                     None => format!("{gone}: start it again with your answer"),
                 }
             }
-            Reason::PlanWritten => "the plan is written".into(),
-            Reason::PlanMissing { problem } => format!("waits for the plan: {problem}"),
-            Reason::HandoffWritten => "the handoff is written".into(),
-            Reason::HandoffMissing {
+            Reason::Written { gate } => {
+                format!("the {} is written", gate.section().to_lowercase())
+            }
+            Reason::Unwritten {
+                gate,
                 problem,
                 failed_check,
             } => format!(
-                "waits for the handoff: {problem}{}",
+                "waits for the {}: {problem}{}",
+                gate.section().to_lowercase(),
                 last_check(failed_check.as_deref())
             ),
             Reason::ReviewPassed { running } => {

@@ -166,15 +166,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     }
     match task.status {
         Status::Pending => pending(situation, around),
-        Status::Planning => match Gate::Plan.check(situation.body) {
-            Ok(()) => Why::waits(Reason::PlanWritten, move_to(Status::Working)),
-            Err(problem) => Why::missing(
-                Reason::PlanMissing {
-                    problem: problem.message(),
-                },
-                move_to(Status::Working),
-            ),
-        },
+        Status::Planning => artifact(situation, Gate::Plan, move_to(Status::Working), None),
         Status::Clarification => match &around.agent {
             Agent::None | Agent::Alive { .. } => {
                 Why::needs_you(Reason::AsksInFile, move_to(Status::Planning))
@@ -187,16 +179,8 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         },
         Status::Working => {
             let next = Action::Complete { task: label() };
-            match Gate::Handoff.check(situation.body) {
-                Ok(()) => Why::waits(Reason::HandoffWritten, next),
-                Err(problem) => Why::missing(
-                    Reason::HandoffMissing {
-                        problem: problem.message(),
-                        failed_check: around.failed_check.clone(),
-                    },
-                    next,
-                ),
-            }
+            let failed_check = around.failed_check.clone();
+            artifact(situation, Gate::Handoff, next, failed_check)
         }
         Status::AgentReview => in_review(situation, around, &move_to),
         Status::Reviewing => reviewing(task, around),
@@ -231,6 +215,27 @@ fn respawn(task: &Task, around: &Surroundings<'_>, with_message: bool) -> (Optio
         None => {
             let task = task.label();
             (None, Action::Respawn { task, with_message })
+        }
+    }
+}
+
+/// The move that an artifact opens.
+fn artifact(
+    situation: Situation<'_>,
+    gate: Gate,
+    next: Action,
+    failed_check: Option<String>,
+) -> Why {
+    match gate.check(situation.body) {
+        Ok(()) => Why::waits(Reason::Written { gate }, next),
+        Err(problem) => {
+            let problem = problem.message();
+            let reason = Reason::Unwritten {
+                gate,
+                problem,
+                failed_check,
+            };
+            Why::missing(reason, next)
         }
     }
 }

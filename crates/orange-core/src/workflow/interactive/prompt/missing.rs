@@ -3,40 +3,42 @@
 use super::values::next_status_on_fail;
 use crate::gate::{Gate, GateProblem, Verdict};
 use crate::task::Task;
-
-const PLANNED: &str = "`orange task update --status working`";
-const HANDED_OVER: &str = "`orange task complete`";
-const PASSED: &str = "`orange task update --status reviewing`";
+use crate::workflow::Intent;
 
 /// For [`Variable::Missing`](super::Variable): what is missing before the task can leave its status, and how to go on.
 /// None where no agent owes anything.
 pub fn missing(task: &Task, body: &str, max_rounds: u32) -> Option<String> {
-    Some(match task.status.info().owes? {
-        Gate::Plan => artifact(Gate::Plan, body, PLANNED),
-        Gate::Handoff => artifact(Gate::Handoff, body, HANDED_OVER),
-        Gate::ReviewPass | Gate::ReviewFail => {
-            let failed = next_status_on_fail(task, max_rounds);
-            review(body, &format!("`orange task update --status {failed}`"))
-        }
+    let gate = task.status.info().owes?;
+    let command = command(task, gate)?;
+    if gate.verdict().is_some() {
+        let failed = next_status_on_fail(task, max_rounds);
+        let failed = format!("`orange task update --status {failed}`");
+        return Some(review(body, &command, &failed));
+    }
+    Some(match gate.check(body) {
+        Ok(()) => written(gate, &command),
+        Err(problem) => format!("{}\nThen run {command}.", told(&problem)),
     })
 }
 
-fn artifact(gate: Gate, body: &str, command: &str) -> String {
-    match gate.check(body) {
-        Ok(()) => written(gate, command),
-        Err(problem) => format!("{}\nThen run {command}.", told(&problem)),
-    }
+/// What an agent runs once the artifact is written.
+fn command(task: &Task, gate: Gate) -> Option<String> {
+    let row = task.rows().find(|row| row.gate == Some(gate))?;
+    Some(match row.intent {
+        Some(Intent::Submit) => "`orange task complete`".to_owned(),
+        Some(_) | None => format!("`orange task update --status {}`", row.to),
+    })
 }
 
-fn review(body: &str, failed: &str) -> String {
+fn review(body: &str, passed: &str, failed: &str) -> String {
     match Gate::ReviewPass.check(body) {
-        Ok(()) => written(Gate::ReviewPass, PASSED),
+        Ok(()) => written(Gate::ReviewPass, passed),
         Err(GateProblem::WrongVerdict {
             found: Verdict::Fail,
             ..
         }) => written(Gate::ReviewFail, failed),
         Err(problem) => format!(
-            "{}\nThen run {PASSED} for PASS, or {failed} for FAIL.",
+            "{}\nThen run {passed} for PASS, or {failed} for FAIL.",
             told(&problem)
         ),
     }
