@@ -276,7 +276,7 @@ fn the_workflow_as_a_diagram() {
     "#);
     assert_snapshot!(env.orange(["workflow", "show", "nonsense"]), @r#"
     ------- stderr -------
-    error: "nonsense" is not a workflow; allowed: interactive
+    error: "nonsense" is not a workflow; allowed: interactive, phased
     hint: for usage, run `orange workflow show --help`
     [exit status: 2]
     "#);
@@ -300,6 +300,38 @@ fn the_workflow_as_json() {
         .unwrap();
     assert_snapshot!(row, @r#"{"from":"agent-review","to":"working","who":["reviewer","engine"],"conditions":["round < max","written by its reviewer"],"gate":"Review FAIL","hooks":["archive_handoff","kill_reviewer","notify_worker"]}"#);
     assert_snapshot!(workflow["creations"], @r#"[{"status":"pending","existing_branch":false,"hooks":[]},{"status":"agent-review","existing_branch":true,"hooks":["acquire_workspace","spawn_agent(worker-wait)","increment_review_round","spawn_reviewer","verify"]},{"status":"reviewing","existing_branch":true,"hooks":[]}]"#);
+}
+
+#[test]
+fn the_phased_workflow_is_shown_and_no_task_can_have_it() {
+    let env = TestEnvironment::new();
+    let text = env.orange(["workflow", "show", "phased"]).ok().stdout;
+    for part in [
+        "  blocked (dependencies) active    waits for other tasks\n",
+        "\ntransitions\n  created → classifying\n      by     human (run), engine (run --ready)\n",
+        "  blocked (gate) → planned\n      by     human (reject)\n      needs  decision stored; retries left\n",
+        "\ncreated as\n  created\n",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+    let diagram = env.orange(["workflow", "show", "phased", "--format", "mermaid"]);
+    let diagram = diagram.ok().stdout;
+    for part in [
+        "    state \"blocked (gate)\" as blocked_gate\n",
+        "    blocked_gate --> failed: human (reject)\n",
+        "    finished --> [*]\n",
+    ] {
+        assert!(diagram.contains(part), "{part:?} is not in {diagram}");
+    }
+    let shown = env.orange(["workflow", "show", "phased", "--json"]).ok();
+    let shown = shown.json()["workflow"].clone();
+    assert_eq!(shown["name"], "phased");
+    assert_snapshot!(shown["statuses"][5], @r#"{"status":"blocked","meaning":"a person decides about a phase","terminal":false,"active":true,"reason":"gate"}"#);
+    assert_snapshot!(shown["transitions"][8], @r#"{"from":"blocked (gate)","to":"planned","who":["human (reject)"],"conditions":["decision stored","retries left"],"gate":null,"hooks":["spawn_next"]}"#);
+    env.orange(["new", "In phases", "--workflow", "phased", "--json"])
+        .refuses(2, "usage");
+    env.orange(["task", "list", "--status", "planned", "--json"])
+        .refuses(2, "usage");
 }
 
 #[test]
