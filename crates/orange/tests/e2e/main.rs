@@ -103,6 +103,7 @@ mod slot_races;
 #[path = "../shared/sources.rs"]
 mod sources;
 mod status;
+mod status_names;
 mod stray_task_files;
 mod surface;
 mod task_create;
