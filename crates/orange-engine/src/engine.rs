@@ -7,16 +7,12 @@ mod branch;
 mod change;
 mod create;
 mod delegation;
-mod diff;
-mod diff_stat;
 mod facts;
 mod failures;
-mod find;
-mod glance;
 mod handover;
-mod lost_workspace;
+pub(crate) mod lost_workspace;
 mod merge;
-mod messages;
+pub(crate) mod messages;
 mod permissions;
 mod project;
 mod questions;
@@ -24,24 +20,19 @@ mod queue;
 mod refusal;
 pub(crate) mod rescue;
 mod resolve;
-mod search;
-mod settings;
+pub(crate) mod settings;
 mod start;
 mod started_by;
-mod status;
 mod testimony;
 pub(crate) mod trash;
 mod trust;
-mod view;
-mod whereabouts;
 
 pub use again::{Earlier, Origin, Work};
-pub use agents::{AgentView, Screen};
+pub use agents::Screen;
 pub use base::Start;
 pub(crate) use change::bad_value;
 pub use change::{Change, Changed, Edit};
 pub use create::{Created, NewTask};
-pub use diff::{Comparison, DiffOf};
 pub use lost_workspace::LostWorkspace;
 pub use merge::{Concern, MergePlan, MergeWish, Merged};
 pub use messages::Sent;
@@ -52,16 +43,13 @@ pub use questions::OpenQuestion;
 pub use rescue::{RescueOwner, RescueRestored, RestoredTo};
 pub use resolve::Landing;
 use settings::Loaded;
-pub use settings::{Outside, Override, SettingChanged, SettingView, SettingsView, Source};
+pub use settings::{Outside, Override, SettingChanged};
 pub use start::StartOutcome;
-pub use status::Standing;
 pub(crate) use testimony::Sealing;
 pub use testimony::Testimony;
 pub use trash::{CancelChildren, Cancelled};
 pub use trust::Offer;
 pub(crate) use trust::newest_base;
-pub use view::{DepsNode, TaskView};
-pub use whereabouts::WorkspaceState;
 
 use crate::database::Database;
 use crate::error::Result;
@@ -177,7 +165,7 @@ pub struct Engine {
     /// The environment of the person on whose behalf this process works, where that is known.
     pub(crate) person: Option<PersonEnvironment>,
     pub(crate) inside: Option<Inside>,
-    overrides: Vec<Override>,
+    pub(crate) overrides: Vec<Override>,
 }
 
 impl Engine {

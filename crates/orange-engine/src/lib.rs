@@ -26,6 +26,7 @@ pub mod sessions;
 pub mod tx;
 mod verify;
 mod versions;
+pub mod views;
 pub mod workspaces;
 
 pub use engine::{Caller, Engine, Settings};

@@ -3,11 +3,12 @@
 
 mod values;
 
-use crate::engine::{Engine, TaskView};
+use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::committed::{Committed, Unreadable};
 use crate::git::short;
 use crate::projects::Project;
+use crate::views::TaskView;
 use orange_core::prompt::{self, PromptError, PromptName, Template};
 use orange_core::task::Task;
 use std::fmt;

@@ -3,35 +3,19 @@
 use super::{Change, Changed, Engine};
 use crate::effects::{heard, with_undelivered};
 use crate::error::{Code, Error, Result};
-use crate::runs::Doing;
 use crate::sessions::{Begin, Begun};
 use crate::store::Place;
-use crate::tmux::{Attach, Pane, Scrollback, Tmux};
+use crate::tmux::{Attach, Scrollback, Tmux};
 use crate::tx::{Committed, TaskTx};
-use orange_core::exit::{is_expected, role_of};
+use orange_core::exit::role_of;
 use orange_core::history::{EventType, History};
 use orange_core::machine::destination;
 use orange_core::naming::shell_word;
 use orange_core::prompt::PromptName;
-use orange_core::runs::{Run, last_run, next_run_id};
+use orange_core::runs::{last_run, next_run_id};
 use orange_core::task::Task;
-use orange_core::usage::{self, Usage};
 use orange_core::workflow::{Intent, Prompt, Role};
 use std::path::PathBuf;
-
-/// An agent as `task show` tells of it.
-#[derive(Debug, Clone)]
-pub struct AgentView {
-    pub run: Run,
-    pub alive: bool,
-    /// What it is doing.
-    pub doing: Option<Doing>,
-    /// What its conversation has used so far.
-    pub usage: Option<Usage>,
-    pub pane: Option<Pane>,
-    /// Messages that it has not taken yet.
-    pub waiting: Vec<String>,
-}
 
 /// What an agent's window shows, or showed last.
 #[derive(Debug, Clone)]
@@ -50,39 +34,6 @@ pub struct Screen {
 }
 
 impl Engine {
-    /// The newest run of each role.
-    pub fn agents(&self, task: &Task, history: &History) -> Vec<AgentView> {
-        let expected = |role: Role| is_expected(task.status, role);
-        let newest = [Role::Worker, Role::Reviewer, Role::Executor]
-            .into_iter()
-            .filter_map(|role| last_run(history, role));
-        newest
-            .map(|run| {
-                let folder = self.run_folder(&run.id);
-                let alive = run.end.is_none() && folder.is_alive();
-                AgentView {
-                    doing: folder
-                        .state()
-                        .filter(|_| alive)
-                        .map(|doing| doing.expected(expected(run.role))),
-                    usage: run.usage.or_else(|| folder.usage()),
-                    pane: folder.pane(),
-                    waiting: match alive {
-                        true => folder.waiting().into_iter().map(|told| told.text).collect(),
-                        false => Vec::new(),
-                    },
-                    alive,
-                    run,
-                }
-            })
-            .collect()
-    }
-
-    /// What all agents of a task have used of their models; None where no harness tells.
-    pub fn usage(&self, history: &History) -> Option<Usage> {
-        usage::total(history, |run| self.run_folder(run).usage())
-    }
-
     /// Starts an agent again that is gone, with a prompt for the status the task is in.
     pub fn respawn(
         &self,

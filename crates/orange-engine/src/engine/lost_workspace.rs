@@ -66,7 +66,7 @@ impl Engine {
     }
 
     /// What is to be said of tasks whose workspaces were deleted, by their ids.
-    pub(super) fn lost_workspaces(&self) -> BTreeMap<String, String> {
+    pub(crate) fn lost_workspaces(&self) -> BTreeMap<String, String> {
         let mut lost = BTreeMap::new();
         // Without this file nobody can tell cheaply which task has a workspace.
         if !self.store.workspaces().join(".pool.json").is_file() {
@@ -104,7 +104,7 @@ impl Engine {
 }
 
 /// Adds to a list what the index does not know.
-pub(super) fn mark(rows: &mut [Listed], lost: &BTreeMap<String, String>) {
+pub(crate) fn mark(rows: &mut [Listed], lost: &BTreeMap<String, String>) {
     for row in rows.iter_mut() {
         if let Some(what) = lost.get(&row.id) {
             let before = row.attention.take();

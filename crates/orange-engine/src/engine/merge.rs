@@ -466,7 +466,7 @@ impl Engine {
     }
 
     /// Why the last attempt to merge came to nothing, as long as neither side has moved since.
-    pub(super) fn merge_trouble(&self, task: &Task, history: &History) -> Option<Conflicts> {
+    pub(crate) fn merge_trouble(&self, task: &Task, history: &History) -> Option<Conflicts> {
         let ends = |event: &&Event| {
             matches!(
                 event.kind,

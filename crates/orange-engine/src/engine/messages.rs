@@ -433,7 +433,7 @@ pub(super) fn in_one_line(text: &str) -> String {
     }
 }
 
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     const LONGEST_LINE: usize = 200;
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
     let line: String = last

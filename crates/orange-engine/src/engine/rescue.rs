@@ -117,7 +117,7 @@ impl Engine {
         }
     }
 
-    pub(super) fn repository_of(&self, task: &Task, project: &str) -> Result<PathBuf> {
+    pub(crate) fn repository_of(&self, task: &Task, project: &str) -> Result<PathBuf> {
         if let Some(known) = self.project_of(project) {
             return match known.path.is_dir() {
                 true => Ok(known.path),

@@ -3,11 +3,9 @@
 mod change;
 mod makeshift;
 mod outside;
-mod view;
 
 pub use change::SettingChanged;
 pub use outside::{Outside, Override};
-pub use view::{SettingView, SettingsView, Source};
 
 use super::{Engine, newest_base};
 use crate::error::{Code, Error, Result};
@@ -23,7 +21,7 @@ use std::path::PathBuf;
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// A notice about a line of the user's file that does not count.
-fn told_of(ignored: &Ignored) -> String {
+pub(crate) fn told_of(ignored: &Ignored) -> String {
     format!("config.yaml, {ignored}")
 }
 
@@ -139,7 +137,7 @@ impl Engine {
     }
 
     /// What the user's file says; it may have mistakes, but can be read.
-    pub(super) fn user_layer(&self) -> Result<Layer> {
+    pub(crate) fn user_layer(&self) -> Result<Layer> {
         let Some(bytes) = self.settings_bytes()? else {
             return Ok(Layer::default());
         };

@@ -3,11 +3,11 @@
 use super::Engine;
 use super::change::Change;
 use super::create::hidden_folder;
-use super::find::SHORTEST_NUMBER;
 use crate::error::{Code, Error, Result};
 use crate::event_log;
 use crate::store::{Place, journal, make_folder};
 use crate::tx::Committed;
+use crate::views::find::SHORTEST_NUMBER;
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, Reference};
 use orange_core::machine;
@@ -347,7 +347,7 @@ impl Engine {
         Ok(History::parse(&bytes.text))
     }
 
-    pub(super) fn find_in_trash(&self, text: &str, current: Option<&str>) -> Result<(Place, Task)> {
+    pub(crate) fn find_in_trash(&self, text: &str, current: Option<&str>) -> Result<(Place, Task)> {
         find_among(&self.trashed(), text, current)
     }
 

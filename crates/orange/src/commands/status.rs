@@ -10,8 +10,8 @@ use clap::Args;
 use format::Format;
 use orange_core::task::{Status, WorkflowName};
 use orange_core::workflow::{Kind, WaitsFor, Workflow};
-use orange_engine::engine::Standing;
 use orange_engine::index::counts::{DAMAGED, QUEUED};
+use orange_engine::views::Standing;
 use orange_engine::{Code, Engine, Settings};
 use serde_json::{Map, Value, json};
 

@@ -4,7 +4,7 @@ use super::values::{Line, described};
 use clap_complete::CompletionCandidate;
 use orange_core::config::{Kind, Setting};
 use orange_core::yaml::to_yaml_inline;
-use orange_engine::engine::{SettingView, Source};
+use orange_engine::views::{SettingView, Source};
 use serde_json::Value;
 
 impl Line {

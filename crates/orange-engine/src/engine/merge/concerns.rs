@@ -118,11 +118,7 @@ impl Engine {
 
 impl Engine {
     /// The same for `task why`; what cannot be found out is said by the merge.
-    pub(in crate::engine) fn concerns_for_why(
-        &self,
-        task: &Task,
-        history: &History,
-    ) -> Vec<Concern> {
+    pub(crate) fn concerns_for_why(&self, task: &Task, history: &History) -> Vec<Concern> {
         let Some(project) = self.project_of(&task.project) else {
             return Vec::new();
         };
@@ -132,7 +128,7 @@ impl Engine {
     }
 
     /// Was nothing ever committed on the task's branch?
-    pub(in crate::engine) fn is_without_work(&self, task: &Task, history: &History) -> bool {
+    pub(crate) fn is_without_work(&self, task: &Task, history: &History) -> bool {
         let Some(project) = self.project_of(&task.project) else {
             return false;
         };

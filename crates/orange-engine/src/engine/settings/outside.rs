@@ -49,7 +49,7 @@ impl Override {
 impl Engine {
     /// Puts them into the settings. Where only something is read, a variable that cannot be used is left out, and the
     /// answer says so; everywhere else it is an error that names them all.
-    pub(super) fn apply_overrides(&self, config: &mut Config) -> Result<Vec<String>> {
+    pub(crate) fn apply_overrides(&self, config: &mut Config) -> Result<Vec<String>> {
         let mut wrong: Vec<(usize, String)> = Vec::new();
         // A harness may be one that is defined out there, too.
         for names_a_harness in [false, true] {

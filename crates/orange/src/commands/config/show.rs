@@ -6,7 +6,7 @@ use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean, clean_block, wrapped_under};
 use orange_core::config::{ConfigError, Ignored};
 use orange_core::yaml::to_yaml_inline;
-use orange_engine::engine::{SettingView, SettingsView, Source};
+use orange_engine::views::{SettingView, SettingsView, Source};
 use orange_engine::{Code, Error};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -5,7 +5,7 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::machine::Linked;
-use orange_engine::engine::{DepsNode, TaskView};
+use orange_engine::views::{DepsNode, TaskView};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -24,9 +24,10 @@ use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
 use orange_core::timeline::hooks;
 use orange_core::usage::Usage;
-use orange_engine::engine::{AgentView, SaidBy, TaskView, WorkspaceState};
+use orange_engine::engine::SaidBy;
 use orange_engine::harness::NONE;
 use orange_engine::sessions::SessionState;
+use orange_engine::views::{AgentView, TaskView, WorkspaceState};
 use serde_json::{Value, json};
 use std::fmt::Write;
 

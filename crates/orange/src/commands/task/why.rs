@@ -9,7 +9,7 @@ use clap::Args;
 use orange_core::action::Action;
 use orange_core::history::HookOutcome;
 use orange_core::reconcile::Broken;
-use orange_engine::engine::TaskView;
+use orange_engine::views::TaskView;
 use serde_json::json;
 
 /// Say why a task is where it is

@@ -5,8 +5,8 @@ use orange_core::Timestamp;
 use orange_core::history::{Event, EventType, History};
 use orange_core::runs::Ending;
 use orange_core::usage::Usage;
-use orange_engine::engine::AgentView;
 use orange_engine::runs::{Doing, Source, State};
+use orange_engine::views::AgentView;
 use serde_json::{Value, json};
 use std::fmt::Write;
 

@@ -4,8 +4,9 @@ use super::super::verify;
 use crate::ui::clean;
 use orange_core::evidence::{Evidence, Statement};
 use orange_core::task::Task;
-use orange_engine::engine::{Engine, TaskView};
+use orange_engine::engine::Engine;
 use orange_engine::git;
+use orange_engine::views::TaskView;
 use serde_json::{Value, json};
 use std::fmt::Write;
 

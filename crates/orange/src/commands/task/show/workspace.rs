@@ -3,10 +3,10 @@
 use crate::ui::{KeyValues, Palette, Style, clean, size};
 use orange_core::naming::counted;
 use orange_core::task::Task;
-use orange_engine::engine::WorkspaceState;
 use orange_engine::git::short;
 use orange_engine::git::state::Head;
 use orange_engine::git::status::{AheadBehind, Dirt};
+use orange_engine::views::WorkspaceState;
 use serde_json::{Value, json};
 
 pub(super) fn to_json(state: &WorkspaceState) -> Value {

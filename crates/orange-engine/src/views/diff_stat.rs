@@ -2,7 +2,7 @@
 //! those that moved since, or whose target did, and for all of them at once. So nothing is stale, nothing has to be
 //! told when a branch moves, and a look at which nothing moved starts no process.
 
-use super::Engine;
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::git::branches::Branches;
 use crate::git::span::{self, Size, Span};
@@ -118,7 +118,7 @@ fn look(index: &Index, tips: Tips) -> Look {
 impl Engine {
     /// A list whose active tasks tell how much they change. It is made from what is remembered, and once more if
     /// that was not enough.
-    pub(super) fn list_with_diff<T>(
+    pub(crate) fn list_with_diff<T>(
         &self,
         filter: &Filter,
         show: impl Fn(Listing) -> T,
@@ -270,7 +270,7 @@ fn fill(known: &Known, index: &Index, rows: &mut [Listed]) -> Vec<Tips> {
 }
 
 /// How the task's work came into its target, if Orange brought it there.
-pub(super) fn merged<'h>(task: &Task, history: &'h History) -> Option<&'h Event> {
+pub(crate) fn merged<'h>(task: &Task, history: &'h History) -> Option<&'h Event> {
     let merged = |event: &&Event| event.kind == EventType::TaskMerged;
     let event = history.events.iter().rfind(merged)?;
     task.status.is_terminal().then_some(event)

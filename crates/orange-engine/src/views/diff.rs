@@ -1,7 +1,8 @@
 //! What a task changed: which two states of the work are compared, and how that is shown.
 
 use super::diff_stat::merged;
-use super::{Engine, TaskView};
+use super::task::TaskView;
+use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::diff::{self, FileChange, Shape, Sides, Sink};
 use crate::git::rescue::refs::empty_tree;

@@ -1,6 +1,6 @@
 //! From what a person typed to one task: id, prefix, key, `project:KEY`, `project/branch`.
 
-use super::Engine;
+use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::index::query::Found;
@@ -12,7 +12,7 @@ use orange_core::suggest;
 use std::path::Path;
 
 /// So many digits may be the beginning of an id.
-pub(super) const SHORTEST_NUMBER: usize = 6;
+pub(crate) const SHORTEST_NUMBER: usize = 6;
 
 impl Engine {
     /// Finds one task. A miss is looked up once more after a look at the disk.

@@ -1,6 +1,6 @@
 //! How things stand, in numbers: for a prompt, so neither git nor tmux is asked and no task's file is read.
 
-use super::Engine;
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::index::counts::{Attended, Counts};
 use crate::sessions::SessionState;

@@ -1,6 +1,6 @@
 //! A glance, for completions: what is known without waiting, writing or failing. Who cannot be asked knows nothing.
 
-use super::Engine;
+use crate::engine::Engine;
 use crate::git::branches::Branches;
 use crate::index::list::{Filter, Listed, as_it_is};
 use crate::rescue::{self, Rescue};

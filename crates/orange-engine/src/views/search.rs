@@ -1,6 +1,6 @@
 //! Looking for words in all that tasks say: summaries, bodies, histories.
 
-use super::Engine;
+use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::index::list::Filter;
 use crate::index::search::Matches;
@@ -25,7 +25,7 @@ impl Engine {
 
     /// Finds out which tasks have the words that a list is to be narrowed to. A list is shown without that as well:
     /// then only what stands in it is looked at.
-    pub(super) fn look_up(&self, filter: &Filter) -> Option<Filter> {
+    pub(crate) fn look_up(&self, filter: &Filter) -> Option<Filter> {
         let query = Query::parse(filter.search.as_deref()?);
         let found = (!query.is_empty()).then(|| self.index()?.search_folders(&query))?;
         match found {

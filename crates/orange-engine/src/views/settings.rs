@@ -1,7 +1,7 @@
 //! Every setting with its value, where each value comes from, and what is wrong with it.
 
-use super::{Outside, Override, told_of};
-use crate::engine::{Engine, newest_base};
+use crate::engine::settings::told_of;
+use crate::engine::{Engine, Outside, Override, newest_base};
 use crate::error::Result;
 use crate::projects;
 use crate::workspaces::rules;

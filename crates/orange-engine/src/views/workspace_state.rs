@@ -1,7 +1,7 @@
 //! Where a task's work lies, and how it stands there.
 
-use super::Engine;
 use crate::disk;
+use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::state::{self, Head, Operation};
 use crate::git::status::{self, AheadBehind, Dirt};
@@ -96,7 +96,7 @@ impl Engine {
     }
 
     /// A slot is a folder of the pool: a name with a way in it leads out, and is none.
-    pub(super) fn safe_slot_folder(&self, slot: &str) -> Option<PathBuf> {
+    pub(crate) fn safe_slot_folder(&self, slot: &str) -> Option<PathBuf> {
         let mut parts = Path::new(slot).components();
         match (parts.next(), parts.next()) {
             (Some(Component::Normal(name)), None) => Some(self.store.workspaces().join(name)),

@@ -1,0 +1,196 @@
+//! One task as it is shown: its fields, its text, its journal and what hangs on it.
+
+use crate::engine::Engine;
+use crate::engine::lost_workspace::LostWorkspace;
+use crate::error::{Code, Error, Result};
+use crate::index::query::Found;
+use crate::store::{Place, journal, lock};
+use crate::tx::kept_texts;
+use orange_core::attention::{attention, unmerged};
+use orange_core::history::{Event, EventType, History};
+use orange_core::id::stored_reference;
+use orange_core::machine::Linked;
+use orange_core::reconcile::Broken;
+use orange_core::runs::{Run, open_runs};
+use orange_core::task::{Status, Task};
+use orange_core::why::Agent;
+
+/// All that `task show` tells.
+#[derive(Debug, Clone)]
+pub struct TaskView {
+    pub task: Task,
+    pub place: Place,
+    pub body: String,
+    pub history: History,
+    pub blockers: Vec<Linked>,
+    pub blocks: Vec<Linked>,
+    pub related: Vec<Linked>,
+    pub referenced_by: Vec<Linked>,
+    pub children: Vec<Linked>,
+    pub damaged: Option<Broken>,
+    pub attention: Option<String>,
+    /// Its workspace was deleted; `attention` says so too.
+    pub lost_workspace: Option<LostWorkspace>,
+    /// Texts beside TASK.md that could not be merged into it, by their names.
+    pub kept_texts: Vec<String>,
+    /// The Context is not what it was when the task was made.
+    pub context_changed: bool,
+}
+
+fn sorted(mut names: Vec<&str>) -> Vec<&str> {
+    names.sort_unstable();
+    names
+}
+
+impl Engine {
+    /// One task. Its files are put in order first, if need be and possible.
+    pub fn view(&self, place: Place) -> Result<TaskView> {
+        let snapshot = self.store.read(&place)?;
+        let witness = || lock::read_witness(&place.path);
+        let truth = snapshot.reconcile(&place, &witness, self.now(), &mut |_, _| None);
+        let needs_order = truth
+            .as_ref()
+            .is_ok_and(|truth| truth.rewrite && truth.broken.is_none())
+            || snapshot
+                .history
+                .last_transition()
+                .is_some_and(|transition| !transition.finished)
+            || kept_texts(&place.path) != sorted(unmerged(&snapshot.history));
+        if self.copied_from().is_some() {
+            return self.view_as_is(place);
+        }
+        if let Ok(truth) = &truth
+            && truth.task.waits_for_children()
+            && let Some(key) = truth.task.key
+            && let Err(error) = self.advance_delegated(&place.project, key)
+        {
+            tracing::warn!(%error, "a delegated task was not looked at");
+        }
+        if needs_order {
+            match self.lock_task(place.clone()) {
+                Ok(tx) => {
+                    drop(tx);
+                    return self.view_as_is(place);
+                }
+                Err(error) if error.code == Code::Storage || error.code == Code::Busy => {
+                    self.notice(format!("shown as it will be; not written: {error}"));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.view_as_is(place)
+    }
+
+    /// As [`Engine::view`], after the exit rules were applied to agents that are gone: by this process, or by the one that
+    /// is at it. Advice about the task would else be outdated by the very next command.
+    pub fn view_judged(&self, place: Place) -> Result<TaskView> {
+        let view = self.view(place.clone())?;
+        let is_gone = |run: &Run| !self.run_folder(&run.id).is_alive();
+        let unjudged = open_runs(&view.history).iter().any(is_gone);
+        // A reviewer that crashed may be on its way back.
+        let waits =
+            view.task.status.is_in_review() && matches!(self.agent_of(&view), Agent::Gone { .. });
+        if view.damaged.is_some() || !(unjudged || waits) {
+            return Ok(view);
+        }
+        match self.lock_task(place.clone()) {
+            Ok(tx) => drop(tx),
+            Err(error) => tracing::warn!(%error, "an agent that is gone was not judged"),
+        }
+        self.view_as_is(place)
+    }
+
+    fn view_as_is(&self, place: Place) -> Result<TaskView> {
+        let snapshot = self.store.read(&place)?;
+        let witness = || lock::read_witness(&place.path);
+        let truth = snapshot
+            .reconcile(&place, &witness, self.now(), &mut |_, _| None)
+            .map_err(|broken| {
+                let gone = (!place.path.exists()).then(|| self.gone_meanwhile(&place));
+                gone.flatten()
+                    .unwrap_or_else(|| crate::tx::damaged_for_good(&place, &broken))
+            })?;
+        let task = truth.task;
+        let references = |list: &[String]| list.to_vec();
+        let linked = |engine: &Engine, list: Vec<String>| -> Result<Vec<Linked>> {
+            list.iter()
+                .map(|reference| engine.linked(&task.project, reference))
+                .collect()
+        };
+        let blockers = linked(self, references(&task.blocked_by))?;
+        let related = linked(self, references(&task.related_to))?;
+        let (mut blocks, mut referenced_by) = (Vec::new(), Vec::new());
+        if let Some(key) = task.key {
+            let index = self.index()?;
+            let as_link = |found: Found| named(&task.project, found);
+            blocks = index
+                .linked_to("blocked_by", &task.project, key)?
+                .into_iter()
+                .map(as_link)
+                .collect();
+            referenced_by = index
+                .linked_to("mentions", &task.project, key)?
+                .into_iter()
+                .map(as_link)
+                .collect();
+        }
+        let children = self.children(&task)?;
+        let lost_workspace = self.lost_workspace(&task, &snapshot.history);
+        let lost = lost_workspace.as_ref().map(|lost| lost.what.clone());
+        Ok(TaskView {
+            body: snapshot.body().to_owned(),
+            attention: lost
+                .or_else(|| attention(&snapshot.history))
+                .or_else(|| cancelled_link(&blockers, &children)),
+            lost_workspace,
+            kept_texts: kept_texts(&place.path),
+            context_changed: snapshot
+                .history
+                .own()
+                .iter()
+                .any(|event| event.kind == EventType::ContextChanged),
+            damaged: truth.broken,
+            history: snapshot.history,
+            task,
+            place,
+            blockers,
+            blocks,
+            related,
+            referenced_by,
+            children,
+        })
+    }
+
+    /// The events of a journal from a byte on; a line that is cut short is left for the next time.
+    pub fn events_since(&self, place: &Place, from: usize) -> Result<Vec<Event>> {
+        let path = place.journal();
+        let bytes = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+        let later = bytes.text.get(from..).unwrap_or_default();
+        Ok(History::parse(later).events)
+    }
+}
+
+fn named(own_project: &str, found: Found) -> Linked {
+    Linked {
+        reference: match found.key {
+            Some(key) => stored_reference(own_project, &found.project, key),
+            None => found.id,
+        },
+        status: found.status.parse().ok(),
+    }
+}
+
+/// A cancelled blocker or child never gets over: a person has to decide.
+fn cancelled_link(blockers: &[Linked], children: &[Linked]) -> Option<String> {
+    let cancelled = |links: &[Linked]| {
+        links
+            .iter()
+            .find(|link| link.status.is_some_and(Status::is_given_up))
+            .map(|link| link.reference.clone())
+    };
+    match (cancelled(blockers), cancelled(children)) {
+        (Some(blocker), _) => Some(format!("{blocker}, which it waits for, was cancelled")),
+        (None, Some(child)) => Some(format!("its child {child} was cancelled")),
+        (None, None) => None,
+    }
+}
