@@ -18,7 +18,8 @@ use crate::merge::{RemoteBranches, Strategy};
 use std::time::Duration;
 
 pub use agents::{
-    AgentsConfig, CustomHarness, CustomHarnesses, HARNESSES, NONE, Permissions, SIM, no_harness,
+    AgentsConfig, CustomHarness, CustomHarnesses, Effort, HARNESSES, NONE, Permissions, SIM,
+    check_model, no_harness,
 };
 pub use edit::{EditError, edited};
 pub use layer::{Bad, Ignored, Layer, Said, Why, about};
@@ -232,6 +233,10 @@ impl Config {
             key,
             "agents.harness"
                 | "agents.review_harness"
+                | "agents.model"
+                | "agents.review_model"
+                | "agents.effort"
+                | "agents.review_effort"
                 | "agents.spawn_on_create"
                 | "tmux.server"
                 | "log.level"

@@ -376,8 +376,10 @@ task_fields! {
     Base base: Option<String> = None, Guarded;
     TargetBranch target_branch: Option<String> = None, UntilStart;
     Harness harness: Option<String> = None, UntilStart;
+    Model model: Option<String> = None, UntilStart;
     Effort effort: Option<String> = None, UntilStart;
     ReviewHarness review_harness: Option<String> = None, UntilStart;
+    ReviewModel review_model: Option<String> = None, UntilStart;
     ReviewEffort review_effort: Option<String> = None, UntilStart;
     Permissions permissions: Option<Permissions> = None, Guarded;
     ReviewRound review_round: u32 = 0, Guarded;

@@ -13,6 +13,7 @@ mod handover;
 pub(crate) mod lost_workspace;
 mod merge;
 pub(crate) mod messages;
+mod models;
 mod permissions;
 mod project;
 mod questions;

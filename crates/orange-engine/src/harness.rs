@@ -5,11 +5,13 @@ pub mod catalogue;
 pub mod claude;
 pub mod environment;
 pub mod inquiry;
+pub mod model;
 pub mod pi;
 pub(crate) mod project_code;
 
 use crate::error::{Code, Error, Result};
 use crate::runs::Conversation;
+use model::ModelChoice;
 use orange_core::choice;
 use orange_core::config::{Config, CustomHarness, Permissions};
 use orange_core::suggest::meant;
@@ -169,6 +171,7 @@ pub(crate) struct Occasion<'a> {
     /// This program.
     pub(crate) orange: &'a Path,
     pub(crate) permissions: Permissions,
+    pub(crate) choice: &'a ModelChoice,
     pub(crate) conversation: &'a Conversation,
     /// What the agent gets of the environment of whoever starts it.
     pub(crate) environment: &'a BTreeMap<String, String>,
@@ -402,12 +405,12 @@ impl Harness {
 pub(crate) mod tests {
     use super::*;
 
-    pub(super) fn found(name: &str, config: &str) -> Result<Option<Harness>> {
+    pub(crate) fn found(name: &str, config: &str) -> Result<Option<Harness>> {
         let (config, _) = Config::parse(config).unwrap();
         find(name, &config, Path::new("/bin/orange"))
     }
 
-    pub(super) fn occasion(environment: &BTreeMap<String, String>) -> Occasion<'_> {
+    pub(crate) fn occasion(environment: &BTreeMap<String, String>) -> Occasion<'_> {
         Occasion {
             run: "r",
             folder: Path::new("/runs/r"),
@@ -416,6 +419,10 @@ pub(crate) mod tests {
             worktree: Path::new("/worktree"),
             orange: Path::new("/bin/orange"),
             permissions: Permissions::Full,
+            choice: &ModelChoice {
+                model: None,
+                effort: None,
+            },
             conversation: &Conversation::Unknown,
             environment,
             go_on: true,

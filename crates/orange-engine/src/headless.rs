@@ -8,10 +8,12 @@ use crate::agent_run::fence;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result, plain};
 use crate::git::REAL_OBJECTS;
+use crate::harness::model::ModelChoice;
 use crate::harness::{self, Adapter, Harness};
 use crate::runs::{ProcessId, end_marked};
 use orange_core::config::Permissions;
 use orange_core::usage::Usage;
+use orange_core::workflow::Role;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -46,6 +48,8 @@ pub struct Request {
     pub folder: PathBuf,
     pub prompt: String,
     pub permissions: Permissions,
+    /// Unless said: what the settings say, else the harness's own.
+    pub choice: ModelChoice,
     /// The conversation to go on with.
     pub resume: Option<String>,
     /// How long it may take.
@@ -103,9 +107,11 @@ struct Ending {
 
 impl Engine {
     /// Runs one turn to its end, or until `stop` says so. A turn that failed is a [`Turn`] as well, as far as it came.
-    pub fn headless(&self, request: &Request, stop: &AtomicBool) -> Result<Turn> {
+    pub fn headless(&self, mut request: Request, stop: &AtomicBool) -> Result<Turn> {
         self.people_only("start agents")?;
         let harness = self.headless_harness(&request.harness)?;
+        request.choice = self.with_settings(request.choice, Role::Worker, &harness)?;
+        let request = &request;
         if request.prompt.trim().is_empty() {
             return Err(Error::new(Code::Usage, "the prompt is empty").hint("say what to do"));
         }

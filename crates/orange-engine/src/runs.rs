@@ -64,6 +64,12 @@ pub struct RunSpec {
     pub conversation: Conversation,
     #[serde(default)]
     pub permissions: Permissions,
+    /// The model that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How hard it was asked to think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     /// Variables that it does not get.
     #[serde(default)]
     pub withheld: Vec<String>,

@@ -230,6 +230,10 @@ fn the_document_about_harnesses_is_the_table() {
         let cells = columns.map(|name| match &harness["supports"][&name] {
             serde_json::Value::String(text) => text.clone(),
             serde_json::Value::Bool(true) => "yes".to_owned(),
+            serde_json::Value::Array(words) if !words.is_empty() => {
+                let words: Vec<&str> = words.iter().filter_map(|word| word.as_str()).collect();
+                words.join(", ")
+            }
             _ => "–".to_owned(),
         });
         let (name, adapter) = (harness["name"].as_str(), harness["adapter"].as_str());

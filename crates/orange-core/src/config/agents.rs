@@ -14,6 +14,12 @@ pub struct AgentsConfig {
     pub harness: String,
     /// The same for reviews. None: `claude`, or the worker's where that is not installed.
     pub review_harness: Option<String>,
+    /// The model of workers. None: the harness's own choice.
+    pub model: Option<String>,
+    pub review_model: Option<String>,
+    /// How hard workers think. None: the harness's own choice.
+    pub effort: Option<Effort>,
+    pub review_effort: Option<Effort>,
     /// Workers that may run at once, over all projects.
     pub limit: u32,
     /// Whether a new task is started at once.
@@ -44,11 +50,52 @@ choice! {
     }
 }
 
+choice! {
+    /// How hard an agent thinks, from nothing to the most. A harness knows some of these words.
+    pub enum Effort ("effort") {
+        Off = "off",
+        Minimal = "minimal",
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+        Xhigh = "xhigh",
+        Max = "max",
+    }
+}
+
+/// The longest name of a model.
+const LONGEST_MODEL: usize = 200;
+
+/// Refuses what cannot be the name of a model. The name becomes one argument of an agent CLI, in which `{prompt}` stands
+/// for the prompt, so it must not look like an option or a placeholder.
+pub fn check_model(name: &str) -> Result<(), String> {
+    let allowed = |letter: char| {
+        letter.is_ascii_alphanumeric()
+            || matches!(letter, '.' | '_' | '-' | ':' | '/' | '@' | '+' | '[' | ']')
+    };
+    let problem = if name.is_empty() {
+        "is empty".to_owned()
+    } else if name.starts_with('-') {
+        "begins with `-`".to_owned()
+    } else if name.len() > LONGEST_MODEL {
+        format!("is longer than {LONGEST_MODEL} characters")
+    } else if !name.chars().all(allowed) {
+        "has other characters than letters, digits and . _ - : / @ + [ ]".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(format!("is not the name of a model: it {problem}"))
+}
+
 impl Default for AgentsConfig {
     fn default() -> Self {
         AgentsConfig {
             harness: "claude".into(),
             review_harness: None,
+            model: None,
+            review_model: None,
+            effort: None,
+            review_effort: None,
             limit: 10,
             spawn_on_create: true,
             permissions: None,
@@ -118,6 +165,12 @@ pub(super) fn own_name(key: &str) -> Result<String, String> {
         NONE => Err("cannot be defined: none stands for no agent at all".to_owned()),
         name => Ok(name.to_owned()),
     }
+}
+
+pub(super) fn model(node: &Node) -> Result<Option<String>, String> {
+    let name = super::values::text(node)?.filter(|name| !name.is_empty());
+    name.as_deref().map_or(Ok(()), check_model)?;
+    Ok(name)
 }
 
 pub(super) fn name(node: &Node) -> Result<String, String> {

@@ -4,7 +4,9 @@
 use super::values::{
     above_zero, days, flag, lines_of_text, must_be, one_of, scalar, several_commands, text, time_of,
 };
-use super::{Config, Fetch, Kind, LogLevel, OnFailure, Permissions, Repository, Setting, agents};
+use super::{
+    Config, Effort, Fetch, Kind, LogLevel, OnFailure, Permissions, Repository, Setting, agents,
+};
 use crate::merge::{RemoteBranches, Strategy};
 use crate::yaml::Node;
 
@@ -32,6 +34,40 @@ pub(super) const TABLE: &[Setting] = &[
         No(RUNS),
         "The harness of reviews. Unless said: claude, or the worker's where that is not installed.",
         |c, _, n| put(&mut c.agents.review_harness, agents::name(n).map(Some)),
+    ),
+    row(
+        "agents.model",
+        Kind::Text,
+        ("", "opus"),
+        No(MONEY),
+        "The model of a worker whose task names none, in the words of `agents.harness`. Unless said: that harness's own \
+         choice. A task with another harness does not get it.",
+        |c, _, n| put(&mut c.agents.model, agents::model(n)),
+    ),
+    row(
+        "agents.review_model",
+        Kind::Text,
+        ("", "sonnet"),
+        No(MONEY),
+        "The same for reviewers, in the words of `agents.review_harness`.",
+        |c, _, n| put(&mut c.agents.review_model, agents::model(n)),
+    ),
+    row(
+        "agents.effort",
+        Kind::OneOf(Effort::WORDS),
+        ("", "high"),
+        No(MONEY),
+        "How hard a worker thinks whose task does not say it. Unless said: the harness's own choice. Which of these a \
+         harness accepts: `orange harness list`.",
+        |c, _, n| put(&mut c.agents.effort, one_of(n).map(Some)),
+    ),
+    row(
+        "agents.review_effort",
+        Kind::OneOf(Effort::WORDS),
+        ("", "medium"),
+        No(MONEY),
+        "The same for reviewers.",
+        |c, _, n| put(&mut c.agents.review_effort, one_of(n).map(Some)),
     ),
     row(
         "agents.limit",

@@ -19,6 +19,18 @@ pub fn words(event: &Event, local_time: fn(Timestamp) -> String) -> String {
     with_time(event, None, local_time)
 }
 
+/// `claude`, or with what was asked of it `claude (model opus, effort high)`.
+fn agent(event: &Event) -> String {
+    let harness = text(event, "harness").unwrap_or("?");
+    let asked = ["model", "effort"]
+        .into_iter()
+        .filter_map(|name| Some(format!("{name} {}", plain(text(event, name)?))));
+    match asked.collect::<Vec<_>>().as_slice() {
+        [] => harness.to_owned(),
+        asked => format!("{harness} ({})", asked.join(", ")),
+    }
+}
+
 /// The same with how long a run was, where the event ends one.
 pub(super) fn with_time(
     event: &Event,
@@ -63,8 +75,8 @@ pub(super) fn with_time(
             _ => because("changed the Context"),
         },
         EventType::AgentSpawned => match event.details.get("resumed") {
-            Some(Value::Bool(true)) => format!("resumed: {}", known("harness")),
-            _ => format!("started: {}", known("harness")),
+            Some(Value::Bool(true)) => format!("resumed: {}", agent(event)),
+            _ => format!("started: {}", agent(event)),
         },
         EventType::AgentExited => ended("ended"),
         EventType::AgentCrashed => ended("crashed"),

@@ -43,7 +43,7 @@ struct Question {
 impl Engine {
     /// Never fails: a home whose settings or tasks cannot be read has findings about that already.
     pub(super) fn check_harnesses(&self, report: &mut Report) {
-        let questions = self.questions_to_programs();
+        let questions = self.questions_to_programs(report);
         let inquiry = self.inquiry();
         let mut found: Vec<HarnessFound> = std::thread::scope(|threads| {
             let ask = |question: &Question| {
@@ -78,6 +78,12 @@ impl Engine {
         let mut names: Vec<&String> = chosen.chain(config.harnesses.keys()).collect();
         names.sort();
         names.dedup();
+        for why in self.unused_model_settings(&config) {
+            let how = "change or unset it (`orange config unset`), or choose another harness";
+            report
+                .add("config.yaml", why)
+                .repair(format!("{BY_HAND}: {how}"));
+        }
         for name in names {
             if let Err(error) = harness::find(name, &config, &self.orange) {
                 let hint = error.hint.unwrap_or_default();
@@ -89,9 +95,9 @@ impl Engine {
     }
 
     /// The harnesses of the table and of the user's own, and those that only a task names.
-    fn questions_to_programs(&self) -> Vec<Question> {
+    fn questions_to_programs(&self, report: &mut Report) -> Vec<Question> {
         let config = self.config().cloned().unwrap_or_default();
-        let wanted = self.wanted(&config);
+        let wanted = self.wanted(&config, report);
         let names = harness::names(&config);
         let names = names.iter().filter(|name| *name != SIM);
         let find = |name: &String| harness::find(name, &config, &self.orange).ok().flatten();
@@ -105,7 +111,7 @@ impl Engine {
     }
 
     /// Which harnesses are named, and by whom. What nobody has chosen counts as little as what nobody uses.
-    fn wanted(&self, config: &Config) -> BTreeMap<String, String> {
+    fn wanted(&self, config: &Config, report: &mut Report) -> BTreeMap<String, String> {
         let mut wanted = BTreeMap::new();
         let open = Filter {
             with_fields: true,
@@ -120,6 +126,12 @@ impl Engine {
             let label = row
                 .key
                 .map_or(row.folder.clone(), |key| format!("{}:{key}", row.project));
+            if let Err(refusal) = self.check_models(&task) {
+                let hint = refusal.hint.unwrap_or_default();
+                report
+                    .add(&label, refusal.message)
+                    .repair(format!("{BY_HAND}: {hint}"));
+            }
             for name in [task.harness, task.review_harness].into_iter().flatten() {
                 wanted.entry(name).or_insert_with(|| label.clone());
             }

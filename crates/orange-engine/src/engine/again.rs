@@ -127,6 +127,8 @@ impl Engine {
         new.harness = new.harness.or_else(|| old.harness.clone());
         new.review_harness = new.review_harness.or_else(|| old.review_harness.clone());
         new.permissions = new.permissions.or(old.permissions);
+        new.model = new.model.or_else(|| old.model.clone());
+        new.review_model = new.review_model.or_else(|| old.review_model.clone());
         new.effort = new.effort.or_else(|| old.effort.clone());
         new.review_effort = new.review_effort.or_else(|| old.review_effort.clone());
         new.priority = new.priority.or(Some(old.priority));

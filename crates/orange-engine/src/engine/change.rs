@@ -365,6 +365,7 @@ impl Engine {
             draft.set(field, value).map_err(bad_value)?;
             changes.insert(field.name().to_owned(), draft.get(field));
         }
+        self.check_edited_models(&draft, edits)?;
         machine::update(task, changes, self.caller.actor(), self.now()).map_err(bad_value)
     }
 

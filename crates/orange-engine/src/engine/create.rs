@@ -39,7 +39,9 @@ pub struct NewTask {
     pub review_harness: Option<String>,
     /// What its agents may do without asking.
     pub permissions: Option<Permissions>,
+    pub model: Option<String>,
     pub effort: Option<String>,
+    pub review_model: Option<String>,
     pub review_effort: Option<String>,
     pub priority: Option<Priority>,
     pub queue: Option<Queue>,
@@ -219,8 +221,10 @@ impl Engine {
             harness: new.harness.clone(),
             review_harness: new.review_harness.clone(),
             permissions: new.permissions,
-            effort: new.effort.clone(),
-            review_effort: new.review_effort.clone(),
+            model: given(&new.model),
+            effort: given(&new.effort),
+            review_model: given(&new.review_model),
+            review_effort: given(&new.review_effort),
             priority: new.priority.unwrap_or(Priority::Normal),
             queue: new.queue.unwrap_or(Queue::Active),
             category: new.category.unwrap_or(Category::Feature),
@@ -230,6 +234,7 @@ impl Engine {
             created_by: self.user.clone(),
             ..Task::default()
         };
+        self.check_models(&task)?;
         if let Some(target) = &new.target_branch {
             check_target(target)?;
         }
@@ -427,6 +432,11 @@ fn write_folder(
     crash_point("create.written");
     fs::rename(hidden, path)?;
     File::open(parent)?.sync_all()
+}
+
+/// An empty option says nothing; with `--from` it keeps the earlier task's value out.
+fn given(text: &Option<String>) -> Option<String> {
+    text.clone().filter(|text| !text.is_empty())
 }
 
 /// Summaries stand in lists, branches and pull requests: one line, and not a book.

@@ -1,9 +1,11 @@
 //! What each harness is good for: one row for `orange harness list` and for the table of docs/harnesses.md.
 
 use super::inquiry::Inquiry;
-use super::{Adapter, Harness, NONE};
+use super::model::efforts;
+use super::{Adapter, Harness, NONE, claude, pi};
 use crate::engine::Engine;
 use crate::error::Result;
+use orange_core::config::Effort;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -24,10 +26,14 @@ pub struct Supports {
     pub headless: bool,
     /// Is a usage limit recognised, and waited for?
     pub usage_limits: bool,
+    /// Can it be told which model to use?
+    pub model: bool,
+    /// How hard it can be told to think.
+    pub effort: &'static [Effort],
 }
 
 /// The headings of the table, in the order of the fields.
-pub const COLUMNS: [&str; 7] = [
+pub const COLUMNS: [&str; 9] = [
     "signals",
     "delivery",
     "resume",
@@ -35,6 +41,8 @@ pub const COLUMNS: [&str; 7] = [
     "usage",
     "headless",
     "usage limits",
+    "model",
+    "effort",
 ];
 
 /// What tables say of something that it cannot.
@@ -43,7 +51,7 @@ const ALL_MODES: &str = "full, edits, ask";
 
 impl Supports {
     /// What a table says under one of [`COLUMNS`].
-    pub fn cell(&self, column: &str) -> &'static str {
+    pub fn cell(&self, column: &str) -> String {
         let yes = |can: bool| can.then_some("yes");
         let found = match column {
             "signals" => self.signals,
@@ -53,9 +61,11 @@ impl Supports {
             "usage" => self.usage,
             "headless" => yes(self.headless),
             "usage limits" => yes(self.usage_limits),
+            "model" => yes(self.model),
+            "effort" if !self.effort.is_empty() => return efforts(self.effort).join(", "),
             _ => None,
         };
-        found.unwrap_or(NO)
+        found.unwrap_or(NO).to_owned()
     }
 }
 
@@ -68,6 +78,8 @@ const TYPED: Supports = Supports {
     usage: None,
     headless: false,
     usage_limits: false,
+    model: false,
+    effort: &[],
 };
 
 impl Adapter {
@@ -81,6 +93,8 @@ impl Adapter {
                 usage: Some("tokens and cost"),
                 headless: true,
                 usage_limits: true,
+                model: true,
+                effort: claude::EFFORTS,
             },
             Adapter::Pi => Supports {
                 signals: Some("extension"),
@@ -90,6 +104,8 @@ impl Adapter {
                 usage: Some("tokens and cost"),
                 headless: true,
                 usage_limits: true,
+                model: true,
+                effort: pi::EFFORTS,
             },
             Adapter::Signals => Supports {
                 signals: Some("`orange signal`"),

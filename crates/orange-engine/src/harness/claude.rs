@@ -6,13 +6,14 @@ pub(crate) mod sources;
 
 pub use questions::{Dialog, question as asked_question, reply, settles};
 
+use super::model::ModelChoice;
 use super::{Occasion, Prepared};
 use crate::runs::{Conversation, Signal, SignalKind};
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Span, Zoned};
 use orange_core::Timestamp;
-use orange_core::config::Permissions;
+use orange_core::config::{Effort, Permissions};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
@@ -107,6 +108,7 @@ pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
     );
     arguments.extend(sources.arguments);
     arguments.extend(["--settings".into(), settings]);
+    arguments.extend(choice_arguments(occasion.choice));
     match occasion.conversation {
         Conversation::New(id) => arguments.extend(["--session-id".into(), id.clone()]),
         Conversation::Resumed(id) => arguments.extend(["--resume".into(), id.clone()]),
@@ -116,6 +118,7 @@ pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
     let answers = dialogs::answers(occasion);
     let mut environment = answers.environment;
     environment.extend(sources.environment);
+    environment.extend(choice_environment(occasion.choice));
     if occasion.permissions == Permissions::Full && rustix::process::geteuid().is_root() {
         // It refuses to work for root without questions, unless it is told that this is meant.
         environment.insert("IS_SANDBOX".into(), "1".into());
@@ -127,6 +130,28 @@ pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
         files: vec![(SETTINGS, settings_of(occasion, answers.settings))],
         ..Prepared::default()
     }
+}
+
+/// What `--effort` accepts; claude ignores any other word.
+pub(super) const EFFORTS: &[Effort] = &[
+    Effort::Low,
+    Effort::Medium,
+    Effort::High,
+    Effort::Xhigh,
+    Effort::Max,
+];
+
+/// Model and effort, as claude takes them with and without a terminal.
+pub(crate) fn choice_arguments(choice: &ModelChoice) -> Vec<String> {
+    choice.arguments("--model", "--effort")
+}
+
+/// A variable that the user has set for every claude would overrule `--effort`.
+pub(crate) fn choice_environment(choice: &ModelChoice) -> Option<(String, String)> {
+    Some((
+        "CLAUDE_CODE_EFFORT_LEVEL".to_owned(),
+        choice.effort.clone()?,
+    ))
 }
 
 fn settings_of(occasion: &Occasion<'_>, answers: serde_json::Map<String, Value>) -> String {

@@ -1,7 +1,9 @@
 //! pi: an extension (`pi.ts`) says what it does and hands it messages, so nothing is typed.
 
+use super::model::ModelChoice;
 use super::{Occasion, Prepared};
 use crate::runs::Conversation;
+use orange_core::config::Effort;
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -22,10 +24,19 @@ pub(super) const CLEARED: &[&str] = &[
 
 const SOURCE: &str = include_str!("pi.ts");
 
+/// What `--thinking` accepts.
+pub(super) const EFFORTS: &[Effort] = Effort::ALL;
+
+/// Model and effort, as pi takes them with and without a terminal.
+pub(crate) fn choice_arguments(choice: &ModelChoice) -> Vec<String> {
+    choice.arguments("--model", "--thinking")
+}
+
 pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
     let extension = occasion.shared.join(EXTENSION).display().to_string();
     // What the repository brings for pi itself is left out without a question: nobody has looked at it.
     let mut arguments = vec!["--no-approve".to_owned(), "-e".into(), extension];
+    arguments.extend(choice_arguments(occasion.choice));
     match occasion.conversation {
         Conversation::New(id) => arguments.extend(["--session-id".into(), id.clone()]),
         Conversation::Resumed(id) => arguments.extend(["--session".into(), id.clone()]),

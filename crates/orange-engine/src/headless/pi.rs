@@ -3,6 +3,7 @@
 
 use super::{Heard, Request, Way, count_of, text_of};
 use crate::error::{Error, Result};
+use crate::harness::pi;
 use crate::store::{make_folder, temporary};
 use orange_core::usage::Usage;
 use serde_json::Value;
@@ -30,6 +31,7 @@ pub(super) fn way(request: &Request, home: &Path) -> Result<Way> {
         None => ["--session-id".into(), uuid::Uuid::new_v4().to_string()],
     };
     arguments.extend(conversation);
+    arguments.extend(pi::choice_arguments(&request.choice));
     let permissions = request.permissions.as_str().to_owned();
     Ok(Way {
         arguments,

@@ -175,6 +175,11 @@ impl Engine {
                 .detail("resumed", resumed)
                 .detail("permissions", spec.permissions.as_str());
         }
+        for (name, asked) in [("model", spec.model), ("effort", spec.effort)] {
+            if let Some(asked) = asked {
+                event = event.detail(name, asked);
+            }
+        }
         if let Some(slot) = &tx.task.workspace {
             event = event.detail("workspace", slot.to_string());
         }
@@ -201,6 +206,7 @@ impl Engine {
         };
         self.fit_program(&harness)?;
         harness.check_mode(self.permissions(task)?.0)?;
+        self.check_model(task, Role::Worker, Some(&harness))?;
         self.usable_tmux().map(drop)
     }
 
@@ -289,6 +295,7 @@ impl Engine {
             ));
         }
         let permissions = self.permissions_of_run(task, harness)?;
+        let choice = self.model_of_run(task, begin.role, harness)?;
         let go_on = self.config()?.agents.go_on;
         let shared = self.store.home().join(harness::SHARED);
         let prepared = harness.prepare(&Occasion {
@@ -299,6 +306,7 @@ impl Engine {
             orange: &self.orange,
             worktree: &worktree,
             permissions,
+            choice: &choice,
             conversation: &conversation,
             environment: &self.environment,
             go_on,
@@ -325,6 +333,8 @@ impl Engine {
             adapter: harness.adapter,
             conversation,
             permissions,
+            model: choice.model,
+            effort: choice.effort,
             withheld: prepared.withheld,
             interrupt: Some(harness.interrupt.clone()),
             review_before: match begin.role {

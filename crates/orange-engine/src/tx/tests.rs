@@ -37,7 +37,7 @@ impl Home {
 
     fn update(&mut self, effort: &str) {
         let change = Change {
-            edits: vec![Edit::Set(Field::Effort, effort.into())],
+            edits: vec![Edit::Set(Field::Model, effort.into())],
             ..Change::default()
         };
         self.engine.change(self.place.clone(), &change).unwrap();
@@ -98,7 +98,7 @@ fn a_second_writer_does_not_undo_the_first() {
                 "{point}"
             );
             let task = home.engine.lock_task(home.place.clone()).unwrap().task;
-            assert_eq!(task.effort.as_deref(), Some("low"));
+            assert_eq!(task.model.as_deref(), Some("low"));
         }
     }
 }

@@ -89,7 +89,7 @@ fn eight_threads_change_twenty_tasks_of_one_home() {
                     // No two threads go through the tasks in the same order.
                     let place = &places[(number * (first + 1) + number / THREADS) % TASKS];
                     let change = Change {
-                        edits: vec![Edit::Set(Field::Effort, format!("change {number}"))],
+                        edits: vec![Edit::Set(Field::Model, format!("change-{number}"))],
                         ..Change::default()
                     };
                     engine.change(place.clone(), &change).unwrap();
@@ -109,7 +109,7 @@ fn eight_threads_change_twenty_tasks_of_one_home() {
         let history = History::parse(&bytes);
         let mut revision = 0;
         for event in &history.events {
-            let effort = event.fields.get(Field::Effort.name());
+            let effort = event.fields.get(Field::Model.name());
             changes.extend(effort.and_then(|value| value.as_str()).map(str::to_owned));
             if let Some(next) = event.revision {
                 assert_eq!(next, revision + 1, "{}", place.folder());
@@ -119,7 +119,7 @@ fn eight_threads_change_twenty_tasks_of_one_home() {
         assert_eq!(machine::fold(&history.events, u64::MAX).unwrap(), view.task);
         keys.push(view.task.key.unwrap().to_string());
     }
-    changes.retain(|effort| effort.starts_with("change "));
+    changes.retain(|effort| effort.starts_with("change-"));
     changes.sort();
     changes.dedup();
     assert_eq!(changes.len(), CHANGES);

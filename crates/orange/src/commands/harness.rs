@@ -43,10 +43,12 @@ const COLUMNS: &[Column] = &[
     Column::new("DELIVERY").priority(30),
     Column::new("USAGE").priority(20),
     Column::new("USAGE LIMITS").priority(10),
+    Column::new("MODEL").priority(9),
+    Column::new("EFFORT").priority(8),
 ];
 
 /// The columns after name and version, as the catalogue calls them.
-const SUPPORTS: [&str; 7] = [
+const SUPPORTS: [&str; 9] = [
     "permissions",
     "resume",
     "headless",
@@ -54,6 +56,8 @@ const SUPPORTS: [&str; 7] = [
     "delivery",
     "usage",
     "usage limits",
+    "model",
+    "effort",
 ];
 
 fn as_text(harnesses: &[Listed]) -> String {

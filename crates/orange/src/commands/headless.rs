@@ -6,6 +6,7 @@ use crate::session::Session;
 use crate::ui::clean_block;
 use clap::Args;
 use orange_core::config::{DEFAULT_TIMEOUT, Permissions, time_span};
+use orange_engine::harness::model::ModelChoice;
 use orange_engine::headless::{Request, Turn};
 use orange_engine::{Code, Error};
 use serde_json::json;
@@ -38,6 +39,12 @@ pub(crate) struct HeadlessArgs {
     /// you are in says, then `agents.permissions`, else full
     #[arg(long, value_name = "MODE", value_parser = super::task::word::<Permissions>)]
     permissions: Option<Permissions>,
+    /// The model, as the harness calls it
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// How hard it should think: low, medium, high …
+    #[arg(long, value_name = "LEVEL")]
+    effort: Option<String>,
     /// How long it may take, such as 90s, 10m or 1h (default: 10m)
     #[arg(long, value_name = "TIME", value_parser = time)]
     timeout: Option<Duration>,
@@ -66,6 +73,10 @@ pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
                 .or(agents.permissions)
                 .unwrap_or_default(),
         },
+        choice: ModelChoice {
+            model: args.model.clone(),
+            effort: args.effort.clone(),
+        },
         resume: args.resume.clone(),
         patience: args.timeout.unwrap_or(DEFAULT_TIMEOUT),
     };
@@ -73,7 +84,7 @@ pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         let _ = signal_hook::flag::register(signal, stop.clone());
     }
-    let turn = session.engine.headless(&request, &stop)?;
+    let turn = session.engine.headless(request, &stop)?;
     show(session, &turn);
     if stop.load(Ordering::Relaxed) {
         std::process::exit(130);

@@ -5,7 +5,7 @@ use super::values::{Line, Values};
 use crate::commands::task::wait::Goal;
 use clap::{Arg, ArgAction, Command, ValueHint};
 use clap_complete::engine::{ArgValueCompleter, PathCompleter};
-use orange_core::config::Permissions;
+use orange_core::config::{Effort, Permissions};
 use orange_core::merge::Strategy;
 use orange_core::task::{Category, Priority, Queue, Weight, WorkflowName};
 use orange_core::workflow::{Role, Workflow};
@@ -70,6 +70,7 @@ pub(super) fn values(arg: &Arg, path: &str) -> Option<Values> {
         (_, "task") => task(Wanted::Open),
         (_, "project") => Some(Values::Project),
         (_, "harness" | "review_harness") => Some(Values::Harness),
+        (_, "effort" | "review_effort") => words(Effort::WORDS),
         (_, "status") => Some(Values::Status),
         (_, "workflow") => words(WorkflowName::WORDS),
         (_, "priority") => words(Priority::WORDS),
@@ -125,7 +126,7 @@ mod tests {
         "N",
         "SECONDS",
         "TIME",
-        "LEVEL",
+        "MODEL",
         "TAG",
         "SUMMARY",
         "COMMAND",

@@ -79,6 +79,8 @@ pub(crate) fn claude_env(model: &Model, home: &Path, repository: &Path) -> Varia
 
 /// Models of pi that lead to the scripted one.
 pub(crate) const PI_ANTHROPIC: &str = "scripted-anthropic/scripted";
+/// The same, and one that can be told how hard to think.
+pub(crate) const PI_THOUGHTFUL: &str = "scripted-anthropic/thoughtful";
 pub(crate) const PI_OPENAI: &str = "scripted-openai/scripted";
 
 /// For pi, at home in `home`. Its model is [`PI_ANTHROPIC`] or [`PI_OPENAI`].
@@ -87,9 +89,10 @@ pub(crate) fn pi_env(model: &Model, home: &Path) -> Variables {
     let provider = |url: String, api: &str| {
         // Dollars per million tokens.
         let cost = json!({"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75});
-        let model =
-            json!({"id": "scripted", "contextWindow": 200_000, "maxTokens": 8000, "cost": cost});
-        json!({"baseUrl": url, "api": api, "apiKey": "fake", "models": [model]})
+        let models = [("scripted", false), ("thoughtful", true)].map(|(id, reasons)| {
+            json!({"id": id, "reasoning": reasons, "contextWindow": 200_000, "maxTokens": 32_000, "cost": cost})
+        });
+        json!({"baseUrl": url, "api": api, "apiKey": "fake", "models": models})
     };
     let providers = json!({
         "scripted-anthropic": provider(model.url(), "anthropic-messages"),

@@ -24,6 +24,7 @@ mod hostile_story;
 mod leaving;
 mod model;
 mod model_tests;
+mod models;
 mod permissions;
 mod pi;
 mod project_code;

@@ -21,6 +21,7 @@ const CAPABILITIES: &[&str] = &[
     "tokens-and-cost",
     "headless",
     "headless-resume",
+    "model-and-effort",
 ];
 
 /// The last line of a test that has shown a capability of a harness (`claude` or `pi`), so that only one that passed

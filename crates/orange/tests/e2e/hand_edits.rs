@@ -113,6 +113,8 @@ fn what_is_settled_at_the_start_is_put_back_afterwards() {
     for (field, value) in [
         ("harness", "none"),
         ("review_harness", "sim"),
+        ("model", "opus"),
+        ("review_model", "opus"),
         ("effort", "high"),
         ("review_effort", "low"),
         ("target_branch", "release"),

@@ -27,6 +27,7 @@ mod agent_identity;
 mod agent_kills;
 mod agent_merge;
 mod agent_misdeeds;
+mod agent_models;
 mod agent_notify;
 mod agent_permissions;
 mod agent_processes;

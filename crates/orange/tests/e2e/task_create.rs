@@ -17,7 +17,7 @@ fn every_option_ends_up_in_the_frontmatter() {
         "task", "create", "fix-menu", "Fix", "the", "menu",
         "--priority", "high", "--queue", "backlog", "--category", "bug", "--weight", "small",
         "--tag", "ui", "--tag", "menu", "--blocked-by", "TASK-001", "--related-to", "task-2",
-        "--harness", "codex", "--review-harness", "claude", "--effort", "high",
+        "--harness", "pi", "--review-harness", "claude", "--model", "openai/gpt-5", "--effort", "high",
         "--review-effort", "max", "--target-branch", "release", "--context", "notes.md",
     ]), @"
     created TASK-003 Fix the menu
@@ -42,7 +42,8 @@ fn every_option_ends_up_in_the_frontmatter() {
     branch: fix-menu
     base: main
     target_branch: release
-    harness: codex
+    harness: pi
+    model: openai/gpt-5
     effort: high
     review_harness: claude
     review_effort: max
@@ -75,7 +76,8 @@ fn every_option_ends_up_in_the_frontmatter() {
     "#);
     assert_eq!(env.show(&task)["created_by"], "tester");
     // The heading in the context was demoted, so it is no plan.
-    env.update(&task, &["--harness", "none"]).ok();
+    env.update(&task, &["--harness", "none", "--model", "", "--effort", ""])
+        .ok();
     env.update(&task, &["--status", "planning", "--force"]).ok();
     env.move_to(&task, "working")
         .fails_with(3)

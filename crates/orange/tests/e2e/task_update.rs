@@ -12,9 +12,10 @@ fn every_field() {
     assert_snapshot!(env.orange([
         "task", "update", "TASK-001", "--summary", "Add a better form", "--branch", "better-login", "--priority",
         "high", "--queue", "backlog", "--category", "bug", "--weight", "large", "--target-branch", "release",
-        "--harness", "codex", "--review-harness", "claude", "--effort", "high", "--review-effort", "low",
+        "--harness", "pi", "--review-harness", "claude", "--model", "openai/gpt-5", "--review-model", "opus",
+        "--effort", "off", "--review-effort", "low",
         "--ui-testing", "false", "--add-blocker", "TASK-002", "--add-related", "TASK-002", "--add-tag", "a", "--add-tag", "b",
-    ]), @"TASK-001: summary Add a better form, priority high, queue backlog, category bug, weight large, target branch release, harness codex, reviewer's harness claude, effort high, reviewer's effort low, branch better-login, UI testing no, blockers TASK-002, related tasks TASK-002, tags a and b");
+    ]), @"TASK-001: summary Add a better form, priority high, queue backlog, category bug, weight large, target branch release, harness pi, reviewer's harness claude, model openai/gpt-5, reviewer's model opus, effort off, reviewer's effort low, branch better-login, UI testing no, blockers TASK-002, related tasks TASK-002, tags a and b");
     let shown = env.show(&task);
     assert_eq!(shown["branch"], "better-login");
     assert_eq!(shown["tags"], json!(["a", "b"]));
@@ -22,9 +23,9 @@ fn every_field() {
     assert_eq!(task.events(), ["task.created", "task.updated"]);
     // Empty clears; lists lose what is named.
     assert_snapshot!(env.orange([
-        "task", "update", "TASK-001", "--target-branch", "", "--harness", "", "--weight", "",
+        "task", "update", "TASK-001", "--target-branch", "", "--harness", "", "--model", "", "--effort", "", "--weight", "",
         "--remove-blocker", "task-2", "--remove-related", "shop:TASK-002", "--remove-tag", "a",
-    ]), @"TASK-001: weight cleared, target branch cleared, harness cleared, blockers cleared, related tasks cleared, tags b");
+    ]), @"TASK-001: weight cleared, target branch cleared, harness cleared, model cleared, effort cleared, blockers cleared, related tasks cleared, tags b");
     let shown = env.show(&task);
     assert_eq!(
         (&shown["weight"], &shown["blocked_by"], &shown["tags"]),

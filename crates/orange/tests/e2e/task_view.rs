@@ -44,11 +44,15 @@ fn show() {
         "--related-to",
         "TASK-001",
         "--harness",
-        "codex",
-        "--review-harness",
-        "claude",
+        "pi",
+        "--model",
+        "openai/gpt-5",
         "--effort",
         "high",
+        "--review-harness",
+        "claude",
+        "--review-model",
+        "opus",
         "--target-branch",
         "release",
         "--context",
@@ -66,9 +70,11 @@ fn show() {
     queue        backlog
     category     bug
     weight       small
-    harness      codex
+    harness      pi
+    model        openai/gpt-5
     effort       high
     reviewer     claude
+    rev. model   opus
     parent       TASK-001
     tags         ui
     tests        unit, UI

@@ -70,7 +70,7 @@ impl Prepared {
         let (mut fields, body) = task_file(folder);
         assert_eq!(body, self.body, "{label}");
         let mut expected = self.fields.clone();
-        for volatile in ["revision", "updated_at", "effort"] {
+        for volatile in ["revision", "updated_at", "model"] {
             expected.remove(volatile);
             fields.remove(volatile);
         }
@@ -149,18 +149,14 @@ fn use_it(prepared: &Prepared, env: &Env, engine: &mut Engine, length: usize) {
     };
     for effort in efforts {
         let change = Change {
-            edits: vec![Edit::Set(Field::Effort, (*effort).into())],
+            edits: vec![Edit::Set(Field::Model, (*effort).into())],
             ..Change::default()
         };
         let changed = engine
             .change(place.clone(), &change)
             .unwrap_or_else(|e| panic!("{label}: {e}"));
-        assert_eq!(
-            changed.done.task.effort.as_deref(),
-            Some(*effort),
-            "{label}"
-        );
-        assert_eq!(task_file(&folder).0["effort"], *effort, "{label}");
+        assert_eq!(changed.done.task.model.as_deref(), Some(*effort), "{label}");
+        assert_eq!(task_file(&folder).0["model"], *effort, "{label}");
     }
     prepared.check(&folder, length, &label);
 }
@@ -200,7 +196,7 @@ fn commands_work_with_a_cut_journal() {
             assert!(output.status.success(), "{label}: {}", told(&output));
         }
         for effort in ["low", "high"] {
-            env.update(&prepared.key, &["--effort", effort]);
+            env.update(&prepared.key, &["--model", effort]);
         }
         at_rest(&env, &label);
         prepared.check(&folder, *cut, &label);

@@ -107,7 +107,7 @@ fn prepared(parent: &Path) -> (Env, String) {
     while length() < 3950 {
         let room = usize::try_from(4096 - length()).unwrap();
         let filler = "x".repeat(room.saturating_sub(290).clamp(1, 1500));
-        env.update(&key, &["--effort", &format!("{number}{filler}")]);
+        env.update(&key, &["--summary", &format!("{number}{filler}")]);
         number += 1;
     }
     (env, key)

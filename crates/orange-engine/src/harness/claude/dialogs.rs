@@ -107,8 +107,7 @@ fn was_asked_about(key: &str, known: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::Conversation;
-    use orange_core::config::Permissions;
+    use crate::harness::tests::occasion;
 
     /// A user's configuration folder and a worktree.
     struct World {
@@ -133,18 +132,8 @@ mod tests {
         fn answers(&self) -> Answers {
             let worktree = self.root.path().join("worktree");
             answers(&Occasion {
-                run: "r",
-                folder: Path::new("/runs/r"),
-                shared: Path::new("/harness"),
-                task_folder: Path::new("/tasks/t"),
                 worktree: &worktree,
-                orange: Path::new("/bin/orange"),
-                permissions: Permissions::Full,
-                conversation: &Conversation::Unknown,
-                environment: &self.environment,
-                go_on: true,
-                project_settings: false,
-                instructions: None,
+                ..occasion(&self.environment)
             })
         }
     }

@@ -105,7 +105,13 @@ pub(crate) struct CreateArgs {
     /// What its agents may do without asking: full, edits or ask
     #[arg(long, value_name = "MODE", value_parser = word::<Permissions>)]
     permissions: Option<Permissions>,
-    /// How hard the worker should think, in the harness's own words
+    /// The model that works on it, as its harness calls it
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// The model that reviews it
+    #[arg(long, value_name = "MODEL")]
+    review_model: Option<String>,
+    /// How hard the worker should think: low, medium, high …; `orange harness list` says what each accepts
     #[arg(long, value_name = "LEVEL")]
     effort: Option<String>,
     /// How hard the reviewer should think
@@ -174,6 +180,8 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
         harness: args.harness,
         review_harness: args.review_harness,
         permissions: args.permissions,
+        model: args.model,
+        review_model: args.review_model,
         effort: args.effort,
         review_effort: args.review_effort,
         priority: args.priority,

@@ -381,8 +381,10 @@ fn optional(task: &Task) -> Vec<(&'static str, String)> {
     let texts = [
         ("weight", task.weight.map(|weight| weight.to_string())),
         ("harness", task.harness.clone()),
+        ("model", task.model.clone()),
         ("effort", task.effort.clone()),
         ("reviewer", task.review_harness.clone()),
+        ("rev. model", task.review_model.clone()),
         ("rev. effort", task.review_effort.clone()),
         ("initiative", task.initiative_id.clone()),
         ("parent", task.parent.clone()),

@@ -64,7 +64,13 @@ pub(crate) struct UpdateArgs {
     /// What its agents may do without asking, from their next start on: full, edits or ask
     #[arg(long, value_name = "MODE")]
     permissions: Option<String>,
-    /// How hard the worker should think
+    /// The model that works on it, from its next start on
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// The model that reviews it
+    #[arg(long, value_name = "MODEL")]
+    review_model: Option<String>,
+    /// How hard the worker should think, from its next start on: low, medium, high …
     #[arg(long, value_name = "LEVEL")]
     effort: Option<String>,
     /// How hard the reviewer should think
@@ -106,6 +112,8 @@ impl UpdateArgs {
             (Field::Harness, &self.harness),
             (Field::ReviewHarness, &self.review_harness),
             (Field::Permissions, &self.permissions),
+            (Field::Model, &self.model),
+            (Field::ReviewModel, &self.review_model),
             (Field::Effort, &self.effort),
             (Field::ReviewEffort, &self.review_effort),
         ];
