@@ -266,5 +266,17 @@ mod tests {
                 .unwrap();
             assert!(first.contains(few), "{first}: {sql}");
         }
+        let plan = format!("EXPLAIN QUERY PLAN {}", crate::index::list::OPEN_BLOCKERS);
+        let steps: Vec<String> = index
+            .connections
+            .with(|connection| {
+                let mut query = connection.prepare(&plan)?;
+                query.query_map([], |row| row.get("detail"))?.collect()
+            })
+            .unwrap();
+        let covered = steps
+            .iter()
+            .filter(|step| step.contains("COVERING INDEX idx_tasks_project"));
+        assert_eq!(covered.count(), 1, "{steps:?}");
     }
 }

@@ -302,16 +302,16 @@ fn parents_of_cancelled(connection: &Connection) -> rusqlite::Result<HashMap<u32
     Ok(bereft)
 }
 
-/// No task's row is read for it.
+/// No task's row is read for it, only its index.
+pub(super) const OPEN_BLOCKERS: &str = "SELECT task, target_project, target_key, status
+     FROM links INDEXED BY idx_links_blockers
+     LEFT JOIN tasks INDEXED BY idx_tasks_project
+     ON project = target_project AND key_number = target_key
+     WHERE kind = 'blocked_by' AND success IS NOT 1";
+
 fn open_blockers(connection: &Connection) -> rusqlite::Result<HashMap<i64, Vec<Blocker>>> {
     let mut waiting: HashMap<i64, Vec<Blocker>> = HashMap::new();
-    let mut query = connection.prepare_cached(
-        "SELECT task, target_project, target_key, status
-         FROM links INDEXED BY idx_links_blockers
-         LEFT JOIN tasks INDEXED BY idx_tasks_project
-           ON project = target_project AND key_number = target_key
-         WHERE kind = 'blocked_by' AND success IS NOT 1",
-    )?;
+    let mut query = connection.prepare_cached(OPEN_BLOCKERS)?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
         let status: Option<String> = row.get(3)?;

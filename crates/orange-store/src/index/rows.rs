@@ -15,8 +15,12 @@ const LAYOUT: u32 = 11;
 /// The version of the file; another number means: rebuild. A hash (FNV-1a) of the layout, of the number of fields, because
 /// [`packed`] knows them by their order only, and of the workflows' columns from which columns of `tasks` are derived.
 pub(super) fn version() -> i64 {
+    version_of(Workflow::all().iter().flat_map(|table| table.statuses))
+}
+
+fn version_of<'i>(statuses: impl Iterator<Item = &'i StatusInfo>) -> i64 {
     let mut text = format!("{LAYOUT} {}", Field::ALL.len());
-    for info in Workflow::all().iter().flat_map(|table| table.statuses) {
+    for info in statuses {
         let (kind, expects, waits_for) = (info.kind, info.expects, info.waits_for);
         let _ = write!(
             text,
@@ -449,4 +453,45 @@ pub(super) fn unpacked(values: &str) -> String {
     }
     text.push('}');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orange_core::workflow::{Kind, WaitsFor};
+
+    #[test]
+    fn a_changed_column_that_is_stored_changes_the_version() {
+        let known = *Workflow::all()[0].statuses.first().unwrap();
+        let version = |info: StatusInfo| version_of([info].iter());
+        let changed = [
+            StatusInfo {
+                kind: Kind::Over,
+                ..known
+            },
+            StatusInfo {
+                success: true,
+                ..known
+            },
+            StatusInfo {
+                expects: Some(Role::Worker),
+                ..known
+            },
+            StatusInfo {
+                waits_for: WaitsFor::Person,
+                ..known
+            },
+        ];
+        for info in changed {
+            assert_ne!(version(info), version(known), "{info:?}");
+        }
+        // Ranks and texts are read from the table when something is listed.
+        let moved = StatusInfo {
+            rank: known.rank + 1,
+            meaning: "another text",
+            ..known
+        };
+        assert_eq!(version(moved), version(known));
+        assert!((1..=i64::from(i32::MAX)).contains(&super::version()));
+    }
 }
