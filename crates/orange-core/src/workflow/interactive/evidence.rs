@@ -1,6 +1,11 @@
 //! What speaks for a task's work, each bound to the commit it speaks of: read from the journal, so that every
 //! process sees the same. Only events that Orange itself journalled give evidence.
 
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "most events are no evidence"
+)]
+
 use crate::Timestamp;
 use crate::history::{Event, EventType, History};
 use crate::review;
