@@ -385,32 +385,23 @@ pub fn destination(task: &Task, intent: Intent) -> Option<Status> {
         .map(|row| row.to)
 }
 
-/// The first of the rows from here that `wanted` chooses and that may be taken now.
-pub fn decide_any(
+/// The first of the rows from here that ask for this condition and may be taken by the engine now.
+pub fn decide_on(
     workflow: &Workflow,
     situation: Situation<'_>,
+    condition: Condition,
     trigger: Option<Trigger>,
-    wanted: impl Fn(&Transition) -> bool,
 ) -> Option<Decision> {
     let task = situation.task;
-    let rows = workflow.rows_from(task.status, task.blocked_reason);
-    rows.filter(|row| wanted(row)).find_map(|row| {
+    let mut rows = workflow
+        .rows_from(task.status, task.blocked_reason)
+        .filter(|row| row.conditions.contains(&condition));
+    rows.find_map(|row| {
         let wish = Move {
             trigger,
             ..Move::to(row.to)
         };
         decide(workflow, situation, Actor::Engine, wish).ok()
-    })
-}
-
-/// What happened moves the task, if the table says so.
-pub fn decide_trigger(
-    workflow: &Workflow,
-    situation: Situation<'_>,
-    trigger: Trigger,
-) -> Option<Decision> {
-    decide_any(workflow, situation, Some(trigger), |row| {
-        row.who.iter().any(|by| by.when == Some(trigger))
     })
 }
 

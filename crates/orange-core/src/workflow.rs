@@ -139,8 +139,8 @@ choice! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     Statuses(&'static [Status]),
-    /// `blocked`, for this reason only.
-    BlockedOn(BlockedReason),
+    /// `blocked` for this reason only, or one of these statuses.
+    BlockedOn(BlockedReason, &'static [Status]),
     AnyActive,
     AnyNotTerminal,
 }
@@ -270,7 +270,9 @@ impl Transition {
     pub fn starts_at(&self, status: Status, reason: Option<BlockedReason>) -> bool {
         match self.from {
             Origin::Statuses(statuses) => statuses.contains(&status),
-            Origin::BlockedOn(wanted) => status == Status::Blocked && reason == Some(wanted),
+            Origin::BlockedOn(wanted, or) => {
+                status == Status::Blocked && reason == Some(wanted) || or.contains(&status)
+            }
             Origin::AnyActive => status.is_active(),
             Origin::AnyNotTerminal => !status.is_terminal(),
         }

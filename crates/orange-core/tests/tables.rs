@@ -111,7 +111,7 @@ fn every_row_starts_and_ends_in_its_table() {
             let starts = starts.count();
             match row.from {
                 Origin::Statuses(from) => assert_eq!(starts, from.len(), "{row:?}"),
-                Origin::BlockedOn(_) => assert_eq!(starts, 1, "{row:?}"),
+                Origin::BlockedOn(_, or) => assert_eq!(starts, or.len() + 1, "{row:?}"),
                 Origin::AnyActive | Origin::AnyNotTerminal => assert!(starts > 5, "{row:?}"),
             }
         }

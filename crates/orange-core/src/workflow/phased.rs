@@ -221,31 +221,16 @@ pub static PHASED: Workflow = Workflow {
             who: &[says("request changes")],
             intent: Some(Intent::RequestChanges),
             hooks: SPAWN_NEXT,
-            ..moves(&[S::Paused, S::Failed, S::Completed], S::Planned)
-        },
-        Transition {
-            who: &[says("request changes")],
-            intent: Some(Intent::RequestChanges),
-            hooks: SPAWN_NEXT,
-            ..leaves(B::Merge, S::Planned)
+            ..leaves_or(B::Merge, &[S::Paused, S::Failed, S::Completed], S::Planned)
         },
         Transition {
             who: &[says("rewind")],
-            ..moves(&[S::Paused, S::Failed, S::Completed], S::Planned)
-        },
-        Transition {
-            who: &[says("rewind")],
-            ..leaves(B::Merge, S::Planned)
+            ..leaves_or(B::Merge, &[S::Paused, S::Failed, S::Completed], S::Planned)
         },
         Transition {
             who: &[says("new weight")],
             hooks: &[run(H::WritePlan), run(H::SpawnNext)],
-            ..moves(&[S::Paused, S::Failed, S::Completed], S::Planned)
-        },
-        Transition {
-            who: &[says("new weight")],
-            hooks: &[run(H::WritePlan), run(H::SpawnNext)],
-            ..leaves(B::Merge, S::Planned)
+            ..leaves_or(B::Merge, &[S::Paused, S::Failed, S::Completed], S::Planned)
         },
         Transition {
             who: &[
@@ -304,14 +289,7 @@ pub static PHASED: Workflow = Workflow {
             intent: Some(Intent::Merge),
             conditions: &[C::Merged],
             hooks: ENDING,
-            ..moves(&[S::Completed], S::Finished)
-        },
-        Transition {
-            who: &[says("merge")],
-            intent: Some(Intent::Merge),
-            conditions: &[C::Merged],
-            hooks: ENDING,
-            ..leaves(B::Merge, S::Finished)
+            ..leaves_or(B::Merge, &[S::Completed], S::Finished)
         },
         Transition {
             from: Origin::AnyNotTerminal,
@@ -371,8 +349,12 @@ const fn blocks(from: &'static [S], reason: B) -> Transition {
 }
 
 const fn leaves(reason: B, to: S) -> Transition {
+    leaves_or(reason, &[], to)
+}
+
+const fn leaves_or(reason: B, or: &'static [S], to: S) -> Transition {
     Transition {
-        from: Origin::BlockedOn(reason),
+        from: Origin::BlockedOn(reason, or),
         to,
         ..ROW
     }

@@ -5,7 +5,7 @@ use crate::error::Result;
 use orange_core::id::{Key, read_stored};
 use orange_core::machine::{self, Linked, Situation};
 use orange_core::task::{Status, Task};
-use orange_core::workflow::{Condition, Transition, Workflow};
+use orange_core::workflow::{Condition, Workflow};
 
 impl Engine {
     /// A parent that only waited for its children moves on by itself.
@@ -41,8 +41,8 @@ impl Engine {
             max_rounds: self.max_rounds(&tx.task)?,
             now: self.now(),
         };
-        let rejoins = |row: &Transition| row.conditions.contains(&Condition::ChildrenOver);
-        let Some(decision) = machine::decide_any(workflow, situation, None, rejoins) else {
+        let over = Condition::ChildrenOver;
+        let Some(decision) = machine::decide_on(workflow, situation, over, None) else {
             return Ok(());
         };
         self.notice(format!(

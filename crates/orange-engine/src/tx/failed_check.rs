@@ -5,7 +5,7 @@ use super::TaskTx;
 use crate::error::Result;
 use orange_core::machine::{self, Facts};
 use orange_core::verification::RETURNED_BY_CHECK;
-use orange_core::workflow::{Trigger, Workflow};
+use orange_core::workflow::{Condition, Trigger, Workflow};
 use orange_sys::crash_points::crash_point;
 
 impl TaskTx<'_> {
@@ -27,8 +27,8 @@ impl TaskTx<'_> {
         };
         let situation = self.situation(&facts)?;
         let workflow = Workflow::named(self.task.workflow);
-        let Some(decision) = machine::decide_trigger(workflow, situation, Trigger::CHECK_FAILED)
-        else {
+        let (returns, failed) = (Condition::CheckReturns, Some(Trigger::CHECK_FAILED));
+        let Some(decision) = machine::decide_on(workflow, situation, returns, failed) else {
             return Ok(());
         };
         let mut event = decision

@@ -64,13 +64,13 @@ pub(crate) fn run(command: &WorkflowCommand, wants_json: bool) -> Result<()> {
 }
 
 fn origin(from: Origin) -> String {
+    let names = |statuses: &'static [Status]| statuses.iter().map(|status| status.to_string());
     match from {
-        Origin::Statuses(statuses) => statuses
-            .iter()
-            .map(|status| status.as_str())
-            .collect::<Vec<_>>()
-            .join(", "),
-        Origin::BlockedOn(reason) => format!("blocked ({reason})"),
+        Origin::Statuses(statuses) => names(statuses).collect::<Vec<_>>().join(", "),
+        Origin::BlockedOn(reason, or) => {
+            let blocked = format!("blocked ({reason})");
+            names(or).chain([blocked]).collect::<Vec<_>>().join(", ")
+        }
         Origin::AnyActive => "any active".into(),
         Origin::AnyNotTerminal => "any not terminal".into(),
     }
