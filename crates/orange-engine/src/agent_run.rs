@@ -16,8 +16,8 @@ use crate::error::{Code, Error, Result, plain};
 use crate::git::REAL_OBJECTS;
 use crate::git::calls::{self, Call};
 use crate::harness::{Adapter, environment};
-use crate::last_words::last_words;
 use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Started};
+use crate::screen_tail::screen_tail;
 use crate::tmux::Tmux;
 use alarms::{Alarms, Child, End};
 use claude_status::ClaudeStatus;
@@ -283,7 +283,7 @@ fn read_last_words(folder: &RunFolder) -> String {
         }
         before = screen;
     }
-    last_words(&before)
+    screen_tail(&before)
 }
 
 /// Sees to what has happened. An agent that is started because of it gets what this one got.

@@ -1,11 +1,11 @@
 //! The verbs every front end calls. One file per group of verbs; this one holds what they share.
 
-mod again;
 mod agents;
 mod base;
 mod branch;
 mod change;
 mod create;
+mod create_from;
 mod delegation;
 mod facts;
 mod failures;
@@ -28,12 +28,12 @@ mod testimony;
 pub(crate) mod trash;
 mod trust;
 
-pub use again::{Earlier, Origin, Work};
 pub use agents::Screen;
 pub use base::Start;
 pub(crate) use change::bad_value;
 pub use change::{Change, Changed, Edit};
 pub use create::{Created, NewTask};
+pub use create_from::{Earlier, Origin, Work};
 pub use lost_workspace::LostWorkspace;
 pub use merge::{Concern, MergePlan, MergeWish, Merged};
 pub use messages::Sent;

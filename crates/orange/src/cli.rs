@@ -1,6 +1,6 @@
 //! The command line: what can be typed. A file per command holds its arguments; their comments are the help.
 
-mod tips;
+mod suggestions;
 
 use crate::commands::{
     agent, completions, config, demo, doctor, gc, harness, headless, help, log, man, project,
@@ -61,7 +61,7 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
             .try_get_matches_from(arguments)
             .err()
             .unwrap_or(error)),
-        parsed => parsed.map_err(|error| tips::with_tip(with_nearest(error), arguments)),
+        parsed => parsed.map_err(|error| suggestions::with_tip(with_nearest(error), arguments)),
     }
 }
 

@@ -2,14 +2,14 @@
 //! quarter of a minute. It uses Orange as a person would, by its commands.
 
 mod actor;
+mod cleanup;
+mod demo_task;
 mod landed;
 mod play;
-mod plot;
 mod project;
 mod report;
 mod screen;
 mod stage;
-mod strike;
 
 use crate::error::{CommandError, Result};
 use crate::output;

@@ -1,6 +1,6 @@
 //! Errors on their way out: an exit code, a message and a hint on stderr, or one JSON value on stdout.
 
-mod slips;
+mod clap_error;
 
 use crate::output;
 use crate::ui::{Extent, Palette, clean_block, wrapped, wrapped_under};
@@ -146,5 +146,5 @@ pub(crate) fn usage(error: &clap::Error, arguments: &[OsString], json: bool) -> 
         output::say(&wrapped(&text, Extent::stderr()));
         return ExitCode::from(2);
     }
-    slips::of(error, arguments).report(json)
+    clap_error::of(error, arguments).report(json)
 }

@@ -63,7 +63,7 @@ impl Session {
         }
         start_log(&engine)?;
         // What an earlier process began is not finished with settings that nobody wanted.
-        if !only_reads || !engine.has_makeshift_settings() {
+        if !only_reads || !engine.has_lenient_config() {
             engine.recover();
         }
         let folder = std::env::current_dir().map_err(|error| {

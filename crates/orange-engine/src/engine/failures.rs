@@ -4,8 +4,8 @@
 use super::Engine;
 use super::messages::{detail, in_one_line, one_line};
 use crate::error::Result;
-use crate::last_words::last_words;
 use crate::runs::{Doing, Due, DueFor, RunFolder, Signal, SignalKind, State};
+use crate::screen_tail::screen_tail;
 use crate::tmux::Tmux;
 use crate::tx::TaskTx;
 use orange_core::Timestamp;
@@ -133,7 +133,7 @@ impl Engine {
         folder.forget_due();
         let pane = self.pane_of(&run.id)?;
         let screen = pane.and_then(|pane| Tmux::at(&pane.socket).capture(&pane, None).ok());
-        let words = match last_words(&screen.unwrap_or_default()) {
+        let words = match screen_tail(&screen.unwrap_or_default()) {
             words if words.is_empty() => "its screen is empty".to_owned(),
             words => format!("read from its screen: {words}"),
         };

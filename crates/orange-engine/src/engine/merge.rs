@@ -17,7 +17,7 @@ pub use concerns::Concern;
 use super::Engine;
 use super::change::destination;
 use crate::error::{Code, Error, Result};
-use crate::git::{self, forward, worktree};
+use crate::git::{self, fast_forward_checkout, worktree};
 use crate::projects::Project;
 use crate::store::Place;
 use crate::store::locks::{Lock, LockFile, about_to_wait};
@@ -397,7 +397,7 @@ impl TaskTx<'_> {
 /// Goes on in the checkout of the target where a merge of this task was cut short.
 fn recover_checkout(work: &Work, task: &Task) -> Result<()> {
     match worktree::checked_out_at(&work.repository, &work.target)? {
-        Some(checkout) => forward::recover(&checkout, &task.id),
+        Some(checkout) => fast_forward_checkout::recover(&checkout, &task.id),
         None => Ok(()),
     }
 }

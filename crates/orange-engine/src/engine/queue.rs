@@ -68,7 +68,7 @@ impl Engine {
         }
         let starts = self.store.home().join(WANTED).exists();
         // Whoever starts them will not while settings are wrong.
-        if !starts && !made_room || self.has_makeshift_settings() {
+        if !starts && !made_room || self.has_lenient_config() {
             return None;
         }
         let next = self.next_in_queue().ok()?;

@@ -4,7 +4,7 @@ use super::Engine;
 use super::change::{Change, Changed, Edit};
 use crate::error::{Code, Error, Result};
 use crate::git;
-use crate::git::landed::{Landed, landed};
+use crate::git::contained::{Landed, contained};
 use crate::store::Place;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
@@ -104,7 +104,7 @@ impl Engine {
             if git::commit_of(repository, &target)?.is_none() {
                 continue;
             }
-            let found = landed(repository, head, &target)?;
+            let found = contained(repository, head, &target)?;
             // Either place may be ahead of the other; the one that has more of the work counts.
             let better = match (&landing.landed, &found) {
                 (None, _) | (Some(_), Landed::Head) => true,

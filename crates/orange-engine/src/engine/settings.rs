@@ -1,7 +1,7 @@
 //! Settings in layers: defaults, the user's config.yaml, a repository's, the environment, the command line.
 
 mod change;
-mod makeshift;
+mod lenient_config;
 mod outside;
 
 pub use change::SettingChanged;
@@ -31,7 +31,7 @@ pub(super) struct Loaded {
     pub(super) user: Layer,
     config: Config,
     /// Defaults stand in for what somebody wrote wrongly.
-    makeshift: bool,
+    lenient: bool,
 }
 
 impl Engine {
@@ -63,7 +63,7 @@ impl Engine {
         Ok(Loaded {
             user,
             config,
-            makeshift: false,
+            lenient: false,
         })
     }
 

@@ -5,8 +5,9 @@ use super::task::TaskView;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::diff::{self, FileChange, Shape, Sides, Sink};
+use crate::git::diff_stat::spans;
 use crate::git::rescue::refs::empty_tree;
-use crate::git::{self, short, span};
+use crate::git::{self, short};
 use orange_core::evidence::{Evidence, Statement};
 use orange_core::history::Event;
 use orange_core::task::Task;
@@ -150,7 +151,7 @@ fn about_paths(error: Error, files: &[OsString]) -> Error {
 
 /// A head against what it left.
 fn compared(repository: &Path, head: &str, targets: &[&str], against: &str) -> Result<Comparison> {
-    let mut spans = span::spans(repository, &[head], targets, None)?.into_iter();
+    let mut spans = spans(repository, &[head], targets, None)?.into_iter();
     let span = spans
         .next()
         .unwrap_or_else(|| Err(Error::new(Code::Failed, "git rev-list: it said nothing")))?;

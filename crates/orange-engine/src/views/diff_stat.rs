@@ -5,7 +5,7 @@
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::git::branches::Branches;
-use crate::git::span::{self, Size, Span};
+use crate::git::diff_stat::{Size, Span, sizes, spans};
 use crate::index::list::{Filter, Listed, Listing};
 use crate::index::{DiffStat, Index, KeptStat};
 use crate::projects::Project;
@@ -203,7 +203,7 @@ impl Engine {
     ) -> Result<Vec<KeptStat>> {
         let heads: Vec<&str> = tips.iter().map(|tips| tips.head.as_str()).collect();
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
-        let spans = span::spans(repository, &heads, &targets, Some(until))?;
+        let spans = spans(repository, &heads, &targets, Some(until))?;
         let mut found: Vec<(&Tips, Span, Option<Size>)> = Vec::new();
         for (tips, span) in tips.iter().zip(spans) {
             let Ok(span) = span else { continue };
@@ -229,7 +229,7 @@ impl Engine {
             .filter(|(_, _, size)| size.is_none())
             .map(|(tips, span, _)| (span.base.as_deref(), tips.head.as_str()))
             .collect();
-        let mut sizes = span::sizes(repository, &open, Some(until))?.into_iter();
+        let mut sizes = sizes(repository, &open, Some(until))?.into_iter();
         let stat = |(tips, span, size): (&Tips, Span, Option<Size>)| {
             let size = size.or_else(|| sizes.next().flatten())?;
             Some(KeptStat {

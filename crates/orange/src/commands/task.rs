@@ -1,8 +1,8 @@
 //! `orange task …`: one file per verb.
 
-mod again;
 pub(crate) mod answer;
 pub(crate) mod create;
+mod create_from;
 pub(crate) mod deps;
 pub(crate) mod diff;
 pub(crate) mod ending;

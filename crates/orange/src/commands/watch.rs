@@ -36,7 +36,7 @@ pub(crate) struct WatchArgs {
 pub(crate) fn run(session: &Session, args: &WatchArgs) -> Result<()> {
     session.people_only("watch over others")?;
     let interval = session.engine.config()?.monitor.interval;
-    let only_prints = session.engine.has_makeshift_settings();
+    let only_prints = session.engine.has_lenient_config();
     for notice in session.engine.take_notices() {
         output::note(&notice);
     }

@@ -1,6 +1,6 @@
 //! One task as the demo sees it: its journal read as it grows, each event in a few words.
 
-use super::plot::Plot;
+use super::demo_task::Plot;
 use crate::commands::watch;
 use orange_core::artifact;
 use orange_core::gate::Gate;

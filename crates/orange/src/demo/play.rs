@@ -3,8 +3,8 @@
 
 use super::USER;
 use super::actor::{Actor, Cue};
+use super::demo_task::{PLOTS, Plot};
 use super::landed::Main;
-use super::plot::{PLOTS, Plot};
 use super::screen::Screen;
 use super::stage::{Stage, cannot, failed};
 use super::{Ending, Settings};

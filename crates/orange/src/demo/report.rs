@@ -1,8 +1,8 @@
 //! The end of the demo: what happened to each task, what is left, what to try next; and the same as JSON.
 
 use super::actor::Actor;
+use super::demo_task::PLOTS;
 use super::landed::Main;
-use super::plot::PLOTS;
 use super::stage::Stage;
 use crate::commands::task::style;
 use crate::ui::{Palette, Style};

@@ -150,7 +150,7 @@ impl Stage {
             return Vec::new();
         }
         self.struck = true;
-        super::strike::strike(self)
+        super::cleanup::strike(self)
     }
 }
 

@@ -27,12 +27,12 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "an example of `orange --help`",
     ),
     (
-        "orange/src/cli/tips.rs",
+        "orange/src/cli/suggestions.rs",
         "--status done",
         "an example for people who type `--closed`",
     ),
     (
-        "orange/src/cli/tips.rs",
+        "orange/src/cli/suggestions.rs",
         "--status working",
         "an example for people who type `--open`",
     ),

@@ -7,7 +7,7 @@ use super::target::Target;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git;
-use crate::git::forward::{Held, could_forward};
+use crate::git::fast_forward_checkout::{Held, could_forward};
 use crate::git::landing::{self, Checkout, Moved, Swap};
 use crate::store::locks::{Lock, LockFile, about_to_wait};
 use orange_core::history::Event;

@@ -3,7 +3,7 @@
 mod naming;
 
 use super::permissions::choose_once;
-use super::{again, as_json, status, word};
+use super::{as_json, create_from, status, word};
 use crate::commands::project::described;
 use crate::error::{CommandError, Result};
 use crate::output;
@@ -145,7 +145,7 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
         ));
     }
     let earlier = match &args.from {
-        Some(id) => Some(again::earlier(session, id, args.project.as_deref())?),
+        Some(id) => Some(create_from::earlier(session, id, args.project.as_deref())?),
         None => None,
     };
     let project = match &earlier {
@@ -233,7 +233,7 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
                     value["started"] = others.iter().map(as_json).collect();
                 }
                 if let Some(origin) = origin {
-                    value["from"] = again::as_json(origin);
+                    value["from"] = create_from::as_json(origin);
                 }
                 value
             },
@@ -412,7 +412,11 @@ fn described_task(
     if let Some(acquired) = &created.done.acquired {
         text.push_str(&slot(acquired));
     }
-    for line in origin.map(again::line).into_iter().chain(extras(task)) {
+    for line in origin
+        .map(create_from::line)
+        .into_iter()
+        .chain(extras(task))
+    {
         let _ = writeln!(text, "  {line}");
     }
     let _ = writeln!(

@@ -8,7 +8,7 @@ use crate::ui::clean;
 use clap::Args;
 use orange_core::naming::counted;
 use orange_engine::engine::Landing;
-use orange_engine::git::landed::Landed;
+use orange_engine::git::contained::Landed;
 use orange_engine::git::short;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ pub use work::Work;
 
 use super::{Engine, Landing, NewTask};
 use crate::error::{Code, Error, Result};
-use crate::git::landed::Landed;
+use crate::git::contained::Landed;
 use crate::git::{self, short};
 use crate::projects::Project;
 use crate::store::Place;

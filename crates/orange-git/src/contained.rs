@@ -17,7 +17,7 @@ pub enum Landed {
 }
 
 /// Looks for the work that ends in `head` in the commit or branch `target`.
-pub fn landed(repository: &Path, head: &str, target: &str) -> Result<Landed> {
+pub fn contained(repository: &Path, head: &str, target: &str) -> Result<Landed> {
     if super::is_ancestor(repository, head, target)? {
         return Ok(Landed::Head);
     }
@@ -172,7 +172,7 @@ mod tests {
         }
 
         fn landed(&self) -> Landed {
-            landed(self.0.path(), "work", "main").unwrap()
+            contained(self.0.path(), "work", "main").unwrap()
         }
     }
 

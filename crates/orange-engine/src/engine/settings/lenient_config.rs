@@ -14,8 +14,8 @@ impl Engine {
     }
 
     /// Whether defaults stand in for what somebody wrote wrongly: not good enough to act upon.
-    pub fn has_makeshift_settings(&self) -> bool {
-        self.loaded().is_ok_and(|loaded| loaded.makeshift)
+    pub fn has_lenient_config(&self) -> bool {
+        self.loaded().is_ok_and(|loaded| loaded.lenient)
     }
 
     pub(super) fn load_what_can_be_used(&self) -> Result<Loaded> {
@@ -36,7 +36,7 @@ impl Engine {
         let mut config = Config::default();
         user.apply(&mut config);
         let unheard = self.apply_overrides(&mut config)?;
-        let makeshift = trouble.is_some() || !unheard.is_empty();
+        let lenient = trouble.is_some() || !unheard.is_empty();
         match trouble {
             Some(trouble) => self.notice(trouble),
             None => user
@@ -50,7 +50,7 @@ impl Engine {
         Ok(Loaded {
             user,
             config,
-            makeshift,
+            lenient,
         })
     }
 }

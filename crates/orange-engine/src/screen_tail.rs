@@ -6,7 +6,7 @@ const LONGEST_LINE: usize = 120;
 const LONGEST: usize = 400;
 
 /// The last lines with words in them, without frames, bars and signs.
-pub(crate) fn last_words(screen: &str) -> String {
+pub(crate) fn screen_tail(screen: &str) -> String {
     let mut lines: Vec<String> = screen
         .lines()
         .rev()
@@ -48,17 +48,17 @@ mod tests {
     fn a_dialog_is_read_without_its_frame() {
         let screen =
             "╭──────╮\n│ Trust this folder? │\n\n ❯ No, exit\n   Yes\n╰───╯\n────\n  \u{1b}\n";
-        assert_eq!(last_words(screen), "Trust this folder? / No, exit / Yes");
-        assert_eq!(last_words("\n ── \n"), "");
+        assert_eq!(screen_tail(screen), "Trust this folder? / No, exit / Yes");
+        assert_eq!(screen_tail("\n ── \n"), "");
     }
 
     #[test]
     fn a_long_screen_is_cut() {
         let screen = "wörter ".repeat(100).repeat(20);
-        let words = last_words(&screen);
+        let words = screen_tail(&screen);
         assert_eq!(words.chars().count(), LONGEST_LINE + 1);
         let many = (0..50).map(|line| format!("line {line}\n"));
-        let words = last_words(&many.collect::<String>());
+        let words = screen_tail(&many.collect::<String>());
         assert!(words.starts_with("line 42 / "), "{words}");
         assert!(words.ends_with("line 49"), "{words}");
     }
