@@ -2,6 +2,7 @@
 
 mod agents;
 mod edit;
+mod harnesses;
 mod layer;
 mod mistake;
 mod reference;
@@ -18,10 +19,10 @@ use crate::merge::{RemoteBranches, Strategy};
 use std::time::Duration;
 
 pub use agents::{
-    AgentsConfig, CustomHarness, CustomHarnesses, Effort, HARNESSES, NONE, Permissions, SIM,
-    check_model, no_harness,
+    AgentsConfig, CustomHarness, CustomHarnesses, Effort, Permissions, check_model, no_harness,
 };
 pub use edit::{EditError, edited};
+pub use harnesses::{HARNESSES, NONE, SIM, USUAL};
 pub use layer::{Bad, Ignored, Layer, Said, Why, about};
 pub use mistake::{ConfigError, Mistake};
 pub use reference::{reference, template};

@@ -3,11 +3,8 @@
 //! turn is the business of an errand, which a newer Orange may carry out.
 
 mod alarms;
-mod claude_status;
-mod codex_dialog;
 mod courier;
 pub(crate) mod fence;
-mod transcript;
 
 pub use fence::without as without_fence;
 
@@ -15,13 +12,12 @@ use crate::errand;
 use crate::error::{Code, Error, Result, plain};
 use crate::git::REAL_OBJECTS;
 use crate::git::calls::{self, Call};
-use crate::harness::{Adapter, environment};
+use crate::harness::environment;
+use crate::harness::watch::{self, Queue, Watched};
 use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Started};
 use crate::screen_tail::screen_tail;
 use crate::tmux::Tmux;
 use alarms::{Alarms, Child, End};
-use claude_status::ClaudeStatus;
-use codex_dialog::CodexDialog;
 use courier::Courier;
 use orange_core::Timestamp;
 use orange_core::workflow::Role;
@@ -33,7 +29,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use transcript::Transcript;
 
 /// What the process in the window is told.
 #[derive(Debug, Clone)]
@@ -189,12 +184,14 @@ fn live(
         at_work.started(child.pid());
     }
     let mut courier = Courier::new(folder.clone(), spec.clone());
-    let mut beside = Beside {
-        transcript: Transcript::new(folder.clone()),
-        status: ClaudeStatus::new(folder.clone(), child.pid(), &this.environment),
-        begins_late: false,
-    };
-    let mut dialog = CodexDialog::new(spec);
+    let mut watch = watch::of_run(&Watched {
+        folder,
+        spec,
+        pid: child.pid(),
+        environment: &this.environment,
+    });
+    let nothing_waits = Queue::default();
+    let mut lateness = Lateness::default();
     let mut wait = SHORT;
     let end = loop {
         alarms.wait(wait);
@@ -212,36 +209,32 @@ fn live(
             end_agent(alarms, &child);
             break ended(WINDOW_CLOSED.into(), None, false);
         }
-        if spec.adapter == Adapter::Claude {
-            beside.transcript.follow(courier.transcript());
-            beside.status.look();
-        }
         let pane = || folder.pane().map(|pane| (Tmux::at(&pane.socket), pane));
-        dialog.look(Instant::now(), pane);
-        let news = courier.step(Instant::now(), beside.transcript.queue(), pane);
-        if beside.is_due(folder, courier.has_begun()) || news {
+        if let Some(watch) = &mut watch {
+            watch.look(Instant::now(), courier.transcript(), &pane);
+        }
+        let queue = watch.as_ref().map_or(&nothing_waits, |watch| watch.queue());
+        let news = courier.step(Instant::now(), queue, pane);
+        if lateness.is_due(folder, courier.has_begun()) || news {
             // Reaped with everything else that ends here.
             let _ = tend(this);
         }
         wait = if courier.is_busy() { SHORT } else { LONG };
     };
-    if spec.adapter == Adapter::Claude {
-        // What it cost is written at the very end.
+    if let Some(watch) = &mut watch {
         courier.read_signals();
-        beside.transcript.follow(courier.transcript());
+        watch.end(courier.transcript());
     }
     end
 }
 
-/// What is watched beside the messages.
-struct Beside {
-    transcript: Transcript,
-    status: ClaudeStatus,
-    /// Somebody was told that it has not begun.
+/// Whether somebody was told that the agent has not begun.
+#[derive(Default)]
+struct Lateness {
     begins_late: bool,
 }
 
-impl Beside {
+impl Lateness {
     /// Is it time for somebody to look at the run?
     fn is_due(&mut self, folder: &RunFolder, begun: bool) -> bool {
         if self.begins_late && begun {

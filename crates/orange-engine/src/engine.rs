@@ -10,6 +10,7 @@ mod delegation;
 mod facts;
 mod failures;
 mod handover;
+pub mod harnesses;
 pub(crate) mod lost_workspace;
 mod merge;
 pub(crate) mod messages;

@@ -1,143 +1,40 @@
-//! Harnesses: the agent CLIs that Orange can start, as a table. A new one is a row, or an entry in config.yaml; what
-//! only one of them needs is in a file of its own below `harness/`.
+//! Harnesses: the agent CLIs that Orange can start. Each has a folder below `harness/` with all that only it needs, behind
+//! the trait in `kind.rs`, which is the file to read first; `list.rs` names them.
 
-pub mod catalogue;
 pub mod claude;
+mod codex;
 pub mod environment;
-pub mod inquiry;
+mod gemini;
+pub mod instructions;
+mod kind;
+mod list;
 pub mod model;
-pub mod pi;
-pub(crate) mod project_code;
+mod opencode;
+mod pi;
+mod plain;
+pub mod probe;
+mod sim;
+pub mod supports;
+pub mod watch;
+pub mod words;
+
+pub use kind::{Adapter, Kind};
 
 use crate::error::{Code, Error, Result};
 use crate::runs::Conversation;
 use model::ModelChoice;
-use orange_core::choice;
 use orange_core::config::{Config, CustomHarness, Permissions};
 use orange_core::suggest::meant;
 use orange_sys::programs::located;
-use project_code::ProjectCode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-pub use orange_core::config::{NONE, SIM};
+pub use orange_core::config::NONE;
+use orange_core::config::USUAL;
 
 /// The reviewer's harness unless somebody says otherwise.
-pub(crate) const REVIEWER: &str = "claude";
-
-choice! {
-    /// How Orange and an agent hear of each other.
-    #[derive(Default)]
-    pub enum Adapter ("adapter") {
-        /// What is to be told is typed, and whether it arrived is read from the screen.
-        #[default]
-        Screen = "screen",
-        /// The agent runs `orange signal`; what is to be told is typed.
-        Signals = "signals",
-        /// Hooks from a settings file of the run's own.
-        Claude = "claude",
-        /// An extension of the run's own, which also takes messages.
-        Pi = "pi",
-    }
-}
-
-impl Adapter {
-    /// Does the agent say what it does?
-    pub fn gives_signals(self) -> bool {
-        self != Adapter::Screen
-    }
-
-    /// Does Orange decide what it may do without asking?
-    fn has_modes(self) -> bool {
-        matches!(self, Adapter::Claude | Adapter::Pi)
-    }
-
-    /// Does it fetch its messages itself? Otherwise they are typed.
-    pub fn fetches_messages(self) -> bool {
-        self == Adapter::Pi
-    }
-
-    /// Text as it must be typed, or given as the prompt, to be taken as words: some agents have commands.
-    pub fn as_words(self, text: &str) -> String {
-        match self {
-            Adapter::Claude => claude::as_words(text),
-            Adapter::Pi | Adapter::Signals | Adapter::Screen => text.to_owned(),
-        }
-    }
-
-    /// Does it take a message in the middle of a turn at once, and begin with it when that turn is interrupted?
-    pub fn queues_messages(self) -> bool {
-        self == Adapter::Claude
-    }
-}
-
-/// One row of the table.
-struct Row {
-    name: &'static str,
-    program: &'static str,
-    adapter: Adapter,
-    /// The arguments of an interactive start, where no adapter knows them.
-    arguments: &'static [&'static str],
-    /// The key that interrupts a turn.
-    interrupt: &'static str,
-    package: &'static str,
-    /// How the repository's own configuration is switched off, where no adapter does it.
-    project_code: ProjectCode,
-}
-
-const TABLE: &[Row] = &[
-    Row {
-        name: "claude",
-        program: "claude",
-        adapter: Adapter::Claude,
-        arguments: &[],
-        interrupt: "Escape",
-        package: "npm install -g @anthropic-ai/claude-code",
-        project_code: ProjectCode::Elsewhere,
-    },
-    Row {
-        name: "codex",
-        program: "codex",
-        adapter: Adapter::Screen,
-        arguments: &[
-            "--no-daemon",
-            "--dangerously-bypass-approvals-and-sandbox",
-            "--",
-            "{prompt}",
-        ],
-        interrupt: "Escape",
-        package: "npm install -g @openai/codex",
-        project_code: ProjectCode::Codex,
-    },
-    Row {
-        name: "opencode",
-        program: "opencode",
-        adapter: Adapter::Screen,
-        arguments: &["--prompt", "{prompt}"],
-        interrupt: "Escape",
-        package: "npm install -g opencode-ai",
-        project_code: ProjectCode::Opencode,
-    },
-    Row {
-        name: "pi",
-        program: "pi",
-        adapter: Adapter::Pi,
-        arguments: &[],
-        interrupt: "Escape",
-        package: "npm install -g @earendil-works/pi-coding-agent",
-        project_code: ProjectCode::Elsewhere,
-    },
-    Row {
-        name: "gemini",
-        program: "gemini",
-        adapter: Adapter::Screen,
-        arguments: &["--yolo", "--skip-trust", "-i", "{prompt}"],
-        interrupt: "Escape",
-        package: "npm install -g @google/gemini-cli",
-        project_code: ProjectCode::Gemini,
-    },
-];
+pub(crate) const REVIEWER: &str = USUAL;
 
 /// How an agent is started, and how it behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,36 +48,33 @@ pub struct Harness {
     pub one_shot: bool,
     pub adapter: Adapter,
     pub interrupt: String,
-    /// Its own permission questions are switched off, and nothing takes their place.
-    only_full: bool,
-    /// How to get it.
-    install: Option<&'static str>,
-    pub(crate) project_code: ProjectCode,
+    /// How to get it, where that is known.
+    pub install: Option<&'static str>,
 }
 
 /// What is known of a run before it starts.
-pub(crate) struct Occasion<'a> {
-    pub(crate) run: &'a str,
+pub struct Occasion<'a> {
+    pub run: &'a str,
     /// The run's own folder.
-    pub(crate) folder: &'a Path,
+    pub folder: &'a Path,
     /// What all runs share.
-    pub(crate) shared: &'a Path,
+    pub shared: &'a Path,
     /// Where TASK.md really is.
-    pub(crate) task_folder: &'a Path,
-    pub(crate) worktree: &'a Path,
+    pub task_folder: &'a Path,
+    pub worktree: &'a Path,
     /// This program.
-    pub(crate) orange: &'a Path,
-    pub(crate) permissions: Permissions,
-    pub(crate) choice: &'a ModelChoice,
-    pub(crate) conversation: &'a Conversation,
+    pub orange: &'a Path,
+    pub permissions: Permissions,
+    pub choice: &'a ModelChoice,
+    pub conversation: &'a Conversation,
     /// What the agent gets of the environment of whoever starts it.
-    pub(crate) environment: &'a BTreeMap<String, String>,
+    pub environment: &'a BTreeMap<String, String>,
     /// Whether it goes on by itself after a usage limit.
-    pub(crate) go_on: bool,
-    /// Whether claude loads the repository's own `.claude` and `.mcp.json`, which the user agreed to.
-    pub(crate) project_settings: bool,
+    pub go_on: bool,
+    /// Whether it loads the repository's own files for it, which the user agreed to.
+    pub project_settings: bool,
     /// The repository's instructions, for a harness that does not read them by itself.
-    pub(crate) instructions: Option<&'a str>,
+    pub instructions: Option<&'a str>,
 }
 
 /// The folder for what all runs share, in Orange's home.
@@ -202,25 +96,25 @@ pub(crate) fn share(folder: &Path, files: &[(&str, &str)]) -> Result<()> {
 
 /// What an adapter adds to a start.
 #[derive(Debug, Default)]
-pub(crate) struct Prepared {
-    pub(crate) arguments: Vec<String>,
+pub struct Prepared {
+    pub arguments: Vec<String>,
     /// Arguments that have to stand in front of the prompt where the harness's own arguments have it.
-    pub(crate) before_prompt: Vec<String>,
-    pub(crate) environment: BTreeMap<String, String>,
+    pub before_prompt: Vec<String>,
+    pub environment: BTreeMap<String, String>,
     /// Variables that the agent does not get.
-    pub(crate) withheld: Vec<String>,
+    pub withheld: Vec<String>,
     /// Files in the run's folder.
-    pub(crate) files: Vec<(&'static str, String)>,
+    pub files: Vec<(&'static str, String)>,
     /// Files in the folder that all runs share.
-    pub(crate) shared: Vec<(&'static str, &'static str)>,
+    pub shared: Vec<(&'static str, &'static str)>,
 }
 
 /// The names that mean something here, the user's own first.
 pub fn names(config: &Config) -> Vec<String> {
     let own = config.harnesses.keys().cloned();
-    let built_in = TABLE.iter().map(|row| row.name.to_owned());
+    let built_in = list::ALL.iter().map(|kind| kind.name().to_owned());
     let mut names: Vec<String> = own.chain(built_in).collect();
-    names.extend([SIM.to_owned(), NONE.to_owned()]);
+    names.push(NONE.to_owned());
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names
@@ -228,7 +122,12 @@ pub fn names(config: &Config) -> Vec<String> {
 
 /// What the harnesses of the table are started as.
 pub(crate) fn programs() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().map(|row| row.program).chain(["orange"])
+    list::ALL.iter().map(|kind| kind.program())
+}
+
+/// Whether a command line of this program is an agent.
+pub(crate) fn is_own_agent(command: &[String]) -> bool {
+    sim::is_agent(command)
 }
 
 /// The harness of that name; None for [`NONE`]. `orange` is this program's own path.
@@ -239,41 +138,28 @@ pub fn find(name: &str, config: &Config, orange: &Path) -> Result<Option<Harness
     if let Some(own) = config.harnesses.get(name) {
         return Ok(Some(custom(name, own)));
     }
-    if let Some(row) = row(name) {
-        return Ok(Some(built_in(row)));
+    if let Some(kind) = list::named(name).filter(|kind| !kind.is_own()) {
+        return Ok(Some(built_in(kind)));
     }
-    match name.split_once(':') {
-        None if name == SIM => Ok(Some(sim(name, None, orange))),
-        Some((SIM, script)) => Ok(Some(sim(name, Some(script), orange))),
-        None | Some(_) => Err(
-            Error::new(Code::Usage, format!("there is no harness {name:?}")).hint(format!(
-                "{}known: {}; another one can be set up in config.yaml, as `harness.{name}`",
-                meant(name, names(config).iter().map(String::as_str)),
-                names(config).join(", ")
-            )),
-        ),
-    }
+    sim::named(name, orange).map(Some).ok_or_else(|| {
+        Error::new(Code::Usage, format!("there is no harness {name:?}")).hint(format!(
+            "{}known: {}; another one can be set up in config.yaml, as `harness.{name}`",
+            meant(name, names(config).iter().map(String::as_str)),
+            names(config).join(", ")
+        ))
+    })
 }
 
-fn row(name: &str) -> Option<&'static Row> {
-    TABLE.iter().find(|row| row.name == name)
-}
-
-fn has_only_full(row: &Row) -> bool {
-    !row.adapter.has_modes()
-}
-
-fn built_in(row: &Row) -> Harness {
+fn built_in(kind: Adapter) -> Harness {
+    let arguments = kind.arguments().unwrap_or_default().iter();
     Harness {
-        name: row.name.to_owned(),
-        program: row.program.to_owned(),
-        arguments: row.arguments.iter().map(|&word| word.to_owned()).collect(),
+        name: kind.name().to_owned(),
+        program: kind.program().to_owned(),
+        arguments: arguments.map(|&word| word.to_owned()).collect(),
         one_shot: false,
-        adapter: row.adapter,
-        interrupt: row.interrupt.to_owned(),
-        only_full: has_only_full(row),
-        install: Some(row.package),
-        project_code: row.project_code,
+        adapter: kind,
+        interrupt: "Escape".into(),
+        install: kind.install(),
     }
 }
 
@@ -281,14 +167,12 @@ fn custom(name: &str, own: &CustomHarness) -> Harness {
     let mut words = own.command.iter().cloned();
     let program = words.next().unwrap_or_default();
     let mut arguments: Vec<String> = words.collect();
-    let like = own.like.as_deref().and_then(row);
-    let adapter = match like {
-        Some(row) => row.adapter,
-        None if own.signals => Adapter::Signals,
-        None => Adapter::Screen,
+    let adapter = match own.like.as_deref().and_then(list::named) {
+        Some(kind) => kind,
+        None if own.signals => list::SIGNALLING,
+        None => list::TYPED,
     };
-    let by_adapter = matches!(adapter, Adapter::Claude | Adapter::Pi);
-    if !by_adapter && !arguments.iter().any(|word| mentions_prompt(word)) {
+    if adapter.arguments().is_some() && !arguments.iter().any(|word| mentions_prompt(word)) {
         arguments.push("{prompt}".into());
     }
     Harness {
@@ -298,31 +182,26 @@ fn custom(name: &str, own: &CustomHarness) -> Harness {
         one_shot: own.one_shot,
         adapter,
         interrupt: own.interrupt.clone().unwrap_or_else(|| "Escape".into()),
-        only_full: like.is_some_and(has_only_full),
         install: None,
-        project_code: like.map(|row| row.project_code).unwrap_or_default(),
     }
 }
 
-fn sim(name: &str, script: Option<&str>, orange: &Path) -> Harness {
-    let mut arguments: Vec<String> = ["sim", "--round", "{round}", "--attempt", "{attempt}"]
-        .map(str::to_owned)
-        .to_vec();
-    if let Some(script) = script {
-        arguments.extend(["--script".to_owned(), script.to_owned()]);
-    }
-    arguments.extend(["--".to_owned(), "{prompt}".to_owned()]);
-    Harness {
-        name: name.to_owned(),
-        program: orange.to_string_lossy().into_owned(),
-        arguments,
-        one_shot: false,
-        adapter: Adapter::Signals,
-        interrupt: "Escape".into(),
-        only_full: false,
-        install: None,
-        project_code: ProjectCode::Elsewhere,
-    }
+/// The harnesses that keep to a permission mode, for a sentence: `claude or pi`.
+fn with_modes() -> String {
+    let kinds = list::ALL.iter().filter(|kind| kind.has_modes());
+    kinds
+        .map(|kind| kind.name())
+        .collect::<Vec<_>>()
+        .join(" or ")
+}
+
+/// The same for those that take turns without a terminal: `claude and pi`.
+pub fn without_terminal() -> String {
+    let kinds = list::ALL.iter().filter(|kind| kind.supports().headless);
+    kinds
+        .map(|kind| kind.name())
+        .collect::<Vec<_>>()
+        .join(" and ")
 }
 
 /// Whether an argument stands for the prompt.
@@ -351,11 +230,7 @@ impl Harness {
 
     /// What the run gets besides the harness's own arguments.
     pub(crate) fn prepare(&self, occasion: &Occasion<'_>) -> Result<Prepared> {
-        match self.adapter {
-            Adapter::Claude => Ok(claude::prepare(occasion)),
-            Adapter::Pi => Ok(pi::prepare(occasion)),
-            Adapter::Signals | Adapter::Screen => self.project_code.off(occasion, &self.arguments),
-        }
+        self.adapter.prepare(occasion, &self.arguments)
     }
 
     /// The harness's own arguments, with what a run adds to them at the place where the CLI takes it.
@@ -378,12 +253,12 @@ impl Harness {
 
     /// Does a permission mode mean anything to it? The scripted agent and commands of the user's own ask as they like.
     pub fn has_modes(&self) -> bool {
-        self.adapter.has_modes() || self.only_full
+        self.adapter.has_modes() || self.adapter.asks_nothing()
     }
 
     /// Refuses a mode that it would not keep to.
     pub(crate) fn check_mode(&self, mode: Permissions) -> Result<()> {
-        if !self.only_full || mode == Permissions::Full {
+        if !self.adapter.asks_nothing() || mode == Permissions::Full {
             return Ok(());
         }
         Err(Error::new(
@@ -393,7 +268,10 @@ impl Harness {
                 self.name
             ),
         )
-        .hint("choose claude or pi, or let it do everything: --permissions full"))
+        .hint(format!(
+            "choose {}, or let it do everything: --permissions full",
+            with_modes()
+        )))
     }
 
     pub fn is_installed(&self, search_path: Option<&OsStr>) -> bool {
@@ -431,21 +309,39 @@ pub(crate) mod tests {
         }
     }
 
+    /// The whole argument vector and the variables of a start.
+    pub(crate) fn start(
+        name: &str,
+        config: &str,
+        instructions: Option<&str>,
+        given: &BTreeMap<String, String>,
+    ) -> (Vec<String>, Prepared) {
+        let harness = found(name, config).unwrap().unwrap();
+        let mut occasion = occasion(given);
+        occasion.instructions = instructions;
+        let prepared = harness.prepare(&occasion).unwrap();
+        (harness.command(&harness.arguments, &prepared), prepared)
+    }
+
     #[test]
     fn settings_know_every_row() {
-        let rows: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
-        assert_eq!(rows, orange_core::config::HARNESSES);
+        let names: Vec<&str> = list::ALL.iter().map(|kind| kind.name()).collect();
+        let known = orange_core::config::HARNESSES.iter().copied();
+        assert_eq!(
+            names,
+            known.chain([orange_core::config::SIM]).collect::<Vec<_>>()
+        );
     }
 
     #[test]
     fn every_row_gives_the_prompt_as_one_argument() {
-        for row in TABLE {
-            let harness = found(row.name, "").unwrap().unwrap();
+        for kind in list::ALL {
+            let harness = found(kind.name(), "").unwrap().unwrap();
             let none = BTreeMap::new();
             let prepared = harness.prepare(&occasion(&none)).unwrap();
             let all = harness.command(&harness.arguments, &prepared);
             let prompts = all.iter().filter(|word| *word == "{prompt}");
-            assert_eq!(prompts.count(), 1, "{}", row.name);
+            assert_eq!(prompts.count(), 1, "{}", kind.name());
         }
     }
 

@@ -1,19 +1,15 @@
 //! One turn of an agent without a terminal: a prompt goes in, what it says, used and did wrong comes out. The one file
 //! that starts an agent outside of a window.
 
-mod claude;
-mod pi;
-
 use crate::agent_run::fence;
-use crate::engine::Engine;
 use crate::error::{Code, Error, Result, plain};
 use crate::git::REAL_OBJECTS;
 use crate::harness::model::ModelChoice;
-use crate::harness::{self, Adapter, Harness};
+use crate::harness::probe::Probe;
+use crate::harness::{self, Harness};
 use crate::runs::{ProcessId, end_marked};
 use orange_core::config::Permissions;
 use orange_core::usage::Usage;
-use orange_core::workflow::Role;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -78,23 +74,31 @@ pub struct Turn {
 }
 
 /// How a harness is started without a terminal, and how its output is understood.
-struct Way {
-    arguments: Vec<String>,
-    environment: BTreeMap<String, String>,
-    hear: fn(&mut Heard, &Value),
+pub struct Way {
+    pub arguments: Vec<String>,
+    pub environment: BTreeMap<String, String>,
+    /// Takes in a line of its output.
+    pub hear: fn(&mut Heard, &Value),
+    /// What a line of standard error says, as if it were a line of output.
+    pub aside: fn(&[u8]) -> Option<Value>,
     /// How it complains of a conversation that is not there.
-    unknown_conversation: &'static str,
+    pub unknown_conversation: &'static str,
+}
+
+/// For a harness that says nothing more on standard error.
+pub fn no_aside(_line: &[u8]) -> Option<Value> {
+    None
 }
 
 /// What its lines have said so far.
 #[derive(Debug, Default)]
-struct Heard {
-    conversation: Option<String>,
-    text: String,
-    usage: Usage,
-    error: Option<String>,
+pub struct Heard {
+    pub conversation: Option<String>,
+    pub text: String,
+    pub usage: Usage,
+    pub error: Option<String>,
     /// The harness said that the turn is over.
-    finished: bool,
+    pub finished: bool,
     junk: usize,
 }
 
@@ -105,71 +109,65 @@ struct Ending {
     complaint: String,
 }
 
-impl Engine {
-    /// Runs one turn to its end, or until `stop` says so. A turn that failed is a [`Turn`] as well, as far as it came.
-    pub fn headless(&self, mut request: Request, stop: &AtomicBool) -> Result<Turn> {
-        self.people_only("start agents")?;
-        let harness = self.headless_harness(&request.harness)?;
-        request.choice = self.with_settings(request.choice, Role::Worker, &harness)?;
-        let request = &request;
-        if request.prompt.trim().is_empty() {
-            return Err(Error::new(Code::Usage, "the prompt is empty").hint("say what to do"));
-        }
-        if let Some(id) = request.resume.as_deref().filter(|id| !is_plain(id)) {
-            return Err(Error::new(
-                Code::NotFound,
-                format!("{id:?} is not the name of a conversation"),
-            )
-            .hint("names are letters, digits, - and _; `--json` prints that of a turn"));
-        }
-        let program = self.fit_program(&harness)?;
-        let way = match harness.adapter {
-            Adapter::Claude => claude::way(request, &self.environment),
-            Adapter::Pi => pi::way(request, self.store.home())?,
-            Adapter::Signals | Adapter::Screen => return Err(no_headless(&harness.name)),
-        };
-        let mark = uuid::Uuid::new_v4().to_string();
-        let path = self.search_path.clone().unwrap_or_default();
-        let cannot_write = |error| Error::io("write", self.store.home(), &error);
-        let fence =
-            fence::put_up(&self.store.home().join(FENCE), &request.folder).map_err(cannot_write)?;
-        let fenced = fence.search_path(&path).map_err(cannot_write)?;
-        let mut command = Command::new(&program);
-        command
-            .args(&harness.arguments)
-            .args(&way.arguments)
-            .current_dir(&request.folder)
-            .envs(&self.environment)
-            .envs(&way.environment)
-            .envs(fence.git_settings(|name| std::env::var(name).ok()))
-            .envs(REAL_OBJECTS.iter().copied())
-            .env("PATH", fenced)
-            .env(MARK, &mark);
-        for name in harness::environment::cleared() {
-            command.env_remove(name);
-        }
-        let words = harness.adapter.as_words(&request.prompt);
-        let mut heard = Heard::default();
-        let ending = run(
-            command,
-            words,
-            &way,
-            request.patience,
-            stop,
-            &mark,
-            &mut heard,
+/// Refuses what no agent can be asked.
+pub fn check(request: &Request) -> Result<()> {
+    if request.prompt.trim().is_empty() {
+        return Err(Error::new(Code::Usage, "the prompt is empty").hint("say what to do"));
+    }
+    match request.resume.as_deref().filter(|id| !is_plain(id)) {
+        Some(id) => Err(Error::new(
+            Code::NotFound,
+            format!("{id:?} is not the name of a conversation"),
         )
-        .map_err(|error| not_started(&harness.name, &program, &error))?;
-        turn(&harness, request, &way, heard, ending)
+        .hint("names are letters, digits, - and _; `--json` prints that of a turn")),
+        None => Ok(()),
     }
+}
 
-    fn headless_harness(&self, name: &str) -> Result<Harness> {
-        let orange = self.orange.clone();
-        let found = harness::find(name, self.config()?, &orange)?;
-        found
-            .filter(|found| found.adapter.is_headless())
-            .ok_or_else(|| no_headless(name))
+/// Runs one turn to its end, or until `stop` says so.
+pub fn take_turn(
+    harness: &Harness,
+    program: &Path,
+    request: &Request,
+    world: &Probe<'_>,
+    stop: &AtomicBool,
+) -> Result<Turn> {
+    let way = harness
+        .adapter
+        .headless(request, world.environment, world.home)
+        .ok_or_else(|| cannot(&harness.name))??;
+    let mark = uuid::Uuid::new_v4().to_string();
+    let path = world.search_path.unwrap_or_default();
+    let cannot_write = |error| Error::io("write", world.home, &error);
+    let fence = fence::put_up(&world.home.join(FENCE), &request.folder).map_err(cannot_write)?;
+    let fenced = fence.search_path(path).map_err(cannot_write)?;
+    let mut command = Command::new(program);
+    command
+        .args(&harness.arguments)
+        .args(&way.arguments)
+        .current_dir(&request.folder)
+        .envs(world.environment)
+        .envs(&way.environment)
+        .envs(fence.git_settings(|name| std::env::var(name).ok()))
+        .envs(REAL_OBJECTS.iter().copied())
+        .env("PATH", fenced)
+        .env(MARK, &mark);
+    for name in harness::environment::cleared() {
+        command.env_remove(name);
     }
+    let words = harness.adapter.as_words(&request.prompt);
+    let mut heard = Heard::default();
+    let ending = run(
+        command,
+        words,
+        &way,
+        request.patience,
+        stop,
+        &mark,
+        &mut heard,
+    )
+    .map_err(|error| not_started(&harness.name, program, &error))?;
+    turn(harness, request, &way, heard, ending)
 }
 
 /// Nothing that a CLI would take for an option.
@@ -178,12 +176,15 @@ fn is_plain(id: &str) -> bool {
     !id.is_empty() && !id.starts_with('-') && id.chars().all(letter)
 }
 
-fn no_headless(name: &str) -> Error {
+pub fn cannot(name: &str) -> Error {
     Error::new(
         Code::Usage,
         format!("harness {name} cannot be run without a terminal"),
     )
-    .hint("claude and pi can, and your own that are like them")
+    .hint(format!(
+        "{} can, and your own that are like them",
+        harness::without_terminal()
+    ))
 }
 
 fn not_started(name: &str, program: &Path, error: &std::io::Error) -> Error {
@@ -313,7 +314,7 @@ fn hear(
     loop {
         match next {
             Ok(Told::Line(line)) => heard.take(&line, way.hear),
-            Ok(Told::Error(line)) => match pi::aside(&line) {
+            Ok(Told::Error(line)) => match (way.aside)(&line) {
                 Some(said) => (way.hear)(heard, &said),
                 None => complain(complaint, &line),
             },
@@ -405,11 +406,11 @@ fn span(time: Duration) -> String {
     }
 }
 
-fn text_of<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+pub fn text_of<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name).and_then(Value::as_str)
 }
 
-fn count_of(value: &Value, name: &str) -> u64 {
+pub fn count_of(value: &Value, name: &str) -> u64 {
     value.get(name).and_then(Value::as_u64).unwrap_or(0)
 }
 
@@ -427,14 +428,14 @@ mod tests {
             b"{\"type\":\n",
             b"\xff\xfe\n",
         ];
+        let hear = |heard: &mut Heard, line: &Value| {
+            heard.text = text_of(line, "said").unwrap_or_default().to_owned();
+        };
         for line in lines {
-            heard.take(line, claude::hear);
+            heard.take(line, hear);
         }
-        heard.take(b"{\"type\":\"result\",\"result\":\"Done.\"}", claude::hear);
-        assert_eq!(
-            (heard.junk, heard.text.as_str(), heard.finished),
-            (4, "Done.", true)
-        );
+        heard.take(b"{\"said\":\"Done.\"}", hear);
+        assert_eq!((heard.junk, heard.text.as_str()), (4, "Done."));
     }
 
     #[test]

@@ -94,9 +94,9 @@ pub enum Conversation {
 impl Conversation {
     /// A new one, where a harness can be told its name.
     pub fn begin(adapter: Adapter) -> Conversation {
-        match adapter {
-            Adapter::Claude | Adapter::Pi => Conversation::New(uuid::Uuid::new_v4().to_string()),
-            Adapter::Signals | Adapter::Screen => Conversation::Unknown,
+        match adapter.supports().resume {
+            true => Conversation::New(uuid::Uuid::new_v4().to_string()),
+            false => Conversation::Unknown,
         }
     }
 

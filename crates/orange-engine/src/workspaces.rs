@@ -8,7 +8,6 @@ pub mod files;
 mod link;
 mod pool_file;
 mod project_consent;
-pub mod project_files;
 mod quarantine;
 mod ready_slot;
 mod release;

@@ -9,7 +9,7 @@ use assert_cmd::Command;
 use orange_core::config::{Config, Setting};
 use orange_core::merge::Strategy;
 use orange_core::prompt::{PromptName, Template, Variable};
-use orange_engine::harness::catalogue::COLUMNS;
+use orange_engine::harness::supports::COLUMNS;
 use std::path::Path;
 
 fn document(name: &str) -> String {

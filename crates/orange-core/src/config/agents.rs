@@ -1,5 +1,6 @@
 //! Settings about agents: which harness works and reviews, how many at once, and harnesses of the user's own.
 
+use super::harnesses::{HARNESSES, NONE, SIM, USUAL};
 use super::values::{flag, scalar, several_words};
 use crate::choice;
 use crate::suggest;
@@ -90,7 +91,7 @@ pub fn check_model(name: &str) -> Result<(), String> {
 impl Default for AgentsConfig {
     fn default() -> Self {
         AgentsConfig {
-            harness: "claude".into(),
+            harness: USUAL.into(),
             review_harness: None,
             model: None,
             review_model: None,
@@ -124,15 +125,6 @@ pub struct CustomHarness {
 
 /// Harnesses of the user's own, by name.
 pub type CustomHarnesses = BTreeMap<String, CustomHarness>;
-
-/// The harnesses that Orange knows by itself.
-pub const HARNESSES: &[&str] = &["claude", "codex", "opencode", "pi", "gemini"];
-
-/// The scripted agent; `sim:FILE` names its script.
-pub const SIM: &str = "sim";
-
-/// A harness that starts nothing: the person does the work in the worktree.
-pub const NONE: &str = "none";
 
 /// That there is no harness of a name, if there is none; `own` are those of the user's own.
 pub fn no_harness<'a>(name: &str, own: impl Iterator<Item = &'a str> + Clone) -> Option<String> {

@@ -1,6 +1,7 @@
 //! The table of settings, a row each: from it follow the known keys, what is checked, `config show`, the schema for
 //! editors and docs/configuration.md.
 
+use super::harnesses::{HARNESSES, USUAL};
 use super::values::{
     above_zero, days, flag, lines_of_text, must_be, one_of, scalar, several_commands, text, time_of,
 };
@@ -22,15 +23,15 @@ pub(super) const TABLE: &[Setting] = &[
     row(
         "agents.harness",
         Kind::Harness,
-        ("claude", "codex"),
+        (USUAL, HARNESSES[1]),
         No(RUNS),
-        "The harness of a task that names none: claude, codex, opencode, pi, gemini, sim, none, or one of your own.",
+        "The harness of a task that names none. Which there are: `orange harness list`; none starts no agent.",
         |c, _, n| put(&mut c.agents.harness, agents::name(n)),
     ),
     row(
         "agents.review_harness",
         Kind::Harness,
-        ("", "claude"),
+        ("", USUAL),
         No(RUNS),
         "The harness of reviews. Unless said: claude, or the worker's where that is not installed.",
         |c, _, n| put(&mut c.agents.review_harness, agents::name(n).map(Some)),

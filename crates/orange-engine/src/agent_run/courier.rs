@@ -1,9 +1,9 @@
 //! Types messages into the agent's window, one after the other, and finds out whether the agent took them: by
 //! its own signals, or where it gives none by the screen.
 
-use super::transcript::Queue;
 use crate::error::Result;
-use crate::harness::claude;
+use crate::harness::watch::Queue;
+use crate::harness::words::without_invisible;
 use crate::runs::{
     Message, Outcome, RunFolder, RunSpec, Signal, SignalKind, State, open_asks, state_after,
 };
@@ -273,7 +273,8 @@ impl Courier {
                 }
                 let words = adapter.as_words(&underway.message.text);
                 if adapter.queues_messages() {
-                    tmux.submit(pane, stash(&tmux.capture(pane, None)?), &words, &["Enter"])?;
+                    let stash = adapter.stash_keys(&tmux.capture(pane, None)?);
+                    tmux.submit(pane, stash, &words, &["Enter"])?;
                     underway.enters += 1;
                     underway.stage = Stage::Entered;
                 } else {
@@ -417,15 +418,6 @@ enum Step {
     Failed(&'static str),
 }
 
-/// The keys that put a person's draft aside. Where one is aside already, what stands in the line goes with our message:
-/// that loses nothing.
-fn stash(screen: &str) -> &'static [&'static str] {
-    match screen.contains(claude::STASHED) {
-        true => &[],
-        false => &[claude::STASH],
-    }
-}
-
 fn delivered(how: &str) -> Outcome {
     Outcome {
         delivered: true,
@@ -442,7 +434,7 @@ fn failed(why: &str) -> Outcome {
 
 /// Terminals and agents change white space and what nobody sees; letters they leave alone.
 fn squeezed(text: &str) -> String {
-    text.chars()
-        .filter(|letter| !letter.is_whitespace() && !claude::is_invisible(*letter))
-        .collect()
+    let mut text = without_invisible(text);
+    text.retain(|letter| !letter.is_whitespace());
+    text
 }

@@ -2,8 +2,8 @@
 
 use super::{BY_HAND, Report};
 use crate::engine::Engine;
-use crate::harness::inquiry::{Inquiry, Login, Version};
-use crate::harness::{self, Adapter, Harness, SIM};
+use crate::harness::probe::{Login, Probe, Version};
+use crate::harness::{self, Harness};
 use crate::index::list::Filter;
 use crate::runs::{self, RunFolder, RunSpec};
 use orange_core::config::{AgentsConfig, Config};
@@ -44,11 +44,11 @@ impl Engine {
     /// Never fails: a home whose settings or tasks cannot be read has findings about that already.
     pub(super) fn check_harnesses(&self, report: &mut Report) {
         let questions = self.questions_to_programs(report);
-        let inquiry = self.inquiry();
+        let probe = self.probe();
         let mut found: Vec<HarnessFound> = std::thread::scope(|threads| {
             let ask = |question: &Question| {
                 let harness = question.harness.clone();
-                threads.spawn(move || look_at(&inquiry, &harness))
+                threads.spawn(move || look_at(&probe, &harness))
             };
             let asked: Vec<_> = questions.iter().map(ask).collect();
             let answers = asked.into_iter().filter_map(|thread| thread.join().ok());
@@ -57,14 +57,6 @@ impl Engine {
         for (question, found) in questions.iter().zip(&mut found) {
             judge(question, found, report);
             found.signals = self.hear(&found.name, report);
-        }
-        let off = self.inquiry().claude_without_hooks();
-        let claude = found.iter_mut().find(|found| found.name == "claude");
-        if let (Some(claude), Some(settings)) = (claude, off) {
-            claude.note = Some(format!(
-                "disableAllHooks is set in {}; for its agents Orange's settings overrule it, and your own hooks run too",
-                settings.display()
-            ));
         }
         report.harnesses = found;
         self.check_names(report);
@@ -99,10 +91,10 @@ impl Engine {
         let config = self.config().cloned().unwrap_or_default();
         let wanted = self.wanted(&config, report);
         let names = harness::names(&config);
-        let names = names.iter().filter(|name| *name != SIM);
         let find = |name: &String| harness::find(name, &config, &self.orange).ok().flatten();
-        names
-            .filter_map(find)
+        let found = names.iter().filter_map(find);
+        found
+            .filter(|harness| !harness.adapter.is_own())
             .map(|harness| Question {
                 wanted_by: wanted.get(&harness.name).cloned(),
                 harness,
@@ -184,13 +176,13 @@ impl Engine {
     }
 }
 
-fn look_at(inquiry: &Inquiry<'_>, harness: &Harness) -> HarnessFound {
-    let path = inquiry.located(harness);
+fn look_at(probe: &Probe<'_>, harness: &Harness) -> HarnessFound {
+    let path = probe.located(harness);
     let asked = path.as_deref().filter(|_| harness.can_be_asked());
     let (version, login) = match asked {
         Some(path) => std::thread::scope(|threads| {
-            let login = threads.spawn(|| inquiry.login(harness, path));
-            let version = inquiry.version(harness, path);
+            let login = threads.spawn(|| harness.adapter.login(probe, path));
+            let version = probe.version(harness, path);
             let unknown = |_| Login::Unknown("not asked".into());
             (
                 version.map_err(|error| error.message),
@@ -203,13 +195,16 @@ fn look_at(inquiry: &Inquiry<'_>, harness: &Harness) -> HarnessFound {
     let oldest = harness.adapter.oldest().map(|(oldest, _)| oldest);
     HarnessFound {
         name: harness.name.clone(),
-        install: harness.install(),
+        install: harness.install,
         needed: oldest.filter(|oldest| found.is_some_and(|found| found < *oldest)),
         path,
         version,
         login,
         signals: None,
-        note: None,
+        note: match harness.name == harness.adapter.name() {
+            true => harness.adapter.note(probe),
+            false => None,
+        },
     }
 }
 
@@ -246,10 +241,7 @@ fn judge(question: &Question, found: &HarnessFound, report: &mut Report) {
 
 /// A hook names the program that takes its report; one that was moved away hears nothing.
 fn check_hooks(run: &RunFolder, spec: &RunSpec, report: &mut Report) {
-    if spec.adapter != Adapter::Claude {
-        return;
-    }
-    let Some(program) = harness::claude::hooks_program(run.path()) else {
+    let Some(program) = spec.adapter.hooks_program(run.path()) else {
         return;
     };
     if !Path::new(&program).is_file() {

@@ -3,7 +3,7 @@
 use super::Report;
 use crate::engine::Engine;
 use crate::git;
-use crate::harness::inquiry::Version;
+use crate::harness::probe::Version;
 use crate::tmux::{self, Server, Tmux};
 
 /// Debian 12's.
@@ -25,14 +25,14 @@ impl Engine {
         let git = check_git(report);
         let has_git = git.version.is_some();
         let tmux = check_tmux(report);
-        let inquiry = self.inquiry();
+        let probe = self.probe();
         let asked = [
             ("gh", "--version", "Orange works without it"),
             ("ssh", "-V", "only remotes that are reached by ssh need it"),
         ];
         let (gh, ssh) = std::thread::scope(|threads| {
             let [gh, ssh] =
-                asked.map(|(name, word, _)| threads.spawn(move || inquiry.program(name, &[word])));
+                asked.map(|(name, word, _)| threads.spawn(move || probe.program(name, &[word])));
             (gh.join().ok().flatten(), ssh.join().ok().flatten())
         });
         report.programs = vec![git, tmux];

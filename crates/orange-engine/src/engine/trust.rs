@@ -4,8 +4,8 @@ use super::{Caller, Engine};
 use crate::database::Database;
 use crate::error::{Code, Error, Result};
 use crate::git;
+use crate::harness::claude::project_files::{ProjectFile, ProjectFiles};
 use crate::projects::{self, Project};
-use crate::workspaces::project_files::{ProjectFile, ProjectFiles};
 use crate::workspaces::rules::{Commands, Rules};
 use orange_core::naming::counted;
 

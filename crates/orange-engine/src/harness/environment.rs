@@ -1,22 +1,11 @@
 //! What of a person's environment an agent gets. A window of tmux has the environment of the server, which may be days
 //! old; what leads to a model and its account is taken from the command that starts the agent.
 
-use super::{claude, pi};
+use super::list;
 use std::collections::BTreeMap;
 
-/// Beginnings of names.
-const PREFIXES: &[&str] = &[
-    "ANTHROPIC_",
-    "AWS_",
-    "AZURE_",
-    "CLAUDE_",
-    "CODEX_",
-    "GEMINI_",
-    "GOOGLE_",
-    "OPENAI_",
-    "OPENCODE_",
-    "PI_",
-];
+/// Beginnings of names that several harnesses use; each has its own besides.
+const PREFIXES: &[&str] = &["AWS_", "AZURE_"];
 
 /// Ends of names.
 const SUFFIXES: &[&str] = &["_API_KEY", "_AUTH_TOKEN"];
@@ -34,8 +23,8 @@ const NAMES: &[&str] = &[
 ];
 
 /// What an agent around us says of itself to its commands: a new one would take itself for a part of it.
-pub(crate) fn cleared() -> impl Iterator<Item = &'static str> {
-    claude::CLEARED.iter().chain(pi::CLEARED).copied()
+pub fn cleared() -> impl Iterator<Item = &'static str> {
+    list::ALL.iter().flat_map(|kind| kind.cleared()).copied()
 }
 
 /// Those of these variables that an agent gets.
@@ -43,7 +32,9 @@ pub fn of_agents(
     variables: impl IntoIterator<Item = (String, String)>,
 ) -> BTreeMap<String, String> {
     let wanted = |name: &str| {
-        let known = PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        let own = list::ALL.iter().flat_map(|kind| kind.variables());
+        let mut prefixes = PREFIXES.iter().chain(own);
+        let known = prefixes.any(|prefix| name.starts_with(prefix))
             || SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
             || NAMES.contains(&name.to_uppercase().as_str());
         known && cleared().all(|cleared| cleared != name)
@@ -54,7 +45,7 @@ pub fn of_agents(
 
 /// Variables of these kinds that this process has of the tmux server it was started by, and that nobody has given to the
 /// agent: of another day, another account.
-pub(crate) fn stale(given: &BTreeMap<String, String>) -> Vec<String> {
+pub fn stale(given: &BTreeMap<String, String>) -> Vec<String> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let own = of_agents(names.map(|name| (name, String::new())));
     let unknown = own.into_keys().filter(|name| !given.contains_key(name));

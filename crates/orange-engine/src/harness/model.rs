@@ -47,7 +47,7 @@ impl Harness {
 
     /// Why it cannot be told this effort, if it cannot.
     pub(crate) fn refuses_effort(&self, effort: &str) -> Result<()> {
-        let known = efforts(self.adapter.supports().effort);
+        let known = self.adapter.efforts();
         if known.is_empty() {
             return Err(not_told(&self.name, "effort"));
         }

@@ -1,7 +1,7 @@
 //! What an agent says of itself: `orange signal` appends it to the run's folder, and its state follows from it.
 
 use super::{RunFolder, open_asks};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::store::private;
 use orange_core::Timestamp;
 use orange_core::choice;
@@ -181,6 +181,14 @@ const USAGE: &str = "usage.json";
 const LONGEST_TEXT: usize = 512 * 1024;
 
 impl RunFolder {
+    /// Adds a signal, and wakes `run-agent` to look at it.
+    pub fn give_signal(&self, signal: &Signal) -> Result<()> {
+        self.signal(signal)
+            .map_err(|error| Error::io("write", self.path(), &error))?;
+        self.wake();
+        Ok(())
+    }
+
     /// Adds a signal with one write, so that two at once stay two lines.
     pub fn signal(&self, signal: &Signal) -> io::Result<()> {
         let mut signal = signal.clone();

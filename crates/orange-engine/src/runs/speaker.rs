@@ -36,7 +36,7 @@ fn agents_in(commands: &[Vec<String>], programs: &[&str]) -> usize {
         let mut words = command.iter().take(2).filter_map(|word| file_name(word));
         match words.any(|word| programs.contains(&word)) {
             // Everything else that this program does is no agent.
-            true if is_orange(command) => command.get(1).is_some_and(|word| word == harness::SIM),
+            true if is_orange(command) => harness::is_own_agent(command),
             is_one => is_one,
         }
     };

@@ -2,8 +2,8 @@
 
 use crate::engine::{Caller, Engine};
 use crate::error::{Code, Error, Result};
-use crate::harness::project_code::{INSTRUCTIONS, MAX_INSTRUCTIONS};
-use crate::harness::{self, Adapter, Harness, Occasion};
+use crate::harness::instructions::{INSTRUCTIONS, MAX_INSTRUCTIONS};
+use crate::harness::{self, Harness, Occasion};
 use crate::prompt::PromptExtra;
 use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descendants};
 use crate::tmux::{NewWindow, Pane, PaneInfo, Tmux};
@@ -275,7 +275,7 @@ impl Engine {
         }
         let program = self.fit_program(harness)?;
         let project_settings =
-            harness.adapter == Adapter::Claude && self.config()?.agents.project_settings;
+            harness.adapter.loads_project_files() && self.config()?.agents.project_settings;
         if project_settings {
             self.check_project_files(task, &worktree)?;
         }
@@ -354,7 +354,7 @@ impl Engine {
     /// What the repository says to agents, for a harness that does not read it once its project code is off. From the
     /// base commit: a worker does not write what its reviewer is told.
     fn instructions_for(&self, task: &Task, harness: &Harness) -> Result<Option<String>> {
-        if !harness.project_code.drops_instructions() {
+        if !harness.adapter.drops_instructions() {
             return Ok(None);
         }
         let project = self.registered(&task.project)?;

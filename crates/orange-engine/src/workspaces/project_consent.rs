@@ -1,11 +1,11 @@
 //! Consent to the files of a repository that claude loads (`agents.project_settings`): asked for before a task starts, and
 //! compared with the worktree at every start of an agent.
 
-use super::project_files::ProjectFiles;
 use crate::engine::{Engine, newest_base};
 use crate::error::{Code, Error, Result};
 use crate::git;
-use crate::harness::{self, Adapter};
+use crate::harness;
+use crate::harness::claude::project_files::ProjectFiles;
 use crate::projects::Project;
 use orange_core::action::Action;
 use orange_core::exit::role_of;
@@ -31,7 +31,7 @@ impl Engine {
         project: &Project,
         task: &Task,
     ) -> Result<Option<Error>> {
-        if !self.config()?.agents.project_settings || !self.would_use_claude(task)? {
+        if !self.config()?.agents.project_settings || !self.would_load_files(task)? {
             return Ok(None);
         }
         let commit = self.rules_commit(project, task)?;
@@ -87,7 +87,7 @@ impl Engine {
         let worktree = self.slot_folder(slot);
         let harness = self.harness_for(task, role_of(task.status)).ok()??;
         let wanted = self.config().ok()?.agents.project_settings;
-        if harness.adapter != Adapter::Claude || !wanted {
+        if !harness.adapter.loads_project_files() || !wanted {
             return None;
         }
         let refusal = self.check_project_files(task, &worktree).err()?;
@@ -112,20 +112,21 @@ impl Engine {
         })
     }
 
-    /// Whether an agent of the task is claude.
-    fn would_use_claude(&self, task: &Task) -> Result<bool> {
+    /// Whether an agent of the task loads a project's files.
+    fn would_load_files(&self, task: &Task) -> Result<bool> {
         let config = self.config()?.clone();
         let worker = task.harness.as_ref().unwrap_or(&config.agents.harness);
         let reviewer = task.review_harness.as_ref();
         let reviewer = reviewer.or(config.agents.review_harness.as_ref());
         let reviewer = reviewer.map_or(harness::REVIEWER, String::as_str);
-        let is_claude = |name: &str| {
+        let loads = |name: &str| {
             let found = harness::find(name, &config, &self.orange).ok().flatten();
             found.is_some_and(|found| {
-                found.adapter == Adapter::Claude && found.is_installed(self.search_path.as_deref())
+                found.adapter.loads_project_files()
+                    && found.is_installed(self.search_path.as_deref())
             })
         };
-        Ok(is_claude(worker) || is_claude(reviewer))
+        Ok(loads(worker) || loads(reviewer))
     }
 }
 

@@ -9,7 +9,6 @@ use orange_core::Timestamp;
 use orange_core::workflow::Role;
 use orange_engine::agent_run::{self, AgentRun};
 use orange_engine::harness::Adapter;
-use orange_engine::harness::claude::{self, Dialog};
 use orange_engine::runs::{
     Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, run_above,
 };
@@ -199,15 +198,17 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
             "leave it out, or signal permission-asked or input-asked",
         ));
     }
-    match args.from {
-        Some(Adapter::Claude) => match hook_report(&text) {
-            Some(report) => Ok(claude_reports(&folder, &report)?),
-            None => Ok(()),
-        },
-        Some(Adapter::Pi | Adapter::Signals | Adapter::Screen) | None => {
-            Ok(report(&folder, args, text)?)
-        }
+    let Some(adapter) = args.from else {
+        return Ok(report(&folder, args, text)?);
+    };
+    let Some(reported) = hook_report(&text) else {
+        return Ok(());
+    };
+    let variable = |name: &str| std::env::var_os(name);
+    if let Some(answer) = adapter.take_report(&folder, &reported, &variable)? {
+        output::print_json(&answer);
     }
+    Ok(())
 }
 
 /// What an agent says in its own words.
@@ -227,7 +228,7 @@ fn report(folder: &RunFolder, args: &SignalArgs, text: String) -> orange_engine:
         ..Signal::now(kind)
     };
     if !args.wait {
-        return write(folder, &signal);
+        return folder.give_signal(&signal);
     }
     let mut question = Question::new(text.clone());
     if kind == SignalKind::InputAsked {
@@ -241,58 +242,6 @@ fn report(folder: &RunFolder, args: &SignalArgs, text: String) -> orange_engine:
         output::print_json(&serde_json::json!(answer));
     }
     Ok(())
-}
-
-fn claude_reports(folder: &RunFolder, report: &Value) -> orange_engine::Result<()> {
-    let Some(signal) = claude::signal(report).map(with_limit) else {
-        return Ok(());
-    };
-    if let Some(question) = claude::asked_question(report, &signal.text) {
-        folder.ask(&question, signal)?;
-        let mut dialog = Dialog::new(&claude_folder(), report);
-        if let Some(answer) = folder.wait_for_answer(&question, || dialog.answered())? {
-            output::print_json(&claude::reply(&question, &answer));
-        }
-        return Ok(());
-    }
-    let has_run = ["PostToolUse", "PostToolUseFailure"].map(Value::from);
-    if report
-        .get("hook_event_name")
-        .is_some_and(|event| has_run.contains(event))
-    {
-        let open = folder.questions();
-        for question in open
-            .iter()
-            .filter(|question| claude::settles(report, question))
-        {
-            folder.settle(&question.id, SignalKind::Working, IN_ITS_WINDOW)?;
-        }
-    }
-    write(folder, &signal)
-}
-
-/// Claude's own folder: a hook has the environment of its agent.
-fn claude_folder() -> PathBuf {
-    let named = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty());
-    let usual = || std::env::home_dir().map(|home| home.join(".claude"));
-    named.map(PathBuf::from).or_else(usual).unwrap_or_default()
-}
-
-fn write(folder: &RunFolder, signal: &Signal) -> orange_engine::Result<()> {
-    folder
-        .signal(signal)
-        .map_err(|error| orange_engine::Error::io("write", folder.path(), &error))?;
-    folder.wake();
-    Ok(())
-}
-
-/// With the end of a usage limit that only the message tells, in the time of this machine.
-fn with_limit(mut signal: Signal) -> Signal {
-    if signal.error.as_deref() == Some("rate_limit") && signal.until.is_none() {
-        let now = signal.at.to_zoned(jiff::tz::TimeZone::system());
-        signal.until = claude::limit_in_words(&signal.text, &now);
-    }
-    signal
 }
 
 /// A report that cannot be read says nothing; a hook that failed would only disturb the agent.

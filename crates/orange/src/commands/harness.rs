@@ -4,7 +4,8 @@ use crate::error::Result;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean};
 use clap::Subcommand;
-use orange_engine::harness::catalogue::{Listed, NO};
+use orange_engine::engine::harnesses::Listed;
+use orange_engine::harness::supports::NO;
 use serde_json::{Value, json};
 use std::fmt::Write;
 

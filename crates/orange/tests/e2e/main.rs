@@ -64,6 +64,7 @@ mod first_run;
 mod gates;
 mod gc;
 mod hand_edits;
+mod harness_names;
 mod help;
 mod hidden_changes;
 mod home_modes;

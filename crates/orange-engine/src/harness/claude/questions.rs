@@ -13,7 +13,7 @@ const ASKS_WORDS: &str = "AskUserQuestion";
 const STEADY: Duration = Duration::from_millis(500);
 
 /// The question of a report; None if it asks nothing.
-pub fn question(report: &Value, text: &str) -> Option<Question> {
+pub(super) fn question(report: &Value, text: &str) -> Option<Question> {
     if report.get("hook_event_name")?.as_str()? != "PermissionRequest" {
         return None;
     }
@@ -45,14 +45,14 @@ fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
 }
 
 /// Does a report of a tool that has run say that this question is over? Another tool may run beside it.
-pub fn settles(report: &Value, question: &Question) -> bool {
+pub(super) fn settles(report: &Value, question: &Question) -> bool {
     let is_same = report.get("tool_name").and_then(Value::as_str) == Some(&question.tool);
     let input = report.get("tool_input");
     is_same && (question.tool == ASKS_WORDS || input == Some(&question.input))
 }
 
 /// The answer as its hook prints it.
-pub fn reply(question: &Question, answer: &Answer) -> String {
+pub(super) fn reply(question: &Question, answer: &Answer) -> String {
     let mut decision = match answer.allow {
         true => json!({"behavior": "allow"}),
         false => json!({"behavior": "deny", "message": denial(answer)}),
@@ -79,7 +79,7 @@ fn denial(answer: &Answer) -> &str {
 
 /// Watches what claude says of itself in its own folder: a dialog that was shown and is not any more was answered
 /// where it was shown, which no hook tells.
-pub struct Dialog {
+pub(super) struct Dialog {
     sessions: PathBuf,
     session: String,
     was_shown: bool,
@@ -88,7 +88,7 @@ pub struct Dialog {
 
 impl Dialog {
     /// `config` is claude's own folder.
-    pub fn new(config: &Path, report: &Value) -> Dialog {
+    pub(super) fn new(config: &Path, report: &Value) -> Dialog {
         let session = report.get("session_id").and_then(Value::as_str);
         Dialog {
             sessions: config.join("sessions"),
@@ -99,7 +99,7 @@ impl Dialog {
     }
 
     /// What it does since the dialog was answered; None while it is open, or where nothing is known.
-    pub fn answered(&mut self) -> Option<SignalKind> {
+    pub(super) fn answered(&mut self) -> Option<SignalKind> {
         let status = self.status()?;
         if status == "waiting" {
             self.was_shown = true;

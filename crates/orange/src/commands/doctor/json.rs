@@ -2,7 +2,7 @@
 
 use crate::ui::terminal_size;
 use orange_engine::doctor::{DiskUse, FileSystem, Group, HarnessFound, Kept, Report, Tone};
-use orange_engine::harness::inquiry::Login;
+use orange_engine::harness::probe::Login;
 use serde_json::{Value, json};
 
 pub(super) fn as_json(report: &Report) -> Value {

@@ -4,7 +4,7 @@ use crate::ui::{Palette, Style, ago, clean_block, size, terminal_size};
 use orange_core::naming::counted;
 use orange_core::{SignedDuration, Timestamp};
 use orange_engine::doctor::{BY_HAND, DiskUse, Finding, Group, HarnessFound, Kept, Report, Tone};
-use orange_engine::harness::inquiry::Login;
+use orange_engine::harness::probe::Login;
 use std::fmt::Write;
 
 /// The column of the groups' names.

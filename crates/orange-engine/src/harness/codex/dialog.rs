@@ -1,9 +1,7 @@
 //! The dialog with which codex begins in a folder that it does not trust. Its first choice, "Open restricted", is what
 //! Orange asked for, so it is taken; any other dialog is left to a person.
 
-use crate::harness::project_code::is_untrusted_codex;
-use crate::runs::RunSpec;
-use crate::tmux::{Pane, Tmux};
+use crate::harness::watch::{Watch, Window};
 use std::time::{Duration, Instant};
 
 /// Between two looks at the screen. Codex loses an Enter that comes too early, so it is pressed again.
@@ -20,22 +18,24 @@ pub(super) struct CodexDialog {
 }
 
 impl CodexDialog {
-    pub(super) fn new(spec: &RunSpec) -> CodexDialog {
+    pub(super) fn new() -> CodexDialog {
         let now = Instant::now();
         CodexDialog {
-            next: is_untrusted_codex(&spec.command).then_some(now),
+            next: Some(now),
             until: now + LONGEST,
             answered: false,
         }
     }
+}
 
+impl Watch for CodexDialog {
     /// Presses Enter while the dialog is there.
-    pub(super) fn look(&mut self, now: Instant, pane: impl FnOnce() -> Option<(Tmux, Pane)>) {
+    fn look(&mut self, now: Instant, _transcript: Option<&str>, window: Window<'_>) {
         if self.next.is_none_or(|next| now < next) {
             return;
         }
         self.next = (now < self.until).then_some(now + LOOK);
-        let Some((tmux, pane)) = pane() else {
+        let Some((tmux, pane)) = window() else {
             return;
         };
         let screen = tmux.capture(&pane, None).unwrap_or_default();

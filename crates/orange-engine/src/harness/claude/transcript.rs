@@ -1,11 +1,12 @@
 //! Claude's own record of a conversation, read as it grows: what it used, and that somebody interrupted a turn, of which
 //! no hook tells.
 
+use crate::harness::watch::Queue;
 use crate::runs::{RunFolder, Signal, SignalKind};
 use orange_core::Timestamp;
 use orange_core::usage::Usage;
 use serde_json::Value;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -22,36 +23,6 @@ pub(super) struct Transcript {
     answers: BTreeMap<String, Usage>,
     cost: Option<f64>,
     queue: Queue,
-}
-
-/// What claude does with messages that come in the middle of a turn: they wait until it is over, or for a pause in it.
-#[derive(Debug, Default)]
-pub(super) struct Queue {
-    waiting: Vec<String>,
-    /// The newest that waited or began a turn.
-    known: VecDeque<String>,
-}
-
-/// More are never asked for.
-const MOST_KNOWN: usize = 20;
-
-impl Queue {
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
-
-    pub(super) fn waits(&self, is_it: impl Fn(&str) -> bool) -> bool {
-        self.waiting.iter().any(|text| is_it(text))
-    }
-
-    pub(super) fn knows(&self, is_it: impl Fn(&str) -> bool) -> bool {
-        self.known.iter().any(|text| is_it(text))
-    }
-
-    fn note(&mut self, text: &str) {
-        self.known.push_front(text.to_owned());
-        self.known.truncate(MOST_KNOWN);
-    }
 }
 
 impl Transcript {

@@ -1,8 +1,8 @@
 //! Claude without a terminal: `claude -p`, whose last line is the result. What the result says of tokens is that of this
 //! turn, what it says of cost and of models is that of the conversation: the latter is taken for both.
 
-use super::{Heard, Request, Way, count_of, text_of};
-use crate::harness::claude::{self, sources::sources};
+use super::sources::sources;
+use crate::headless::{Heard, Request, Way, count_of, no_aside, text_of};
 use orange_core::config::Permissions;
 use orange_core::usage::Usage;
 use serde_json::Value;
@@ -24,12 +24,12 @@ pub(super) fn way(request: &Request, given: &BTreeMap<String, String>) -> Way {
         None => ["--session-id".into(), uuid::Uuid::new_v4().to_string()],
     };
     arguments.extend(conversation);
-    arguments.extend(claude::choice_arguments(&request.choice));
+    arguments.extend(super::choice_arguments(&request.choice));
     // No project, so nobody agreed to what is in the folder.
     let sources = sources(&request.folder, given, false);
     arguments.extend(sources.arguments);
     let mut environment = sources.environment;
-    environment.extend(claude::choice_environment(&request.choice));
+    environment.extend(super::choice_environment(&request.choice));
     if request.permissions == Permissions::Full && rustix::process::geteuid().is_root() {
         // It refuses to work for root without questions, unless it is told that this is meant.
         environment.insert("IS_SANDBOX".into(), "1".into());
@@ -38,6 +38,7 @@ pub(super) fn way(request: &Request, given: &BTreeMap<String, String>) -> Way {
         arguments,
         environment,
         hear,
+        aside: no_aside,
         unknown_conversation: "No conversation found",
     }
 }

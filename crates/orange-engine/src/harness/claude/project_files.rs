@@ -1,9 +1,9 @@
 //! The files of a repository that claude loads when project settings are on: everything below a `.claude` folder, at any
 //! depth, and `.mcp.json`. Consent is bound to their git blobs; a link is refused, since it shows something else tomorrow.
 
+use super::sources::{SERVERS, commands_in};
 use crate::error::{Code, Error, Result};
 use crate::git::{self, Git, committed::text_of};
-use crate::harness::claude::sources::{SERVERS, commands_in};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

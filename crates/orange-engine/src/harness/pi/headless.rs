@@ -1,9 +1,8 @@
 //! Pi without a terminal: `pi -p --mode json`, which ends well even if the model's service said no. An extension says what
 //! earlier turns used, and refuses what the permissions do not allow: nobody is there to be asked.
 
-use super::{Heard, Request, Way, count_of, text_of};
 use crate::error::{Error, Result};
-use crate::harness::pi;
+use crate::headless::{Heard, Request, Way, count_of, text_of};
 use crate::store::{make_folder, temporary};
 use orange_core::usage::Usage;
 use serde_json::Value;
@@ -11,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const SOURCE: &str = include_str!("pi.ts");
+const SOURCE: &str = include_str!("headless.ts");
 
 /// The extension of this version of Orange, in its home.
 const FOLDER: &str = "harness";
@@ -31,12 +30,13 @@ pub(super) fn way(request: &Request, home: &Path) -> Result<Way> {
         None => ["--session-id".into(), uuid::Uuid::new_v4().to_string()],
     };
     arguments.extend(conversation);
-    arguments.extend(pi::choice_arguments(&request.choice));
+    arguments.extend(super::choice_arguments(&request.choice));
     let permissions = request.permissions.as_str().to_owned();
     Ok(Way {
         arguments,
         environment: BTreeMap::from([("ORANGE_HEADLESS_PERMISSIONS".into(), permissions)]),
         hear,
+        aside,
         unknown_conversation: "No session found",
     })
 }
@@ -55,7 +55,7 @@ fn extension(home: &Path) -> Result<PathBuf> {
 }
 
 /// What the extension says, as if it were a line of pi's.
-pub(super) fn aside(line: &[u8]) -> Option<Value> {
+fn aside(line: &[u8]) -> Option<Value> {
     serde_json::from_slice(line.strip_prefix(ASIDE)?).ok()
 }
 

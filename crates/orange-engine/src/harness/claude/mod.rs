@@ -1,23 +1,36 @@
 //! Claude Code: hooks in a settings file of the run's own say what it does, so the user's settings stay as they are.
 
 mod dialogs;
+mod headless;
+mod login;
+pub mod project_files;
 mod questions;
-pub(crate) mod sources;
+mod sources;
+mod status;
+mod transcript;
+mod watching;
 
-pub use questions::{Dialog, question as asked_question, reply, settles};
-
+use super::kind::Kind;
 use super::model::ModelChoice;
+use super::probe::{Login, Probe, Version};
+use super::supports::{ALL_MODES, Supports};
+use super::watch::{Watch, Watched};
+use super::words::without_invisible;
 use super::{Occasion, Prepared};
-use crate::runs::{Conversation, Signal, SignalKind};
+use crate::error::Result;
+use crate::headless::{Request, Way};
+use crate::runs::{Conversation, IN_ITS_WINDOW, RunFolder, Signal, SignalKind};
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Span, Zoned};
 use orange_core::Timestamp;
 use orange_core::config::{Effort, Permissions};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The settings of one run.
@@ -45,7 +58,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const IN_BACKGROUND: &[&str] = &["PreToolUse", "PostToolUse", "PostToolUseFailure"];
 
 /// Variables of a claude around us that would make a new one take itself for a part of it.
-pub(super) const CLEARED: &[&str] = &[
+const CLEARED: &[&str] = &[
     "AI_AGENT",
     "CLAUDECODE",
     "CLAUDE_CODE_CHILD_SESSION",
@@ -59,42 +72,144 @@ pub(super) const CLEARED: &[&str] = &[
     "CLAUDE_PID",
 ];
 
+#[derive(Debug)]
+pub(super) struct Claude;
+
+impl Kind for Claude {
+    fn name(&self) -> &'static str {
+        "claude"
+    }
+
+    fn program(&self) -> &'static str {
+        "claude"
+    }
+
+    fn install(&self) -> Option<&'static str> {
+        Some("npm install -g @anthropic-ai/claude-code")
+    }
+
+    fn adapter(&self) -> &'static str {
+        "claude"
+    }
+
+    fn supports(&self) -> Supports {
+        Supports {
+            signals: Some("hooks"),
+            delivery: "typed and confirmed",
+            resume: true,
+            permissions: Some(ALL_MODES),
+            usage: Some("tokens and cost"),
+            headless: true,
+            usage_limits: true,
+            model: true,
+            effort: EFFORTS,
+        }
+    }
+
+    fn arguments(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
+    fn prepare(&self, occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
+        Ok(prepare(occasion))
+    }
+
+    fn loads_project_files(&self) -> bool {
+        true
+    }
+
+    fn queues_messages(&self) -> bool {
+        true
+    }
+
+    /// Where a draft is aside already, what stands in the line goes with the message: that loses nothing.
+    fn stash_keys(&self, screen: &str) -> &'static [&'static str] {
+        if screen.contains(STASHED) {
+            &[]
+        } else {
+            &[STASH]
+        }
+    }
+
+    fn as_words(&self, text: &str) -> String {
+        as_words(text)
+    }
+
+    fn take_report(
+        &self,
+        folder: &RunFolder,
+        report: &Value,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<Option<String>> {
+        take_report(folder, report, variable)
+    }
+
+    fn hooks_program(&self, run: &Path) -> Option<String> {
+        hooks_program(run)
+    }
+
+    fn watch(&self, run: &Watched<'_>) -> Option<Box<dyn Watch>> {
+        let is_own = run.spec.adapter.name() == self.name();
+        is_own.then(|| Box::new(watching::Watching::new(run)) as Box<dyn Watch>)
+    }
+
+    fn headless(
+        &self,
+        request: &Request,
+        environment: &BTreeMap<String, String>,
+        _home: &Path,
+    ) -> Option<Result<Way>> {
+        Some(Ok(headless::way(request, environment)))
+    }
+
+    fn oldest(&self) -> Option<(Version, &'static str)> {
+        Some((
+            Version(2, 1, 78),
+            "its hooks tell of a turn that failed (StopFailure)",
+        ))
+    }
+
+    fn login(&self, probe: &Probe<'_>, program: &Path) -> Login {
+        login::login(probe, program)
+    }
+
+    fn note(&self, probe: &Probe<'_>) -> Option<String> {
+        let (file, settings) = probe.settings("CLAUDE_CONFIG_DIR", ".claude")?;
+        let off = settings.get("disableAllHooks") == Some(&Value::Bool(true));
+        off.then(|| {
+            format!(
+                "disableAllHooks is set in {}; for its agents Orange's settings overrule it, and your own hooks run too",
+                file.display()
+            )
+        })
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        &["ANTHROPIC_", "CLAUDE_"]
+    }
+
+    fn cleared(&self) -> &'static [&'static str] {
+        CLEARED
+    }
+}
+
 /// Puts aside what a person has typed and not sent. Once something else is sent, claude puts it back by itself.
-pub(crate) const STASH: &str = "C-s";
+const STASH: &str = "C-s";
 
 /// What its screen says while something is put aside. There is room for one: another would take its place.
-pub(crate) const STASHED: &str = "› stashed";
+const STASHED: &str = "› stashed";
 
 /// Text that is taken as words. White space in front does not help: `/help` is a command nevertheless. And of characters
 /// that nobody sees some would have to be looked at by a person, and none arrives.
-pub(super) fn as_words(text: &str) -> String {
-    let text: String = text
-        .chars()
-        .filter(|letter| !is_invisible(*letter))
-        .collect();
+fn as_words(text: &str) -> String {
+    let text = without_invisible(text);
     match text.trim_start().starts_with(['/', '!']) {
         true => format!("Message: {text}"),
         false => text,
     }
 }
 
-/// A character that shows nothing and joins nothing.
-pub(crate) fn is_invisible(letter: char) -> bool {
-    matches!(
-        letter,
-        '\u{ad}'
-            | '\u{61c}'
-            | '\u{180e}'
-            | '\u{200b}'..='\u{200c}'
-            | '\u{200e}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
-}
-
-pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
+fn prepare(occasion: &Occasion<'_>) -> Prepared {
     let settings = occasion.folder.join(SETTINGS).display().to_string();
     let mut arguments: Vec<String> = match occasion.permissions {
         Permissions::Full => vec!["--dangerously-skip-permissions".into()],
@@ -133,7 +248,7 @@ pub(super) fn prepare(occasion: &Occasion<'_>) -> Prepared {
 }
 
 /// What `--effort` accepts; claude ignores any other word.
-pub(super) const EFFORTS: &[Effort] = &[
+const EFFORTS: &[Effort] = &[
     Effort::Low,
     Effort::Medium,
     Effort::High,
@@ -142,12 +257,12 @@ pub(super) const EFFORTS: &[Effort] = &[
 ];
 
 /// Model and effort, as claude takes them with and without a terminal.
-pub(crate) fn choice_arguments(choice: &ModelChoice) -> Vec<String> {
+fn choice_arguments(choice: &ModelChoice) -> Vec<String> {
     choice.arguments("--model", "--effort")
 }
 
 /// A variable that the user has set for every claude would overrule `--effort`.
-pub(crate) fn choice_environment(choice: &ModelChoice) -> Option<(String, String)> {
+fn choice_environment(choice: &ModelChoice) -> Option<(String, String)> {
     Some((
         "CLAUDE_CODE_EFFORT_LEVEL".to_owned(),
         choice.effort.clone()?,
@@ -262,15 +377,64 @@ fn quoted(text: &str) -> String {
 }
 
 /// The program that the hooks of a run start.
-pub(crate) fn hooks_program(folder: &Path) -> Option<String> {
+fn hooks_program(folder: &Path) -> Option<String> {
     let settings: Value = serde_json::from_slice(&fs::read(folder.join(SETTINGS)).ok()?).ok()?;
     let command = settings.pointer("/hooks/SessionStart/0/hooks/0/command")?;
     let (program, _) = command.as_str()?.strip_prefix('\'')?.split_once("' ")?;
     Some(program.replace("'\\''", "'"))
 }
 
+/// Notes what a hook reports; a question waits for its answer.
+fn take_report(
+    folder: &RunFolder,
+    report: &Value,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Option<String>> {
+    let Some(signal) = signal(report).map(with_limit) else {
+        return Ok(None);
+    };
+    if let Some(question) = questions::question(report, &signal.text) {
+        folder.ask(&question, signal)?;
+        let mut dialog = questions::Dialog::new(&own_folder(variable), report);
+        let answer = folder.wait_for_answer(&question, || dialog.answered())?;
+        return Ok(answer.map(|answer| questions::reply(&question, &answer)));
+    }
+    let has_run = ["PostToolUse", "PostToolUseFailure"].map(Value::from);
+    if report
+        .get("hook_event_name")
+        .is_some_and(|event| has_run.contains(event))
+    {
+        let open = folder.questions();
+        for question in open
+            .iter()
+            .filter(|question| questions::settles(report, question))
+        {
+            folder.settle(&question.id, SignalKind::Working, IN_ITS_WINDOW)?;
+        }
+    }
+    folder.give_signal(&signal)?;
+    Ok(None)
+}
+
+/// Claude's own folder: a hook has the environment of its agent.
+fn own_folder(variable: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
+    let folder = |name| variable(name).filter(|folder| !folder.is_empty());
+    let named = folder("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    let usual = || folder("HOME").map(|home| PathBuf::from(home).join(".claude"));
+    named.or_else(usual).unwrap_or_default()
+}
+
+/// With the end of a usage limit that only the message tells, in the time of this machine.
+fn with_limit(mut signal: Signal) -> Signal {
+    if signal.error.as_deref() == Some("rate_limit") && signal.until.is_none() {
+        let now = signal.at.to_zoned(TimeZone::system());
+        signal.until = limit_in_words(&signal.text, &now);
+    }
+    signal
+}
+
 /// What a hook's report means; None for what says nothing new.
-pub fn signal(report: &Value) -> Option<Signal> {
+fn signal(report: &Value) -> Option<Signal> {
     let text = |name: &str| report.get(name).and_then(Value::as_str);
     let mut signal = Signal::now(SignalKind::Working);
     signal.conversation = text("session_id").map(str::to_owned);
@@ -381,7 +545,7 @@ fn last_error(text: &str, now: Timestamp) -> Option<Value> {
 
 /// When a usage limit ends, as a message says it: `… resets 8:31pm (UTC)`, `… resets Nov 20, 3pm (Europe/Berlin)`. Claude
 /// tells the time of the machine that it runs on, and that is `now`'s.
-pub fn limit_in_words(text: &str, now: &Zoned) -> Option<Timestamp> {
+fn limit_in_words(text: &str, now: &Zoned) -> Option<Timestamp> {
     let (_, rest) = text.split_once("resets ")?;
     let (when, zone) = rest.split_once('(').unwrap_or((rest, ""));
     let zone = match zone.starts_with("UTC)") {

@@ -1,0 +1,233 @@
+//! What Orange asks of an agent CLI: the trait that each has in its own folder, and the handle by which it is stored.
+//! Every method has an answer for a CLI of which nothing is known but how to type into its window.
+
+use super::model::efforts;
+use super::probe::{Login, Probe, Version};
+use super::supports::{Supports, TYPED};
+use super::watch::{Watch, Watched};
+use super::{Occasion, Prepared, list};
+use crate::error::Result;
+use crate::headless::{Request, Way};
+use crate::runs::RunFolder;
+use orange_core::choice::NotAllowed;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::ops::Deref;
+use std::path::Path;
+use std::str::FromStr;
+
+/// One agent CLI.
+pub trait Kind: Sync {
+    /// As people name it.
+    fn name(&self) -> &'static str;
+
+    /// The program as it is typed.
+    fn program(&self) -> &'static str;
+
+    /// How to get it, where that is known.
+    fn install(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// How Orange and the agent hear of each other, in a word for lists and for the files of a run.
+    fn adapter(&self) -> &'static str {
+        "screen"
+    }
+
+    /// What Orange can do with it.
+    fn supports(&self) -> Supports {
+        TYPED
+    }
+
+    /// Does it belong to Orange itself? Then there is nothing to install and nobody to log in.
+    fn is_own(&self) -> bool {
+        false
+    }
+
+    // Start.
+
+    /// The arguments of an interactive start; `{prompt}` stands for the prompt. None: [`Kind::prepare`] gives all.
+    fn arguments(&self) -> Option<&'static [&'static str]> {
+        Some(&["{prompt}"])
+    }
+
+    /// What one run gets besides, `own` being the harness's own arguments: with the repository's configuration off.
+    fn prepare(&self, _occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
+        Ok(Prepared::default())
+    }
+
+    /// Does it leave out the repository's instructions together with its configuration, so that they must be handed to it?
+    fn drops_instructions(&self) -> bool {
+        false
+    }
+
+    /// Can it load a project's own files for it, which the user agrees to (`agents.project_settings`)?
+    fn loads_project_files(&self) -> bool {
+        false
+    }
+
+    /// Are its own permission questions switched off, with nothing in their place?
+    fn asks_nothing(&self) -> bool {
+        false
+    }
+
+    // Signals and messages.
+
+    /// Does it fetch its messages itself? Otherwise they are typed.
+    fn fetches_messages(&self) -> bool {
+        false
+    }
+
+    /// Does it take a message in the middle of a turn at once, and begin with it when that turn is interrupted?
+    fn queues_messages(&self) -> bool {
+        false
+    }
+
+    /// The keys that put a person's draft aside before a message is typed.
+    fn stash_keys(&self, _screen: &str) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Text as it must be typed, or given as the prompt, to be taken as words: some agents have commands.
+    fn as_words(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    /// Takes the report of one of its hooks, which has these variables; gives what the hook is to print.
+    fn take_report(
+        &self,
+        _folder: &RunFolder,
+        _report: &Value,
+        _variable: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// The program that the hooks of a run start.
+    fn hooks_program(&self, _run: &Path) -> Option<String> {
+        None
+    }
+
+    /// What is watched beside a run of this kind.
+    fn watch(&self, _run: &Watched<'_>) -> Option<Box<dyn Watch>> {
+        None
+    }
+
+    // Without a terminal.
+
+    /// How it takes a turn without a terminal; None if it cannot.
+    fn headless(
+        &self,
+        _request: &Request,
+        _environment: &BTreeMap<String, String>,
+        _home: &Path,
+    ) -> Option<Result<Way>> {
+        None
+    }
+
+    // Questions to it.
+
+    /// The oldest version that has all that Orange uses, and what that is.
+    fn oldest(&self) -> Option<(Version, &'static str)> {
+        None
+    }
+
+    /// Whether it has an account to work with, asked now.
+    fn login(&self, _probe: &Probe<'_>, _program: &Path) -> Login {
+        Login::Unknown("not asked".into())
+    }
+
+    /// What a person should know of its settings.
+    fn note(&self, _probe: &Probe<'_>) -> Option<String> {
+        None
+    }
+
+    // Environment.
+
+    /// Beginnings of the names of variables that lead to its model and account: its agents get them.
+    fn variables(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Variables of an agent around Orange that would make a new one take itself for a part of it.
+    fn cleared(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+impl dyn Kind {
+    /// Does the agent say what it does?
+    pub fn gives_signals(&self) -> bool {
+        self.supports().signals.is_some()
+    }
+
+    /// Does Orange decide what it may do without asking?
+    pub fn has_modes(&self) -> bool {
+        self.supports().permissions.is_some()
+    }
+
+    /// The words for effort that it accepts.
+    pub fn efforts(&self) -> Vec<&'static str> {
+        efforts(self.supports().effort)
+    }
+}
+
+/// A kind, as it is stored in the files of a run: by the word for how Orange hears of it.
+#[derive(Clone, Copy)]
+pub struct Adapter(pub(super) &'static dyn Kind);
+
+impl Deref for Adapter {
+    type Target = dyn Kind;
+    fn deref(&self) -> &(dyn Kind + 'static) {
+        self.0
+    }
+}
+
+impl PartialEq for Adapter {
+    fn eq(&self, other: &Adapter) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Adapter {}
+
+impl Default for Adapter {
+    fn default() -> Adapter {
+        list::TYPED
+    }
+}
+
+impl std::fmt::Debug for Adapter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Adapter {
+    type Err = NotAllowed;
+    fn from_str(word: &str) -> std::result::Result<Adapter, NotAllowed> {
+        let found = list::stored().find(|kind| kind.adapter() == word);
+        found.ok_or_else(|| NotAllowed {
+            what: "adapter",
+            value: word.to_owned(),
+            allowed: list::words(),
+        })
+    }
+}
+
+impl Serialize for Adapter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.adapter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Adapter {
+    fn deserialize<D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<Adapter, D::Error> {
+        let word = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        word.parse().map_err(serde::de::Error::custom)
+    }
+}

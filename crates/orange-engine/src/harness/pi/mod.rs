@@ -1,0 +1,141 @@
+//! pi: an extension (`pi.ts`) says what it does and hands it messages, so nothing is typed.
+
+mod headless;
+mod login;
+
+use super::kind::Kind;
+use super::model::ModelChoice;
+use super::probe::{Login, Probe, Version};
+use super::supports::{ALL_MODES, Supports};
+use super::{Occasion, Prepared};
+use crate::error::Result;
+use crate::headless::{Request, Way};
+use crate::runs::Conversation;
+use orange_core::config::Effort;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The extension. pi compiles what it has not seen before, which takes a quarter of a second: so it is one file for all
+/// runs, and what is about one run stands in a variable.
+const EXTENSION: &str = "pi.ts";
+const ABOUT: &str = "ORANGE_PI";
+
+/// Variables of a pi around us that are about that one.
+const CLEARED: &[&str] = &[
+    "PI_CODING_AGENT",
+    "PI_MODEL",
+    "PI_PROVIDER",
+    "PI_REASONING_LEVEL",
+    "PI_SESSION_FILE",
+    "PI_SESSION_ID",
+];
+
+const SOURCE: &str = include_str!("pi.ts");
+
+#[derive(Debug)]
+pub(super) struct Pi;
+
+impl Kind for Pi {
+    fn name(&self) -> &'static str {
+        "pi"
+    }
+
+    fn program(&self) -> &'static str {
+        "pi"
+    }
+
+    fn install(&self) -> Option<&'static str> {
+        Some("npm install -g @earendil-works/pi-coding-agent")
+    }
+
+    fn adapter(&self) -> &'static str {
+        "pi"
+    }
+
+    fn supports(&self) -> Supports {
+        Supports {
+            signals: Some("extension"),
+            delivery: "by the extension",
+            resume: true,
+            permissions: Some(ALL_MODES),
+            usage: Some("tokens and cost"),
+            headless: true,
+            usage_limits: true,
+            model: true,
+            effort: EFFORTS,
+        }
+    }
+
+    fn arguments(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
+    fn prepare(&self, occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
+        Ok(prepare(occasion))
+    }
+
+    fn fetches_messages(&self) -> bool {
+        true
+    }
+
+    fn headless(
+        &self,
+        request: &Request,
+        _environment: &BTreeMap<String, String>,
+        home: &Path,
+    ) -> Option<Result<Way>> {
+        Some(headless::way(request, home))
+    }
+
+    fn oldest(&self) -> Option<(Version, &'static str)> {
+        Some((
+            Version(0, 87, 0),
+            "its extensions and --no-approve are as Orange needs them",
+        ))
+    }
+
+    fn login(&self, probe: &Probe<'_>, program: &Path) -> Login {
+        login::login(probe, program)
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        &["PI_"]
+    }
+
+    fn cleared(&self) -> &'static [&'static str] {
+        CLEARED
+    }
+}
+
+/// What `--thinking` accepts.
+const EFFORTS: &[Effort] = Effort::ALL;
+
+/// Model and effort, as pi takes them with and without a terminal.
+fn choice_arguments(choice: &ModelChoice) -> Vec<String> {
+    choice.arguments("--model", "--thinking")
+}
+
+fn prepare(occasion: &Occasion<'_>) -> Prepared {
+    let extension = occasion.shared.join(EXTENSION).display().to_string();
+    // What the repository brings for pi itself is left out without a question: nobody has looked at it.
+    let mut arguments = vec!["--no-approve".to_owned(), "-e".into(), extension];
+    arguments.extend(choice_arguments(occasion.choice));
+    match occasion.conversation {
+        Conversation::New(id) => arguments.extend(["--session-id".into(), id.clone()]),
+        Conversation::Resumed(id) => arguments.extend(["--session".into(), id.clone()]),
+        Conversation::Unknown => {}
+    }
+    arguments.extend(["--".into(), "{prompt}".into()]);
+    let settings = json!({
+        "folder": occasion.folder,
+        "task": occasion.task_folder,
+        "permissions": occasion.permissions,
+    });
+    Prepared {
+        arguments,
+        environment: BTreeMap::from([(ABOUT.to_owned(), settings.to_string())]),
+        shared: vec![(EXTENSION, SOURCE)],
+        ..Prepared::default()
+    }
+}
