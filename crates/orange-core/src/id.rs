@@ -1,5 +1,6 @@
 //! Names of tasks: the random id, the counted key, and the ways a person may refer to one.
 
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
@@ -24,6 +25,12 @@ impl fmt::Display for Key {
             return write!(f, "TASK-{:03}", self.0);
         }
         f.pad(&format!("TASK-{:03}", self.0))
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -11,11 +11,13 @@ use crate::task::{BadValue, Field, FieldMap, Status, Task};
 use crate::workflow::{
     Actor, By, Condition, Hook, Intent, Transition, Trigger, Workflow, hooks_for,
 };
+use serde::Serialize;
 use serde_json::Value;
 
 /// Another task, as far as a condition cares.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Linked {
+    #[serde(rename = "task")]
     pub reference: String,
     /// None: no such task.
     pub status: Option<Status>,

@@ -1,10 +1,12 @@
 //! Runs as the journal knows them: which agent processes a task has had, and how each ended.
 
 use crate::Timestamp;
+use crate::choice;
 use crate::history::{Event, EventType, History};
 use crate::review;
 use crate::usage::Usage;
 use crate::workflow::Role;
+use serde::Serialize;
 
 /// One agent process.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,22 +35,24 @@ pub struct Run {
 pub const SEALS_END: &str = "seals_end";
 
 /// How a run ended, as it was journalled.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunEnd {
     pub how: Ending,
-    pub at: Timestamp,
     /// What there is to say of it.
     pub reason: String,
+    pub at: Timestamp,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// By itself, and nothing was missing.
-    Exited,
-    /// By itself, without what its status asks for.
-    Crashed,
-    /// Orange ended it.
-    Stopped,
+choice! {
+    /// How an agent process ended.
+    pub enum Ending ("ending of a run") {
+        /// By itself, and nothing was missing.
+        Exited = "ended",
+        /// By itself, without what its status asks for.
+        Crashed = "crashed",
+        /// Orange ended it.
+        Stopped = "stopped",
+    }
 }
 
 /// All runs of a task, in the order in which they started.

@@ -6,6 +6,7 @@ use crate::config::Permissions;
 use crate::id::Key;
 use crate::testing::TestingRequirements;
 use crate::yaml;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 choice! {
@@ -405,6 +406,17 @@ task_fields! {
     CreatedAt created_at: Timestamp = Timestamp::UNIX_EPOCH, Guarded;
     CreatedBy created_by: Option<String> = None, Guarded;
     UpdatedAt updated_at: Timestamp = Timestamp::UNIX_EPOCH, Guarded;
+}
+
+/// All fields by name, in the frontmatter's order.
+impl Serialize for Task {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(
+            Field::ALL
+                .iter()
+                .map(|field| (field.name(), self.get(*field))),
+        )
+    }
 }
 
 /// Fields by name, as they stand in an event.

@@ -169,6 +169,29 @@ pub struct Verified {
     pub result: CheckResult,
 }
 
+/// The result with the commit and the time that it speaks of.
+impl Serialize for Verified {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            #[serde(flatten)]
+            result: &'a CheckResult,
+            head: &'a Option<String>,
+            newly_failed: bool,
+            at: Timestamp,
+        }
+        let (result, Statement { head, at, .. }) = (&self.result, &self.said);
+        let newly_failed = result.newly_failed();
+        Keys {
+            result,
+            head,
+            newly_failed,
+            at: *at,
+        }
+        .serialize(serializer)
+    }
+}
+
 impl Verified {
     /// None for an event that this program cannot read.
     pub fn of(event: &Event) -> Option<Verified> {

@@ -21,15 +21,16 @@ use orange_core::workflow::{Role, WaitsFor};
 use orange_sys::programs::located;
 use std::collections::HashMap;
 
-/// What a list shows of a task's agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionState {
-    /// ● an agent process is alive.
-    Alive,
-    /// ✗ one should be and is not.
-    Gone,
-    /// ○ none expected.
-    None,
+orange_core::choice! {
+    /// Whether a task's agents are there.
+    pub enum SessionState ("state of a session") {
+        /// An agent process is alive.
+        Alive = "alive",
+        /// One should be and is not.
+        Gone = "gone",
+        /// None is expected.
+        None = "none",
+    }
 }
 
 impl SessionState {
@@ -43,22 +44,6 @@ impl SessionState {
             (true, _) => SessionState::Alive,
             (false, true) => SessionState::Gone,
             (false, false) => SessionState::None,
-        }
-    }
-
-    pub fn icon(self) -> &'static str {
-        match self {
-            SessionState::Alive => "●",
-            SessionState::Gone => "✗",
-            SessionState::None => "○",
-        }
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            SessionState::Alive => "alive",
-            SessionState::Gone => "gone",
-            SessionState::None => "none",
         }
     }
 }
@@ -80,6 +65,11 @@ pub struct LiveAgent {
 }
 
 impl LiveAgents {
+    pub(crate) fn add(&mut self, folder: &str, agent: LiveAgent) {
+        let agents = self.by_folder.entry(folder.to_owned()).or_default();
+        agents.push(agent);
+    }
+
     pub fn of(&self, folder: &str) -> &[LiveAgent] {
         self.by_folder.get(folder).map_or(&[], Vec::as_slice)
     }
@@ -125,7 +115,7 @@ impl Engine {
                     harness: spec.harness,
                     doing: folder.state(),
                 };
-                live.by_folder.entry(spec.folder).or_default().push(agent);
+                live.add(&spec.folder, agent);
             }
         }
         live

@@ -152,7 +152,7 @@ impl Engine {
             place,
             foreign,
             seals,
-            from: Status::Pending,
+            from: Task::default().status,
             given: Given::default(),
         };
         if torn {

@@ -4,8 +4,11 @@
 mod agents;
 mod counts;
 mod deps;
+mod detail;
 mod diff;
 mod diff_stat;
+mod evidence;
+mod explain;
 pub(crate) mod find;
 mod list;
 mod quick_reads;
@@ -18,7 +21,31 @@ mod workspace_state;
 pub use agents::AgentView;
 pub use counts::Standing;
 pub use deps::DepsNode;
+pub use detail::{MessageState, OpenMessage, PermissionMode, TaskDetail, TaskFacts, TimelineEntry};
 pub use diff::{Comparison, DiffOf};
+pub use evidence::EvidenceView;
+pub use explain::{Explanation, without_answer};
+pub use list::{TaskRow, list_json};
 pub use settings::{SettingView, SettingsView, Source};
-pub use task::TaskView;
+pub use task::{HookView, LastTransition, TaskView};
 pub use workspace_state::WorkspaceState;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use std::fmt::Display;
+
+/// Serializes what a value says of itself.
+fn as_text<T: Display, S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
+    value.as_ref().map(ToString::to_string).serialize(to)
+}
+
+/// Serializes the keys of a value; without a value each of them is null.
+fn or_nulls<T: Serialize + Default, S: Serializer>(
+    value: &Option<T>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    match (value, serde_json::to_value(T::default())) {
+        (None, Ok(Value::Object(keys))) => to.collect_map(keys.keys().map(|key| (key, ()))),
+        _ => value.serialize(to),
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::Git;
 use super::hidden;
+use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What is not committed, in files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Dirt {
     /// Changed, staged or not; conflicts included.
     pub changed: usize,
@@ -26,7 +27,7 @@ impl Dirt {
 }
 
 /// Commits that only one side has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct AheadBehind {
     pub ahead: u64,
     pub behind: u64,

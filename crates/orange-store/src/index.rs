@@ -15,7 +15,6 @@ mod tests;
 
 pub use diff_stats::DiffStat;
 pub use diff_stats::KeptStat;
-pub use rows::fields_json;
 
 use crate::{Store, private};
 use connections::{Connections, Database, Opened, new_in_memory};

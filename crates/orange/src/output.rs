@@ -1,6 +1,8 @@
 //! Writing to stdout: whole texts, and a reader that has gone away is no error.
 
 use crate::ui::{Extent, clean_block, escaped_controls, wrapped_under};
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use std::time::Duration;
@@ -16,9 +18,22 @@ pub(crate) fn print_bytes(bytes: &[u8]) {
     print_piece(bytes);
 }
 
-/// Prints a JSON value on a line of its own; false: nobody reads on. The only way that JSON is printed.
-pub(crate) fn print_json(value: &impl Display) -> bool {
-    print_piece(escaped_controls(&format!("{value}\n")).as_bytes())
+/// Prints a value as JSON on a line of its own; false: nobody reads on.
+pub(crate) fn print_json(value: &impl Serialize) -> bool {
+    match serde_json::to_string(value) {
+        Ok(text) => print_json_text(&text),
+        Err(error) => not_written(&error),
+    }
+}
+
+/// The same for a value that is JSON already. The only way that JSON is printed.
+pub(crate) fn print_json_text(json: &str) -> bool {
+    print_piece(escaped_controls(&format!("{json}\n")).as_bytes())
+}
+
+/// A value under a name: `{"tasks": …}`.
+pub(crate) fn named<T: Serialize>(name: &'static str, value: T) -> impl Serialize {
+    BTreeMap::from([(name, value)])
 }
 
 /// The same for a piece of something long; false: nobody reads on.
@@ -28,14 +43,15 @@ pub(crate) fn print_piece(bytes: &[u8]) -> bool {
     if let Err(error) = &written
         && error.kind() != ErrorKind::BrokenPipe
     {
-        let _ = writeln!(
-            std::io::stderr(),
-            "error: the result could not be written: {}",
-            orange_engine::error::plain(error)
-        );
-        std::process::exit(1);
+        not_written(&orange_engine::error::plain(error));
     }
     written.is_ok()
+}
+
+fn not_written(why: &dyn Display) -> ! {
+    let line = format!("error: the result could not be written: {why}");
+    let _ = writeln!(std::io::stderr(), "{line}");
+    std::process::exit(1)
 }
 
 /// Waits so long, and tells whether nobody reads on: who follows something may have nothing to print for hours.

@@ -14,7 +14,7 @@ use orange_engine::person_environment;
 use orange_engine::store::Place;
 use orange_engine::tmux::Inside;
 use orange_engine::{Caller, Code, Engine, Error, Settings};
-use serde_json::Value;
+use serde::Serialize;
 use std::cell::Cell;
 use std::path::PathBuf;
 
@@ -175,19 +175,15 @@ impl Session {
     }
 
     /// Prints the result: text for a person, one JSON value for a program.
-    pub(crate) fn finish(&self, json: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
-        self.finish_as_it_is(json, || wrapped(&text(), Extent::stdout()).into_owned());
+    pub(crate) fn finish(&self, view: impl Serialize, text: impl FnOnce() -> String) {
+        self.finish_as_it_is(view, || wrapped(&text(), Extent::stdout()).into_owned());
     }
 
     /// The same for a text that is somebody else's, whose lines are left as they are.
-    pub(crate) fn finish_as_it_is(
-        &self,
-        json: impl FnOnce() -> Value,
-        text: impl FnOnce() -> String,
-    ) {
+    pub(crate) fn finish_as_it_is(&self, view: impl Serialize, text: impl FnOnce() -> String) {
         let notices = self.engine.take_notices();
         if self.json {
-            output::print_json(&json());
+            output::print_json(&view);
         } else {
             output::print(&text());
         }

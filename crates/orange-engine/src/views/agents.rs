@@ -1,27 +1,57 @@
 //! A task's agents: the newest run of each role and what it is doing.
 
 use crate::engine::Engine;
-use crate::runs::Doing;
-use crate::tmux::Pane;
+use crate::runs::{Doing, Source, State};
+use orange_core::Timestamp;
 use orange_core::exit::is_expected;
 use orange_core::history::History;
-use orange_core::runs::{Run, last_run};
+use orange_core::runs::{RunEnd, last_run};
 use orange_core::task::Task;
 use orange_core::usage::{self, Usage};
 use orange_core::workflow::Role;
+use serde::{Serialize, Serializer};
 
 /// An agent as `task show` tells of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct AgentView {
-    pub run: Run,
+    /// The id of its run.
+    pub run: String,
+    pub role: Role,
+    pub harness: String,
     pub alive: bool,
-    /// What it is doing.
+    #[serde(flatten, serialize_with = "activity")]
     pub doing: Option<Doing>,
+    /// The failure or the question that it told of.
+    pub said: Option<String>,
     /// What its conversation has used so far.
     pub usage: Option<Usage>,
-    pub pane: Option<Pane>,
+    pub started: Timestamp,
+    pub ended: Option<RunEnd>,
+    /// Its window, as tmux calls it.
+    pub pane: Option<String>,
     /// Messages that it has not taken yet.
     pub waiting: Vec<String>,
+}
+
+/// What an agent is doing; null where that is not known.
+pub(super) fn activity<S: Serializer>(doing: &Option<Doing>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Keys {
+        state: Option<State>,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+        again: Option<Timestamp>,
+        source: Option<Source>,
+    }
+    let doing = doing.as_ref();
+    let keys = Keys {
+        state: doing.map(|doing| doing.state),
+        since: doing.map(|doing| doing.since),
+        until: doing.and_then(|doing| doing.until),
+        again: doing.and_then(|doing| doing.again),
+        source: doing.map(|doing| doing.source),
+    };
+    keys.serialize(to)
 }
 
 impl Engine {
@@ -35,19 +65,26 @@ impl Engine {
             .map(|run| {
                 let folder = self.run_folder(&run.id);
                 let alive = run.end.is_none() && folder.is_alive();
+                let doing = folder
+                    .state()
+                    .filter(|_| alive)
+                    .map(|doing| doing.expected(expected(run.role)));
+                let said = doing.as_ref().map(|doing| doing.text.clone());
                 AgentView {
-                    doing: folder
-                        .state()
-                        .filter(|_| alive)
-                        .map(|doing| doing.expected(expected(run.role))),
+                    doing,
+                    said: said.filter(|text| !text.is_empty()),
                     usage: run.usage.or_else(|| folder.usage()),
-                    pane: folder.pane(),
+                    pane: folder.pane().map(|pane| pane.pane),
                     waiting: match alive {
                         true => folder.waiting().into_iter().map(|told| told.text).collect(),
                         false => Vec::new(),
                     },
                     alive,
-                    run,
+                    run: run.id,
+                    role: run.role,
+                    harness: run.harness,
+                    started: run.started,
+                    ended: run.end,
                 }
             })
             .collect()

@@ -1,11 +1,109 @@
 //! Lists of tasks, straight from the index.
 
+use super::agents::activity;
 use crate::engine::Engine;
 use crate::engine::lost_workspace::mark;
 use crate::error::Result;
-use crate::index::Index;
 use crate::index::list::{Deleted, Filter, Listed, Listing};
+use crate::index::{DiffStat, Index};
+use crate::runs::{Doing, State};
+use crate::sessions::{LiveAgent, LiveAgents, SessionState};
+use orange_core::exit::{is_expected, role_of};
 use orange_core::id::Key;
+use orange_core::task::Status;
+use orange_core::workflow::Role;
+use serde::Serialize;
+
+/// A task in a list: beside its own fields, what others and its agents make of it.
+#[derive(Debug, Serialize)]
+pub struct TaskRow<'a> {
+    #[serde(skip)]
+    pub listed: &'a Listed,
+    /// None for a word that this program does not know.
+    #[serde(skip)]
+    pub status: Option<Status>,
+    damaged: Option<&'a str>,
+    attention: Option<&'a str>,
+    checks_failed: bool,
+    waits_for: &'a [String],
+    pub session: SessionState,
+    agents: Vec<ListedAgent<'a>>,
+    diff: Option<&'a DiffStat>,
+}
+
+/// An agent that is alive.
+#[derive(Debug, Serialize)]
+struct ListedAgent<'a> {
+    role: Role,
+    harness: &'a str,
+    #[serde(flatten, serialize_with = "activity")]
+    doing: Option<Doing>,
+}
+
+impl<'a> TaskRow<'a> {
+    pub fn of(listed: &'a Listed, live: &'a LiveAgents) -> TaskRow<'a> {
+        let status: Option<Status> = listed.status.parse().ok();
+        let agent = |agent: &'a LiveAgent| {
+            let expected = status.is_some_and(|status| is_expected(status, agent.role));
+            let doing = agent.doing.clone();
+            ListedAgent {
+                role: agent.role,
+                harness: &agent.harness,
+                doing: doing.map(|doing| doing.expected(expected)),
+            }
+        };
+        TaskRow {
+            status,
+            damaged: listed.damaged.as_deref(),
+            attention: listed.attention.as_deref(),
+            checks_failed: listed.checks_failed,
+            waits_for: &listed.waits_for,
+            session: live.session(&listed.folder, status, listed.has_session),
+            agents: live.of(&listed.folder).iter().map(agent).collect(),
+            diff: listed.diff.as_deref(),
+            listed,
+        }
+    }
+
+    /// What the agent does that the task waits for, where that is not what it should.
+    pub fn halted(&self) -> Option<&Doing> {
+        let role = role_of(self.status?);
+        let mut of_role = self.agents.iter().filter(|agent| agent.role == role);
+        let doing = of_role.next()?.doing.as_ref()?;
+        match doing.state {
+            State::Starting | State::Working | State::Running | State::Finished => None,
+            State::AsksPermission
+            | State::WaitsForInput
+            | State::Idle
+            | State::Failed
+            | State::Waiting => Some(doing),
+        }
+    }
+
+    /// Appends the row with all fields of its task, which are JSON already: building values of thousands of them would
+    /// only cost time.
+    fn write_json(&self, text: &mut String) {
+        let rest = serde_json::to_string(self).unwrap_or_default();
+        let fields = &self.listed.fields;
+        // Both are objects: they are joined at their braces.
+        text.push_str(fields.strip_suffix('}').unwrap_or(fields));
+        text.push(',');
+        text.push_str(rest.strip_prefix('{').unwrap_or(&rest));
+    }
+}
+
+/// A list with all fields of every task ([`Filter::with_fields`]), as JSON.
+pub fn list_json(rows: &[Listed], live: &LiveAgents) -> String {
+    let mut text = String::from("{\"tasks\":[");
+    for (position, row) in rows.iter().enumerate() {
+        if position > 0 {
+            text.push(',');
+        }
+        TaskRow::of(row, live).write_json(&mut text);
+    }
+    text.push_str("]}");
+    text
+}
 
 impl Engine {
     pub fn list(&self, filter: &Filter) -> Result<Vec<Listed>> {
@@ -53,5 +151,72 @@ impl Engine {
     ) -> Result<T> {
         let deleted = |project: &str, key: Key| self.over_in_trash(project, key);
         question(self.index()?, &deleted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+    use orange_core::task::Task;
+    use serde_json::json;
+
+    /// A row as it is serialized from a whole task.
+    #[derive(Serialize)]
+    struct Whole<'a> {
+        #[serde(flatten)]
+        task: &'a Task,
+        #[serde(flatten)]
+        row: &'a TaskRow<'a>,
+    }
+
+    #[test]
+    fn joined_rows_equal_serialized_ones() {
+        let home = tempfile::tempdir().unwrap();
+        let texts = [
+            "id: one\nkey: TASK-001\nproject: shop\nstatus: done\nbranch: b\nsummary: 'a \"word\" {of} it'\ntags: [a, b]",
+            "id: two\nkey: TASK-002\nproject: shop\nstatus: pending\nbranch: c\nblocked_by: [TASK-009]",
+            "id: three\nstatus: nowhere\nsummary: [",
+        ];
+        for (number, text) in texts.iter().enumerate() {
+            let folder = home.path().join(format!("tasks/shop/{number}"));
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("TASK.md"), format!("---\n{text}\n---\n")).unwrap();
+        }
+        let engine = Engine::new(Settings::at(home.path().to_owned()));
+        let filter = Filter {
+            all: true,
+            with_fields: true,
+            ..Filter::default()
+        };
+        let mut live = engine.live_agents();
+        live.add(
+            "shop/1",
+            LiveAgent {
+                role: Role::Worker,
+                harness: "sim".to_owned(),
+                doing: None,
+            },
+        );
+        let mut rows = engine.list(&filter).unwrap();
+        assert_eq!(rows.len(), texts.len());
+        rows[0].diff = Some(Box::default());
+        let serialized = rows.iter().map(|row| {
+            let task = engine.store.survey(&row.folder).task;
+            let row = TaskRow::of(row, &live);
+            serde_json::to_string(&Whole {
+                task: &task,
+                row: &row,
+            })
+            .unwrap()
+        });
+        let serialized: Vec<String> = serialized.collect();
+        let joined = list_json(&rows, &live);
+        assert_eq!(joined, format!("{{\"tasks\":[{}]}}", serialized.join(",")));
+        let value: serde_json::Value = serde_json::from_str(&joined).unwrap();
+        let all = value["tasks"].as_array().unwrap();
+        let two = all.iter().find(|task| task["id"] == "two").unwrap();
+        assert_eq!(two["agents"][0]["state"], json!(null));
+        assert_eq!(two["waits_for"], json!(["TASK-009 (no such task)"]));
     }
 }

@@ -1,5 +1,6 @@
 //! One task as it is shown: its fields, its text, its journal and what hangs on it.
 
+use super::as_text;
 use crate::engine::Engine;
 use crate::engine::lost_workspace::LostWorkspace;
 use crate::error::{Code, Error, Result};
@@ -7,34 +8,87 @@ use crate::index::query::Found;
 use crate::store::{Place, journal, lock};
 use crate::tx::kept_texts;
 use orange_core::attention::{attention, unmerged};
-use orange_core::history::{Event, EventType, History};
+use orange_core::history::{Event, EventType, History, HookOutcome, HookState};
 use orange_core::id::stored_reference;
 use orange_core::machine::Linked;
 use orange_core::reconcile::Broken;
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::{Status, Task};
 use orange_core::why::Agent;
+use serde::Serialize;
+use std::path::PathBuf;
 
 /// All that `task show` tells.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct TaskView {
+    #[serde(flatten)]
     pub task: Task,
-    pub place: Place,
-    pub body: String,
-    pub history: History,
-    pub blockers: Vec<Linked>,
     pub blocks: Vec<Linked>,
-    pub related: Vec<Linked>,
     pub referenced_by: Vec<Linked>,
     pub children: Vec<Linked>,
+    #[serde(rename = "waits_for")]
+    pub blockers: Vec<Linked>,
+    #[serde(skip)]
+    pub related: Vec<Linked>,
+    #[serde(serialize_with = "as_text")]
     pub damaged: Option<Broken>,
     pub attention: Option<String>,
     /// Its workspace was deleted; `attention` says so too.
+    #[serde(skip)]
     pub lost_workspace: Option<LostWorkspace>,
-    /// Texts beside TASK.md that could not be merged into it, by their names.
-    pub kept_texts: Vec<String>,
+    /// Texts beside TASK.md that could not be merged into it.
+    pub unmerged: Vec<PathBuf>,
     /// The Context is not what it was when the task was made.
     pub context_changed: bool,
+    /// How its last status change went.
+    pub hooks: Option<LastTransition>,
+    /// Its TASK.md.
+    pub path: PathBuf,
+    pub body: String,
+    #[serde(skip)]
+    pub place: Place,
+    #[serde(skip)]
+    pub history: History,
+}
+
+/// A status change and its hooks.
+#[derive(Debug, Clone, Serialize)]
+pub struct LastTransition {
+    pub from: Option<String>,
+    pub to: Option<String>,
+    pub hooks: Vec<HookView>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct HookView {
+    pub hook: String,
+    pub outcome: &'static str,
+    pub reason: Option<String>,
+}
+
+impl LastTransition {
+    fn of(history: &History) -> Option<LastTransition> {
+        let transition = history.last_transition()?;
+        let hook = |hook: &HookState| {
+            let (outcome, reason) = match &hook.outcome {
+                HookOutcome::Open => ("open", None),
+                HookOutcome::Completed => ("completed", None),
+                HookOutcome::Failed(reason) => ("failed", Some(reason.clone())),
+                HookOutcome::Skipped(reason) => ("not carried out", Some(reason.clone())),
+            };
+            let hook = hook.name.clone();
+            HookView {
+                hook,
+                outcome,
+                reason,
+            }
+        };
+        Some(LastTransition {
+            from: transition.opening.from.clone(),
+            to: transition.opening.to.clone(),
+            hooks: transition.hooks.iter().map(hook).collect(),
+        })
+    }
 }
 
 fn sorted(mut names: Vec<&str>) -> Vec<&str> {
@@ -143,7 +197,12 @@ impl Engine {
                 .or_else(|| attention(&snapshot.history))
                 .or_else(|| cancelled_link(&blockers, &children)),
             lost_workspace,
-            kept_texts: kept_texts(&place.path),
+            unmerged: kept_texts(&place.path)
+                .into_iter()
+                .map(|name| place.path.join(name))
+                .collect(),
+            hooks: LastTransition::of(&snapshot.history),
+            path: place.task_file(),
             context_changed: snapshot
                 .history
                 .own()

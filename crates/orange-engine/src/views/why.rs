@@ -147,7 +147,7 @@ impl Engine {
             };
         }
         let agents = self.agents(&view.task, &view.history);
-        match agents.into_iter().find(|agent| agent.run.role == role) {
+        match agents.into_iter().find(|agent| agent.role == role) {
             None => Agent::None,
             Some(agent) if agent.alive => Agent::Alive {
                 doing: match agent.doing {
@@ -156,7 +156,7 @@ impl Engine {
                 },
             },
             Some(agent) => Agent::Gone {
-                how: match agent.run.end {
+                how: match agent.ended {
                     None => "is gone without a word".to_owned(),
                     Some(end) if end.how == Ending::Crashed => format!("crashed: {}", end.reason),
                     Some(end) if end.reason.is_empty() => "was stopped".to_owned(),

@@ -1,35 +1,56 @@
 //! Where a task's work lies, and how it stands there.
 
+use super::or_nulls;
 use crate::disk;
 use crate::engine::Engine;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error};
 use crate::git::state::{self, Head, Operation};
 use crate::git::status::{self, AheadBehind, Dirt};
 use orange_core::machine::destination;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
+use serde::{Serialize, Serializer};
 use std::path::{Component, Path, PathBuf};
 
 /// A task's worktree as it is now. What could not be found out is None.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WorkspaceState {
+    #[serde(rename = "workspace")]
     pub slot: String,
+    #[serde(rename = "path")]
     pub folder: PathBuf,
+    #[serde(flatten, serialize_with = "checked_out")]
     pub head: Head,
     /// Whether the branch checked out is the task's own.
     pub on_branch: bool,
     /// What `distance` is counted from.
     pub base: String,
+    #[serde(flatten, serialize_with = "or_nulls")]
     pub distance: Option<AheadBehind>,
+    #[serde(flatten, serialize_with = "or_nulls")]
     pub dirt: Option<Dirt>,
     pub operation: Option<Operation>,
     /// Bytes; only when asked for.
+    #[serde(rename = "disk_bytes")]
     pub disk: Option<u64>,
+}
+
+fn checked_out<S: Serializer>(head: &Head, to: S) -> Result<S::Ok, S::Error> {
+    let (branch, detached, problem) = match head {
+        Head::Branch(name) => (Some(name), None, None),
+        Head::Detached(commit) => (None, Some(commit), None),
+        Head::Missing(reason) => (None, None, Some(reason)),
+    };
+    to.collect_map([
+        ("branch", branch),
+        ("detached_at", detached),
+        ("problem", problem),
+    ])
 }
 
 impl Engine {
     /// The folder of the task's worktree, which is there.
-    pub fn workspace_folder(&self, task: &Task) -> Result<PathBuf> {
+    pub fn workspace_folder(&self, task: &Task) -> crate::Result<PathBuf> {
         let Some(slot) = &task.workspace else {
             return Err(no_workspace(task));
         };

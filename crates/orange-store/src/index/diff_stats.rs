@@ -4,9 +4,10 @@
 use super::Index;
 use crate::locks::{self, Rank};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde::Serialize;
 
 /// How much a branch changes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct DiffStat {
     /// Where it left its target; None: it shares no history with it.
     pub base: Option<String>,

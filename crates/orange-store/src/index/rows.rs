@@ -434,11 +434,6 @@ fn packed(task: &Task) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// All fields in the frontmatter's order, as one JSON object.
-pub fn fields_json(task: &Task) -> String {
-    unpacked(&packed(task))
-}
-
 pub(super) fn unpacked(values: &str) -> String {
     let mut text = String::with_capacity(values.len() + 640);
     text.push('{');

@@ -93,7 +93,7 @@ pub(crate) struct UnsetArgs {
 pub(crate) fn without_home(command: &ConfigCommand, as_json: bool) -> bool {
     match command {
         ConfigCommand::Schema => {
-            output::print_json(&format!("{:#}", schema()));
+            output::print_json_text(&format!("{:#}", schema()));
         }
         ConfigCommand::Docs if as_json => {
             output::print_json(&json!({"docs": reference()}));
@@ -152,10 +152,9 @@ fn get(session: &Session, args: &GetArgs) -> Result<()> {
         ));
     }
     let path = session.engine.settings_file();
-    session.finish_as_it_is(
-        || json!({"setting": as_json(&found, &path)}),
-        || show::bare(&found.value),
-    );
+    session.finish_as_it_is(json!({"setting": as_json(&found, &path)}), || {
+        show::bare(&found.value)
+    });
     if !view.mistakes.is_empty() {
         let mistakes = view.mistakes;
         output::note(&ConfigError { mistakes }.to_string());
@@ -168,7 +167,7 @@ fn change(session: &Session, key: &str, values: Option<&[String]>) -> Result<()>
     let changed = session.engine.clone().change_setting(key, values)?;
     let path = session.engine.settings_file();
     session.finish(
-        || {
+        {
             json!({"setting": {
                 "key": changed.key,
                 "before": changed.before,

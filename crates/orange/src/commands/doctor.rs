@@ -33,10 +33,9 @@ impl DoctorArgs {
 
 pub(crate) fn run(session: &Session, args: &DoctorArgs) -> Result<()> {
     let report = session.engine.doctor(args.repair, args.disk)?;
-    session.finish(
-        || json::as_json(&report),
-        || text::as_text(&report, args.repair),
-    );
+    session.finish(json::as_json(&report), || {
+        text::as_text(&report, args.repair)
+    });
     match report.open() {
         0 => Ok(()),
         // The report is the message; the exit code is for scripts.

@@ -28,7 +28,7 @@ pub(crate) struct GcArgs {
 pub(crate) fn run(session: &Session, args: &GcArgs) -> Result<()> {
     let swept = session.engine.gc(!args.dry_run)?;
     session.finish(
-        || json!({"gc": {"dry_run": args.dry_run, "kinds": swept.iter().map(as_json).collect::<Vec<Value>>()}}),
+        json!({"gc": {"dry_run": args.dry_run, "kinds": swept.iter().map(as_json).collect::<Vec<Value>>()}}),
         || as_text(&swept, args.dry_run),
     );
     let left = swept.iter().flat_map(|swept| &swept.left);

@@ -27,7 +27,7 @@ pub(crate) fn run(session: &Session, command: &HarnessCommand) -> Result<()> {
 fn list(session: &Session) -> Result<()> {
     let harnesses = session.engine.harnesses()?;
     session.finish(
-        || json!({"harnesses": harnesses.iter().map(as_json).collect::<Vec<Value>>()}),
+        json!({"harnesses": harnesses.iter().map(as_json).collect::<Vec<Value>>()}),
         || as_text(&harnesses),
     );
     Ok(())

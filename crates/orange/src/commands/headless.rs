@@ -120,14 +120,11 @@ fn mode_here(session: &Session) -> Result<Option<Permissions>> {
 }
 
 fn show(session: &Session, turn: &Turn) {
-    session.finish(
-        || json!({"turn": turn}),
-        || match turn.text.trim_end() {
-            _ if turn.is_error => String::new(),
-            "" => String::new(),
-            text => format!("{}\n", clean_block(text)),
-        },
-    );
+    session.finish(json!({"turn": turn}), || match turn.text.trim_end() {
+        _ if turn.is_error => String::new(),
+        "" => String::new(),
+        text => format!("{}\n", clean_block(text)),
+    });
     if turn.junk_lines > 0 && !session.json {
         let lines = orange_core::naming::counted(turn.junk_lines, "line");
         output::note(&format!("{lines} of its output meant nothing"));

@@ -143,7 +143,7 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
     if !args.follow {
         let is_empty = found.lines.is_empty();
         session.finish_as_it_is(
-            || json!({"log": found.lines.iter().map(to_json).collect::<Vec<_>>()}),
+            json!({"log": found.lines.iter().map(to_json).collect::<Vec<_>>()}),
             || {
                 let lines = found.lines.iter().map(|line| layout.line(line));
                 layout.earlier(more) + &lines.collect::<String>()

@@ -104,7 +104,7 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
         ProjectCommand::List => {
             let projects = session.engine.projects()?;
             session.finish(
-                || json!({"projects": projects.iter().map(as_json).collect::<Vec<_>>()}),
+                json!({"projects": projects.iter().map(as_json).collect::<Vec<_>>()}),
                 || listed(&projects),
             );
         }
@@ -140,7 +140,7 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
 fn one(session: &Session, project: &Project, verb: &str) {
     let text = described(project, verb);
     session.finish(
-        || json!({"project": as_json(project), "message": text.trim_end()}),
+        json!({"project": as_json(project), "message": text.trim_end()}),
         || text.clone(),
     );
 }

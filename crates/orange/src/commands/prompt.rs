@@ -58,7 +58,7 @@ pub(crate) fn run(session: &Session, command: &PromptCommand) -> Result<()> {
 
 fn list(session: &Session, args: &ListArgs) -> Result<()> {
     let prompts = prompts_of(session, args.project.as_deref())?;
-    session.finish(|| list_as_json(&prompts), || list_as_text(&prompts));
+    session.finish(list_as_json(&prompts), || list_as_text(&prompts));
     for source in &prompts.sources {
         if let Some(unusable) = &source.unusable {
             output::note(&format!("{unusable}; Orange's own prompt is used instead"));
@@ -123,7 +123,7 @@ fn refused(unusable: &Unusable) -> CommandError {
 
 fn print(session: &Session, source: &PromptSource, task: Option<&str>, text: &str) {
     session.finish_as_it_is(
-        || {
+        {
             let mut prompt = as_json(source);
             prompt["task"] = json!(task);
             prompt["text"] = json!(text);

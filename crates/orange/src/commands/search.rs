@@ -105,7 +105,7 @@ pub(crate) fn run(session: &Session, args: &SearchArgs) -> Result<()> {
     let elsewhere = |task: &Match| here.as_ref() != Some(&task.project);
     let with_project = several && found.matches.iter().any(elsewhere);
     session.finish(
-        || json!({"matches": found.matches.iter().map(as_json).collect::<Vec<_>>(), "total": found.total}),
+        json!({"matches": found.matches.iter().map(as_json).collect::<Vec<_>>(), "total": found.total}),
         || match found.total {
             0 => nothing(&Query::parse(&text), &projects, found.no_tasks),
             _ => as_text(&found, with_project),

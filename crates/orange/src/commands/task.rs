@@ -28,16 +28,6 @@ use clap::Subcommand;
 use orange_core::suggest::meant;
 use orange_core::task::{Status, Task, WorkflowName};
 use orange_core::workflow::{Tone, Workflow};
-use orange_engine::index::fields_json;
-use serde_json::Value;
-
-/// What needs attention, without the command that answers it at its end.
-fn without_answer(attention: &str) -> &str {
-    match attention.rsplit_once(" (answer: ") {
-        Some((asked, how)) if how.ends_with(')') => asked,
-        _ => attention,
-    }
-}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
@@ -161,11 +151,6 @@ pub(crate) fn titled(task: &Task) -> String {
         "" => task.label(),
         summary => format!("{} \"{}\"", task.label(), clean(summary)),
     }
-}
-
-/// A task as JSON: the frontmatter's names.
-pub(crate) fn as_json(task: &Task) -> Value {
-    serde_json::from_str(&fields_json(task)).unwrap_or_default()
 }
 
 /// For clap: a word of a closed set, with the allowed ones in the message.

@@ -74,7 +74,7 @@ fn init(session: &Session, args: &InitArgs) -> Result<()> {
         [] => "all of them are there already\n".to_owned(),
         made => format!("made {}\n", made.join(", ")),
     };
-    session.finish(|| json!({"workspaces": made}), || text);
+    session.finish(json!({"workspaces": made}), || text);
     Ok(())
 }
 
@@ -86,7 +86,7 @@ fn list(session: &Session, args: &ListArgs) -> Result<()> {
         .engine
         .slots_of(args.project.as_deref(), args.disk)?;
     session.finish(
-        || json!({"workspaces": slots.iter().map(as_json).collect::<Vec<Value>>()}),
+        json!({"workspaces": slots.iter().map(as_json).collect::<Vec<Value>>()}),
         || as_text(&slots, args.disk),
     );
     Ok(())
@@ -100,7 +100,7 @@ fn gc(session: &Session, args: &GcArgs) -> Result<()> {
         .engine
         .collect_slots(args.project.as_deref(), args.all)?;
     session.finish(
-        || {
+        {
             let kept = |(slot, why): &(String, String)| json!({"slot": slot, "reason": why});
             json!({
                 "removed": collected.removed,

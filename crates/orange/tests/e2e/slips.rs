@@ -63,7 +63,7 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     "#);
     assert_snapshot!(env.orange(["workflow", "show", "interative"]), @r#"
     ------- stderr -------
-    error: "interative" is not a workflow; did you mean interactive? allowed: interactive
+    error: "interative" is not a workflow; did you mean interactive? allowed: interactive, phased
     hint: for usage, run `orange workflow show --help`
     [exit status: 2]
     "#);

@@ -11,12 +11,13 @@ use crate::history::{Event, EventType, History};
 use crate::review;
 use crate::task::Status;
 use crate::verification::{RETURNED_BY_CHECK, Verified};
+use serde::Serialize;
 
 /// Who said it, where only TASK.md of an adopted task does.
 pub const FILE: &str = "file";
 
 /// Something that was said of the work as it stood at a commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Statement {
     /// None: nobody could tell which commit it was.
     pub head: Option<String>,
@@ -25,8 +26,9 @@ pub struct Statement {
 }
 
 /// What a review came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
+    #[serde(flatten)]
     pub said: Statement,
     pub passed: bool,
     /// Which review of the task it was, counted from 1.
@@ -35,11 +37,12 @@ pub struct Verdict {
     /// but not at work, `contested` where it was, or `unknown`.
     pub written_by: Option<String>,
     /// Where the branch was at the verdict, if not at the commit that was handed over.
+    #[serde(skip)]
     pub branch_at: Option<String>,
 }
 
 /// All that speaks for a task's work.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Evidence {
     /// How often the work went to a reviewer. A person's request for changes starts a new count towards
     /// `review.max_rounds`, but not here: so the sections of TASK.md are numbered.
@@ -49,6 +52,7 @@ pub struct Evidence {
     /// The last verdict of a reviewer.
     pub verdict: Option<Verdict>,
     /// How the task came to `reviewing`, as long as it is there.
+    #[serde(skip)]
     pub reviewing: Option<Statement>,
     /// The review that lets the task be merged without further questions: passed, or the word of a person who created the
     /// task for reviewed work.

@@ -96,6 +96,23 @@ pub enum Reason {
     },
     Queued,
     NotStarted,
+    /// `by_hand`: a person wrote the value that cannot be used.
+    Damaged {
+        damage: String,
+        by_hand: bool,
+    },
+    LostWorkspace {
+        what: String,
+    },
+    /// The agent that the task waits for asks something.
+    AgentAsks {
+        what: String,
+    },
+    /// Something else needs attention.
+    Attention {
+        besides: Box<Reason>,
+        what: String,
+    },
 }
 
 /// What an agent has to write before its task moves on.
@@ -128,7 +145,7 @@ pub enum Stuck {
 
 impl Reason {
     /// The reason as the end of a sentence about the task called `label`. `spell` writes an action as the front end has it.
-    pub fn text(&self, label: &str, spell: impl Fn(&Action) -> String) -> String {
+    pub fn text(&self, label: &str, spell: &dyn Fn(&Action) -> String) -> String {
         let task = || label.to_owned();
         let request = || {
             spell(&Action::RequestChanges {
@@ -237,6 +254,20 @@ impl Reason {
             }
             Reason::Queued => "it is queued and nothing is in its way any more".into(),
             Reason::NotStarted => "nothing is in its way; it has not been started".into(),
+            Reason::Damaged { damage, by_hand } => {
+                let damaged = format!("its TASK.md is damaged: {damage}");
+                match by_hand {
+                    true => format!(
+                        "{damaged}; correct that line, or let {} put back the last good value",
+                        spell(&Action::Repair)
+                    ),
+                    false => damaged,
+                }
+            }
+            Reason::LostWorkspace { what } | Reason::AgentAsks { what } => what.clone(),
+            Reason::Attention { besides, what } => {
+                format!("{}; needs attention: {what}", besides.text(label, spell))
+            }
         }
     }
 }

@@ -133,7 +133,7 @@ fn failed(what: &str, error: &std::io::Error) -> CommandError {
 
 fn say(session: &Session, path: &Path, changed: bool, text: &str) {
     session.finish(
-        || json!({"config": {"file": path, "changed": changed}}),
+        json!({"config": {"file": path, "changed": changed}}),
         || format!("{}: {text}\n", path.display()),
     );
 }

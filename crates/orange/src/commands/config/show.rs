@@ -31,10 +31,9 @@ pub(super) fn run(session: &Session, project: Option<&str>, section: Option<&str
         view.ignored.clear();
     }
     let path = session.engine.settings_file();
-    session.finish(
-        || all_as_json(&view, &path),
-        || as_text(&rows(&view, &path), Extent::stdout(), Palette::stdout()),
-    );
+    session.finish(all_as_json(&view, &path), || {
+        as_text(&rows(&view, &path), Extent::stdout(), Palette::stdout())
+    });
     for ignored in &view.ignored {
         output::note(ignored);
     }

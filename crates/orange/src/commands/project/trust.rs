@@ -88,7 +88,7 @@ fn revoke(session: &Session, name: &str) -> Result<()> {
         ),
     };
     session.finish(
-        || json!({"project": name, "trusted": false, "revoked": count, "message": message}),
+        json!({"project": name, "trusted": false, "revoked": count, "message": message}),
         || format!("{message}\n"),
     );
     Ok(())
@@ -118,10 +118,7 @@ fn unanswered(args: &TrustArgs, offered: &str) -> CommandError {
 
 /// Ends in one way: whoever comes here has agreed, or need not.
 fn finish(session: &Session, offer: &Offer, message: &str, listed: &str) {
-    session.finish(
-        || as_json(offer, message),
-        || format!("{listed}{message}\n"),
-    );
+    session.finish(as_json(offer, message), || format!("{listed}{message}\n"));
 }
 
 fn as_json(offer: &Offer, message: &str) -> Value {

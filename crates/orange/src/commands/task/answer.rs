@@ -1,6 +1,5 @@
 //! `orange task answer`: what an agent asks, and a person's answer.
 
-use super::as_json;
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::clean;
@@ -61,7 +60,7 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
     let (task, open) = session.engine.questions(place)?;
     if !says {
         session.finish(
-            || json!({"task": as_json(&task), "questions": open.iter().map(as_value).collect::<Vec<_>>()}),
+            json!({"task": task, "questions": open.iter().map(as_value).collect::<Vec<_>>()}),
             || open.iter().map(|asked| shown(&task, asked)).collect(),
         );
         return Ok(());
@@ -76,7 +75,7 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
         clean(&asked.question.text)
     );
     session.finish(
-        || json!({"task": as_json(&task), "question": as_value(asked), "message": message, "state": "answered"}),
+        json!({"task": task, "question": as_value(asked), "message": message, "state": "answered"}),
         || format!("{message}\n"),
     );
     Ok(())

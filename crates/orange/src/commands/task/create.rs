@@ -3,7 +3,7 @@
 mod naming;
 
 use super::permissions::choose_once;
-use super::{as_json, create_from, status, word};
+use super::{create_from, status, word};
 use crate::commands::project::described;
 use crate::error::{CommandError, Result};
 use crate::output;
@@ -221,16 +221,16 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
     let is_fine = beginning.is_ok() && created.done.failed.is_empty();
     if !session.json || is_fine {
         session.finish(
-            || {
+            {
                 let mut value = json!({
-                    "task": as_json(&created.done.task),
+                    "task": created.done.task,
                     "message": format!("created {}, {start}", created.done.task.label()),
                     "path": created.done.place.task_file(),
                     "queued": waits,
                     "agents": super::start::as_values(&spawned),
                 });
                 if !others.is_empty() {
-                    value["started"] = others.iter().map(as_json).collect();
+                    value["started"] = json!(others);
                 }
                 if let Some(origin) = origin {
                     value["from"] = create_from::as_json(origin);

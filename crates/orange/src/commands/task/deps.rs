@@ -31,15 +31,15 @@ pub(crate) fn run(session: &Session, args: &DepsArgs) -> Result<()> {
     let view = session.engine.view(place)?;
     if args.tree {
         let lines = session.engine.deps_tree(&view.task)?;
-        session.finish(|| tree_json(&lines), || tree_text(&lines));
+        session.finish(tree_json(&lines), || tree_text(&lines));
     } else if args.graph {
         let edges = session.engine.deps_edges(&view.task)?;
         session.finish(
-            || json!({"graph": edges.iter().map(|(task, blocker)| json!({"task": task, "blocked_by": blocker})).collect::<Vec<_>>()}),
+            json!({"graph": edges.iter().map(|(task, blocker)| json!({"task": task, "blocked_by": blocker})).collect::<Vec<_>>()}),
             || mermaid(&view.task.label(), &edges),
         );
     } else {
-        session.finish(|| links_json(&view), || links_text(&view));
+        session.finish(links_json(&view), || links_text(&view));
     }
     Ok(())
 }

@@ -67,7 +67,7 @@ pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
             None => session.engine.diff_files(&comparison, &args.files)?,
         };
         let value = to_json(&view.task, &comparison, &files);
-        session.finish(|| value, String::new);
+        session.finish(value, String::new);
         return Ok(());
     }
     for notice in session.engine.take_notices() {
@@ -191,18 +191,6 @@ fn to_json(task: &Task, comparison: &Comparison, files: &[FileChange]) -> Value 
             },
             "notes": comparison.notes.iter().chain(&comparison.nothing).collect::<Vec<_>>(),
         },
-    })
-}
-
-/// How much a branch changes, as lists and `task show` have it.
-pub(super) fn stat_json(stat: &DiffStat) -> Value {
-    json!({
-        "base": stat.base,
-        "head": stat.head,
-        "commits": stat.commits,
-        "files": stat.files,
-        "added": stat.added,
-        "deleted": stat.deleted,
     })
 }
 

@@ -3,7 +3,7 @@
 
 mod each;
 
-use super::{as_json, titled};
+use super::titled;
 use crate::error::Result;
 use crate::question::{asks, confirm_always, yes};
 use crate::session::Session;
@@ -16,7 +16,7 @@ use orange_engine::engine::CancelChildren;
 use orange_engine::store::Place;
 use orange_engine::views::TaskView;
 use orange_engine::{Code, Error};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fmt::Write as _;
 
 /// Give a task up
@@ -209,7 +209,7 @@ fn cancel_one(session: &Session, place: Place, children: CancelChildren) -> Resu
         let _ = write!(message, ", {} too", child.task.label());
     }
     let children = cancelled.children.iter();
-    let children: Vec<Value> = children.map(|child| as_json(&child.task)).collect();
+    let children: Vec<&Task> = children.map(|child| &child.task).collect();
     Ok(Done {
         message,
         more: json!({"children": children}),
@@ -283,7 +283,7 @@ pub(crate) fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
 fn list_deleted(session: &Session) {
     let trashed = session.engine.trashed();
     session.finish(
-        || json!({"tasks": trashed.iter().map(|(_, task)| as_json(task)).collect::<Vec<Value>>()}),
+        json!({"tasks": trashed.iter().map(|(_, task)| task).collect::<Vec<_>>()}),
         || {
             if trashed.is_empty() {
                 return "the trash is empty\n".into();

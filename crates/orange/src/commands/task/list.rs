@@ -1,19 +1,18 @@
 //! `orange task list`: what is going on, in one screen.
 
-use super::diff::{lines, stat_json};
-use super::{status, style, without_answer, word};
+use super::diff::lines;
+use super::{status, style, word};
 use crate::commands::at_least_one;
 use crate::error::Result;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative, time_of_day};
 use clap::Args;
 use orange_core::Timestamp;
-use orange_core::exit::{is_expected, role_of};
 use orange_core::task::{Category, Priority, Queue, Status};
 use orange_engine::index::list::{Filter, Listed, Listing};
-use orange_engine::runs::{Doing, State};
-use orange_engine::sessions::{LiveAgent, LiveAgents, SessionState};
-use serde_json::{Value, json};
+use orange_engine::runs::Doing;
+use orange_engine::sessions::{LiveAgents, SessionState};
+use orange_engine::views::{TaskRow, list_json, without_answer};
 use std::fmt::Write;
 
 const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
@@ -106,8 +105,7 @@ pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
     let live = session.engine.live_and_adopted_agents();
     let (text, more) = session.engine.list_as(&filter, |listing| {
         let text = match json {
-            // The rows are JSON already; building values of thousands of them would only cost time.
-            true => as_json(&listing.rows, &live),
+            true => list_json(&listing.rows, &live),
             false => as_text(&listing, &filter, &live),
         };
         let more = listing.more;
@@ -116,7 +114,7 @@ pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
         (text, more)
     })?;
     match json {
-        true => drop(crate::output::print_json(&text)),
+        true => drop(crate::output::print_json_text(&text)),
         false => crate::output::print(&text),
     }
     if more > 0 && !json {
@@ -124,75 +122,6 @@ pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
         crate::output::say(&format!("… and {more} more\n"));
     }
     Ok(())
-}
-
-fn as_json(rows: &[Listed], live: &LiveAgents) -> String {
-    let mut text = String::from("{\"tasks\":[");
-    for (position, row) in rows.iter().enumerate() {
-        if position > 0 {
-            text.push(',');
-        }
-        let extra = json!({
-            "damaged": row.damaged,
-            "attention": row.attention,
-            "checks_failed": row.checks_failed,
-            "waits_for": row.waits_for,
-            "session": session_state(row, live).word(),
-            "agents": agents_json(live.of(&row.folder), row.status.parse().ok()),
-            "diff": row.diff.as_deref().map(stat_json),
-        })
-        .to_string();
-        // Both are objects: join them at their braces.
-        text.push_str(row.fields.strip_suffix('}').unwrap_or(&row.fields));
-        text.push(',');
-        text.push_str(extra.strip_prefix('{').unwrap_or(&extra));
-    }
-    text.push_str("]}");
-    text
-}
-
-fn session_state(row: &Listed, live: &LiveAgents) -> SessionState {
-    live.session(&row.folder, row.status.parse().ok(), row.has_session)
-}
-
-fn agents_json(agents: &[LiveAgent], status: Option<Status>) -> Vec<Value> {
-    let as_json = |agent: &LiveAgent| {
-        let doing = doing(agent, status);
-        let doing = doing.as_ref();
-        json!({
-            "role": agent.role,
-            "harness": agent.harness,
-            "state": doing.map(|doing| doing.state),
-            "since": doing.map(|doing| doing.since.to_string()),
-            "until": doing.and_then(|doing| doing.until).map(|until| until.to_string()),
-            "again": doing.and_then(|doing| doing.again).map(|again| again.to_string()),
-            "source": doing.map(|doing| doing.source),
-        })
-    };
-    agents.iter().map(as_json).collect()
-}
-
-/// What an agent does for a task that stands at this.
-fn doing(agent: &LiveAgent, status: Option<Status>) -> Option<Doing> {
-    let expected = status.is_some_and(|status| is_expected(status, agent.role));
-    let doing = agent.doing.clone();
-    doing.map(|doing| doing.expected(expected))
-}
-
-/// What the agent does that the task waits for, where that is not what it should.
-fn halted(row: &Listed, live: &LiveAgents) -> Option<String> {
-    let status: Status = row.status.parse().ok()?;
-    let agents = live.of(&row.folder).iter();
-    let mut of_role = agents.filter(|agent| agent.role == role_of(status));
-    let doing = doing(of_role.next()?, Some(status))?;
-    match doing.state {
-        State::Starting | State::Working | State::Running | State::Finished => None,
-        State::AsksPermission
-        | State::WaitsForInput
-        | State::Idle
-        | State::Failed
-        | State::Waiting => Some(doing.words(time_of_day)),
-    }
 }
 
 const COLUMNS: &[Column] = &[
@@ -252,7 +181,7 @@ fn table(rows: &[Listed], live: &LiveAgents) -> String {
     let mut table = Table::new(&columns);
     table.reserve(rows.len());
     for row in rows {
-        let cells = cells(row, now, session_state(row, live), halted(row, live));
+        let cells = cells(&TaskRow::of(row, live), now);
         table.row(
             cells
                 .into_iter()
@@ -266,14 +195,9 @@ fn table(rows: &[Listed], live: &LiveAgents) -> String {
     text
 }
 
-fn cells(
-    row: &Listed,
-    now: Timestamp,
-    session: SessionState,
-    halted: Option<String>,
-) -> [Cell<'_>; 10] {
-    let status: Option<Status> = row.status.parse().ok();
-    let (sign, colour) = match (&row.damaged, status) {
+fn cells<'a>(shown: &TaskRow<'a>, now: Timestamp) -> [Cell<'a>; 10] {
+    let row = shown.listed;
+    let (sign, colour) = match (&row.damaged, shown.status) {
         (Some(_), _) | (None, None) => ("✗", Style::Red),
         (None, Some(status)) => (status.info().icon, style(status)),
     };
@@ -289,12 +213,12 @@ fn cells(
     let then = Timestamp::from_second(row.updated_second).unwrap_or(now);
     [
         Cell::new(sign, colour),
-        Cell::new(session.icon(), session_style(session)),
+        session(shown.session),
         Cell::new(key, Style::Bold),
         Cell::from(row.project.as_str()),
         Cell::new(word, colour),
         priority(row.priority),
-        summary(row, halted),
+        summary(row, shown.halted()),
         diff(row),
         match &row.damaged {
             Some(_) => Cell::new(row.branch.as_str(), Style::Dim).giving_way(),
@@ -316,11 +240,11 @@ fn diff(row: &Listed) -> Cell<'_> {
     }
 }
 
-fn session_style(session: SessionState) -> Style {
-    match session {
-        SessionState::Alive => Style::Green,
-        SessionState::Gone => Style::Red,
-        SessionState::None => Style::Dim,
+fn session(state: SessionState) -> Cell<'static> {
+    match state {
+        SessionState::Alive => Cell::new("●", Style::Green),
+        SessionState::Gone => Cell::new("✗", Style::Red),
+        SessionState::None => Cell::new("○", Style::Dim),
     }
 }
 
@@ -337,7 +261,7 @@ fn priority(order: i64) -> Cell<'static> {
 }
 
 /// The summary, with what a person should know of the task; trouble stands before it.
-fn summary(row: &Listed, halted: Option<String>) -> Cell<'_> {
+fn summary<'a>(row: &'a Listed, halted: Option<&Doing>) -> Cell<'a> {
     let checks = if row.checks_failed {
         "✗ checks · "
     } else {
@@ -362,6 +286,7 @@ fn summary(row: &Listed, halted: Option<String>) -> Cell<'_> {
         );
     }
     if let Some(halted) = halted {
+        let halted = halted.words(time_of_day);
         return Cell::new(format!("{checks}{halted} · {}", row.summary), Style::Yellow);
     }
     if row.checks_failed {

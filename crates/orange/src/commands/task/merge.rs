@@ -1,6 +1,6 @@
 //! `orange task merge`: a task's work brought into its target, after a look at what speaks against it.
 
-use super::{as_json, titled};
+use super::titled;
 use crate::error::Result;
 use crate::question::{asks, yes};
 use crate::session::Session;
@@ -73,7 +73,7 @@ pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
         }
     }
     let merged = session.engine.merge(place, &wish)?;
-    session.finish(|| to_json(&merged), || to_text(&merged));
+    session.finish(to_json(&merged), || to_text(&merged));
     super::update::failure(&merged.done.task, &merged.done.failed)
 }
 
@@ -126,7 +126,7 @@ fn to_text(merged: &Merged) -> String {
 
 fn to_json(merged: &Merged) -> Value {
     json!({
-        "task": as_json(&merged.done.task),
+        "task": merged.done.task,
         "merged": {
             "commit": merged.commit,
             "target": merged.target,

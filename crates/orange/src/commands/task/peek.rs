@@ -70,10 +70,9 @@ pub(crate) fn run(session: &Session, args: &PeekArgs) -> Result<()> {
             agent(&screen)
         ));
     }
-    session.finish_as_it_is(
-        || to_json(&screen),
-        || format!("{}\n", clean_block(screen.text.trim_end())),
-    );
+    session.finish_as_it_is(to_json(&screen), || {
+        format!("{}\n", clean_block(screen.text.trim_end()))
+    });
     Ok(())
 }
 
@@ -172,7 +171,7 @@ fn follow(session: &Session, args: &PeekArgs, place: &Place) -> Result<()> {
                 same if same == *before => true,
                 value => {
                     *before = value;
-                    output::print_json(before)
+                    output::print_json_text(before)
                 }
             },
         };

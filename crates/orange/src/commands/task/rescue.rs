@@ -81,7 +81,7 @@ fn list(session: &Session, args: &ListArgs) -> Result<()> {
     };
     let rescues = session.engine.rescues(&owner)?;
     session.finish(
-        || json!({"rescues": rescues.iter().map(as_json).collect::<Vec<_>>()}),
+        json!({"rescues": rescues.iter().map(as_json).collect::<Vec<_>>()}),
         || list_text(&owner.label, &rescues),
     );
     Ok(())
@@ -91,10 +91,9 @@ fn show(session: &Session, args: &ShowArgs) -> Result<()> {
     let owner = owner(session, &args.id)?;
     let rescue = session.engine.rescue_named(&owner, &args.name)?;
     let shown = session.engine.show_rescue(&owner, &rescue)?;
-    session.finish(
-        || json!({"rescue": shown_json(&shown)}),
-        || shown_text(&owner, &shown),
-    );
+    session.finish(json!({"rescue": shown_json(&shown)}), || {
+        shown_text(&owner, &shown)
+    });
     Ok(())
 }
 
@@ -104,7 +103,7 @@ fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
     let done = session
         .engine
         .restore_rescue(&owner, &args.name, to_branch)?;
-    session.finish(|| restored_json(&done), || restored_text(&owner, &done));
+    session.finish(restored_json(&done), || restored_text(&owner, &done));
     Ok(())
 }
 

@@ -5,30 +5,23 @@ mod evidence;
 mod history;
 mod workspace;
 
-use super::deps::{linked_json, linked_text};
-use super::diff::{stat_json, stat_text};
-use super::why::Answer;
-use super::{as_json, style};
+use super::deps::linked_text;
+use super::diff::stat_text;
+use super::{style, why};
 use crate::error::Result;
 use crate::session::Session;
 use crate::ui::{
     Extent, KeyValues, Palette, Style, ago, clean, clean_block, terminal_size, wrapped_prose,
 };
 use clap::Args;
-use evidence::Shown;
 use orange_core::Timestamp;
 use orange_core::artifact::section;
-use orange_core::config::Permissions;
-use orange_core::history::{HookOutcome, HookState};
 use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
 use orange_core::timeline::hooks;
-use orange_core::usage::Usage;
 use orange_engine::engine::SaidBy;
 use orange_engine::harness::NONE;
-use orange_engine::sessions::SessionState;
-use orange_engine::views::{AgentView, TaskView, WorkspaceState};
-use serde_json::{Value, json};
+use orange_engine::views::{LastTransition, PermissionMode, TaskDetail, TaskFacts, TaskView};
 use std::fmt::Write;
 
 /// Show a task
@@ -53,132 +46,26 @@ pub(crate) struct ShowArgs {
 pub(crate) fn run(session: &Session, args: &ShowArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = session.engine.view(place)?;
-    let state = session.engine.workspace_state(&view.task, args.disk);
-    let agents = session.engine.agents(&view.task, &view.history);
-    let evidence = Shown::of(&session.engine, &view);
-    let usage = session.engine.usage(&view.history);
-    let diff = session.engine.diff_stat(&view.task, &view.history);
-    let alive =
-        agents.iter().any(|agent| agent.alive) || session.engine.has_adopted_session(&view.history);
-    let has_session = view.task.tmux_session.is_some();
-    let sign = SessionState::of(alive, Some(view.task.status), has_session);
-    let (mode, said_by) = session.engine.permissions(&view.task)?;
-    let mute = session.engine.worker_without_modes(&view.task)?;
     let extent = Extent::stdout();
     // Read from the bottom: what matters most stands there too.
     let last = match extent {
-        Extent::Columns(_) if !session.json => Answer::of(session, &view)?.to_text(&view, extent),
+        Extent::Columns(_) if !session.json => {
+            let answer = session.engine.explanation(&view)?;
+            format!("\n{}", why::to_text(&answer, extent))
+        }
         _ => String::new(),
     };
-    session.finish(
-        || {
-            let mut value = to_json(&view, state.as_ref(), args.history);
-            value["task"]["session"] = json!(sign.word());
-            value["task"]["permission_mode"] = json!({"mode": mode, "said_by": said_by});
-            value["task"]["agents"] = agents::to_json(&agents);
-            value["task"]["usage"] = json!(usage);
-            value["task"]["diff"] = json!(diff.as_ref().map(|(stat, _)| stat_json(stat)));
-            value["task"]["evidence"] = evidence.to_json();
-            if args.history {
-                value["task"]["timeline"] = history::to_json(&view.history);
-            }
-            value["task"]["messages"] = agents::messages_json(&view.history);
-            value
-        },
-        || {
-            let about = About {
-                evidence: evidence.to_text(),
-                round: evidence.round(&view.task),
-                mode: match mute.as_deref() {
-                    None => Some(permissions(mode, said_by)),
-                    Some(NONE) => None,
-                    Some(name) => Some(format!("none: {name} takes no notice of them")),
-                },
-                usage,
-                diff: diff
-                    .as_ref()
-                    .filter(|(stat, _)| stat.commits > 0)
-                    .map(|(stat, target)| format!("{} against {target}", stat_text(stat))),
-            };
-            let mut text = to_text(&view, state.as_ref(), &agents, &about, args);
-            if !last.is_empty() {
-                let _ = write!(text, "\n{last}");
-            }
-            text
-        },
-    );
+    // The text shows the end of the history in any case.
+    let with_history = args.history || !session.json;
+    let detail = session.engine.detail(view, with_history, args.disk)?;
+    session.finish(&detail, || to_text(&detail, args) + &last);
     Ok(())
 }
 
-fn to_json(view: &TaskView, state: Option<&WorkspaceState>, whole: bool) -> Value {
-    let mut task = as_json(&view.task);
-    if let Value::Object(map) = &mut task {
-        let extra = [
-            ("blocks", linked_json(&view.blocks)),
-            ("referenced_by", linked_json(&view.referenced_by)),
-            ("children", linked_json(&view.children)),
-            ("waits_for", linked_json(&view.blockers)),
-            (
-                "damaged",
-                json!(view.damaged.as_ref().map(ToString::to_string)),
-            ),
-            ("attention", json!(view.attention)),
-            ("unmerged", json!(unmerged(view))),
-            ("context_changed", json!(view.context_changed)),
-            ("hooks", hooks_json(view)),
-            ("path", json!(view.place.task_file())),
-            ("body", json!(view.body)),
-        ];
-        map.extend(extra.map(|(name, value)| (name.to_owned(), value)));
-        if whole {
-            let events: Vec<Value> = view
-                .history
-                .events
-                .iter()
-                .map(|event| serde_json::to_value(event).unwrap_or_default())
-                .collect();
-            map.insert("history".into(), Value::from(events));
-        }
-    }
-    match state {
-        Some(state) => json!({ "task": task, "workspace_state": workspace::to_json(state) }),
-        None => json!({ "task": task }),
-    }
-}
-
-fn hooks_json(view: &TaskView) -> Value {
-    let Some(transition) = view.history.last_transition() else {
-        return Value::Null;
-    };
-    let hooks: Vec<Value> = transition
-        .hooks
-        .iter()
-        .map(|hook| {
-            let (outcome, reason) = outcome(hook);
-            json!({"hook": hook.name, "outcome": outcome, "reason": reason})
-        })
-        .collect();
-    json!({"from": transition.opening.from, "to": transition.opening.to, "hooks": hooks})
-}
-
-fn outcome(hook: &HookState) -> (&'static str, Option<&str>) {
-    match &hook.outcome {
-        HookOutcome::Open => ("open", None),
-        HookOutcome::Completed => ("completed", None),
-        HookOutcome::Failed(reason) => ("failed", Some(reason)),
-        HookOutcome::Skipped(reason) => ("not carried out", Some(reason)),
-    }
-}
-
-fn to_text(
-    view: &TaskView,
-    state: Option<&WorkspaceState>,
-    agents: &[AgentView],
-    about: &About,
-    args: &ShowArgs,
-) -> String {
+fn to_text(detail: &TaskDetail, args: &ShowArgs) -> String {
     let palette = Palette::stdout();
-    let task = &view.task;
+    let facts = &detail.task;
+    let task = &facts.view.task;
     let mut text = format!(
         "{} {}\n",
         palette.bold(&task.label()),
@@ -188,41 +75,41 @@ fn to_text(
             &task.summary
         })
     );
-    fields(view, about).render(&mut text, palette);
-    if let Some(state) = state {
+    fields(facts).render(&mut text, palette);
+    if let Some(state) = &detail.workspace_state {
         text.push_str(&workspace::to_text(state, task, palette));
     }
-    text.push_str(&about.evidence);
-    text.push_str(&agents::to_text(agents, &view.history, &task.label()));
-    if let Some(transition) = view.history.last_transition() {
-        let _ = writeln!(
-            text,
-            "\nhooks of {} → {}",
-            transition.opening.from.as_deref().unwrap_or("creation"),
-            transition
-                .opening
-                .to
-                .as_deref()
-                .unwrap_or(task.status.as_str()),
-        );
-        let mut reasons: Vec<&str> = Vec::new();
-        let aims: Vec<String> = transition
-            .hooks
-            .iter()
-            .map(|it| hooks::aim(&it.name))
-            .collect();
-        let longest = aims.iter().map(|aim| aim.chars().count()).max();
-        for (hook, aim) in transition.hooks.iter().zip(&aims) {
-            let (word, reason) = outcome(hook);
-            let _ = writeln!(text, "  {:<1$}  {word}", clean(aim), longest.unwrap_or(0));
-            reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
-        }
-        for reason in reasons {
-            let _ = writeln!(text, "  ({})", clean(reason));
-        }
+    text.push_str(&evidence::to_text(&facts.evidence));
+    text.push_str(&agents::to_text(facts));
+    if let Some(transition) = &facts.view.hooks {
+        text.push_str(&hooks_text(transition, task));
     }
-    text.push_str(&body(view, args.full));
-    text.push_str(&history::to_text(&view.history, args.history));
+    text.push_str(&body(&facts.view, args.full));
+    let timeline = facts.timeline.as_deref().unwrap_or_default();
+    text.push_str(&history::to_text(timeline, args.history));
+    text
+}
+
+fn hooks_text(transition: &LastTransition, task: &Task) -> String {
+    let from = transition.from.as_deref().unwrap_or("creation");
+    let to = transition.to.as_deref().unwrap_or(task.status.as_str());
+    let mut text = format!("\nhooks of {from} → {to}\n");
+    let mut reasons: Vec<&str> = Vec::new();
+    let aims: Vec<String> = transition
+        .hooks
+        .iter()
+        .map(|it| hooks::aim(&it.hook))
+        .collect();
+    let longest = aims.iter().map(|aim| aim.chars().count()).max();
+    for (hook, aim) in transition.hooks.iter().zip(&aims) {
+        let word = hook.outcome;
+        let _ = writeln!(text, "  {:<1$}  {word}", clean(aim), longest.unwrap_or(0));
+        let reason = hook.reason.as_deref();
+        reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
+    }
+    for reason in reasons {
+        let _ = writeln!(text, "  ({})", clean(reason));
+    }
     text
 }
 
@@ -254,36 +141,32 @@ fn body(view: &TaskView, full: bool) -> String {
     )
 }
 
-/// What is known of its agents as a whole.
-struct About {
-    /// What they may do without asking; none without agents.
-    mode: Option<String>,
-    usage: Option<Usage>,
-    /// How much its branch changes, if it does.
-    diff: Option<String>,
-    /// Which review of it is the last, from 1.
-    round: u32,
-    /// What speaks for the work, as it is shown.
-    evidence: String,
-}
-
-/// The mode that counts for its agents, and who chose it.
-fn permissions(mode: Permissions, said_by: SaidBy) -> String {
-    match said_by {
+/// The mode that counts for its agents, and who chose it; none without agents.
+fn permissions(chosen: &PermissionMode) -> Option<String> {
+    let mode = chosen.mode;
+    match chosen.without_modes.as_deref() {
+        Some(NONE) => return None,
+        Some(name) => return Some(format!("none: {name} takes no notice of them")),
+        None => {}
+    }
+    Some(match chosen.said_by {
         SaidBy::Task => format!("{mode}, chosen for this task"),
         SaidBy::Project => format!("{mode}, as its project says"),
         SaidBy::Setting => format!("{mode}, as `agents.permissions` says"),
         SaidBy::Nobody => format!("{mode}, nobody has chosen"),
-    }
+    })
 }
 
-fn fields(view: &TaskView, about: &About) -> KeyValues {
+fn fields(facts: &TaskFacts) -> KeyValues {
+    let view = &facts.view;
     let task = &view.task;
     let now = Timestamp::now();
     let mut lines = KeyValues::new();
     let mut status = format!("{} {}", task.status.info().icon, task.status);
-    if about.round > 0 {
-        let _ = write!(status, ", review round {}", about.round);
+    // At 0 nobody has looked at it since a person asked for changes.
+    if task.review_round > 0 {
+        let round = facts.evidence.evidence.rounds.max(task.review_round);
+        let _ = write!(status, ", review round {round}");
     }
     if task.crash_count > 0 {
         let _ = write!(
@@ -303,19 +186,20 @@ fn fields(view: &TaskView, about: &About) -> KeyValues {
     if let Some(attention) = &view.attention {
         lines.add_styled("attention", attention.as_str(), Style::Yellow);
     }
-    for path in unmerged(view) {
-        lines.add_styled("not merged", path, Style::Yellow);
+    for path in &view.unmerged {
+        lines.add_styled("not merged", path.display().to_string(), Style::Yellow);
     }
     lines.add("project", task.project.as_str());
     lines.add("branch", branch_line(task));
-    if let Some(diff) = &about.diff {
-        lines.add("diff", diff.as_str());
+    if let Some(diff) = facts.diff.as_ref().filter(|diff| diff.stat.commits > 0) {
+        let line = format!("{} against {}", stat_text(&diff.stat), diff.target);
+        lines.add("diff", line);
     }
     for (name, value) in optional(task) {
         lines.add(name, value);
     }
-    if let Some(mode) = &about.mode {
-        lines.add("permissions", mode.as_str());
+    if let Some(mode) = permissions(&facts.permission_mode) {
+        lines.add("permissions", mode);
     }
     for (name, links) in [
         ("blocked by", &view.blockers),
@@ -335,7 +219,7 @@ fn fields(view: &TaskView, about: &About) -> KeyValues {
         };
         lines.add_styled("context", what, Style::Yellow);
     }
-    if let Some(usage) = about.usage {
+    if let Some(usage) = facts.usage {
         lines.add("used", agents::used(usage));
     }
     lines.add(
@@ -347,14 +231,8 @@ fn fields(view: &TaskView, about: &About) -> KeyValues {
         format!("{}, revision {}", ago(now, task.updated_at), task.revision),
     );
     lines.add("id", task.id.as_str());
-    lines.add("file", view.place.task_file().display().to_string());
+    lines.add("file", view.path.display().to_string());
     lines
-}
-
-/// The texts beside TASK.md that could not be merged into it.
-fn unmerged(view: &TaskView) -> Vec<String> {
-    let path = |name: &String| view.place.path.join(name).display().to_string();
-    view.kept_texts.iter().map(path).collect()
 }
 
 fn branch_line(task: &Task) -> String {

@@ -1,7 +1,7 @@
 //! `orange task spawn` and `respawn`, and `orange run --ready`: agents are started.
 
 use super::permissions::choose_once;
-use super::{as_json, update, word};
+use super::{update, word};
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::clean;
@@ -84,7 +84,7 @@ pub(crate) fn spawn(session: &Session, args: &SpawnArgs) -> Result<()> {
         StartOutcome::Queued(task, why) => {
             let message = queued(&task, &why);
             session.finish(
-                || json!({"task": as_json(&task), "message": message, "queued": why}),
+                json!({"task": task, "message": message, "queued": why}),
                 || format!("{message}\n"),
             );
             Ok(())
@@ -117,7 +117,7 @@ pub(crate) fn respawn(session: &Session, args: &RespawnArgs) -> Result<()> {
     let (task, spawned) = (done.task, done.spawned);
     let text = format!("{} ({})", task.label(), task.status);
     session.finish(
-        || json!({"task": as_json(&task), "message": text, "agents": as_values(&spawned)}),
+        json!({"task": task, "message": text, "agents": as_values(&spawned)}),
         || format!("{text}\n{}", lines(&task, &spawned)),
     );
     Ok(())
@@ -136,19 +136,18 @@ pub(crate) fn run_ready(session: &Session, args: &RunArgs) -> Result<()> {
             StartOutcome::Queued(..) => None,
         })
         .collect();
-    session.finish(
-        || json!({"tasks": started.iter().map(|task| as_json(task)).collect::<Vec<_>>()}),
-        || {
-            let mut text = String::new();
-            for task in &started {
-                let _ = writeln!(text, "started {} {}", task.label(), clean(&task.summary));
-            }
-            if started.is_empty() {
-                text.push_str("nothing to start; `orange task list --ready` and `orange task why` tell more\n");
-            }
-            text
-        },
-    );
+    session.finish(json!({"tasks": started}), || {
+        let mut text = String::new();
+        for task in &started {
+            let _ = writeln!(text, "started {} {}", task.label(), clean(&task.summary));
+        }
+        if started.is_empty() {
+            text.push_str(
+                "nothing to start; `orange task list --ready` and `orange task why` tell more\n",
+            );
+        }
+        text
+    });
     for outcome in &outcomes {
         if let StartOutcome::Started(changed) = outcome {
             update::failure(&changed.done.task, &changed.done.failed)?;

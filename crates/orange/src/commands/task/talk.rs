@@ -1,6 +1,6 @@
 //! `orange task attach`, `send` and `request-changes`: a person and an agent.
 
-use super::{as_json, update, word};
+use super::{update, word};
 use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::Session;
@@ -81,7 +81,7 @@ pub(crate) fn attach(session: &Session, args: &AttachArgs) -> Result<()> {
             .chain(command.get_args())
             .map(|word| word.to_string_lossy().into_owned())
             .collect();
-        session.finish(|| json!({"command": words}), String::new);
+        session.finish(json!({"command": words}), String::new);
         return Ok(());
     }
     let on_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -127,7 +127,7 @@ pub(crate) fn send(session: &Session, args: &SendArgs) -> Result<()> {
         }
     };
     session.finish(
-        || json!({"task": as_json(&task), "message": message, "state": state}),
+        json!({"task": task, "message": message, "state": state}),
         || format!("{message}\n"),
     );
     Ok(())

@@ -1,6 +1,6 @@
 //! `orange task update`, `complete` and `stuck`: changing fields and moving through the workflow.
 
-use super::{as_json, status};
+use super::status;
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use crate::ui::clean;
@@ -272,8 +272,8 @@ pub(crate) fn finish_with<const N: usize>(
             text.push_str(&super::start::lines(&changed.done.task, spawned));
         }
         session.finish(
-            || {
-                let mut value = json!({"task": as_json(&changed.done.task), "message": message});
+            {
+                let mut value = json!({"task": changed.done.task, "message": message});
                 for (name, more) in more {
                     value[name] = more;
                 }

@@ -1,6 +1,5 @@
 //! `orange task verify`: a task's commit checked by its repository's own command, now.
 
-use super::as_json;
 use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::Session;
@@ -45,7 +44,7 @@ pub(crate) fn run(session: &Session, args: &VerifyArgs) -> Result<()> {
         }));
     }
     session.finish(
-        || json!({"task": as_json(&task), "verify": as_value(&told), "message": words}),
+        json!({"task": task, "verify": as_value(&told), "message": words}),
         || format!("{}\n", clean(&words)),
     );
     Ok(())

@@ -1,6 +1,5 @@
 //! `orange task wait`: until a task is somewhere.
 
-use super::as_json;
 use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::Session;
@@ -67,10 +66,9 @@ pub(crate) fn run(session: &Session, args: &WaitArgs) -> Result<()> {
                 return Err(CommandError(orange_engine::tx::damaged(&place, broken)));
             }
             if let Some(message) = reached(session, &view, args.goal, is_first)? {
-                session.finish(
-                    || json!({"task": as_json(&view.task), "message": message}),
-                    || format!("{message}\n"),
-                );
+                session.finish(json!({"task": view.task, "message": message}), || {
+                    format!("{message}\n")
+                });
                 return Ok(());
             }
             late = Some(too_late(&view.task, args.goal));
@@ -100,7 +98,7 @@ fn tell_what_a_start_waits_for(
         None => task.status.as_str(),
     };
     let reason = session.engine.why(view)?.reason;
-    let because = reason.text(&task.label(), quoted_command);
+    let because = reason.text(&task.label(), &quoted_command);
     let text = format!("{} is {queued}: {because}", task.label());
     if *told != text {
         output::note(&text);

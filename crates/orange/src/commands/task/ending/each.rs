@@ -1,6 +1,5 @@
 //! One command for several tasks: a line for each, and the exit code of the worst.
 
-use crate::commands::task::as_json;
 use crate::error::{CommandError, Result, exit_code};
 use crate::session::Session;
 use orange_core::task::Task;
@@ -27,7 +26,7 @@ impl Done {
     }
 
     fn to_json(&self) -> Value {
-        let mut value = json!({"task": as_json(&self.task), "message": self.message});
+        let mut value = json!({"task": self.task, "message": self.message});
         for (name, more) in self.more.as_object().into_iter().flatten() {
             value[name] = more.clone();
         }
@@ -77,7 +76,7 @@ impl Each {
                 "tasks": self.done.iter().map(Done::to_json).collect::<Vec<_>>(),
                 "errors": self.failed.iter().map(error).collect::<Vec<_>>(),
             });
-            session.finish(|| value, String::new);
+            session.finish(value, String::new);
             return match worst {
                 None => Ok(()),
                 // The value says what; the exit code is for scripts.
@@ -90,7 +89,7 @@ impl Each {
         if !self.done.is_empty() && (!session.json || self.failed.is_empty()) {
             let line = |done: &Done| format!("{}\n", done.message);
             session.finish(
-                || self.done.first().map(Done::to_json).unwrap_or_default(),
+                self.done.first().map(Done::to_json).unwrap_or_default(),
                 || self.done.iter().map(line).collect(),
             );
         }

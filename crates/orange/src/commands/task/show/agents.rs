@@ -2,67 +2,23 @@
 
 use crate::ui::{Palette, Style, ago, clean, lasting, time_of_day};
 use orange_core::Timestamp;
-use orange_core::history::{Event, EventType, History};
-use orange_core::runs::Ending;
 use orange_core::usage::Usage;
 use orange_engine::runs::{Doing, Source, State};
-use orange_engine::views::AgentView;
-use serde_json::{Value, json};
+use orange_engine::views::{AgentView, TaskFacts};
 use std::fmt::Write;
 
 /// How much of a message a line shows.
 const SHOWN: usize = 100;
 
-pub(super) fn to_json(agents: &[AgentView]) -> Value {
-    let as_json = |agent: &AgentView| {
-        let doing = agent.doing.as_ref();
-        json!({
-            "run": agent.run.id,
-            "role": agent.run.role,
-            "harness": agent.run.harness,
-            "alive": agent.alive,
-            "state": doing.map(|doing| doing.state),
-            "since": doing.map(|doing| doing.since.to_string()),
-            "until": doing.and_then(|doing| doing.until).map(|until| until.to_string()),
-            "again": doing.and_then(|doing| doing.again).map(|again| again.to_string()),
-            "source": doing.map(|doing| doing.source),
-            "said": doing.map(|doing| doing.text.as_str()).filter(|text| !text.is_empty()),
-            "usage": agent.usage,
-            "started": agent.run.started.to_string(),
-            "ended": agent.run.end.as_ref().map(|end| json!({
-                "how": ending(end.how),
-                "reason": end.reason,
-                "at": end.at.to_string(),
-            })),
-            "pane": agent.pane.as_ref().map(|pane| &pane.pane),
-            "waiting": agent.waiting,
-        })
-    };
-    agents.iter().map(as_json).collect()
-}
-
-/// Messages that did not arrive, or not yet.
-pub(super) fn messages_json(history: &History) -> Value {
-    let as_json = |(event, state): (&Event, &str)| {
-        json!({
-            "message": event.details.get("message"),
-            "text": event.details.get("text"),
-            "by": event.by,
-            "state": state,
-        })
-    };
-    messages(history).into_iter().map(as_json).collect()
-}
-
-pub(super) fn to_text(agents: &[AgentView], history: &History, label: &str) -> String {
+pub(super) fn to_text(facts: &TaskFacts) -> String {
     let mut text = String::new();
-    if agents.is_empty() {
+    if facts.agents.is_empty() {
         return text;
     }
     let palette = Palette::stdout();
     let now = Timestamp::now();
     text.push_str("\nagents\n");
-    for agent in agents {
+    for agent in &facts.agents {
         let line = line(agent, now);
         let sign = match agent.alive {
             true => palette.paint(Style::Green, "●"),
@@ -70,38 +26,30 @@ pub(super) fn to_text(agents: &[AgentView], history: &History, label: &str) -> S
         };
         let _ = writeln!(text, "  {sign} {}", clean(&line));
     }
-    for (event, state) in messages(history) {
-        let words = event
-            .details
-            .get("text")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        let first: String = words
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .take(SHOWN)
-            .collect();
-        let _ = writeln!(text, "  message {state}: {}", clean(&first));
+    for message in &facts.messages {
+        let words = message.text.as_deref().unwrap_or_default();
+        let first = words.lines().next().unwrap_or_default();
+        let first: String = first.chars().take(SHOWN).collect();
+        let _ = writeln!(text, "  message {}: {}", message.state, clean(&first));
     }
-    if agents.iter().any(|agent| agent.alive) {
+    if facts.agents.iter().any(|agent| agent.alive) {
+        let label = facts.view.task.label();
         let _ = writeln!(text, "  orange task attach {label}");
     }
     text
 }
 
 fn line(agent: &AgentView, now: Timestamp) -> String {
-    let mut line = format!("{:<9} {}", agent.run.role, agent.run.harness);
-    match (&agent.run.end, agent.alive) {
+    let mut line = format!("{:<9} {}", agent.role, agent.harness);
+    match (&agent.ended, agent.alive) {
         (_, true) => {
             let _ = match &agent.doing {
                 Some(doing) => write!(line, ", {}", for_how_long(doing, now)),
-                None => write!(line, ", running for {}", lasting(now, agent.run.started)),
+                None => write!(line, ", running for {}", lasting(now, agent.started)),
             };
         }
         (Some(end), false) => {
-            let _ = write!(line, ", {} {}", ending(end.how), ago(now, end.at));
+            let _ = write!(line, ", {} {}", end.how, ago(now, end.at));
             if !end.reason.is_empty() {
                 let _ = write!(line, ": {}", end.reason);
             }
@@ -151,43 +99,6 @@ fn tokens(count: u64) -> String {
         0..1_000_000 => form(tenths(1_000), "k"),
         _ => form(tenths(1_000_000), "M"),
     }
-}
-
-fn ending(how: Ending) -> &'static str {
-    match how {
-        Ending::Exited => "ended",
-        Ending::Crashed => "crashed",
-        Ending::Stopped => "stopped",
-    }
-}
-
-/// What was said and is not known to have arrived.
-fn messages(history: &History) -> Vec<(&Event, &'static str)> {
-    let fate = |sent: &Event| {
-        let of_it = |event: &&Event| {
-            event.details.get("message") == sent.details.get("message")
-                && matches!(
-                    event.kind,
-                    EventType::MessageDelivered | EventType::MessageFailed
-                )
-        };
-        history
-            .events
-            .iter()
-            .rev()
-            .find(of_it)
-            .map(|event| event.kind.clone())
-    };
-    let sent = history
-        .events
-        .iter()
-        .filter(|event| event.kind == EventType::MessageSent);
-    sent.filter_map(|event| match fate(event) {
-        None => Some((event, "waiting")),
-        Some(EventType::MessageFailed) => Some((event, "not delivered")),
-        Some(_) => None,
-    })
-    .collect()
 }
 
 #[cfg(test)]

@@ -1,50 +1,29 @@
 //! The part of `task show` about what happened: who did what, when, newest last.
 
-use crate::ui::{Palette, Style, ago, clean, time_of_day};
+use crate::ui::{Palette, Style, ago, clean};
 use orange_core::Timestamp;
-use orange_core::history::History;
-use orange_core::timeline::{Entry, Weight, timeline};
-use serde_json::{Value, json};
+use orange_core::timeline::Weight;
+use orange_engine::views::TimelineEntry;
 use std::fmt::Write;
 
 /// How many lines are shown unless all are asked for.
 const SHOWN: usize = 15;
 
-/// The lines to show, and how many there are besides.
-fn chosen(history: &History, all: bool) -> (Vec<Entry<'_>>, usize) {
-    let mut entries = timeline(history, time_of_day);
-    let whole = entries.len();
+pub(super) fn to_text(timeline: &[TimelineEntry], all: bool) -> String {
+    let told = |entry: &&TimelineEntry| all || entry.weight != Weight::Detail;
+    let mut entries: Vec<&TimelineEntry> = timeline.iter().filter(told).collect();
     if !all {
-        entries.retain(|entry| entry.weight != Weight::Detail);
-        let skip = entries.len().saturating_sub(SHOWN);
-        entries.drain(..skip);
+        entries.drain(..entries.len().saturating_sub(SHOWN));
     }
-    let more = whole - entries.len();
-    (entries, more)
-}
-
-pub(super) fn to_json(history: &History) -> Value {
-    let as_json = |entry: &Entry<'_>| {
-        json!({
-            "at": entry.event.timestamp.to_string(),
-            "type": entry.event.kind.as_str(),
-            "who": entry.who,
-            "words": entry.words,
-        })
-    };
-    chosen(history, true).0.iter().map(as_json).collect()
-}
-
-pub(super) fn to_text(history: &History, all: bool) -> String {
-    let (entries, more) = chosen(history, all);
+    let more = timeline.len() - entries.len();
     if entries.is_empty() {
         return String::new();
     }
     let palette = Palette::stdout();
     let now = Timestamp::now();
-    let time = |entry: &Entry<'_>| match all {
-        true => whole_time(entry.event.timestamp),
-        false => ago(now, entry.event.timestamp),
+    let time = |entry: &&TimelineEntry| match all {
+        true => whole_time(entry.at),
+        false => ago(now, entry.at),
     };
     let times: Vec<String> = entries.iter().map(time).collect();
     let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();
@@ -65,7 +44,7 @@ pub(super) fn to_text(history: &History, all: bool) -> String {
             text,
             "  {:when_width$}  {:who_width$}  {}",
             palette.paint(Style::Dim, when),
-            clean(entry.who),
+            clean(&entry.who),
             palette.paint(style, &entry.words),
         );
     }

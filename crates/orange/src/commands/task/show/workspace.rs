@@ -7,31 +7,6 @@ use orange_engine::git::short;
 use orange_engine::git::state::Head;
 use orange_engine::git::status::{AheadBehind, Dirt};
 use orange_engine::views::WorkspaceState;
-use serde_json::{Value, json};
-
-pub(super) fn to_json(state: &WorkspaceState) -> Value {
-    let (branch, detached, problem) = match &state.head {
-        Head::Branch(name) => (Some(name), None, None),
-        Head::Detached(commit) => (None, Some(commit), None),
-        Head::Missing(reason) => (None, None, Some(reason)),
-    };
-    json!({
-        "workspace": state.slot,
-        "path": state.folder.to_string_lossy(),
-        "branch": branch,
-        "detached_at": detached,
-        "problem": problem,
-        "on_branch": state.on_branch,
-        "base": state.base,
-        "ahead": state.distance.map(|distance| distance.ahead),
-        "behind": state.distance.map(|distance| distance.behind),
-        "changed": state.dirt.map(|dirt| dirt.changed),
-        "untracked": state.dirt.map(|dirt| dirt.untracked),
-        "conflicts": state.dirt.map(|dirt| dirt.conflicts),
-        "operation": state.operation,
-        "disk_bytes": state.disk,
-    })
-}
 
 pub(super) fn to_text(state: &WorkspaceState, task: &Task, palette: Palette) -> String {
     let mut lines = KeyValues::new();

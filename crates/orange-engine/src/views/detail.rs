@@ -1,0 +1,165 @@
+//! Everything about one task: what `task show` tells.
+
+use super::agents::AgentView;
+use super::evidence::EvidenceView;
+use super::task::TaskView;
+use super::workspace_state::WorkspaceState;
+use crate::engine::{Engine, SaidBy};
+use crate::error::Result;
+use crate::index::DiffStat;
+use crate::sessions::SessionState;
+use orange_core::Timestamp;
+use orange_core::config::Permissions;
+use orange_core::history::{Event, EventType, History};
+use orange_core::timeline::{self, Weight};
+use orange_core::usage::Usage;
+use serde::Serialize;
+
+/// A task, and its worktree if it has one.
+#[derive(Debug, Serialize)]
+pub struct TaskDetail {
+    pub task: TaskFacts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace_state: Option<WorkspaceState>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct TaskFacts {
+    #[serde(flatten)]
+    pub view: TaskView,
+    #[serde(rename = "history", skip_serializing_if = "Option::is_none")]
+    pub events: Option<Vec<Event>>,
+    pub session: SessionState,
+    pub permission_mode: PermissionMode,
+    pub agents: Vec<AgentView>,
+    pub usage: Option<Usage>,
+    pub diff: Option<DiffAgainst>,
+    pub evidence: EvidenceView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Vec<TimelineEntry>>,
+    pub messages: Vec<OpenMessage>,
+}
+
+/// What the task's agents may do without asking, and who chose that.
+#[derive(Debug, Serialize)]
+pub struct PermissionMode {
+    pub mode: Permissions,
+    pub said_by: SaidBy,
+    /// The harness of the worker, if neither it nor the reviewer has modes.
+    #[serde(skip)]
+    pub without_modes: Option<String>,
+}
+
+/// How much the task's branch changes.
+#[derive(Debug, Serialize)]
+pub struct DiffAgainst {
+    #[serde(flatten)]
+    pub stat: DiffStat,
+    #[serde(skip)]
+    pub target: String,
+}
+
+/// One line of the task's history.
+#[derive(Debug, Serialize)]
+pub struct TimelineEntry {
+    pub at: Timestamp,
+    #[serde(rename = "type")]
+    pub kind: EventType,
+    pub who: String,
+    pub words: String,
+    #[serde(skip)]
+    pub weight: Weight,
+}
+
+/// A message that is not known to have arrived.
+#[derive(Debug, Serialize)]
+pub struct OpenMessage {
+    pub message: Option<String>,
+    pub text: Option<String>,
+    pub by: Option<String>,
+    pub state: MessageState,
+}
+
+orange_core::choice! {
+    /// What became of a message that has not arrived.
+    pub enum MessageState ("state of a message") {
+        Waiting = "waiting", NotDelivered = "not delivered",
+    }
+}
+
+impl Engine {
+    /// All that is known of a task. With its whole history if asked for; `measure` finds out what its worktree takes on
+    /// disk, which reads every folder in it.
+    pub fn detail(&self, view: TaskView, with_history: bool, measure: bool) -> Result<TaskDetail> {
+        let (task, history) = (&view.task, &view.history);
+        let agents = self.agents(task, history);
+        let alive = agents.iter().any(|agent| agent.alive) || self.has_adopted_session(history);
+        let (mode, said_by) = self.permissions(task)?;
+        let diff = self.diff_stat(task, history);
+        Ok(TaskDetail {
+            workspace_state: self.workspace_state(task, measure),
+            task: TaskFacts {
+                session: SessionState::of(alive, Some(task.status), task.tmux_session.is_some()),
+                permission_mode: PermissionMode {
+                    mode,
+                    said_by,
+                    without_modes: self.worker_without_modes(task)?,
+                },
+                usage: self.usage(history),
+                diff: diff.map(|(stat, target)| DiffAgainst { stat, target }),
+                evidence: self.evidence_view(&view),
+                events: with_history.then(|| history.events.clone()),
+                timeline: with_history.then(|| self.timeline(history)),
+                messages: open_messages(history),
+                agents,
+                view,
+            },
+        })
+    }
+
+    fn timeline(&self, history: &History) -> Vec<TimelineEntry> {
+        let entries = timeline::timeline(history, self.local_time).into_iter();
+        entries
+            .map(|entry| TimelineEntry {
+                at: entry.event.timestamp,
+                kind: entry.event.kind.clone(),
+                who: entry.who.to_owned(),
+                words: entry.words,
+                weight: entry.weight,
+            })
+            .collect()
+    }
+}
+
+fn open_messages(history: &History) -> Vec<OpenMessage> {
+    let fate = |sent: &Event| {
+        let of_it = |event: &&Event| {
+            event.details.get("message") == sent.details.get("message")
+                && matches!(
+                    event.kind,
+                    EventType::MessageDelivered | EventType::MessageFailed
+                )
+        };
+        history
+            .events
+            .iter()
+            .rev()
+            .find(of_it)
+            .map(|event| &event.kind)
+    };
+    let sent = |event: &&Event| event.kind == EventType::MessageSent;
+    let open = history.events.iter().filter(sent).filter_map(|event| {
+        let word = |name: &str| event.details.get(name)?.as_str().map(str::to_owned);
+        Some(OpenMessage {
+            message: word("message"),
+            text: word("text"),
+            by: event.by.clone(),
+            state: match fate(event) {
+                None => MessageState::Waiting,
+                Some(EventType::MessageFailed) => MessageState::NotDelivered,
+                Some(_) => return None,
+            },
+        })
+    });
+    open.collect()
+}

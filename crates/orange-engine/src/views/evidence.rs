@@ -1,0 +1,48 @@
+//! What speaks for a task's work, and for which commit: handoff, verdict, the repository's own check.
+
+use super::task::TaskView;
+use crate::engine::Engine;
+use orange_core::evidence::Evidence;
+use serde::Serialize;
+
+/// The evidence, and the commit that the branch is at now.
+#[derive(Debug, Serialize)]
+pub struct EvidenceView {
+    #[serde(flatten)]
+    pub evidence: Evidence,
+    /// The check that runs now, in words.
+    pub verifying: Option<String>,
+    /// What the journal says without Orange having written it.
+    pub unconfirmed: Vec<String>,
+    /// Lines that Orange wrote are missing from the journal.
+    pub incomplete: bool,
+    /// Why nothing can be confirmed.
+    #[serde(skip)]
+    pub unreadable: Option<String>,
+    pub head: Option<String>,
+    /// Whether the branch has moved since the review; None where nobody has reviewed it, or a commit is not known.
+    pub moved_since_review: Option<bool>,
+}
+
+impl Engine {
+    pub(super) fn evidence_view(&self, view: &TaskView) -> EvidenceView {
+        let testimony = self.testimony(&view.task.id, &view.history);
+        let evidence = testimony.evidence(&view.history);
+        let head = self.branch_head(&view.task);
+        EvidenceView {
+            verifying: self.check_under_way(&view.place, &view.history),
+            unconfirmed: testimony.unconfirmed(&view.history),
+            incomplete: testimony.incomplete,
+            unreadable: testimony.unreadable,
+            moved_since_review: moved(&evidence, head.as_deref()),
+            evidence,
+            head,
+        }
+    }
+}
+
+fn moved(evidence: &Evidence, head: Option<&str>) -> Option<bool> {
+    let verdict = evidence.verdict.as_ref().map(|verdict| &verdict.said);
+    let said = evidence.review.as_ref().or(verdict)?;
+    Some(said.head.as_deref()? != head?)
+}
