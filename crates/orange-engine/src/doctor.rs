@@ -24,6 +24,8 @@ pub use harnesses::HarnessFound;
 pub use home::FileSystem;
 pub use machine::Program;
 
+pub(crate) use crate::views::doctor::{Finding, Group, Remark, Report, Tone};
+
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::git;
@@ -34,100 +36,6 @@ use std::time::Duration;
 
 /// How the advice begins where no repair can decide.
 pub const BY_HAND: &str = "by hand";
-
-/// What a check is about; reports are in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Group {
-    #[default]
-    Machine,
-    Home,
-    Databases,
-    Tasks,
-    Pool,
-    Sessions,
-    Processes,
-    Leftovers,
-    Disk,
-}
-
-impl Group {
-    pub const ALL: &[Group] = &[
-        Group::Machine,
-        Group::Home,
-        Group::Databases,
-        Group::Tasks,
-        Group::Pool,
-        Group::Sessions,
-        Group::Processes,
-        Group::Leftovers,
-        Group::Disk,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Group::Machine => "machine",
-            Group::Home => "home",
-            Group::Databases => "databases",
-            Group::Tasks => "tasks",
-            Group::Pool => "pool",
-            Group::Sessions => "sessions",
-            Group::Processes => "processes",
-            Group::Leftovers => "leftovers",
-            Group::Disk => "disk",
-        }
-    }
-}
-
-/// Something that is not as it should be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    pub group: Group,
-    /// The file, folder or task it is about.
-    pub subject: String,
-    pub problem: String,
-    /// What `--repair` would do, or did.
-    pub repair: Option<String>,
-    pub repaired: bool,
-}
-
-/// Something that is fine, or that a person may want to know and need do nothing about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remark {
-    pub group: Group,
-    pub text: String,
-    /// The time that the text ends with, if any.
-    pub time: Option<Timestamp>,
-    pub tone: Tone,
-}
-
-/// How much a remark asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
-    Fine,
-    /// Worth a look.
-    Note,
-    /// Good to know, and that is all.
-    Aside,
-}
-
-/// What the check looked at, and what it found.
-#[derive(Debug, Clone, Default)]
-pub struct Report {
-    pub tasks: usize,
-    pub projects: usize,
-    pub findings: Vec<Finding>,
-    pub remarks: Vec<Remark>,
-    /// The agent CLIs that Orange knows, as they are here.
-    pub harnesses: Vec<HarnessFound>,
-    /// The other programs.
-    pub programs: Vec<Program>,
-    pub file_system: Option<FileSystem>,
-    pub disk: Option<DiskUse>,
-    /// The original, if this home is a copy: then nothing is repaired here.
-    pub copy_of: Option<PathBuf>,
-    /// What is being looked at.
-    group: Group,
-}
 
 impl Report {
     fn add(&mut self, subject: impl Into<String>, problem: impl Into<String>) -> &mut Finding {
@@ -181,27 +89,12 @@ impl Report {
         !found.any(|finding| finding.group == self.group)
     }
 
-    /// Is there anything left that `--repair` would see to?
-    pub fn repairable(&self) -> bool {
-        self.findings.iter().any(|finding| {
-            let how = finding.repair.as_deref();
-            !finding.repaired && how.is_some_and(|how| !how.starts_with(BY_HAND))
-        })
-    }
-
     /// For a copy of a home, in which every command that changes something is refused.
     fn withdraw_repairs(&mut self) {
         let of_home = |finding: &&mut Finding| finding.group != Group::Machine;
         for finding in self.findings.iter_mut().filter(of_home) {
             finding.repair = None;
         }
-    }
-
-    pub fn open(&self) -> usize {
-        self.findings
-            .iter()
-            .filter(|finding| !finding.repaired)
-            .count()
     }
 }
 
@@ -293,7 +186,7 @@ impl Engine {
                     .unwrap_or_else(|| "see the other findings".into());
                 report
                     .add(
-                        group.name(),
+                        group.as_str(),
                         format!("could not be looked at: {}", error.message),
                     )
                     .by_hand(how);

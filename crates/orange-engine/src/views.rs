@@ -7,6 +7,7 @@ mod deps;
 mod detail;
 mod diff;
 mod diff_stat;
+pub mod doctor;
 mod evidence;
 mod explain;
 pub(crate) mod find;
@@ -17,9 +18,10 @@ mod settings;
 mod task;
 mod why;
 mod workspace_state;
+mod workspaces;
 
 pub use agents::AgentView;
-pub use counts::Standing;
+pub use counts::{Standing, kinds};
 pub use deps::DepsNode;
 pub use detail::{MessageState, OpenMessage, PermissionMode, TaskDetail, TaskFacts, TimelineEntry};
 pub use diff::{Comparison, DiffOf};
@@ -29,13 +31,17 @@ pub use list::{TaskRow, list_json};
 pub use settings::{SettingView, SettingsView, Source};
 pub use task::{HookView, LastTransition, TaskView};
 pub use workspace_state::WorkspaceState;
+pub use workspaces::WorkspaceRow;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt::Display;
 
 /// Serializes what a value says of itself.
-fn as_text<T: Display, S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn as_text<T: Display, S: Serializer>(
+    value: &Option<T>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
     value.as_ref().map(ToString::to_string).serialize(to)
 }
 

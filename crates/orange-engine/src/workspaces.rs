@@ -2,6 +2,7 @@
 //! (its epoch), and whoever gives a slot back or resets it must name it.
 
 mod acquire;
+mod collect;
 pub mod commands;
 mod earlier_work;
 pub mod files;
@@ -19,9 +20,9 @@ mod slot_lock;
 mod special_files;
 mod tidy;
 mod verify_slot;
-mod view;
 
 pub use acquire::Acquired;
+pub use collect::{Collected, KeptSlot};
 pub(crate) use earlier_work::BROUGHT;
 pub(crate) use link::{LINK_NAMES, name_at, unexclude};
 pub use pool_file::{Pool, Slot};
@@ -33,7 +34,6 @@ pub(crate) use slot_drift::astray;
 pub(crate) use slot_lock::SlotLock;
 pub(crate) use verify_slot::VerifySlot;
 pub use verify_slot::{CHECK_MARK, verify_slot};
-pub use view::{Collected, SlotView};
 
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};

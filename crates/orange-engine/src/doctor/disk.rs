@@ -9,19 +9,21 @@ use crate::store::LOG;
 use crate::{disk, rescue, verify};
 use orange_core::Timestamp;
 use orange_core::naming::counted;
+use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A folder of the pool.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SlotUse {
+    #[serde(rename = "slot")]
     pub name: String,
     /// None unless it was measured.
     pub bytes: Option<u64>,
 }
 
 /// What is kept, how much there is of it and since when.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Kept {
     pub count: usize,
     pub bytes: u64,
@@ -29,16 +31,19 @@ pub struct Kept {
 }
 
 /// Everything that takes disk and is not a task's own text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DiskUse {
     pub slots: Vec<SlotUse>,
     /// Refs, and the bytes of the copies beside them: their commits are git's.
     pub rescue: Kept,
     pub trash: Kept,
     pub screens: Kept,
+    #[serde(rename = "log")]
     pub logs: Kept,
+    #[serde(rename = "verify")]
     pub checks: Kept,
     /// All of the home; None unless slots were measured.
+    #[serde(rename = "total_bytes")]
     pub total: Option<u64>,
 }
 

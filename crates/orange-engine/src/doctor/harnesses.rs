@@ -6,9 +6,11 @@ use crate::harness::probe::{Login, Probe, Version};
 use crate::harness::{self, Harness};
 use crate::index::list::Filter;
 use crate::runs::{self, RunFolder, RunSpec};
+use crate::views::as_text;
 use orange_core::config::{AgentsConfig, Config};
 use orange_core::naming::counted;
 use orange_core::workflow::Intent;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -16,21 +18,46 @@ use std::path::{Path, PathBuf};
 const SILENCE: i64 = 20;
 
 /// A harness as it is here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HarnessFound {
     pub name: String,
+    #[serde(flatten, serialize_with = "installed")]
     pub path: Option<PathBuf>,
     /// How to get it, where that is known.
     pub install: Option<&'static str>,
     /// What it says of its version; an error if it does not.
+    #[serde(serialize_with = "if_told")]
     pub version: Result<String, String>,
     /// The version that is needed, if it is older.
+    #[serde(rename = "needed_version", serialize_with = "as_text")]
     pub needed: Option<Version>,
+    #[serde(flatten)]
     pub login: Login,
-    /// Whether its agents are heard; None where no agent that runs now tells.
-    pub signals: Option<Result<String, String>>,
     /// What a person should know besides.
     pub note: Option<String>,
+    /// Whether its agents are heard; None where no agent that runs now tells.
+    #[serde(rename = "signals_work", serialize_with = "work")]
+    pub signals: Option<Result<String, String>>,
+}
+
+type Told = Result<String, String>;
+
+fn installed<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Keys<'a> {
+        installed: bool,
+        path: &'a Option<PathBuf>,
+    }
+    let installed = path.is_some();
+    Keys { installed, path }.serialize(to)
+}
+
+fn if_told<S: Serializer>(told: &Told, to: S) -> Result<S::Ok, S::Error> {
+    told.as_ref().ok().serialize(to)
+}
+
+fn work<S: Serializer>(signals: &Option<Told>, to: S) -> Result<S::Ok, S::Error> {
+    signals.as_ref().map(Result::is_ok).serialize(to)
 }
 
 /// What is to be found out about a harness; several are asked at once.

@@ -7,6 +7,7 @@ use crate::engine::Engine;
 use crate::error::{Code, Error, plain};
 use crate::store::private::OTHERS;
 use crate::store::replace;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 const LITTLE: u64 = 200_000_000;
 
 /// Where the home lies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileSystem {
     pub path: PathBuf,
     /// `ext4`; a number where the name is not known.

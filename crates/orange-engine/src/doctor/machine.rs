@@ -5,12 +5,13 @@ use crate::engine::Engine;
 use crate::git;
 use crate::harness::probe::Version;
 use crate::tmux::{self, Server, Tmux};
+use serde::Serialize;
 
 /// Debian 12's.
 const OLDEST_GIT: Version = Version(2, 39, 0);
 
 /// A program as it is here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Program {
     pub name: &'static str,
     /// None: not installed, or it does not say.

@@ -250,9 +250,9 @@ impl Engine {
         let collected = self.collect_slots(Some(name), true)?;
         match collected.kept.first() {
             None => Ok(()),
-            Some((slot, why)) => Err(Error::new(
+            Some(kept) => Err(Error::new(
                 Code::ConditionUnmet,
-                format!("{slot} is still in use: {why}"),
+                format!("{} is still in use: {}", kept.slot, kept.reason),
             )
             .hint("cancel or finish the task, or leave the folder; then remove the project")),
         }

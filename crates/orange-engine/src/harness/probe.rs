@@ -7,6 +7,7 @@ use crate::error::{Code, Error, Result, plain};
 use crate::versions;
 use orange_sys::programs::located;
 use orange_sys::time_limit::Watch;
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -50,7 +51,8 @@ impl Version {
 }
 
 /// Whether a CLI has an account to work with, as far as it tells.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "login", content = "login_detail", rename_all = "lowercase")]
 pub enum Login {
     In(String),
     /// What it said, and what to do.

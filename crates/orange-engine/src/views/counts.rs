@@ -2,8 +2,10 @@
 
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::index::counts::{Attended, Counts};
+use crate::index::counts::{Attended, Count, Counts, DAMAGED, QUEUED};
 use crate::sessions::SessionState;
+use orange_core::task::{Status, WorkflowName};
+use orange_core::workflow::{Kind, Workflow};
 use std::cell::OnceCell;
 
 /// Numbers for one line.
@@ -12,6 +14,49 @@ pub struct Standing {
     pub counts: Counts,
     /// Agent processes that are alive.
     pub agents: usize,
+}
+
+/// What a task can count as, with the name of its number. What has not been started can be queued as well.
+pub fn kinds() -> impl Iterator<Item = (String, &'static str)> {
+    let workflow = Workflow::named(WorkflowName::Interactive);
+    let kinds = workflow.statuses.iter().flat_map(|info| {
+        let queued = (info.kind == Kind::Waiting).then_some(QUEUED);
+        std::iter::once(info.status.as_str()).chain(queued)
+    });
+    let named = |kind: &'static str| (kind.replace('-', "_"), kind);
+    kinds.chain([DAMAGED]).map(named)
+}
+
+impl Standing {
+    /// The tasks of a kind: a status, or [`QUEUED`].
+    pub fn count(&self, kind: &str) -> Count {
+        self.counts.kinds.get(kind).copied().unwrap_or_default()
+    }
+
+    /// The tasks that wait for a person.
+    pub fn needs_me(&self) -> usize {
+        self.counts.kinds.values().map(|count| count.need_me).sum()
+    }
+
+    /// Every number under its name.
+    pub fn numbers(&self) -> Vec<(String, usize)> {
+        let is = |kind: &str, wanted: fn(Status) -> bool| kind.parse().is_ok_and(wanted);
+        let all = self.counts.kinds.iter();
+        let open = all.filter(|(kind, _)| !is(kind, Status::is_terminal));
+        let mut named = vec![
+            ("needs_me".to_owned(), self.needs_me()),
+            ("open".to_owned(), open.map(|(_, count)| count.tasks).sum()),
+            ("agents".to_owned(), self.agents),
+        ];
+        named.extend(kinds().map(|(name, kind)| {
+            let queued = match is(kind, Status::has_started) || kind.parse::<Status>().is_err() {
+                true => 0,
+                false => self.count(QUEUED).tasks,
+            };
+            (name, self.count(kind).tasks + queued)
+        }));
+        named
+    }
 }
 
 impl Engine {

@@ -1,13 +1,14 @@
 //! `orange doctor`: what is wrong with the machine, the home and what is in it, and repairing it.
 
-mod json;
 mod text;
 
 use crate::error::{CommandError, Result};
+use crate::output::named;
 use crate::session::Session;
+use crate::ui::terminal_size;
 use clap::Args;
 use orange_core::naming::{counted, shell_word};
-use orange_engine::doctor::Report;
+use orange_engine::views::doctor::{Report, Terminal};
 use orange_engine::{Code, Error};
 use std::path::Path;
 
@@ -32,8 +33,9 @@ impl DoctorArgs {
 }
 
 pub(crate) fn run(session: &Session, args: &DoctorArgs) -> Result<()> {
-    let report = session.engine.doctor(args.repair, args.disk)?;
-    session.finish(json::as_json(&report), || {
+    let mut report = session.engine.doctor(args.repair, args.disk)?;
+    report.terminal = terminal_size().map(|(columns, rows)| Terminal { columns, rows });
+    session.finish(named("doctor", &report), || {
         text::as_text(&report, args.repair)
     });
     match report.open() {

@@ -4,16 +4,16 @@
 mod format;
 
 use crate::error::{CommandError, Result};
-use crate::output;
+use crate::output::{self, named};
 use crate::session::home;
 use clap::Args;
 use format::Format;
-use orange_core::task::{Status, WorkflowName};
+use orange_core::task::WorkflowName;
 use orange_core::workflow::{Kind, WaitsFor, Workflow};
-use orange_engine::index::counts::{DAMAGED, QUEUED};
+use orange_engine::index::counts::QUEUED;
 use orange_engine::views::Standing;
 use orange_engine::{Code, Engine, Settings};
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
 
 /// Tell in one line how things stand, for a shell prompt or tmux
 #[derive(Debug, Args)]
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &StatusArgs, json: bool) -> Result<()> {
     };
     let numbers = Numbers::of(&standing);
     if json {
-        output::print_json(&json!({"status": numbers.as_json()}));
+        output::print_json(&named("status", &numbers));
         return Ok(());
     }
     let line = format.filled(&numbers);
@@ -85,20 +85,11 @@ fn standing(project: Option<&str>) -> Result<Standing> {
 }
 
 /// What placeholders stand for.
+#[derive(Serialize)]
 struct Numbers {
+    #[serde(flatten, serialize_with = "as_map")]
     named: Vec<(String, usize)>,
     line: String,
-}
-
-/// What a task can count as, with the name of its placeholder. What has not been started can be queued as well.
-fn kinds() -> impl Iterator<Item = (String, &'static str)> {
-    let workflow = Workflow::named(WorkflowName::Interactive);
-    let kinds = workflow.statuses.iter().flat_map(|info| {
-        let queued = (info.kind == Kind::Waiting).then_some(QUEUED);
-        std::iter::once(info.status.as_str()).chain(queued)
-    });
-    let named = |kind: &'static str| (kind.replace('-', "_"), kind);
-    kinds.chain([DAMAGED]).map(named)
 }
 
 /// Of which the line tells, besides those that need a person.
@@ -112,27 +103,16 @@ fn told() -> impl Iterator<Item = &'static str> {
     words.chain([QUEUED])
 }
 
+fn as_map<S: Serializer>(
+    numbers: &[(String, usize)],
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_map(numbers.iter().map(|(name, number)| (name, number)))
+}
+
 impl Numbers {
     fn of(standing: &Standing) -> Numbers {
-        let kinds = &standing.counts.kinds;
-        let count = |kind: &str| kinds.get(kind).copied().unwrap_or_default();
-        let needs_me: usize = kinds.values().map(|count| count.need_me).sum();
-        let is = |kind: &str, wanted: fn(Status) -> bool| kind.parse().is_ok_and(wanted);
-        let open = kinds
-            .iter()
-            .filter(|(kind, _)| !is(kind, Status::is_terminal));
-        let mut named = vec![
-            ("needs_me".to_owned(), needs_me),
-            ("open".to_owned(), open.map(|(_, count)| count.tasks).sum()),
-            ("agents".to_owned(), standing.agents),
-        ];
-        named.extend(self::kinds().map(|(name, kind)| {
-            let queued = match is(kind, Status::has_started) || kind.parse::<Status>().is_err() {
-                true => 0,
-                false => count(QUEUED).tasks,
-            };
-            (name, count(kind).tasks + queued)
-        }));
+        let needs_me = standing.needs_me();
         let mut parts = Vec::new();
         match needs_me {
             0 => {}
@@ -140,23 +120,15 @@ impl Numbers {
             many => parts.push(format!("{many} need you")),
         }
         for kind in told() {
-            let count = count(kind);
+            let count = standing.count(kind);
             let others = count.tasks.saturating_sub(count.need_me);
             if others > 0 {
                 parts.push(format!("{others} {kind}"));
             }
         }
         Numbers {
-            named,
+            named: standing.numbers(),
             line: parts.join(" · "),
         }
-    }
-
-    fn as_json(&self) -> Value {
-        let numbers = self.named.iter();
-        let numbers = numbers.map(|(name, number)| (name.clone(), json!(number)));
-        let mut all: Map<String, Value> = numbers.collect();
-        all.insert("line".into(), json!(self.line));
-        Value::Object(all)
     }
 }

@@ -1,14 +1,15 @@
 //! `orange workspace …`: the pool of worktrees, what is in each slot, and the ones nobody needs.
 
 use crate::error::Result;
+use crate::output::named;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, size};
 use clap::{Args, Subcommand};
 use orange_core::naming::counted;
 use orange_engine::git::short;
 use orange_engine::git::state::Head;
-use orange_engine::workspaces::{Collected, SlotView, verify_slot};
-use serde_json::{Value, json};
+use orange_engine::views::WorkspaceRow;
+use orange_engine::workspaces::{Collected, KeptSlot};
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
@@ -74,7 +75,7 @@ fn init(session: &Session, args: &InitArgs) -> Result<()> {
         [] => "all of them are there already\n".to_owned(),
         made => format!("made {}\n", made.join(", ")),
     };
-    session.finish(json!({"workspaces": made}), || text);
+    session.finish(named("workspaces", &made), || text);
     Ok(())
 }
 
@@ -85,10 +86,7 @@ fn list(session: &Session, args: &ListArgs) -> Result<()> {
     let slots = session
         .engine
         .slots_of(args.project.as_deref(), args.disk)?;
-    session.finish(
-        json!({"workspaces": slots.iter().map(as_json).collect::<Vec<Value>>()}),
-        || as_text(&slots, args.disk),
-    );
+    session.finish(named("workspaces", &slots), || as_text(&slots, args.disk));
     Ok(())
 }
 
@@ -99,17 +97,7 @@ fn gc(session: &Session, args: &GcArgs) -> Result<()> {
     let collected = session
         .engine
         .collect_slots(args.project.as_deref(), args.all)?;
-    session.finish(
-        {
-            let kept = |(slot, why): &(String, String)| json!({"slot": slot, "reason": why});
-            json!({
-                "removed": collected.removed,
-                "kept": collected.kept.iter().map(kept).collect::<Vec<Value>>(),
-                "expired_rescues": collected.expired,
-            })
-        },
-        || described(&collected),
-    );
+    session.finish(&collected, || described(&collected));
     Ok(())
 }
 
@@ -118,8 +106,8 @@ fn described(collected: &Collected) -> String {
         [] => "no slot had to go\n".to_owned(),
         removed => format!("removed {}\n", removed.join(", ")),
     };
-    for (slot, why) in &collected.kept {
-        let _ = writeln!(text, "kept {slot}: {why}");
+    for KeptSlot { slot, reason } in &collected.kept {
+        let _ = writeln!(text, "kept {slot}: {reason}");
     }
     if collected.expired > 0 {
         let _ = writeln!(text, "forgot {}", counted(collected.expired, "old rescue"));
@@ -137,14 +125,14 @@ const COLUMNS: &[Column] = &[
     Column::new("DISK").priority(40),
 ];
 
-fn as_text(slots: &[SlotView], with_disk: bool) -> String {
+fn as_text(slots: &[WorkspaceRow], with_disk: bool) -> String {
     if slots.is_empty() {
         return "no projects, so no slots; register one with `orange project add PATH`\n".into();
     }
     let columns = &COLUMNS[..if with_disk { 7 } else { 6 }];
     let mut table = Table::new(columns);
     for slot in slots {
-        let distance = slot.status.as_ref().and_then(|status| status.distance);
+        let distance = slot.distance;
         let number = |count: Option<u64>| count.filter(|count| *count > 0).map(|n| n.to_string());
         let holder = slot.holder.clone();
         let colour = if holder.is_some() {
@@ -168,17 +156,17 @@ fn as_text(slots: &[SlotView], with_disk: bool) -> String {
 }
 
 /// What a slot is for that no task has.
-fn free(slot: &SlotView) -> &'static str {
-    if slot.name == verify_slot(&slot.project) {
+fn free(slot: &WorkspaceRow) -> &'static str {
+    if slot.is_for_checks {
         "for checks"
-    } else if slot.slot.is_retired() {
+    } else if slot.is_retired {
         "retired"
     } else {
         "free"
     }
 }
 
-fn head(slot: &SlotView) -> String {
+fn head(slot: &WorkspaceRow) -> String {
     match &slot.head {
         None if slot.holder.is_some() => "(its folder is gone)".into(),
         None => "(not made yet)".into(),
@@ -188,7 +176,7 @@ fn head(slot: &SlotView) -> String {
     }
 }
 
-fn state(slot: &SlotView) -> Cell<'static> {
+fn state(slot: &WorkspaceRow) -> Cell<'static> {
     if let Some(Head::Missing(why)) = &slot.head {
         return Cell::new(why.clone(), Style::Red);
     }
@@ -196,7 +184,7 @@ fn state(slot: &SlotView) -> Cell<'static> {
     if let Some(operation) = slot.operation {
         words.push(format!("in the middle of a {operation}"));
     }
-    if let Some(dirt) = slot.status.as_ref().map(|status| status.dirt) {
+    if let Some(dirt) = slot.dirt {
         let mut say = |count: usize, what: &str| {
             if count > 0 {
                 words.push(format!("{count} {what}"));
@@ -216,28 +204,4 @@ fn state(slot: &SlotView) -> Cell<'static> {
         true => Cell::from(""),
         false => Cell::new(words.join(", "), Style::Yellow),
     }
-}
-
-fn as_json(slot: &SlotView) -> Value {
-    let distance = slot.status.as_ref().and_then(|status| status.distance);
-    let dirt = slot.status.as_ref().map(|status| status.dirt);
-    json!({
-        "slot": slot.name,
-        "project": slot.project,
-        "path": slot.folder,
-        "status": slot.slot.status,
-        "task": slot.holder,
-        "task_id": slot.slot.task_id,
-        "epoch": slot.slot.epoch,
-        "branch": slot.head.as_ref().and_then(Head::branch),
-        "made": slot.head.is_some(),
-        "ahead": distance.map(|distance| distance.ahead),
-        "behind": distance.map(|distance| distance.behind),
-        "changed": dirt.map(|dirt| dirt.changed),
-        "untracked": dirt.map(|dirt| dirt.untracked),
-        "conflicts": dirt.map(|dirt| dirt.conflicts),
-        "operation": slot.operation.map(|operation| operation.as_str()),
-        "processes": slot.occupants.iter().map(|process| process.pid).collect::<Vec<u32>>(),
-        "disk_bytes": slot.disk,
-    })
 }

@@ -3,8 +3,9 @@
 use crate::ui::{Palette, Style, ago, clean_block, size, terminal_size};
 use orange_core::naming::counted;
 use orange_core::{SignedDuration, Timestamp};
-use orange_engine::doctor::{BY_HAND, DiskUse, Finding, Group, HarnessFound, Kept, Report, Tone};
+use orange_engine::doctor::{BY_HAND, DiskUse, HarnessFound, Kept};
 use orange_engine::harness::probe::Login;
+use orange_engine::views::doctor::{Finding, Group, Report, Tone};
 use std::fmt::Write;
 
 /// The column of the groups' names.
@@ -21,7 +22,7 @@ pub(super) fn as_text(report: &Report, repair: bool) -> String {
         }
         lines.extend(remarks(report, *group, palette));
         for (number, line) in lines.iter().enumerate() {
-            let name = if number == 0 { group.name() } else { "" };
+            let name = if number == 0 { group.as_str() } else { "" };
             let name = palette.paint(Style::Dim, name);
             let _ = writeln!(text, "{name:WIDTH$}{line}");
         }

@@ -1,7 +1,8 @@
 //! `--format`: text with placeholders in braces.
 
-use super::{Numbers, kinds};
+use super::Numbers;
 use orange_core::suggest::nearest;
+use orange_engine::views::kinds;
 
 /// A format that is understood.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,134 +1,34 @@
-//! The pool as people see it: what is in each slot, slots made in advance, and those that nobody needs.
+//! Slots made before a task needs one, and those that nobody needs.
 
 use super::slot_lock::SlotLock;
 use super::tidy::{remove_parked, restore_whole};
-use super::{Slot, quarantine, slot_name, slot_number};
-use crate::disk;
+use super::{quarantine, slot_name, slot_number};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
-use crate::git;
-use crate::git::state::{self, Head, Operation};
-use crate::git::status::{self, Status};
 use crate::git::worktree;
-use crate::occupants::{self, Occupant};
+use crate::occupants;
 use crate::projects::Project;
-use crate::runs::{self, RunSpec};
-use std::path::{Path, PathBuf};
-
-/// One slot, looked at.
-#[derive(Debug, Clone)]
-pub struct SlotView {
-    pub name: String,
-    pub project: String,
-    pub folder: PathBuf,
-    pub slot: Slot,
-    /// Who has it, as people call it.
-    pub holder: Option<String>,
-    /// None: there is no folder yet.
-    pub head: Option<Head>,
-    pub operation: Option<Operation>,
-    pub status: Option<Status>,
-    pub occupants: Vec<Occupant>,
-    /// Bytes; only if asked for.
-    pub disk: Option<u64>,
-}
+use serde::Serialize;
+use std::path::PathBuf;
 
 /// What `workspace gc` did.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Collected {
     pub removed: Vec<String>,
-    /// Slots that stay, and why.
-    pub kept: Vec<(String, String)>,
+    pub kept: Vec<KeptSlot>,
     /// Rescue refs that were too old.
+    #[serde(rename = "expired_rescues")]
     pub expired: usize,
 }
 
+/// A slot that stays, and why.
+#[derive(Debug, Clone, Serialize)]
+pub struct KeptSlot {
+    pub slot: String,
+    pub reason: String,
+}
+
 impl Engine {
-    /// Slots of one project, or of all, in order.
-    pub fn slots_of(&self, project: Option<&str>, with_disk: bool) -> Result<Vec<SlotView>> {
-        let pool = self.pool()?;
-        let mut all = Vec::new();
-        for registered in self.projects()? {
-            if project.is_some_and(|wanted| wanted != registered.name) {
-                continue;
-            }
-            let mut numbers: Vec<u32> = (1..=registered.pool_size)
-                .chain(
-                    pool.workspaces
-                        .keys()
-                        .filter_map(|name| slot_number(&registered.name, name)),
-                )
-                .collect();
-            numbers.sort_unstable();
-            numbers.dedup();
-            for number in numbers {
-                let name = slot_name(&registered.name, number);
-                let slot = pool.workspaces.get(&name).cloned().unwrap_or_default();
-                all.push(self.slot_view(&registered, name, slot, with_disk)?);
-            }
-            if let Some(name) = self.verify_folder(&registered.name) {
-                let slot = Slot::default();
-                all.push(self.slot_view(&registered, name, slot, with_disk)?);
-            }
-        }
-        Ok(all)
-    }
-
-    fn slot_view(
-        &self,
-        project: &Project,
-        name: String,
-        slot: Slot,
-        with_disk: bool,
-    ) -> Result<SlotView> {
-        let folder = self.slot_folder(&name);
-        let there = folder.is_dir();
-        let head = there.then(|| state::head(&folder));
-        let branch = head.as_ref().and_then(Head::branch);
-        let remote = format!("origin/{}", project.default_branch);
-        let target = match git::commit_of(&project.path, &remote) {
-            Ok(Some(_)) => &remote,
-            Ok(None) | Err(_) => &project.default_branch,
-        };
-        Ok(SlotView {
-            holder: match slot.is_free() || slot.is_retired() {
-                true => None,
-                false => Some(self.holder_name(&name, &slot)?),
-            },
-            operation: state::operation(&folder).filter(|_| there),
-            status: match there {
-                true => status::status(&folder, branch, target),
-                false => None,
-            },
-            occupants: match there {
-                true => self.strangers(&folder, &slot),
-                false => Vec::new(),
-            },
-            disk: (there && with_disk).then(|| disk::used(&folder)),
-            project: project.name.clone(),
-            head,
-            name,
-            folder,
-            slot,
-        })
-    }
-
-    /// Who lives in a slot and is not at work there: the agents of the task that has it are.
-    fn strangers(&self, folder: &Path, slot: &Slot) -> Vec<Occupant> {
-        let mut ours = occupants::own_line();
-        let of_task = |spec: &RunSpec| Some(&spec.task) == slot.task_id.as_ref();
-        for run in runs::all(self.store.home()) {
-            if run.spec().as_ref().is_some_and(of_task)
-                && let Some(started) = run.started().filter(|_| run.is_alive())
-            {
-                let family = runs::descendants(started.process.pid);
-                ours.extend(family.into_iter().map(|process| process.pid));
-                ours.push(started.process.pid);
-            }
-        }
-        occupants::others_in_folder(folder, &ours)
-    }
-
     /// Makes slots before anybody needs them. Gives the new ones.
     pub fn make_slots(&self, project: &str, count: Option<u32>) -> Result<Vec<String>> {
         self.people_only("make workspaces")?;
@@ -188,7 +88,7 @@ impl Engine {
                 }
                 match self.remove_slot(&registered, &name)? {
                     None => collected.removed.push(name),
-                    Some(why) => collected.kept.push((name, why)),
+                    Some(reason) => collected.kept.push(KeptSlot { slot: name, reason }),
                 }
             }
             if registered.path.is_dir() {
