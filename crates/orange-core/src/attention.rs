@@ -1,10 +1,13 @@
 //! What a person should look at: derived from the journal, so that every process sees the same.
 
+use crate::history::payload::{AgentAnswered, AgentState};
 use crate::history::{Event, EventType, History, HookOutcome};
 use crate::naming::counted;
 use crate::reconcile::begins_anew;
+use crate::runs::State;
 use crate::task::Status;
 use crate::timeline::hooks;
+use crate::workflow::Role;
 
 /// The one thing to look at first, in words; None when nothing asks for a person besides the status.
 pub fn attention(history: &History) -> Option<String> {
@@ -36,16 +39,15 @@ fn raised(history: &History) -> Option<String> {
         !answered(event, later)
     };
     let mut newest_first = events.iter().enumerate().rev();
-    newest_first.find_map(|(at, event)| {
-        remark(event).filter(|_| !is_of_kept_text(event) && open(at, event))
-    })
+    newest_first
+        .find_map(|(at, event)| remark(event).filter(|_| event.kept().is_none() && open(at, event)))
 }
 
 /// Texts beside TASK.md that could not be merged and that nobody has removed yet, by their names, oldest first.
 pub fn unmerged(history: &History) -> Vec<&str> {
     let mut names = Vec::new();
     for event in &history.events {
-        let Some(name) = detail(event, "kept") else {
+        let Some(name) = event.kept() else {
             continue;
         };
         names.retain(|known| *known != name);
@@ -60,18 +62,14 @@ pub fn unmerged(history: &History) -> Vec<&str> {
 fn kept_text(history: &History) -> Option<String> {
     let newest = unmerged(history).pop()?;
     let mut newest_first = history.events.iter().rev();
-    let event = newest_first.find(|event| detail(event, "kept") == Some(newest))?;
+    let event = newest_first.find(|event| event.kept() == Some(newest))?;
     event.reason.clone()
-}
-
-fn is_of_kept_text(event: &Event) -> bool {
-    detail(event, "kept").is_some()
 }
 
 fn remark(event: &Event) -> Option<String> {
     let reason = event.reason.as_deref().unwrap_or_default();
-    let role = detail(event, "role").unwrap_or("agent");
     if event.kind == EventType::AgentCrashed {
+        let role = event.role().map_or("agent", Role::as_str);
         Some(format!("its {role} crashed: {reason}"))
     } else if event.kind == EventType::MessageFailed {
         Some(format!("message not delivered: {reason}"))
@@ -83,40 +81,43 @@ fn remark(event: &Event) -> Option<String> {
 }
 
 /// States of an agent that has gone on since somebody was asked for.
-const GOES_ON: &[&str] = &["working", "idle", "finished"];
+const GOES_ON: &[State] = &[State::Working, State::Idle, State::Finished];
 
 /// A crash is answered by the next run, a message by its delivery, a question by its answer or the end of its run,
 /// everything else by a run, a delivery, or the agent, which went on anyway.
 fn answered(event: &Event, later: &[Event]) -> bool {
-    if detail(event, "question").is_some() {
+    if event.question().is_some() {
         return later.iter().any(|next| question_is_over(event, next));
     }
     later.iter().any(|next| {
         if event.kind == EventType::MessageFailed {
-            let same = detail(next, "message") == detail(event, "message");
-            return same && next.kind == EventType::MessageDelivered;
+            let delivered = next.kind == EventType::MessageDelivered;
+            return delivered && next.message() == event.message();
         }
         let respawned = next.kind == EventType::AgentSpawned
-            && detail(event, "role").is_none_or(|role| detail(next, "role") == Some(role));
+            && event.role().is_none_or(|role| next.role() == Some(role));
         let heard = event.kind == EventType::AttentionRaised
-            && !is_of_kept_text(next)
             && matches!(
                 next.kind,
                 EventType::MessageDelivered | EventType::AttentionRaised
-            );
+            )
+            && next.kept().is_none();
         let goes_on = event.kind == EventType::AttentionRaised
-            && next.kind == EventType::AgentState
-            && detail(event, "run").is_some_and(|run| detail(next, "run") == Some(run))
-            && detail(next, "state").is_some_and(|state| GOES_ON.contains(&state));
+            && AgentState::of(next).is_some_and(|told| {
+                let of_run = told.run.is_some() && told.run == event.run();
+                of_run && told.state.is_some_and(|state| GOES_ON.contains(&state))
+            });
         respawned || heard || goes_on
     })
 }
 
 fn question_is_over(asked: &Event, next: &Event) -> bool {
     match next.kind {
-        EventType::AgentAnswered => detail(next, "answers") == detail(asked, "turn"),
+        EventType::AgentAnswered => {
+            AgentAnswered::of(next).and_then(|it| it.answers) == asked.turn()
+        }
         EventType::AgentExited | EventType::AgentCrashed | EventType::AgentStopped => {
-            detail(next, "run") == detail(asked, "run")
+            next.run() == asked.run()
         }
         _ => false,
     }
@@ -144,10 +145,6 @@ pub fn unreadable(history: &History) -> Option<String> {
     ))
 }
 
-fn detail<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
-    event.details.get(name)?.as_str()
-}
-
 /// What a person is told when this is journalled; None for what moves on by itself.
 pub fn notification(event: &Event) -> Option<String> {
     if event.kind == EventType::StatusChanged {
@@ -163,7 +160,7 @@ pub fn notification(event: &Event) -> Option<String> {
         return Some(format!("{}: {reason}", hooks::failed(hook)));
     }
     // A reviewer is started again without anybody's help.
-    if event.kind == EventType::AgentCrashed && detail(event, "role") == Some("reviewer") {
+    if event.kind == EventType::AgentCrashed && event.role() == Some(Role::Reviewer) {
         return None;
     }
     remark(event)

@@ -2,10 +2,14 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod payload;
 mod sealed;
+
+pub use payload::{EventType, Payload};
 
 use crate::Timestamp;
 use crate::task::{FieldMap, Status};
+use payload::WORDS;
 use serde::de::{Error as _, MapAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,79 +19,6 @@ pub const FORMAT: u32 = 1;
 
 /// More than anybody ever counts to, with room for counting on; what JSON and SQLite hold exactly.
 pub const HIGHEST_REVISION: u64 = 1 << 53;
-
-/// What happened. Words we do not know are kept as they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EventType {
-    TaskCreated,
-    TaskAdopted,
-    TaskUpdated,
-    TaskDeleted,
-    TaskRestored,
-    StatusChanged,
-    HookCompleted,
-    HookFailed,
-    HookSkipped,
-    TransitionFinished,
-    FieldsRestored,
-    JournalRecovered,
-    FrontmatterRebuilt,
-    ContextChanged,
-    AgentSpawned,
-    AgentExited,
-    AgentCrashed,
-    AgentStopped,
-    AgentNudged,
-    AgentState,
-    AgentAnswered,
-    MessageSent,
-    MessageDelivered,
-    MessageFailed,
-    AttentionRaised,
-    AttentionCleared,
-    MergeStarted,
-    MergeStopped,
-    TaskMerged,
-    VerifyStarted,
-    TaskVerified,
-    StatusDeferred,
-    Other(String),
-}
-
-const WORDS: &[(EventType, &str)] = &[
-    (EventType::TaskCreated, "task.created"),
-    (EventType::TaskAdopted, "task.adopted"),
-    (EventType::TaskUpdated, "task.updated"),
-    (EventType::TaskDeleted, "task.deleted"),
-    (EventType::TaskRestored, "task.restored"),
-    (EventType::StatusChanged, "status.changed"),
-    (EventType::HookCompleted, "hook.completed"),
-    (EventType::HookFailed, "hook.failed"),
-    (EventType::HookSkipped, "hook.skipped"),
-    (EventType::TransitionFinished, "transition.finished"),
-    (EventType::FieldsRestored, "fields.restored"),
-    (EventType::JournalRecovered, "journal.recovered"),
-    (EventType::FrontmatterRebuilt, "frontmatter.rebuilt"),
-    (EventType::ContextChanged, "context.changed"),
-    (EventType::AgentSpawned, "agent.spawned"),
-    (EventType::AgentExited, "agent.exited"),
-    (EventType::AgentCrashed, "agent.crashed"),
-    (EventType::AgentStopped, "agent.stopped"),
-    (EventType::AgentNudged, "agent.nudged"),
-    (EventType::AgentState, "agent.state"),
-    (EventType::AgentAnswered, "agent.answered"),
-    (EventType::MessageSent, "message.sent"),
-    (EventType::MessageDelivered, "message.delivered"),
-    (EventType::MessageFailed, "message.failed"),
-    (EventType::AttentionRaised, "attention.raised"),
-    (EventType::AttentionCleared, "attention.cleared"),
-    (EventType::MergeStarted, "merge.started"),
-    (EventType::MergeStopped, "merge.stopped"),
-    (EventType::TaskMerged, "task.merged"),
-    (EventType::VerifyStarted, "verify.started"),
-    (EventType::TaskVerified, "task.verified"),
-    (EventType::StatusDeferred, "status.deferred"),
-];
 
 impl EventType {
     /// Every kind that has a word of its own.
@@ -196,6 +127,7 @@ pub struct Event {
     /// A keyed digest of the event, made by the Orange that journalled it. See [`crate::evidence::is_sealed`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seal: Option<String>,
+    /// What this type of event carries besides, read and written as [`Payload`].
     #[serde(flatten)]
     pub details: Map<String, Value>,
 }
@@ -352,8 +284,7 @@ impl Event {
 
     /// What the event is about, besides the task.
     pub fn run_or_hook(&self) -> &str {
-        let run = self.details.get("run").and_then(Value::as_str);
-        run.or(self.hook.as_deref()).unwrap_or_default()
+        self.run().or(self.hook.as_deref()).unwrap_or_default()
     }
 
     pub fn to_line(&self) -> String {
@@ -524,11 +455,8 @@ mod tests {
 
     #[test]
     fn the_sealed_bytes_are_the_same_after_the_line_was_read_again() {
-        let result = serde_json::json!({"seconds": 0.1, "b": [{"z": 1, "a": null}], "a": -0.0});
-        let mut event = Event::new(EventType::TaskVerified, Timestamp::UNIX_EPOCH)
-            .by("engine")
-            .detail("result", result)
-            .detail("head", "a1");
+        let line = r#"{"type":"task.verified","timestamp":"1970-01-01T00:00:00Z","by":"engine","result":{"seconds":0.1,"b":[{"z":1,"a":null}],"a":-0.0},"head":"a1"}"#;
+        let mut event = History::parse(line.as_bytes()).events.remove(0);
         let bytes = event.unsealed_bytes();
         event.seal = Some("00".into());
         assert_eq!(event.unsealed_bytes(), bytes);

@@ -6,6 +6,7 @@
 use crate::Timestamp;
 use crate::artifact;
 use crate::gate::{Gate, GateProblem};
+use crate::history::payload::{StatusMoved, TaskCreated};
 use crate::history::{ArchiveSection, Event, EventType};
 use crate::task::{BadValue, Field, FieldMap, Status, Task};
 use crate::workflow::{
@@ -353,11 +354,12 @@ fn decision(row: &Transition, situation: Situation<'_>, actor: Actor) -> Decisio
             .fields
             .insert(Field::QueuedAt.name().into(), Value::Null);
     }
-    if let Some(verdict) = row.gate.and_then(Gate::verdict) {
-        let word = verdict.to_string().to_lowercase();
-        event.details.insert("verdict".into(), Value::from(word));
-    }
-    with_hooks(&mut event, &hooks, situation.task, situation.body);
+    let applied = with_hooks(&mut event, &hooks, situation.task, situation.body);
+    let event = event.with(StatusMoved {
+        verdict: row.gate.and_then(Gate::verdict),
+        applied,
+        ..StatusMoved::default()
+    });
     Decision {
         event: number(event, situation.task),
         hooks,
@@ -407,8 +409,14 @@ pub fn decide_on(
     })
 }
 
-/// Puts into the event what the hooks change in the task itself, and the names of those still to be run.
-fn with_hooks(event: &mut Event, hooks: &[Hook], task: &Task, body: &str) {
+/// Puts into the event what the hooks change in the task itself, and the names of those still to be run. Returns the
+/// names of those that the event carries out.
+fn with_hooks(
+    event: &mut Event,
+    hooks: &[Hook],
+    task: &Task,
+    body: &str,
+) -> Option<Vec<&'static str>> {
     let mut round = task.review_round;
     for hook in hooks {
         if *hook == Hook::IncrementReviewRound {
@@ -431,10 +439,6 @@ fn with_hooks(event: &mut Event, hooks: &[Hook], task: &Task, body: &str) {
     }
     let (applied, external): (Vec<&Hook>, Vec<&Hook>) =
         hooks.iter().partition(|hook| hook.is_state_change());
-    if !applied.is_empty() {
-        let names: Vec<&str> = applied.iter().map(|hook| hook.name()).collect();
-        event.details.insert("applied".into(), Value::from(names));
-    }
     event.hooks = external.iter().map(|hook| hook.name().to_owned()).collect();
     // With nothing left to carry out the transition is over, and with it the crashes before it.
     if event.hooks.is_empty() && task.crash_count > 0 {
@@ -442,6 +446,7 @@ fn with_hooks(event: &mut Event, hooks: &[Hook], task: &Task, body: &str) {
             .fields
             .insert(Field::CrashCount.name().into(), Value::from(0));
     }
+    (!applied.is_empty()).then(|| applied.iter().map(|hook| hook.name()).collect())
 }
 
 /// Archived sections are numbered on: a new count of rounds must not give two the same name.
@@ -495,15 +500,15 @@ pub fn create(
     let mut event = Event::new(EventType::TaskCreated, now).by(actor.name());
     event.revision = Some(1);
     event.fields = task.to_fields();
-    with_hooks(&mut event, &hooks, &task, "");
-    for (name, value) in [
-        ("format", Value::from(crate::history::FORMAT)),
-        ("task_id", Value::from(task.id.clone())),
-        ("project", Value::from(task.project.clone())),
-        ("branch", Value::from(task.branch.clone())),
-    ] {
-        event.details.insert(name.into(), value);
-    }
+    let applied = with_hooks(&mut event, &hooks, &task, "");
+    let event = event.with(TaskCreated {
+        applied,
+        format: Some(crate::history::FORMAT),
+        task_id: Some(&task.id),
+        project: Some(&task.project),
+        branch: Some(&task.branch),
+        ..TaskCreated::default()
+    });
     Ok(Decision { event, hooks })
 }
 

@@ -8,7 +8,10 @@ pub use filed::Filed;
 pub use salvage::{Unknown, last_resort};
 
 use crate::Timestamp;
-use crate::history::{AppendSection, ArchiveSection, Event, EventType, HIGHEST_REVISION, History};
+use crate::history::payload::{FieldsRestored, TaskFound, TaskUpdated};
+use crate::history::{
+    AppendSection, ArchiveSection, Event, EventType, HIGHEST_REVISION, History, Payload,
+};
 use crate::machine::{self, number};
 use crate::task::{BadValue, Field, Guard, Shape, Status, Task, WorkflowName};
 use crate::task_file::{Damage, TaskFile};
@@ -16,6 +19,7 @@ use crate::workflow::Workflow;
 use crate::workflow::interactive::former_status;
 use crate::yaml::Node;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// What is known of a task's folder besides its two files.
@@ -169,7 +173,10 @@ fn adopt(
     }
     fill_adopted(&mut task, file, folder);
     if had_journal {
-        let event = recovery(&task, 0, JOURNAL_GONE, now).detail(LOST, LOST_ALL);
+        let event = recovery(&task, 0, JOURNAL_GONE, now).with(TaskFound {
+            lost: Some(LOST_ALL),
+            ..TaskFound::default()
+        });
         return whole(event, true);
     }
     whole(adoption(&task, now), true)
@@ -181,21 +188,22 @@ const SETTLED: &str =
 
 const JOURNAL_GONE: &str = "history.jsonl was lost, and with it what happened before";
 
-/// The detail of a recovery that says how much was lost, and its value when that is everything.
-const LOST: &str = "lost";
+/// What a recovery says of a journal of which everything was lost.
 const LOST_ALL: &str = "all";
 
 /// Whether this event begins a journal anew, because the one before it was lost.
 pub fn begins_anew(event: &Event) -> bool {
-    let lost = event.details.get(LOST).and_then(Value::as_str);
-    event.kind == EventType::JournalRecovered && lost == Some(LOST_ALL)
+    let is_recovery = event.kind == EventType::JournalRecovered;
+    is_recovery && TaskFound::of(event).and_then(|found| found.lost) == Some(LOST_ALL)
 }
 
 /// The event that makes a task ours, with all it has.
 fn adoption(task: &Task, now: Timestamp) -> Event {
-    let mut event = Event::new(EventType::TaskAdopted, now)
-        .by("engine")
-        .detail("format", crate::history::FORMAT);
+    let found = TaskFound {
+        format: Some(crate::history::FORMAT),
+        ..TaskFound::default()
+    };
+    let mut event = Event::of(Payload::TaskAdopted(found), now).by("engine");
     event.fields = task.to_fields();
     event.revision = Some(believed(task.revision) + 1);
     event
@@ -322,9 +330,10 @@ fn merge(
     }
 
     let mut restored = Event::new(EventType::FieldsRestored, now).by("engine");
-    let mut adopted = Event::new(EventType::TaskUpdated, now)
-        .by("file")
-        .detail("source", "file");
+    let by_hand = TaskUpdated {
+        source: Some("file"),
+    };
+    let mut adopted = Event::of(Payload::TaskUpdated(by_hand), now).by("file");
     let mut was = serde_json::Map::new();
     for field in Field::ALL.iter().copied() {
         let changed =
@@ -363,8 +372,9 @@ fn merge(
     let mut task = latest;
     let mut events = Vec::new();
     if !was.is_empty() {
-        restored.details.insert("found".into(), Value::Object(was));
-        events.push(restored);
+        events.push(restored.with(FieldsRestored {
+            found: Some(Cow::Owned(was)),
+        }));
     }
     if !adopted.fields.is_empty() {
         events.push(adopted);
@@ -390,14 +400,8 @@ fn restored_before(own: &[Event], revision: u64, file: &TaskFile, field: Field) 
     let found = as_written(file, field);
     own.iter()
         .filter(|event| event.revision.is_some_and(|later| later > revision))
-        .filter(|event| event.kind == EventType::FieldsRestored)
-        .any(|event| {
-            let before = event
-                .details
-                .get("found")
-                .and_then(|all| all.get(field.name()));
-            before == Some(&found)
-        })
+        .filter_map(|event| FieldsRestored::of(event)?.found)
+        .any(|before| before.get(field.name()) == Some(&found))
 }
 
 /// The headings that events after a revision renamed. Whoever applies them skips those already renamed.

@@ -10,12 +10,10 @@ use crate::workflow::Role;
 pub const BEFORE: &str = "review_before";
 pub const MARK: &str = "review";
 pub const WRITTEN_BY: &str = "written_by";
+pub const BRANCH_AT: &str = "branch_at";
 
 /// Who wrote it, where another agent was at work meanwhile.
 pub const CONTESTED: &str = "contested";
-
-/// Where the branch was at the verdict, if not at the commit that was handed over.
-pub const BRANCH_AT: &str = "branch_at";
 
 /// How a reviewer's run ended that is being judged, before its end is journalled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,9 +27,7 @@ pub struct Left<'a> {
 /// The reviewer's run that the present review belongs to; None if no reviewer was started for it.
 pub fn reviewer(history: &History) -> Option<Run> {
     let is_reviewer = |event: &Event| {
-        event.kind == EventType::AgentSpawned
-            && event.details.get("role").and_then(|role| role.as_str())
-                == Some(Role::Reviewer.as_str())
+        event.kind == EventType::AgentSpawned && event.role() == Some(Role::Reviewer)
     };
     let started = since_review(history).iter().any(is_reviewer);
     started.then(|| last_run(history, Role::Reviewer))?

@@ -1,11 +1,10 @@
 //! Runs as the journal knows them: which agent processes a task has had, and how each ended.
 
-use crate::Timestamp;
-use crate::choice;
-use crate::history::{Event, EventType, History};
-use crate::review;
+use crate::history::payload::{AgentEnded, AgentSpawned};
+use crate::history::{EventType, History};
 use crate::usage::Usage;
 use crate::workflow::Role;
+use crate::{Timestamp, choice};
 use serde::Serialize;
 
 /// One agent process.
@@ -29,6 +28,25 @@ pub struct Run {
     pub review: Option<String>,
     /// Its `run-agent` seals how it ended.
     pub seals_end: bool,
+}
+
+choice! {
+    /// What an agent is doing, by its own account.
+    pub enum State ("state of an agent") {
+        Starting = "starting",
+        Working = "working",
+        AsksPermission = "asks permission",
+        WaitsForInput = "waits for input",
+        /// Its turn is over, and something is owed.
+        Idle = "idle",
+        /// Its turn is over, and so is its part in the task for now.
+        Finished = "finished",
+        Failed = "failed",
+        /// For the end of a usage limit.
+        Waiting = "waiting",
+        /// It does not say what it does.
+        Running = "running",
+    }
 }
 
 /// The detail of a start that says that the run's end will be sealed.
@@ -59,17 +77,15 @@ choice! {
 pub fn runs(history: &History) -> Vec<Run> {
     let mut found: Vec<Run> = Vec::new();
     for event in &history.events {
-        let Some(id) = text(event, "run") else {
-            continue;
-        };
-        if event.kind == EventType::AgentSpawned {
-            if found.iter().all(|run| run.id != id) {
-                found.extend(spawned(event, id));
+        if let Some(start) = AgentSpawned::of(event) {
+            if found.iter().all(|run| Some(run.id.as_str()) != start.run) {
+                found.extend(spawned(&start, event.timestamp));
             }
         } else if let Some(how) = ending(&event.kind)
+            && let Some(end) = AgentEnded::of(event)
             && let Some(run) = found
                 .iter_mut()
-                .find(|run| run.id == id && run.end.is_none())
+                .find(|run| Some(run.id.as_str()) == end.run && run.end.is_none())
         {
             run.end = Some(RunEnd {
                 how,
@@ -77,12 +93,11 @@ pub fn runs(history: &History) -> Vec<Run> {
                 reason: event.reason.clone().unwrap_or_default(),
             });
             // A person may have begun another conversation in the window.
-            let known = text(event, "conversation").map(str::to_owned);
+            let known = end.conversation.map(str::to_owned);
             run.conversation = known.or_else(|| run.conversation.take());
-            run.transcript = text(event, "transcript").map(str::to_owned);
-            let usage = event.details.get("usage").cloned();
-            run.usage = usage.and_then(|usage| serde_json::from_value(usage).ok());
-            run.review = text(event, review::MARK).map(str::to_owned);
+            run.transcript = end.transcript.map(str::to_owned);
+            run.usage = end.usage;
+            run.review = end.review.map(str::to_owned);
         }
     }
     found
@@ -116,7 +131,7 @@ pub fn attempts(history: &History, role: Role) -> u32 {
         .iter()
         .skip(since)
         .filter(|event| event.kind == EventType::AgentSpawned)
-        .filter(|event| text(event, "role") == Some(role.as_str()))
+        .filter(|event| event.role() == Some(role))
         .count();
     u32::try_from(count).unwrap_or(u32::MAX)
 }
@@ -137,20 +152,20 @@ pub fn letter(role: Role) -> &'static str {
     }
 }
 
-fn spawned(event: &Event, id: &str) -> Option<Run> {
+fn spawned(start: &AgentSpawned<'_>, at: Timestamp) -> Option<Run> {
     Some(Run {
-        id: id.to_owned(),
-        role: text(event, "role")?.parse().ok()?,
-        harness: text(event, "harness").unwrap_or_default().to_owned(),
-        started: event.timestamp,
+        id: start.run?.to_owned(),
+        role: start.role?,
+        harness: start.harness.unwrap_or_default().to_owned(),
+        started: at,
         end: None,
-        conversation: text(event, "conversation").map(str::to_owned),
+        conversation: start.conversation.map(str::to_owned),
         transcript: None,
-        workspace: text(event, "workspace").map(str::to_owned),
+        workspace: start.workspace.map(str::to_owned),
         usage: None,
-        review_before: text(event, review::BEFORE).map(str::to_owned),
+        review_before: start.review_before.map(str::to_owned),
         review: None,
-        seals_end: event.details.contains_key(SEALS_END),
+        seals_end: start.seals_end == Some(true),
     })
 }
 
@@ -164,10 +179,6 @@ fn ending(kind: &EventType) -> Option<Ending> {
     } else {
         None
     }
-}
-
-fn text<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
-    event.details.get(name)?.as_str()
 }
 
 #[cfg(test)]

@@ -7,10 +7,12 @@ pub mod hooks;
 mod words;
 
 use crate::Timestamp;
+use crate::history::payload::{AgentState, TaskVerified};
 use crate::history::{Event, EventType, History};
 use crate::naming::duration;
-use crate::runs::runs;
-use serde_json::Value;
+use crate::runs::{State, runs};
+use crate::verification::CheckResult;
+use crate::workflow::Role;
 use std::collections::HashMap;
 
 pub use words::words;
@@ -41,8 +43,8 @@ pub fn timeline<'a>(history: &'a History, local_time: fn(Timestamp) -> String) -
         .map(|run| (run.id, run.started))
         .collect();
     let entry = |event: &'a Event| {
-        let lasted = text(event, "run").and_then(|run| started.get(run));
-        let lasted = lasted.filter(|_| is_end(&event.kind)).map(|start| {
+        let run = event.run().filter(|_| is_end(&event.kind));
+        let lasted = run.and_then(|run| started.get(run)).map(|start| {
             let time = event.timestamp.duration_since(*start);
             format!("after {}", duration(time.as_secs_f64().max(0.0)))
         });
@@ -75,7 +77,7 @@ pub fn who(event: &Event) -> &str {
             | EventType::AgentState
     );
     if is_about_agent {
-        return text(event, "role").unwrap_or("agent");
+        return event.role().map_or("agent", Role::as_str);
     }
     match event.by.as_deref() {
         Some("human") => "you",
@@ -94,9 +96,9 @@ pub fn weight(event: &Event) -> Weight {
         | EventType::MergeStarted
         | EventType::VerifyStarted
         | EventType::MessageDelivered => Weight::Detail,
-        EventType::AgentState => match text(event, "state") {
-            Some("failed" | "waiting") => Weight::Trouble,
-            Some("finished" | "working") => Weight::Story,
+        EventType::AgentState => match AgentState::of(event).and_then(|told| told.state) {
+            Some(State::Failed | State::Waiting) => Weight::Trouble,
+            Some(State::Finished | State::Working) => Weight::Story,
             Some(_) | None => Weight::Detail,
         },
         EventType::HookFailed
@@ -125,17 +127,14 @@ pub fn weight(event: &Event) -> Weight {
         | EventType::TaskMerged
         | EventType::TaskVerified
         | EventType::StatusDeferred
+        | EventType::RescueRestored
         | EventType::Other(_) => Weight::Story,
     }
 }
 
 fn has_passed(event: &Event) -> bool {
-    let outcome = event.details.get("result").and_then(|it| it.get("outcome"));
-    outcome.and_then(Value::as_str) == Some("passed")
-}
-
-fn text<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
-    event.details.get(name).and_then(Value::as_str)
+    let result = TaskVerified::of(event).and_then(|told| told.result);
+    result.as_ref().is_some_and(CheckResult::passed)
 }
 
 /// A name of the machine as a person would write it: `queue.wanted`, `queue_wanted` → `queue wanted`.

@@ -5,8 +5,8 @@ pub mod lines;
 
 use crate::choice;
 use crate::evidence::{Evidence, Statement};
-use crate::history::{Event, EventType, History};
-use crate::review;
+use crate::history::payload::{StatusMoved, TaskVerified, VerifyStarted};
+use crate::history::{Event, EventType, History, Payload};
 use crate::task::Status;
 use crate::{Timestamp, naming};
 use serde::{Deserialize, Serialize};
@@ -195,13 +195,9 @@ impl Serialize for Verified {
 impl Verified {
     /// None for an event that this program cannot read.
     pub fn of(event: &Event) -> Option<Verified> {
-        if event.kind != EventType::TaskVerified {
-            return None;
-        }
-        let result = event.details.get("result")?.clone();
         Some(Verified {
+            result: TaskVerified::of(event)?.result?,
             said: Statement::of(event),
-            result: serde_json::from_value(result).ok()?,
         })
     }
 
@@ -218,17 +214,13 @@ impl Verified {
 
     /// The event that tells of a result.
     pub fn event(head: Option<&str>, result: &CheckResult, now: Timestamp) -> Event {
-        let event = Event::new(EventType::TaskVerified, now)
+        let told = TaskVerified {
+            result: Some(result.clone()),
+            head,
+        };
+        Event::of(Payload::TaskVerified(told), now)
             .by("engine")
             .because(result.words())
-            .detail(
-                "result",
-                serde_json::to_value(result).unwrap_or(Value::Null),
-            );
-        match head {
-            Some(head) => event.detail("head", head),
-            None => event,
-        }
     }
 }
 
@@ -270,12 +262,10 @@ fn open(events: &[Event]) -> Option<Running> {
             EventType::VerifyStarted | EventType::TaskVerified
         )
     })?;
-    if last.kind == EventType::TaskVerified {
-        return None;
-    }
+    let started = VerifyStarted::of(last)?;
     Some(Running {
-        head: text(last, "head"),
-        command: text(last, "command").unwrap_or_default(),
+        head: started.head.map(str::to_owned),
+        command: started.command.unwrap_or_default().to_owned(),
         since: last.timestamp,
     })
 }
@@ -300,7 +290,7 @@ pub fn newly_failed(history: &History) -> Option<Verified> {
 pub fn returned_by(history: &History) -> Option<Verified> {
     let moved = |event: &Event| event.kind == EventType::StatusChanged;
     let at = history.events.iter().rposition(moved)?;
-    history.events.get(at)?.details.get(RETURNED_BY_CHECK)?;
+    StatusMoved::of(history.events.get(at)?)?.check?;
     let before = history.events.get(..at)?;
     before.iter().rev().find_map(Verified::of)
 }
@@ -331,13 +321,16 @@ pub struct Deferred {
 /// The verdict that waits for the end of a check.
 pub fn deferred(history: &History) -> Option<Deferred> {
     let mut newest_first = since_review(history).iter().rev();
-    let last = newest_first.find(|event| event.details.contains_key("wish"))?;
-    let to = text(last, "wish")?.parse().ok()?;
-    (last.kind == EventType::StatusDeferred).then(|| Deferred {
-        to,
+    let last = newest_first.find(|event| {
+        event.kind == EventType::StatusDeferred
+            || event.kind == EventType::AttentionRaised && event.wish().is_some()
+    })?;
+    let wanted = StatusMoved::of(last)?;
+    Some(Deferred {
+        to: wanted.wish?,
         by: last.by.clone().unwrap_or_default(),
-        head: text(last, "head"),
-        mark: text(last, review::MARK),
+        head: wanted.head.map(str::to_owned),
+        mark: wanted.review.map(str::to_owned),
     })
 }
 
@@ -359,10 +352,6 @@ pub(crate) fn since_review(history: &History) -> &[Event] {
         true => history.events.get(at + 1..).unwrap_or_default(),
         false => &[],
     }
-}
-
-fn text(event: &Event, name: &str) -> Option<String> {
-    event.details.get(name)?.as_str().map(str::to_owned)
 }
 
 fn first_line(command: &str) -> &str {

@@ -49,6 +49,7 @@ pub(crate) fn tell(task: &Task, events: &[Event]) {
             | EventType::TransitionFinished
             | EventType::AttentionRaised
             | EventType::AttentionCleared
+            | EventType::RescueRestored
             | EventType::Other(_) => told!("task"),
             EventType::HookCompleted | EventType::HookFailed | EventType::HookSkipped => {
                 told!("hook");

@@ -3,22 +3,15 @@
 use crate::history::{Event, EventType};
 use serde_json::Value;
 
-/// The details that are text.
-const TEXTS: &[&str] = &["text", "command", "conflicts"];
-
 /// Empty if it says nothing.
 pub fn spoken(event: &Event) -> String {
     let mut parts: Vec<&str> = Vec::new();
     parts.extend(event.reason.as_deref());
-    let foreign = matches!(event.kind, EventType::Other(_));
     // What the engine tells agents is a prompt; what people said in it stands where they said it.
     let is_prompt =
         event.kind == EventType::MessageSent && event.by.as_deref().is_none_or(|by| by == "engine");
-    let details = event.details.iter().filter(|_| !is_prompt);
-    for (name, value) in details {
-        if foreign || TEXTS.contains(&name.as_str()) {
-            collect(value, &mut parts);
-        }
+    for value in event.texts().filter(|_| !is_prompt) {
+        collect(value, &mut parts);
     }
     parts.extend(event.append.iter().map(|section| section.text.as_str()));
     if event.kind == EventType::TaskUpdated

@@ -1,11 +1,16 @@
 //! One event in words, without who did it: `moved planning → working`, `started: claude`.
 
-use super::{cut, fields, hooks, plain, text};
+use super::{cut, fields, hooks, plain};
 use crate::Timestamp;
-use crate::history::{Event, EventType};
+use crate::gate::Verdict;
+use crate::history::payload::{AgentSpawned, AgentState, StatusMoved, TaskMerged};
+use crate::history::{Event, Payload};
+use crate::merge::Strategy;
 use crate::naming::counted;
 use crate::reconcile::begins_anew;
+use crate::runs::State;
 use crate::task::{FieldMap, Status};
+use crate::workflow::Role;
 use serde_json::Value;
 
 /// How much of a message a line shows, and how much of a reason: there the end often matters.
@@ -20,11 +25,11 @@ pub fn words(event: &Event, local_time: fn(Timestamp) -> String) -> String {
 }
 
 /// `claude`, or with what was asked of it `claude (model opus, effort high)`.
-fn agent(event: &Event) -> String {
-    let harness = text(event, "harness").unwrap_or("?");
-    let asked = ["model", "effort"]
+fn agent(start: &AgentSpawned<'_>) -> String {
+    let harness = start.harness.unwrap_or("?");
+    let asked = [("model", start.model), ("effort", start.effort)]
         .into_iter()
-        .filter_map(|name| Some(format!("{name} {}", plain(text(event, name)?))));
+        .filter_map(|(name, asked)| Some(format!("{name} {}", plain(asked?))));
     match asked.collect::<Vec<_>>().as_slice() {
         [] => harness.to_owned(),
         asked => format!("{harness} ({})", asked.join(", ")),
@@ -48,82 +53,93 @@ pub(super) fn with_time(
         None => because(how),
     };
     let hook = event.hook.as_deref().unwrap_or("a hook");
-    let known = |name: &str| text(event, name).unwrap_or("?");
-    match &event.kind {
-        EventType::TaskCreated => "created the task".into(),
-        EventType::TaskAdopted => "took the task over as it was found".into(),
-        EventType::TaskUpdated => because(&updated(event)),
-        EventType::TaskDeleted => "deleted the task".into(),
-        EventType::TaskRestored => "brought the task back from the trash".into(),
-        EventType::StatusChanged => moved(event, reason.as_deref()),
-        EventType::StatusDeferred => because("wants to move on"),
-        EventType::HookCompleted => match (&reason, text(event, "slot")) {
+    match event.payload() {
+        Payload::TaskCreated(_) => "created the task".into(),
+        Payload::TaskAdopted(_) => "took the task over as it was found".into(),
+        Payload::TaskUpdated(update) => because(&updated(event, update.source)),
+        Payload::TaskDeleted => "deleted the task".into(),
+        Payload::TaskRestored => "brought the task back from the trash".into(),
+        Payload::StatusChanged(made) => moved(event, &made, reason.as_deref()),
+        Payload::StatusDeferred(_) => because("wants to move on"),
+        Payload::HookCompleted(ended) => match (&reason, ended.slot) {
             (None, Some(slot)) => format!("{}: {slot}", hooks::done(hook)),
             (_, _) => because(&hooks::done(hook)),
         },
-        EventType::HookFailed => because(&hooks::failed(hook)),
-        EventType::HookSkipped => because(&format!("did not {}", hooks::aim(hook))),
-        EventType::TransitionFinished => "finished what goes with the move".into(),
-        EventType::FieldsRestored => because(&put_back(event)),
-        EventType::JournalRecovered => because(match begins_anew(event) {
+        Payload::HookFailed(_) => because(&hooks::failed(hook)),
+        Payload::HookSkipped => because(&format!("did not {}", hooks::aim(hook))),
+        Payload::TransitionFinished => "finished what goes with the move".into(),
+        Payload::FieldsRestored(restored) => because(&put_back(event, restored.found.as_deref())),
+        Payload::JournalRecovered(_) => because(match begins_anew(event) {
             true => "took TASK.md for right",
             false => "took TASK.md for right, the journal lost events",
         }),
-        EventType::FrontmatterRebuilt => because("rebuilt the frontmatter of TASK.md"),
-        EventType::ContextChanged => match event.details.get("gone") {
-            Some(Value::Bool(true)) => because("lost the Context"),
-            _ => because("changed the Context"),
+        Payload::FrontmatterRebuilt => because("rebuilt the frontmatter of TASK.md"),
+        Payload::ContextChanged(change) => match change.gone {
+            Some(true) => because("lost the Context"),
+            Some(false) | None => because("changed the Context"),
         },
-        EventType::AgentSpawned => match event.details.get("resumed") {
-            Some(Value::Bool(true)) => format!("resumed: {}", agent(event)),
-            _ => format!("started: {}", agent(event)),
-        },
-        EventType::AgentExited => ended("ended"),
-        EventType::AgentCrashed => ended("crashed"),
-        EventType::AgentStopped => ended("stopped"),
-        EventType::AgentNudged => because("nudged"),
-        EventType::AgentState => state(event, reason.as_deref(), local_time),
-        EventType::AgentAnswered => because(&format!("answered the {}", known("role"))),
-        EventType::MessageSent => format!(
-            "told the {}: {}",
-            text(event, "role").unwrap_or("agent"),
-            quoted(text(event, "text").unwrap_or_default())
-        ),
-        EventType::MessageDelivered => because("message delivered"),
-        EventType::MessageFailed => because("message not delivered"),
-        EventType::AttentionRaised => because("needs attention"),
-        EventType::AttentionCleared => because("needs no attention any more"),
-        EventType::MergeStarted => format!(
+        Payload::AgentSpawned(start) => {
+            let how = if start.resumed == Some(true) {
+                "resumed"
+            } else {
+                "started"
+            };
+            format!("{how}: {}", agent(&start))
+        }
+        Payload::AgentExited(_) => ended("ended"),
+        Payload::AgentCrashed(_) => ended("crashed"),
+        Payload::AgentStopped(_) => ended("stopped"),
+        Payload::AgentNudged(_) => because("nudged"),
+        Payload::AgentState(told) => state(&told, reason.as_deref(), local_time),
+        Payload::AgentAnswered(answer) => {
+            let role = answer.role.map_or("?", Role::as_str);
+            because(&format!("answered the {role}"))
+        }
+        Payload::MessageSent(sent) => {
+            let role = sent.role.map_or("agent", Role::as_str);
+            format!("told the {role}: {}", quoted(sent.text.unwrap_or_default()))
+        }
+        Payload::MessageDelivered(_) => because("message delivered"),
+        Payload::MessageFailed(_) => because("message not delivered"),
+        Payload::AttentionRaised(_) => because("needs attention"),
+        Payload::AttentionCleared(_) => because("needs no attention any more"),
+        Payload::MergeStarted(attempt) => format!(
             "began to merge into {} ({})",
-            known("target"),
-            known("strategy")
+            attempt.target.unwrap_or("?"),
+            attempt.strategy.map_or("?", Strategy::as_str)
         ),
-        EventType::MergeStopped => because("merge stopped"),
-        EventType::TaskMerged => merged(event),
-        EventType::VerifyStarted => match text(event, "command") {
+        Payload::MergeStopped(_) => because("merge stopped"),
+        Payload::TaskMerged(merge) => merged(&merge),
+        Payload::VerifyStarted(check) => match check.command {
             None | Some("") => "check started".into(),
             Some(command) => format!("check started: {}", cut(command, VALUE)),
         },
-        EventType::TaskVerified => because("check"),
-        EventType::Other(word) => other(word, event, reason.as_deref()),
+        Payload::TaskVerified(_) => because("check"),
+        Payload::RescueRestored(restored) => {
+            let place = restored.branch.or(restored.workspace);
+            let place = place.map_or(String::new(), |place| format!(" to {place}"));
+            let rescue = restored.rescue.unwrap_or("?");
+            format!("restored the rescue {rescue}{place}")
+        }
+        Payload::Other(word) => other(word, event, reason.as_deref()),
     }
 }
 
 /// `moved agent-review → working, review failed`; what a person asked for goes with it.
-fn moved(event: &Event, reason: Option<&str>) -> String {
+fn moved(event: &Event, made: &StatusMoved<'_>, reason: Option<&str>) -> String {
     let mut words = match (&event.from, &event.to) {
         (Some(from), Some(to)) => format!("moved {from} → {to}"),
         (None, Some(to)) => format!("moved to {to}"),
         (_, None) => "moved".to_owned(),
     };
-    match text(event, "verdict") {
-        Some("pass") => words.push_str(", review passed"),
-        Some("fail") => words.push_str(", review failed"),
-        Some(_) | None => {}
+    match made.verdict {
+        Some(Verdict::Pass) => words.push_str(", review passed"),
+        Some(Verdict::Fail) => words.push_str(", review failed"),
+        None => {}
     }
     let to: Option<Status> = event.to.as_deref().and_then(|word| word.parse().ok());
     if to.is_some_and(Status::is_in_review)
-        && let Some(commit) = text(event, "head")
+        && let Some(commit) = made.head
     {
         words.push_str(&format!(", handed off at {}", short(commit)));
     }
@@ -136,8 +152,8 @@ fn moved(event: &Event, reason: Option<&str>) -> String {
     words
 }
 
-fn updated(event: &Event) -> String {
-    let by_hand = text(event, "source") == Some("file");
+fn updated(event: &Event, source: Option<&str>) -> String {
+    let by_hand = source == Some("file");
     match (by_hand, event.fields.is_empty()) {
         (_, true) => "changed nothing".into(),
         (true, false) => format!("was edited: {}", changed(&event.fields)),
@@ -155,8 +171,8 @@ fn changed(values: &FieldMap) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-fn put_back(event: &Event) -> String {
-    let Some(Value::Object(found)) = event.details.get("found") else {
+fn put_back(event: &Event, found: Option<&FieldMap>) -> String {
+    let Some(found) = found else {
         return "put back what was edited by hand".into();
     };
     let told = |(name, was): (&String, &Value)| {
@@ -174,18 +190,22 @@ fn put_back(event: &Event) -> String {
     format!("put back what was edited by hand: {}", told.join(", "))
 }
 
-fn state(event: &Event, reason: Option<&str>, local_time: fn(Timestamp) -> String) -> String {
-    let time = |name: &str| {
-        let time = text(event, name)?.parse().ok()?;
-        Some(local_time(time))
-    };
-    let state = text(event, "state").unwrap_or("is in an unknown state");
-    let what = match (state, time("until"), time("again")) {
-        ("waiting", Some(until), _) => return format!("waiting until {until} (usage limit)"),
-        ("failed", _, Some(again)) => format!("failed, goes on at {again}"),
-        ("working", ..) => return "goes on".into(),
-        ("finished" | "idle", ..) => "ended its turn".into(),
-        (state, ..) => plain(state),
+fn state(
+    told: &AgentState<'_>,
+    reason: Option<&str>,
+    local_time: fn(Timestamp) -> String,
+) -> String {
+    let what = match (told.state, told.until, told.again) {
+        (Some(State::Waiting), Some(until), _) => {
+            return format!("waiting until {} (usage limit)", local_time(until));
+        }
+        (Some(State::Failed), _, Some(again)) => {
+            format!("failed, goes on at {}", local_time(again))
+        }
+        (Some(State::Working), ..) => return "goes on".into(),
+        (Some(State::Finished | State::Idle), ..) => "ended its turn".into(),
+        (Some(state), ..) => state.to_string(),
+        (None, ..) => "is in an unknown state".into(),
     };
     match reason {
         Some(reason) => format!("{what}: {reason}"),
@@ -193,20 +213,19 @@ fn state(event: &Event, reason: Option<&str>, local_time: fn(Timestamp) -> Strin
     }
 }
 
-fn merged(event: &Event) -> String {
-    let commit = text(event, "commit").unwrap_or_default();
-    let target = text(event, "target").unwrap_or("the target");
-    let strategy = text(event, "strategy").unwrap_or_default();
-    let commits = event.details.get("commits").and_then(Value::as_u64);
-    let commits = commits.and_then(|number| usize::try_from(number).ok());
+fn merged(merge: &TaskMerged<'_>) -> String {
+    let commit = merge.commit.unwrap_or_default();
+    let target = merge.target.unwrap_or("the target");
+    let strategy = merge.strategy.map_or("", Strategy::as_str);
     let mut words = format!("merged into {target} as {}", short(commit));
+    let commits = merge.commits;
     let of = commits.map_or_else(String::new, |number| counted(number, "commit"));
     let how = [of.as_str(), strategy].join(", ");
     let how = how.trim_matches([',', ' ']);
     if !how.is_empty() {
         words.push_str(&format!(" ({how})"));
     }
-    if event.details.get("pushed") == Some(&Value::Bool(true)) {
+    if merge.pushed == Some(true) {
         words.push_str(", pushed");
     }
     words
@@ -214,21 +233,11 @@ fn merged(event: &Event) -> String {
 
 /// What this version has no words for is told by its type, with what it says.
 fn other(word: &str, event: &Event, reason: Option<&str>) -> String {
-    if word == "rescue.restored" {
-        let place = text(event, "branch").or(text(event, "workspace"));
-        let rescue = text(event, "rescue").unwrap_or("?");
-        return match place {
-            Some(place) => format!("restored the rescue {rescue} to {place}"),
-            None => format!("restored the rescue {rescue}"),
-        };
-    }
     let mut words = cut(&plain(word), VALUE);
     if let (Some(from), Some(to)) = (&event.from, &event.to) {
         words.push_str(&format!(" {from} → {to}"));
     }
-    let texts = ["message", "text", "summary", "content"];
-    let said = texts.iter().find_map(|name| text(event, name));
-    if let Some(said) = said {
+    if let Some(said) = event.foreign_text() {
         words.push_str(&format!(": {}", quoted(said)));
     }
     if let Some(reason) = reason {

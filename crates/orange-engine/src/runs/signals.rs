@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::store::private;
 use orange_core::Timestamp;
 use orange_core::choice;
+pub use orange_core::runs::State;
 use orange_core::usage::Usage;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -89,25 +90,6 @@ impl Signal {
             until: None,
             review: None,
         }
-    }
-}
-
-choice! {
-    /// What an agent is doing, by its own account.
-    pub enum State ("state of an agent") {
-        Starting = "starting",
-        Working = "working",
-        AsksPermission = "asks permission",
-        WaitsForInput = "waits for input",
-        /// Its turn is over, and something is owed.
-        Idle = "idle",
-        /// Its turn is over, and so is its part in the task for now.
-        Finished = "finished",
-        Failed = "failed",
-        /// For the end of a usage limit.
-        Waiting = "waiting",
-        /// It does not say what it does.
-        Running = "running",
     }
 }
 

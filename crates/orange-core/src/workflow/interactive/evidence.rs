@@ -7,10 +7,11 @@
 )]
 
 use crate::Timestamp;
+use crate::gate;
+use crate::history::payload::{StatusMoved, TaskFound};
 use crate::history::{Event, EventType, History};
-use crate::review;
 use crate::task::Status;
-use crate::verification::{RETURNED_BY_CHECK, Verified};
+use crate::verification::Verified;
 use serde::Serialize;
 
 /// Who said it, where only TASK.md of an adopted task does.
@@ -63,9 +64,8 @@ pub struct Evidence {
 
 impl Statement {
     pub fn of(event: &Event) -> Statement {
-        let head = event.details.get("head").and_then(|head| head.as_str());
         Statement {
-            head: head.map(str::to_owned),
+            head: event.head().map(str::to_owned),
             by: event.by.clone().unwrap_or_default(),
             at: event.timestamp,
         }
@@ -133,20 +133,16 @@ impl Evidence {
         }
         // A reviewer that crashed too often leaves the task stuck as well, and has said nothing.
         // So does a check that failed.
-        let told = matches!(to, Some(Status::Reviewing | Status::Working))
-            && !event.details.contains_key(RETURNED_BY_CHECK)
-            || event.details.contains_key("verdict");
-        let text = |name: &str| {
-            let value = event.details.get(name)?.as_str()?;
-            Some(value.to_owned())
-        };
+        let made = StatusMoved::of(event).unwrap_or_default();
+        let told = matches!(to, Some(Status::Reviewing | Status::Working)) && made.check.is_none()
+            || made.verdict.is_some();
         if from == Some(Status::AgentReview) && told {
             self.verdict = Some(Verdict {
                 said: Statement::of(event),
                 passed: to == Some(Status::Reviewing),
                 round: self.rounds,
-                written_by: text(review::WRITTEN_BY),
-                branch_at: text(review::BRANCH_AT),
+                written_by: made.written_by.map(str::to_owned),
+                branch_at: made.branch_at.map(str::to_owned),
             });
         }
         match to {
@@ -163,8 +159,8 @@ impl Evidence {
     /// commit it speaks.
     fn adopted(&mut self, event: &Event) {
         let status = event.fields.get("status").and_then(|word| word.as_str());
-        let passed = event.details.get("verdict").and_then(|word| word.as_str()) == Some("pass");
-        if status != Some(Status::Reviewing.as_str()) || !passed {
+        let verdict = TaskFound::of(event).and_then(|found| found.verdict);
+        if status != Some(Status::Reviewing.as_str()) || verdict != Some(gate::Verdict::Pass) {
             return;
         }
         let said = Statement {

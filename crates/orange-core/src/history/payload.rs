@@ -1,0 +1,450 @@
+//! The types of events and what each carries beside the members that all events have. Every key of the journal stands in
+//! this file; all other code reads and writes the fields of these structs.
+//!
+//! A field that is absent, or whose value this version cannot read, is `None`. Keys that no struct names stay in the event.
+
+use super::Event;
+use crate::Timestamp;
+use crate::config::Permissions;
+use crate::gate::Verdict;
+use crate::merge::Strategy;
+use crate::runs::State;
+use crate::task::{FieldMap, Status};
+use crate::usage::Usage;
+use crate::verification::CheckResult;
+use crate::workflow::Role;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+/// What can be written into an event.
+pub trait Details {
+    fn write(self, event: &mut Event);
+}
+
+/// Declares the types of events. A row is a struct, the types that carry it with their words in the journal, and its
+/// fields in the order in which they are written. A field's name is its key.
+macro_rules! events {
+    (
+        plain { $($plain:ident = $plain_word:literal),+ $(,)? }
+        $(
+            $(#[$about:meta])*
+            $name:ident: $($kind:ident = $word:literal),+ {
+                $($(#[$field_about:meta])* $field:ident: $type:ty),+ $(,)?
+            }
+        )+
+    ) => {
+        /// What happened. Words we do not know are kept as they are.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum EventType {
+            $($plain,)+
+            $($($kind,)+)+
+            Other(String),
+        }
+
+        pub(super) const WORDS: &[(EventType, &str)] = &[
+            $((EventType::$plain, $plain_word),)+
+            $($((EventType::$kind, $word),)+)+
+        ];
+
+        /// An event's type with what it carries.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Payload<'e> {
+            $($plain,)+
+            $($($kind($name<'e>),)+)+
+            Other(&'e str),
+        }
+
+        impl EventType {
+            /// The keys that this version knows of such an event.
+            pub fn keys(&self) -> &'static [&'static str] {
+                match self {
+                    $($(EventType::$kind)|+ => &[$(stringify!($field)),+],)+
+                    $(EventType::$plain)|+ | EventType::Other(_) => &[],
+                }
+            }
+        }
+
+        impl Event {
+            pub fn payload(&self) -> Payload<'_> {
+                match &self.kind {
+                    $(EventType::$plain => Payload::$plain,)+
+                    $($(EventType::$kind => Payload::$kind($name::read(self)),)+)+
+                    EventType::Other(word) => Payload::Other(word),
+                }
+            }
+
+            pub fn of(payload: Payload<'_>, now: Timestamp) -> Event {
+                match payload {
+                    $(Payload::$plain => Event::new(EventType::$plain, now),)+
+                    $($(Payload::$kind(details) => Event::new(EventType::$kind, now).with(details),)+)+
+                    Payload::Other(word) => Event::new(EventType::Other(word.to_owned()), now),
+                }
+            }
+        }
+
+        $(
+            $(#[$about])*
+            #[derive(Debug, Clone, Default, PartialEq)]
+            pub struct $name<'e> {
+                $($(#[$field_about])* pub $field: Option<$type>,)+
+            }
+
+            impl<'e> $name<'e> {
+                fn read(event: &'e Event) -> Self {
+                    let mut found = Self::default();
+                    for (name, value) in &event.details {
+                        match name.as_str() {
+                            $(stringify!($field) => found.$field = Deserialize::deserialize(value).ok(),)+
+                            _ => {}
+                        }
+                    }
+                    found
+                }
+
+                /// None for an event of another type.
+                pub fn of(event: &'e Event) -> Option<Self> {
+                    matches!(event.kind, $(EventType::$kind)|+).then(|| Self::read(event))
+                }
+            }
+
+            impl Details for $name<'_> {
+                fn write(self, event: &mut Event) {
+                    $(event.put(stringify!($field), self.$field);)+
+                }
+            }
+        )+
+    };
+}
+
+events! {
+    plain {
+        TaskDeleted = "task.deleted",
+        TaskRestored = "task.restored",
+        HookSkipped = "hook.skipped",
+        TransitionFinished = "transition.finished",
+        FrontmatterRebuilt = "frontmatter.rebuilt",
+    }
+
+    TaskCreated: TaskCreated = "task.created" {
+        /// Hooks that the event itself carried out.
+        applied: Vec<&'e str>,
+        /// [`super::FORMAT`] of the program that wrote it.
+        format: u32,
+        task_id: &'e str,
+        project: &'e str,
+        branch: &'e str,
+        /// The mark of the Context section.
+        context: &'e str,
+        /// What it goes on with.
+        work: Work,
+        /// The id of the task on whose branch it is based.
+        upon: &'e str,
+        head: &'e str,
+    }
+
+    /// A task whose fields come from its TASK.md.
+    TaskFound: TaskAdopted = "task.adopted", JournalRecovered = "journal.recovered" {
+        format: u32,
+        /// How much of the journal was lost, if that is known: `all`.
+        lost: &'e str,
+        /// What its review said when it was adopted.
+        verdict: Verdict,
+        context: &'e str,
+    }
+
+    TaskUpdated: TaskUpdated = "task.updated" {
+        /// `file`: the frontmatter was edited by hand.
+        source: &'e str,
+    }
+
+    /// A move that was made, or one that waits for the end of a check.
+    StatusMoved: StatusChanged = "status.changed", StatusDeferred = "status.deferred" {
+        verdict: Verdict,
+        applied: Vec<&'e str>,
+        /// What a person asked for.
+        message: &'e str,
+        /// How many crashes caused it.
+        crashes: u32,
+        /// The check that caused it: `newly failed`.
+        check: &'e str,
+        /// Where a move that waits will go.
+        wish: Status,
+        /// The commit that it speaks of.
+        head: &'e str,
+        /// Where the branch was at the verdict, if not at `head`.
+        branch_at: &'e str,
+        /// The reviewer's run.
+        run: &'e str,
+        /// Who wrote the Review section.
+        written_by: &'e str,
+        /// The mark of the Review section ([`crate::review`]).
+        review: &'e str,
+    }
+
+    HookEnded: HookCompleted = "hook.completed", HookFailed = "hook.failed" {
+        slot: &'e str,
+        /// The number of the lease on the slot.
+        epoch: u64,
+        /// The commit whose rules of the repository apply to the task.
+        rules_commit: &'e str,
+        /// Where its branch starts: the name and the commit.
+        base: &'e str,
+        base_commit: &'e str,
+        /// The ref of the rescue whose files were put into the slot.
+        brought: &'e str,
+        /// The ref of the rescue that was made when the slot was given back.
+        rescue: &'e str,
+        /// Why the slot is not used again.
+        retired: &'e str,
+    }
+
+    FieldsRestored: FieldsRestored = "fields.restored" {
+        /// The values that were put back, as the file had them.
+        found: Cow<'e, FieldMap>,
+    }
+
+    ContextChanged: ContextChanged = "context.changed" {
+        context: &'e str,
+        gone: bool,
+    }
+
+    AgentSpawned: AgentSpawned = "agent.spawned" {
+        run: &'e str,
+        role: Role,
+        harness: &'e str,
+        prompt: &'e str,
+        /// What was asked for, where it was.
+        model: &'e str,
+        effort: &'e str,
+        /// Its `run-agent` seals how it ended.
+        seals_end: bool,
+        conversation: &'e str,
+        resumed: bool,
+        permissions: Permissions,
+        workspace: &'e str,
+        /// The mark of the Review section when a reviewer started.
+        review_before: &'e str,
+        /// The tmux session and pane.
+        session: &'e str,
+        pane: &'e str,
+        /// Another program started it, before the task was adopted.
+        adopted: bool,
+    }
+
+    AgentEnded: AgentExited = "agent.exited", AgentCrashed = "agent.crashed", AgentStopped = "agent.stopped" {
+        run: &'e str,
+        role: Role,
+        conversation: &'e str,
+        transcript: &'e str,
+        usage: Usage,
+        /// The mark of the Review section when a reviewer ended.
+        review: &'e str,
+        /// The status in which it crashed, and how often that has happened there.
+        status: Status,
+        crash_count: u32,
+    }
+
+    AgentNudged: AgentNudged = "agent.nudged" {
+        run: &'e str,
+        role: Role,
+        turn: &'e str,
+    }
+
+    AgentState: AgentState = "agent.state" {
+        run: &'e str,
+        role: Role,
+        state: State,
+        since: Timestamp,
+        /// When its usage limit ends.
+        until: Timestamp,
+        /// When it is told to go on.
+        again: Timestamp,
+    }
+
+    AgentAnswered: AgentAnswered = "agent.answered" {
+        run: &'e str,
+        role: Role,
+        question: &'e str,
+        /// The turn of the event that told of the question.
+        answers: &'e str,
+    }
+
+    MessageNote: MessageSent = "message.sent", MessageDelivered = "message.delivered", MessageFailed = "message.failed" {
+        /// Its id.
+        message: &'e str,
+        run: &'e str,
+        role: Role,
+        text: &'e str,
+        turn: &'e str,
+    }
+
+    AttentionNote: AttentionRaised = "attention.raised", AttentionCleared = "attention.cleared" {
+        run: &'e str,
+        role: Role,
+        /// The agent's turn, limit or start that it is about; each is told of once.
+        turn: &'e str,
+        question: &'e str,
+        /// The file with a text that could not be merged into TASK.md.
+        kept: &'e str,
+        /// The run that crashed and could not be followed by another one.
+        after: &'e str,
+        /// A move that waited and is not made.
+        wish: Status,
+    }
+
+    MergeAttempt: MergeStarted = "merge.started", MergeStopped = "merge.stopped" {
+        target: &'e str,
+        /// Where the target was.
+        onto: &'e str,
+        commit: &'e str,
+        head: &'e str,
+        strategy: Strategy,
+        commits: usize,
+        push: bool,
+        force: bool,
+        /// How many files conflict; `conflicts` may have fewer.
+        files: usize,
+        conflicts: Vec<ConflictNote>,
+    }
+
+    TaskMerged: TaskMerged = "task.merged" {
+        commit: &'e str,
+        onto: &'e str,
+        target: &'e str,
+        strategy: Strategy,
+        commits: usize,
+        pushed: bool,
+        head: &'e str,
+    }
+
+    VerifyStarted: VerifyStarted = "verify.started" {
+        head: &'e str,
+        command: &'e str,
+    }
+
+    TaskVerified: TaskVerified = "task.verified" {
+        result: CheckResult,
+        head: &'e str,
+    }
+
+    RescueRestored: RescueRestored = "rescue.restored" {
+        rescue: &'e str,
+        /// Where it was restored to: one of both.
+        branch: &'e str,
+        workspace: &'e str,
+    }
+}
+
+/// The work of an earlier task that a new one goes on with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// The task whose work it is.
+    pub task_id: String,
+    /// The branch it was done on.
+    pub branch: String,
+    /// Where that ended, and the new branch starts.
+    pub head: String,
+    /// The ref of the rescue that holds what was not committed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rescue: Option<String>,
+}
+
+/// A file in which a merge conflicts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConflictNote {
+    pub path: String,
+    #[serde(default)]
+    pub kind: String,
+    #[serde(default)]
+    pub hunks: Vec<HunkNote>,
+}
+
+/// A place in such a file: its line, and how many lines both sides have there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HunkNote {
+    pub line: usize,
+    pub lines: [usize; 2],
+}
+
+/// Reads what events of several types have in common without a look at the rest.
+macro_rules! common {
+    ($($(#[$about:meta])* $field:ident: $type:ty),+ $(,)?) => {
+        impl<'e> Event {
+            $(
+                $(#[$about])*
+                pub fn $field(&'e self) -> Option<$type> {
+                    Deserialize::deserialize(self.details.get(stringify!($field))?).ok()
+                }
+            )+
+        }
+    };
+}
+
+common! {
+    run: &'e str,
+    role: Role,
+    /// The commit that it speaks of.
+    head: &'e str,
+    /// The mark of the Context section.
+    context: &'e str,
+    /// What it is about that is told of once: a turn of an agent, a limit, a start.
+    turn: &'e str,
+    /// The id of a message; of a status change the text that goes with it.
+    message: &'e str,
+    question: &'e str,
+    kept: &'e str,
+    wish: Status,
+}
+
+impl Event {
+    /// Adds details to an event that has the type for them.
+    #[must_use]
+    pub fn with(mut self, details: impl Details) -> Event {
+        details.write(&mut self);
+        self
+    }
+
+    /// An event that speaks of a commit.
+    #[must_use]
+    pub fn with_head(mut self, head: &str) -> Event {
+        self.put("head", Some(head));
+        self
+    }
+
+    /// An event of which nobody knows which commit it speaks of.
+    #[must_use]
+    pub fn without_head(mut self) -> Event {
+        self.details.remove("head");
+        self
+    }
+
+    fn put(&mut self, name: &str, value: Option<impl Serialize>) {
+        if let Some(value) = value
+            && let Ok(value) = serde_json::to_value(value)
+        {
+            self.details.insert(name.to_owned(), value);
+        }
+    }
+
+    /// Everything that it carries, for code that passes it on as it is.
+    pub fn details(&self) -> &Map<String, Value> {
+        &self.details
+    }
+
+    /// What a person may have written, of an unknown type everything: for the search.
+    pub fn texts(&self) -> impl Iterator<Item = &Value> {
+        const TEXTS: &[&str] = &["text", "command", "conflicts"];
+        let all = matches!(self.kind, EventType::RescueRestored | EventType::Other(_));
+        let details = self.details.iter();
+        let wanted = details.filter(move |(name, _)| all || TEXTS.contains(&name.as_str()));
+        wanted.map(|(_, value)| value)
+    }
+
+    /// What an event of an unknown type most likely says.
+    pub fn foreign_text(&self) -> Option<&str> {
+        let names = ["message", "text", "summary", "content"];
+        let mut texts = names.iter().map(|name| self.details.get(*name)?.as_str());
+        texts.find_map(|text| text)
+    }
+}
