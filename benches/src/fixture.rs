@@ -5,6 +5,7 @@ use crate::Result;
 use crate::measure::run;
 use crate::scratch::Scratch;
 use orange_core::Timestamp;
+use orange_core::history::payload::TaskCreated;
 use orange_core::history::{Event, EventType};
 use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key};
 use orange_core::machine::{self, Facts, Move, Situation, Slots};
@@ -163,7 +164,11 @@ fn history_of(number: usize, body: &str) -> Result<(Task, Vec<Event>)> {
     let workflow = Workflow::named(WorkflowName::Interactive);
     let bad = |refusal| format!("the fixture breaks a rule: {refusal:?}");
     let decision = machine::create(workflow, draft(number), Actor::Human, now()?).map_err(bad)?;
-    let mut events = vec![decision.event.detail("context", context_mark(body))];
+    let created = decision.event.with(TaskCreated {
+        context: Some(&context_mark(body)),
+        ..TaskCreated::default()
+    });
+    let mut events = vec![created];
     let mut task = machine::fold(&events, u64::MAX)?;
     let mut add = |task: &mut Task, event: Event| -> Result<()> {
         machine::apply(task, &event)?;

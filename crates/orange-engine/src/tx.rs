@@ -29,7 +29,8 @@ use crate::store::locks::Rank;
 use crate::store::{PATIENCE, Place, Snapshot, journal};
 use crate::workspaces::Lease;
 use orange_core::artifact;
-use orange_core::history::{Event, EventType, HookOutcome};
+use orange_core::history::payload::{ContextChanged, HookEnded};
+use orange_core::history::{Event, EventType, HookOutcome, Payload};
 use orange_core::machine::{self, Facts, Situation};
 use orange_core::reconcile::Broken;
 use orange_core::task::{Field, Status, Task};
@@ -351,8 +352,8 @@ impl TaskTx<'_> {
         let slot = self.task.workspace.clone()?;
         let mut events = self.snapshot.history.events.iter().rev();
         let epoch = events.find_map(|event| {
-            let of_slot = event.details.get("slot")?.as_str() == Some(&slot);
-            event.details.get("epoch")?.as_u64().filter(|_| of_slot)
+            let hook = HookEnded::of(event)?;
+            hook.epoch.filter(|_| hook.slot == Some(&slot))
         })?;
         Some(Lease { slot, epoch })
     }
@@ -461,17 +462,17 @@ impl TaskTx<'_> {
             .own()
             .iter()
             .rev()
-            .find_map(|event| event.details.get("context")?.as_str().map(str::to_owned));
+            .find_map(|event| event.context().map(str::to_owned));
         let current = context_mark(&self.body);
         match seen {
             Some(seen) if seen != current => {
                 let gone = artifact::section(&self.body, "Context").is_none();
-                let mut event = Event::new(EventType::ContextChanged, self.engine.now())
-                    .by(&self.engine.caller_name())
-                    .detail("context", current);
-                if gone {
-                    event = event.detail("gone", true);
-                }
+                let change = ContextChanged {
+                    context: Some(&current),
+                    gone: gone.then_some(true),
+                };
+                let mut event = Event::of(Payload::ContextChanged(change), self.engine.now())
+                    .by(&self.engine.caller_name());
                 if was_missing {
                     event = event.by("engine").because("TASK.md was missing");
                 }

@@ -20,7 +20,8 @@ use crate::workspaces::rules::Rules;
 use check::Check;
 use orange_core::config::OnFailure;
 use orange_core::evidence::Evidence;
-use orange_core::history::{Event, EventType, History};
+use orange_core::history::payload::VerifyStarted;
+use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::task::Task;
 use orange_core::verification::{CheckResult, Verified, newly_failed, running, unanswered};
 use orange_core::workflow::Intent;
@@ -81,10 +82,11 @@ pub(crate) fn begin(engine: &Engine, tx: &mut TaskTx<'_>) -> Vec<Event> {
 
 fn started(engine: &Engine, head: &str, rules: &Rules) -> Event {
     let command = rules.verify.last().map_or("", String::as_str);
-    Event::new(EventType::VerifyStarted, engine.now())
-        .by("engine")
-        .detail("head", head)
-        .detail("command", command)
+    let check = VerifyStarted {
+        head: Some(head),
+        command: Some(command),
+    };
+    Event::of(Payload::VerifyStarted(check), engine.now()).by("engine")
 }
 
 impl Engine {
@@ -357,6 +359,6 @@ impl Engine {
 /// The commit whose check was begun last.
 fn last_begun(history: &History) -> Option<String> {
     let mut newest_first = history.events.iter().rev();
-    let last = newest_first.find(|event| event.kind == EventType::VerifyStarted)?;
-    Some(last.details.get("head")?.as_str()?.to_owned())
+    let last = newest_first.find_map(VerifyStarted::of)?;
+    last.head.map(str::to_owned)
 }

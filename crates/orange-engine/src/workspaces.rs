@@ -23,12 +23,10 @@ mod verify_slot;
 
 pub use acquire::Acquired;
 pub use collect::{Collected, KeptSlot};
-pub(crate) use earlier_work::BROUGHT;
 pub(crate) use link::{LINK_NAMES, name_at, unexclude};
 pub use pool_file::{Pool, Slot};
 pub(crate) use quarantine::{LEAVING, left_of};
 pub use release::Released;
-pub(crate) use rules_commit::{RULES_COMMIT, UPON};
 pub(crate) use setup::surroundings_of_check;
 pub(crate) use slot_drift::astray;
 pub(crate) use slot_lock::SlotLock;

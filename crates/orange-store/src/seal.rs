@@ -129,7 +129,7 @@ mod tests {
             (EventType::StatusChanged, "a1"),
             (EventType::TaskVerified, "a1"),
         ] {
-            let mut event = Event::new(kind, Timestamp::UNIX_EPOCH).detail("head", head);
+            let mut event = Event::new(kind, Timestamp::UNIX_EPOCH).with_head(head);
             let before = KEY.compare("t1", &events).last;
             event.seal = Some(KEY.of_event("t1", &before, &event));
             events.push(event);
@@ -155,7 +155,7 @@ mod tests {
     fn a_changed_copied_moved_or_missing_event_shows() {
         let sealed = journal();
         let mut changed = sealed.clone();
-        changed[3].details.insert("head".into(), "b1".into());
+        changed[3] = changed[3].clone().with_head("b1");
         assert_eq!(genuine(&changed), [true, true, true, false]);
         let mut copied = sealed.clone();
         copied.push(sealed[2].clone());

@@ -3,7 +3,7 @@
 //!
 //! A field that is absent, or whose value this version cannot read, is `None`. Keys that no struct names stay in the event.
 
-use super::Event;
+use super::{Event, History};
 use crate::Timestamp;
 use crate::config::Permissions;
 use crate::gate::Verdict;
@@ -348,6 +348,24 @@ pub struct Work {
     /// The ref of the rescue that holds what was not committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rescue: Option<String>,
+}
+
+impl Work {
+    /// What a task goes on with, as its first event says.
+    pub fn of(history: &History) -> Option<Work> {
+        let mut events = history.events.iter();
+        events.find_map(TaskCreated::of)?.work
+    }
+
+    /// Whether the journal of the task that goes on with it says that it is in the task's slot.
+    pub fn is_brought(&self, history: &History) -> bool {
+        let mut hooks = history.events.iter().filter_map(HookEnded::of);
+        match self.rescue.as_deref() {
+            Some(rescue) => hooks.any(|hook| hook.brought == Some(rescue)),
+            // Without files there is nothing to bring but the start of the branch.
+            None => hooks.any(|hook| hook.base_commit.is_some()),
+        }
+    }
 }
 
 /// A file in which a merge conflicts.

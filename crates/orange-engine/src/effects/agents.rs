@@ -7,7 +7,8 @@ use crate::prompt::PromptExtra;
 use crate::runs::Message;
 use crate::sessions::{Begin, Begun};
 use crate::tx::TaskTx;
-use orange_core::history::{Event, EventType};
+use orange_core::history::payload::MessageNote;
+use orange_core::history::{Event, EventType, Payload};
 use orange_core::machine;
 use orange_core::prompt::PromptName;
 use orange_core::runs::letter;
@@ -227,10 +228,13 @@ pub(crate) fn heard(tx: &TaskTx<'_>, role: Role) -> Vec<Event> {
     let engine = tx.engine;
     let lost = undelivered(tx.history(), Whose::Role(role)).into_iter();
     lost.map(|(id, _)| {
-        Event::new(EventType::MessageDelivered, engine.now())
+        let delivered = MessageNote {
+            message: Some(&id),
+            ..MessageNote::default()
+        };
+        Event::of(Payload::MessageDelivered(delivered), engine.now())
             .by("engine")
             .because("in the prompt of the next run")
-            .detail("message", id)
     })
     .collect()
 }
@@ -250,10 +254,7 @@ pub(crate) fn with_undelivered(
 /// A person's words that came with the transition, or what the check printed that caused it.
 fn extra(tx: &TaskTx<'_>) -> PromptExtra {
     let transition = tx.history().last_transition();
-    let message = transition.and_then(|transition| {
-        let text = transition.opening.details.get("message")?.as_str()?;
-        Some(text.to_owned())
-    });
+    let message = transition.and_then(|transition| transition.opening.message().map(str::to_owned));
     let output = || returned_by(tx.history()).map(|told| told.result.report());
     PromptExtra {
         message: message.or_else(output).unwrap_or_default(),

@@ -1,9 +1,11 @@
 //! The hooks about workspaces.
 
 use super::spoken;
+use crate::error::Error;
 use crate::tx::TaskTx;
-use crate::workspaces::{Acquired, BROUGHT, Lease, RULES_COMMIT, Released};
-use orange_core::history::{Event, EventType};
+use crate::workspaces::{Acquired, Lease, Released};
+use orange_core::history::payload::HookEnded;
+use orange_core::history::{Event, EventType, Payload};
 use orange_core::machine;
 use orange_core::task::Field;
 use serde_json::Value;
@@ -16,31 +18,27 @@ pub(crate) fn acquire(tx: &mut TaskTx<'_>) -> Event {
     match outcome {
         Ok(mut acquired) => {
             let Acquired { lease, start, .. } = &acquired;
+            let failed = |error: &Error| {
+                let event = Event::of(Payload::HookFailed(held(lease)), now);
+                let slot = Value::from(lease.slot.as_str());
+                workspace(event.because(spoken(error)), tx, slot)
+            };
             let brought = match engine.bring_work(&tx.task, &tx.place, lease) {
                 Ok(brought) => brought,
-                Err(error) => {
-                    let event = Event::new(EventType::HookFailed, now).because(spoken(&error));
-                    let slot = Value::from(lease.slot.as_str());
-                    return workspace(with_lease(event, lease), tx, slot);
-                }
+                Err(error) => return failed(&error),
             };
             let rules = match engine.rules_at_start(&tx.task, start) {
                 Ok(commit) => commit,
-                Err(error) => {
-                    let event = Event::new(EventType::HookFailed, now).because(spoken(&error));
-                    let slot = Value::from(lease.slot.as_str());
-                    return workspace(with_lease(event, lease), tx, slot);
-                }
+                Err(error) => return failed(&error),
             };
-            let mut event = with_lease(Event::new(EventType::HookCompleted, now), lease)
-                .detail(RULES_COMMIT, rules)
-                .detail("base", start.reference.as_str());
-            if let Some(commit) = &start.commit {
-                event = event.detail("base_commit", commit.as_str());
-            }
-            if let Some(rescue) = &brought {
-                event = event.detail(BROUGHT, rescue.as_str());
-            }
+            let ready = HookEnded {
+                rules_commit: Some(&rules),
+                base: Some(&start.reference),
+                base_commit: start.commit.as_deref(),
+                brought: brought.as_deref(),
+                ..held(lease)
+            };
+            let event = Event::of(Payload::HookCompleted(ready), now);
             let event = workspace(event, tx, Value::from(lease.slot.as_str()));
             acquired.brought = brought;
             tx.given.acquired = Some(acquired);
@@ -51,7 +49,7 @@ pub(crate) fn acquire(tx: &mut TaskTx<'_>) -> Event {
             match trouble.kept {
                 Some(lease) => {
                     let slot = Value::from(lease.slot.as_str());
-                    workspace(with_lease(event, &lease), tx, slot)
+                    workspace(event.with(held(&lease)), tx, slot)
                 }
                 None => event,
             }
@@ -76,26 +74,30 @@ pub(super) fn release(tx: &TaskTx<'_>) -> Event {
             rescue,
             kept,
         }) => {
-            let mut event = with_lease(completed, &Lease { slot, epoch });
-            if let Some(reference) = rescue {
+            if rescue.is_some() {
                 engine.notice(format!(
                     "what was not committed is saved: `orange task rescue list {}`",
                     tx.task.label()
                 ));
-                event = event.detail("rescue", reference);
             }
-            if let Some(why) = kept {
-                event = event.detail("retired", why);
-            }
-            workspace(event, tx, Value::Null)
+            let lease = Lease { slot, epoch };
+            let parked = HookEnded {
+                rescue: rescue.as_deref(),
+                retired: kept.as_deref(),
+                ..held(&lease)
+            };
+            workspace(completed.with(parked), tx, Value::Null)
         }
         Err(error) => Event::new(EventType::HookFailed, engine.now()).because(spoken(&error)),
     }
 }
 
-fn with_lease(event: Event, lease: &Lease) -> Event {
-    let event = event.detail("slot", lease.slot.as_str());
-    event.detail("epoch", lease.epoch)
+fn held(lease: &Lease) -> HookEnded<'_> {
+    HookEnded {
+        slot: Some(&lease.slot),
+        epoch: Some(lease.epoch),
+        ..HookEnded::default()
+    }
 }
 
 /// An event that changes the task's workspace, unless it says so already.

@@ -8,6 +8,7 @@ use crate::store::locks::Lock;
 use crate::tx::{Committed, TaskTx};
 use crate::workspaces::astray;
 use orange_core::gate::Gate;
+use orange_core::history::payload::StatusMoved;
 use orange_core::history::{AppendSection, Event, History};
 use orange_core::id::{Reference, read_stored, stored_reference};
 use orange_core::machine::{self, Move, Refusal, Situation};
@@ -128,7 +129,10 @@ impl Engine {
             let mut event = decided.map_err(|refusal| self.explain(&after, wish, refusal))?;
             event.reason.clone_from(&change.reason);
             if let Some(message) = &change.message {
-                event = event.detail("message", message.as_str());
+                event = event.with(StatusMoved {
+                    message: Some(message),
+                    ..StatusMoved::default()
+                });
                 event.append.push(AppendSection {
                     section: "Changes requested".into(),
                     text: message.clone(),

@@ -11,9 +11,9 @@ use crate::seal::SealedJournal;
 use crate::store::locks::{Lock, LockFile};
 use crate::store::{Place, journal, private, replace};
 use crate::tx::{Committed, context_mark, transition_id, written_fields};
-use crate::workspaces::UPON;
 use orange_core::config::Permissions;
 use orange_core::history::Event;
+use orange_core::history::payload::TaskCreated;
 use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::machine;
 use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight, WorkflowName};
@@ -369,13 +369,13 @@ impl Engine {
         let workflow = Workflow::named(task.workflow);
         let decision = machine::create(workflow, task, self.caller.actor(), self.now())
             .map_err(|_| Error::new(Code::IllegalTransition, "a task cannot be created so"))?;
-        let mut event = decision.event.detail("context", context_mark(&body));
-        for (name, value) in origin.map(Origin::details).unwrap_or_default() {
-            event = event.detail(name, value);
-        }
-        if let Some(task) = upon {
-            event = event.detail(UPON, task);
-        }
+        let mut event = decision.event.with(TaskCreated {
+            context: Some(&context_mark(&body)),
+            work: origin.and_then(|origin| origin.work.clone()),
+            upon: upon.as_deref(),
+            ..TaskCreated::default()
+        });
+        event.from = origin.map(|origin| origin.id.clone());
         event.transition = Some(transition_id());
         let task = machine::fold(std::slice::from_ref(&event), u64::MAX)
             .map_err(super::change::bad_value)?;

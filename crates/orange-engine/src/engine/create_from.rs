@@ -2,7 +2,7 @@
 
 mod work;
 
-pub use work::Work;
+pub use orange_core::history::payload::Work;
 
 use super::{Engine, Landing, NewTask};
 use crate::error::{Code, Error, Result};
@@ -15,9 +15,7 @@ use orange_core::history::History;
 use orange_core::id::read_stored;
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task};
-use serde_json::Value;
 use std::fmt::Write as _;
-use work::WORK;
 
 /// A task that is over, and that a new one may start again from.
 #[derive(Debug, Clone)]
@@ -36,15 +34,6 @@ pub struct Origin {
     pub status: Status,
     /// What it goes on with; None: it starts from its base like any other.
     pub work: Option<Work>,
-}
-
-impl Origin {
-    /// What the first event of the new task says of it.
-    pub(super) fn details(&self) -> Vec<(&'static str, Value)> {
-        let mut details = vec![("from", Value::from(self.id.as_str()))];
-        details.extend(self.work.as_ref().map(|work| (WORK, work.to_detail())));
-        details
-    }
 }
 
 impl Engine {

@@ -7,6 +7,7 @@ use crate::runs::Source;
 use crate::tx::review_mark;
 use crate::workspaces::Slot;
 use orange_core::evidence::Evidence;
+use orange_core::history::payload::StatusMoved;
 use orange_core::history::{Event, History};
 use orange_core::id::{Key, read_stored};
 use orange_core::machine::{Facts, Linked, Slots};
@@ -230,7 +231,7 @@ impl Engine {
     pub(super) fn noted_head(&self, task: &Task) -> Option<String> {
         let history = self.history_of(task)?;
         let mut events = history.events.iter().rev();
-        events.find_map(|event| event.details.get("head")?.as_str().map(str::to_owned))
+        events.find_map(|event| event.head().map(str::to_owned))
     }
 
     /// The journal of a task with everything that stands in it, whoever wrote it.
@@ -320,28 +321,26 @@ impl Engine {
             Some(_) => said.clone(),
         };
         // A handoff that Orange cannot confirm names no commit, and the merge says so.
-        let mut event = match (handoff.and_then(|handoff| handoff.head), said) {
-            (Some(head), _) => event.detail("head", head),
+        let event = match (handoff.and_then(|handoff| handoff.head), said) {
+            (Some(head), _) => event.with_head(&head),
             (None, None) => self.with_head(task, event),
             (None, Some(_)) => event,
         };
-        let judged = event.details.get("head").and_then(|head| head.as_str());
         let branch = self.head_of(task);
-        if judged.is_some() && branch.as_deref() != judged {
-            event = event.detail(review::BRANCH_AT, branch.unwrap_or_default());
-        }
+        let moved_on = event
+            .head()
+            .is_some_and(|head| branch.as_deref() != Some(head));
         let mark = review_mark(body);
         let trusted = testimony.trusted(history);
-        if let Some(run) = review::reviewer(&trusted) {
-            let writer = self.writer_of_review(&trusted, &run, mark.as_deref());
-            event = event
-                .detail("run", run.id.as_str())
-                .detail(review::WRITTEN_BY, writer);
-        }
-        match mark {
-            Some(mark) => event.detail(review::MARK, mark),
-            None => event,
-        }
+        let reviewer = review::reviewer(&trusted);
+        let writer = |run: &Run| self.writer_of_review(&trusted, run, mark.as_deref());
+        event.with(StatusMoved {
+            branch_at: moved_on.then(|| branch.as_deref().unwrap_or_default()),
+            run: reviewer.as_ref().map(|run| run.id.as_str()),
+            written_by: reviewer.as_ref().map(writer),
+            review: mark.as_deref(),
+            ..StatusMoved::default()
+        })
     }
 
     /// `reviewer` if every other agent of the task had ended when the reviewer started; `probably reviewer` if their turns
@@ -379,7 +378,7 @@ impl Engine {
     /// An event that speaks of the work as it is now.
     pub(crate) fn with_head(&self, task: &Task, event: Event) -> Event {
         match self.head_of(task) {
-            Some(head) => event.detail("head", head),
+            Some(head) => event.with_head(&head),
             None => event,
         }
     }

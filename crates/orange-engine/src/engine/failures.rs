@@ -2,7 +2,7 @@
 //! go on where that may help, once for each failure, and else a person is asked to look; all of it is journalled first.
 
 use super::Engine;
-use super::messages::{detail, in_one_line, one_line};
+use super::messages::{in_one_line, one_line};
 use crate::error::Result;
 use crate::runs::{Doing, Due, DueFor, RunFolder, Signal, SignalKind, State};
 use crate::screen_tail::screen_tail;
@@ -11,7 +11,8 @@ use crate::tx::TaskTx;
 use orange_core::Timestamp;
 use orange_core::config::AgentsConfig;
 use orange_core::exit::is_expected;
-use orange_core::history::{Event, EventType, History};
+use orange_core::history::payload::{AgentState, MessageNote};
+use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::naming::counted;
 use orange_core::runs::Run;
 use std::time::Duration;
@@ -52,24 +53,25 @@ impl Engine {
         if doing.state == State::Starting || !is_news(tx.history(), run, &doing) {
             return Ok(());
         }
-        let mut event = Event::new(EventType::AgentState, self.now())
-            .by("engine")
-            .detail("run", run.id.as_str())
-            .detail("role", run.role.as_str())
-            .detail("state", doing.state.as_str())
-            .detail("since", doing.since.to_string());
+        let again = match self.plan(&folder, run, last)? {
+            Some(Plan::GoOn { at, .. }) => Some(at),
+            Some(Plan::Person(_)) | None => None,
+        };
+        let told = AgentState {
+            run: Some(&run.id),
+            role: Some(run.role),
+            state: Some(doing.state),
+            since: Some(doing.since),
+            until: doing.until,
+            again,
+        };
+        let mut event = Event::of(Payload::AgentState(told), self.now()).by("engine");
         let said = match last.question {
             Some(_) => in_one_line(&doing.text),
             None => one_line(&doing.text),
         };
         if !said.is_empty() && doing.state != State::Working {
             event = event.because(said);
-        }
-        if let Some(until) = doing.until {
-            event = event.detail("until", until.to_string());
-        }
-        if let Some(Plan::GoOn { at, .. }) = self.plan(&folder, run, last)? {
-            event = event.detail("again", at.to_string());
         }
         tx.note(vec![event])
     }
@@ -94,9 +96,11 @@ impl Engine {
             Some(Plan::GoOn { key, text, .. }) => {
                 let message = self.message(text);
                 // The journal says that it was told before anybody can tell it; whoever comes next finds that.
-                let sent = self
-                    .message_event(run, "engine", &message)
-                    .detail("turn", key);
+                let sent = self.message_event(run, "engine", &message);
+                let sent = sent.with(MessageNote {
+                    turn: Some(&key),
+                    ..MessageNote::default()
+                });
                 tx.note(vec![sent])?;
                 folder.forget_due();
                 self.hand_to(run, &message)
@@ -145,36 +149,31 @@ impl Engine {
 /// Is this another state than the one that was journalled last? An agent at work is news only after it was not: a turn
 /// after the other is what agents do, and their ends are told once.
 fn is_news(history: &History, run: &Run, doing: &Doing) -> bool {
-    let of_run = |event: &&Event| detail(event, "run") == Some(&run.id);
     let about = |event: &&Event| {
         matches!(
             event.kind,
             EventType::AgentState | EventType::AttentionRaised
-        )
+        ) && event.run() == Some(&run.id)
     };
-    let mut newest_first = history.events.iter().rev().filter(of_run).filter(about);
+    let mut newest_first = history.events.iter().rev().filter(about);
     let works = doing.state == State::Working;
     match newest_first.next() {
         None => !works,
         Some(event) if event.kind == EventType::AttentionRaised => !is_of_turn(event, doing),
         Some(event) => {
-            let before = detail(event, "state");
-            let at_rest = [State::Idle.as_str(), State::Finished.as_str()];
-            let noise = works && before.is_some_and(|before| at_rest.contains(&before));
-            let same = before == Some(doing.state.as_str()) && is_same_halt(event, doing);
+            let before = AgentState::of(event).unwrap_or_default();
+            let noise = works && matches!(before.state, Some(State::Idle | State::Finished));
+            let same = before.state == Some(doing.state) && is_same_halt(&before, doing);
             !noise && !same
         }
     }
 }
 
 /// One limit is told of once, however often it is run into; every failure is one of its own.
-fn is_same_halt(event: &Event, doing: &Doing) -> bool {
-    let is = |name: &str, time: Option<Timestamp>| {
-        detail(event, name) == time.map(|time| time.to_string()).as_deref()
-    };
+fn is_same_halt(before: &AgentState<'_>, doing: &Doing) -> bool {
     match doing.state {
-        State::Waiting => is("until", doing.until),
-        State::Failed => is("since", Some(doing.since)),
+        State::Waiting => before.until == doing.until,
+        State::Failed => before.since == Some(doing.since),
         State::Starting
         | State::Working
         | State::AsksPermission
@@ -187,14 +186,13 @@ fn is_same_halt(event: &Event, doing: &Doing) -> bool {
 
 /// Is this what a person was asked to look at already?
 fn is_of_turn(event: &Event, doing: &Doing) -> bool {
-    detail(event, "turn") == Some(&doing.since.to_string())
+    event.turn() == Some(&doing.since.to_string())
 }
 
 /// Was this failure, this limit, this start seen to? Whoever comes first journals it.
 fn was_seen_to(history: &History, run: &Run, key: &str) -> bool {
     let mut newest_first = history.events.iter().rev();
-    newest_first
-        .any(|event| detail(event, "turn") == Some(key) && detail(event, "run") == Some(&run.id))
+    newest_first.any(|event| event.turn() == Some(key) && event.run() == Some(&run.id))
 }
 
 /// Failures since the last turn that ended well, this one included.

@@ -24,14 +24,14 @@ use crate::store::locks::{Lock, LockFile, about_to_wait};
 use crate::tx::{Committed, TaskTx};
 use allowed::{has_a_target, has_use_for_message, has_work, mergeable};
 use landing::{Landing, Task as Work};
-use orange_core::history::{Event, EventType, History};
+use orange_core::history::payload::{MergeAttempt, TaskMerged};
+use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::machine::Move;
 use orange_core::merge::Strategy;
 use orange_core::task::Task;
 use orange_core::why::Conflicts;
 use orange_core::workflow::{Actor, Intent};
 use orange_sys::crash_points::crash_point;
-use serde_json::Value;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -211,9 +211,10 @@ impl Engine {
             return Ok(None);
         };
         recover_checkout(work, &tx.task)?;
-        let commit = detail(&started, "commit").unwrap_or_default();
+        let attempt = MergeAttempt::of(&started).unwrap_or_default();
+        let commit = attempt.commit.unwrap_or_default();
         match landing::is_in(work, commit)? {
-            true => self.catch_up(&tx.task, work, commit, &started).map(Some),
+            true => self.catch_up(&tx.task, work, &attempt).map(Some),
             false => Ok(None),
         }
     }
@@ -266,17 +267,16 @@ impl Engine {
 
     /// The merge is in: the journal says so, the task ends, and what it had is cleared away.
     fn end_merged(&self, tx: &TaskTx<'_>, work: &Work, landing: &Landing) -> Result<Vec<Event>> {
-        let mut merged = Event::new(EventType::TaskMerged, self.now())
-            .by("human")
-            .detail("commit", landing.commit.as_str())
-            .detail("onto", landing.onto.as_str())
-            .detail("target", work.target.as_str())
-            .detail("strategy", work.strategy.as_str())
-            .detail("commits", landing.commits)
-            .detail("pushed", landing.pushed);
-        if let Some(head) = &work.head {
-            merged = merged.detail("head", head.as_str());
-        }
+        let merged = TaskMerged {
+            commit: Some(&landing.commit),
+            onto: Some(&landing.onto),
+            target: Some(&work.target),
+            strategy: Some(work.strategy),
+            commits: Some(landing.commits),
+            pushed: Some(landing.pushed),
+            head: work.head.as_deref(),
+        };
+        let merged = Event::of(Payload::TaskMerged(merged), self.now()).by("human");
         let wanted = Move {
             force: work.force,
             ..Move::to(destination(&tx.task, Intent::Merge)?)
@@ -311,19 +311,14 @@ impl Engine {
     }
 
     fn merged_before(&self, done: Committed, before: &Event) -> Result<Merged> {
-        let text = |name: &str| before.details.get(name).and_then(Value::as_str);
-        let number = |name: &str| before.details.get(name).and_then(Value::as_u64);
+        let before = TaskMerged::of(before).unwrap_or_default();
         Ok(Merged {
-            target: text("target").unwrap_or_default().to_owned(),
-            strategy: text("strategy")
-                .and_then(|word| word.parse().ok())
-                .unwrap_or(Strategy::Merge),
-            commit: text("commit").unwrap_or_default().to_owned(),
-            head: text("head").map(str::to_owned),
-            commits: number("commits")
-                .and_then(|n| n.try_into().ok())
-                .unwrap_or(0),
-            pushed: before.details.get("pushed") == Some(&Value::Bool(true)),
+            target: before.target.unwrap_or_default().to_owned(),
+            strategy: before.strategy.unwrap_or(Strategy::Merge),
+            commit: before.commit.unwrap_or_default().to_owned(),
+            head: before.head.map(str::to_owned),
+            commits: before.commits.unwrap_or(0),
+            pushed: before.pushed == Some(true),
             fast_forwarded: None,
             already: true,
             done,
@@ -353,7 +348,8 @@ impl TaskTx<'_> {
         let Some(project) = self.engine.project_of(&self.task.project) else {
             return Ok(());
         };
-        let work = Work::of(&started, project.path);
+        let attempt = MergeAttempt::of(&started).unwrap_or_default();
+        let work = Work::of(&attempt, project.path);
         recover_checkout(&work, &self.task)?;
         let over = self.engine.when_git_is_over(&self.task.project, ASKING)?;
         if over.is_none() {
@@ -364,8 +360,8 @@ impl TaskTx<'_> {
             return Ok(());
         }
         drop(over);
-        let commit = detail(&started, "commit").unwrap_or_default().to_owned();
-        let mut found = landing::is_in(&work, &commit)?;
+        let commit = attempt.commit.unwrap_or_default();
+        let mut found = landing::is_in(&work, commit)?;
         if !found && work.push {
             if let Err(error) = worktree::fetch(&work.repository, ASKING) {
                 self.engine.notice(format!(
@@ -375,14 +371,14 @@ impl TaskTx<'_> {
                 ));
                 return Ok(());
             }
-            found = landing::is_in(&work, &commit)?;
+            found = landing::is_in(&work, commit)?;
         }
         if !found {
             let event = Event::new(EventType::MergeStopped, self.engine.now())
                 .because("it was cut short before anything was merged");
             return self.note(vec![event]);
         }
-        let landing = self.engine.catch_up(&self.task, &work, &commit, &started)?;
+        let landing = self.engine.catch_up(&self.task, &work, &attempt)?;
         self.engine.notice(format!(
             "{}: its merge into {} was cut short; it is finished now",
             self.task.label(),
@@ -438,10 +434,6 @@ fn recorded(history: &History, kind: EventType) -> Option<Event> {
     events.find(|event| event.kind == kind).cloned()
 }
 
-fn detail<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
-    event.details.get(name)?.as_str()
-}
-
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
@@ -450,13 +442,16 @@ impl Engine {
     /// Merges that Orange made of this task's work as it ends now, whether or not it lived to say so. Those of an
     /// earlier head have not all of it.
     pub(super) fn own_merges(&self, task: &Task, head: Option<&str>) -> Vec<String> {
-        let kinds = [EventType::MergeStarted, EventType::TaskMerged];
         let history = self.history_of(task).unwrap_or_default();
-        let events = history.events.iter().rev();
         let mut commits: Vec<String> = Vec::new();
-        for event in events.filter(|event| kinds.contains(&event.kind)) {
-            if let Some(commit) = detail(event, "commit")
-                && detail(event, "head") == head
+        for event in history.events.iter().rev() {
+            let merged = match event.kind {
+                EventType::MergeStarted => MergeAttempt::of(event).and_then(|it| it.commit),
+                EventType::TaskMerged => TaskMerged::of(event).and_then(|it| it.commit),
+                _ => None,
+            };
+            if let Some(commit) = merged
+                && event.head() == head
                 && !commits.iter().any(|known| known == commit)
             {
                 commits.push(commit.to_owned());
@@ -477,11 +472,11 @@ impl Engine {
         if last.kind != EventType::MergeStopped {
             return None;
         }
-        let conflicts = last.details.get("conflicts")?.as_array()?;
+        let last = MergeAttempt::of(last)?;
+        let conflicts = last.conflicts?;
         let project = self.project_of(&task.project)?;
-        let target = detail(last, "target")?;
-        let onto = detail(last, "onto")?;
-        let same_head = self.head_of(task).as_deref() == detail(last, "head");
+        let (target, onto) = (last.target?, last.onto?);
+        let same_head = self.head_of(task).as_deref() == last.head;
         let at = |reference: String| git::commit_of(&project.path, &reference).ok().flatten();
         let places = [
             format!("refs/heads/{target}"),
@@ -489,12 +484,8 @@ impl Engine {
         ];
         let at_onto = |place: &String| at(place.clone()).as_deref() == Some(onto);
         let same_target = places.iter().position(at_onto)?;
-        let paths: Vec<&str> = conflicts
-            .iter()
-            .filter_map(|conflict| conflict.get("path")?.as_str())
-            .collect();
-        let all = last.details.get("files").and_then(Value::as_u64);
-        let all = all.and_then(|n| n.try_into().ok()).unwrap_or(paths.len());
+        let paths: Vec<&str> = conflicts.iter().map(|one| one.path.as_str()).collect();
+        let all = last.files.unwrap_or(paths.len());
         same_head.then(|| Conflicts {
             files: words::listed(&paths, all),
             bring: match same_target {

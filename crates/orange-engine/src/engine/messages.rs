@@ -8,14 +8,14 @@ use crate::runs::{Message, RunFolder, Signal, SignalKind, Source, State};
 use crate::store::Place;
 use crate::tx::TaskTx;
 use orange_core::exit::is_expected;
-use orange_core::history::{Event, EventType, History};
+use orange_core::history::payload::{AgentNudged, AttentionNote, MessageNote};
+use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::prompt::{PromptName, missing};
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
 use orange_core::verification::deferred;
 use orange_core::workflow::Role;
 use orange_sys::crash_points::crash_point;
-use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// The longest message that is handed on.
@@ -128,7 +128,7 @@ impl Engine {
         message: Message,
     ) -> Result<()> {
         let known = tx.history().events.iter().any(|event| {
-            event.kind == EventType::MessageSent && detail(event, "message") == Some(&message.id)
+            event.kind == EventType::MessageSent && event.message() == Some(&message.id)
         });
         if !known {
             let event = self.message_event(run, by, &message);
@@ -138,12 +138,14 @@ impl Engine {
     }
 
     pub(super) fn message_event(&self, run: &Run, by: &str, message: &Message) -> Event {
-        Event::new(EventType::MessageSent, self.now())
-            .by(by)
-            .detail("message", message.id.as_str())
-            .detail("run", run.id.as_str())
-            .detail("role", run.role.as_str())
-            .detail("text", message.text.as_str())
+        let sent = MessageNote {
+            message: Some(&message.id),
+            run: Some(&run.id),
+            role: Some(run.role),
+            text: Some(&message.text),
+            ..MessageNote::default()
+        };
+        Event::of(Payload::MessageSent(sent), self.now()).by(by)
     }
 
     pub(super) fn hand_to(&self, run: &Run, message: &Message) -> Result<()> {
@@ -193,9 +195,14 @@ impl Engine {
                 None => Event::new(EventType::MessageFailed, self.now())
                     .because("the agent ended before it took it"),
             };
-            let event = event.by("engine").detail("message", id.as_str());
+            let note = MessageNote {
+                message: Some(&id),
+                run: Some(&run.id),
+                ..MessageNote::default()
+            };
+            let event = event.by("engine").with(note);
             if !is_journalled(history, &event) {
-                events.push(event.detail("run", run.id.as_str()));
+                events.push(event);
             }
         }
         events
@@ -237,7 +244,7 @@ impl Engine {
 
     pub(super) fn was_seen_to(&self, tx: &TaskTx<'_>, turn: &str) -> bool {
         let mut events = tx.history().events.iter().rev();
-        events.any(|event| detail(event, "turn") == Some(turn))
+        events.any(|event| event.turn() == Some(turn))
     }
 
     /// One nudge, then a person.
@@ -259,12 +266,14 @@ impl Engine {
                 ..PromptExtra::default()
             };
             let text = self.prompt_for(&tx.task, PromptName::Nudge, &extra)?;
-            let event = Event::new(EventType::AgentNudged, self.now())
+            let nudge = AgentNudged {
+                run: Some(&run.id),
+                role: Some(run.role),
+                turn: Some(turn),
+            };
+            let event = Event::of(Payload::AgentNudged(nudge), self.now())
                 .by("engine")
-                .because(owed)
-                .detail("run", run.id.as_str())
-                .detail("role", run.role.as_str())
-                .detail("turn", turn);
+                .because(owed);
             let message = self.message(&text);
             // Both at once: a nudge that is counted is one that is sent.
             let sent = self.message_event(run, "engine", &message);
@@ -293,13 +302,20 @@ impl Engine {
         turn: &str,
         what: String,
     ) -> Result<()> {
-        let event = Event::new(EventType::AttentionRaised, self.now())
+        let note = AttentionNote {
+            run: Some(&run.id),
+            role: Some(run.role),
+            turn: Some(turn),
+            ..AttentionNote::default()
+        };
+        tx.note(vec![self.attention_event(note, what)])
+    }
+
+    /// Asks a person to look at something.
+    pub(crate) fn attention_event(&self, note: AttentionNote<'_>, what: String) -> Event {
+        Event::of(Payload::AttentionRaised(note), self.now())
             .by("engine")
             .because(what)
-            .detail("run", run.id.as_str())
-            .detail("role", run.role.as_str())
-            .detail("turn", turn);
-        tx.note(vec![event])
     }
 
     /// Nobody else may come to see to it, so a task that is busy is waited for, as long as its owner may take.
@@ -346,33 +362,35 @@ pub(crate) enum Whose<'a> {
 /// Messages that nobody knows to have arrived; id and text.
 pub(crate) fn undelivered(history: &History, whose: Whose<'_>) -> Vec<(String, String)> {
     let delivered = |id: &str| {
-        history.events.iter().any(|event| {
-            event.kind == EventType::MessageDelivered && detail(event, "message") == Some(id)
-        })
+        history
+            .events
+            .iter()
+            .any(|event| event.kind == EventType::MessageDelivered && event.message() == Some(id))
     };
     history
         .events
         .iter()
         .filter(|event| event.kind == EventType::MessageSent)
-        .filter(|event| match whose {
-            Whose::Run(run) => detail(event, "run") == Some(run),
-            Whose::Role(role) => {
-                let to = detail(event, "role").unwrap_or(Role::Worker.as_str());
-                event.by.as_deref() == Some("human") && to == role.as_str()
-            }
-        })
         .filter_map(|event| {
-            let id = detail(event, "message")?;
-            let text = detail(event, "text")?;
-            (!delivered(id)).then(|| (id.to_owned(), text.to_owned()))
+            let sent = MessageNote::of(event)?;
+            let is_meant = match whose {
+                Whose::Run(run) => sent.run == Some(run),
+                Whose::Role(role) => {
+                    let to = sent.role.unwrap_or(Role::Worker);
+                    event.by.as_deref() == Some("human") && to == role
+                }
+            };
+            let (id, text) = (sent.message?, sent.text?);
+            (is_meant && !delivered(id)).then(|| (id.to_owned(), text.to_owned()))
         })
         .collect()
 }
 
 fn is_journalled(history: &History, wanted: &Event) -> bool {
-    history.events.iter().any(|event| {
-        event.kind == wanted.kind && detail(event, "message") == detail(wanted, "message")
-    })
+    history
+        .events
+        .iter()
+        .any(|event| event.kind == wanted.kind && event.message() == wanted.message())
 }
 
 /// Nudges of a run since the task entered its status.
@@ -385,7 +403,7 @@ fn nudges(history: &History, run: &Run) -> usize {
     let later = history.events.iter().skip(since);
     later
         .filter(|event| event.kind == EventType::AgentNudged)
-        .filter(|event| detail(event, "run") == Some(&run.id))
+        .filter(|event| event.run() == Some(&run.id))
         .count()
 }
 
@@ -443,8 +461,4 @@ pub(crate) fn one_line(text: &str) -> String {
         .take(LONGEST_LINE)
         .collect();
     line
-}
-
-pub(super) fn detail<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
-    event.details.get(name).and_then(Value::as_str)
 }

@@ -5,10 +5,10 @@ use crate::error::{Code, Error, Result};
 use crate::runs::{Answer, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, open_asks};
 use crate::store::Place;
 use crate::tx::TaskTx;
-use orange_core::history::{Event, EventType};
+use orange_core::history::payload::{AgentAnswered, AttentionNote};
+use orange_core::history::{Event, EventType, Payload};
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
-use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// A question, and whose it is.
@@ -85,12 +85,15 @@ impl Engine {
         let open = open_asks(&signals);
         let mut events = Vec::new();
         for event in &tx.history().events {
-            let of_run = event.kind == EventType::AttentionRaised
-                && detail(event, "run") == Some(&run.id)
-                && detail(event, "question").is_some();
-            let turn = detail(event, "turn").unwrap_or_default();
+            let is_question = event.kind == EventType::AttentionRaised
+                && event.run() == Some(&run.id)
+                && event.question().is_some();
+            if !is_question {
+                continue;
+            }
+            let turn = event.turn().unwrap_or_default();
             let is_open = open.iter().any(|ask| ask.at.to_string() == turn);
-            if of_run && !is_open && !is_answered(tx, turn) {
+            if !is_open && !is_answered(tx, turn) {
                 events.push(self.answered_event(run, event, &signals));
             }
         }
@@ -116,17 +119,21 @@ impl Engine {
             None => format!("in its window, `orange task attach {label}`"),
         };
         let what = super::messages::in_one_line(&ask.text);
-        Event::new(EventType::AttentionRaised, self.now())
-            .by("engine")
-            .because(format!("its {} {verb}: {what} (answer: {how})", run.role))
-            .detail("run", run.id.as_str())
-            .detail("role", run.role.as_str())
-            .detail("turn", ask.at.to_string())
-            .detail("question", ask.question.clone().unwrap_or_default())
+        let note = AttentionNote {
+            run: Some(&run.id),
+            role: Some(run.role),
+            turn: Some(&ask.at.to_string()),
+            question: Some(ask.question.as_deref().unwrap_or_default()),
+            ..AttentionNote::default()
+        };
+        self.attention_event(
+            note,
+            format!("its {} {verb}: {what} (answer: {how})", run.role),
+        )
     }
 
     fn answered_event(&self, run: &Run, asked: &Event, signals: &[Signal]) -> Event {
-        let question = detail(asked, "question").unwrap_or_default();
+        let question = asked.question().unwrap_or_default();
         let of_it = |signal: &&Signal| {
             signal.signal == SignalKind::Working && signal.question.as_deref() == Some(question)
         };
@@ -134,21 +141,21 @@ impl Engine {
             Some(signal) if !signal.text.is_empty() => signal.text.clone(),
             Some(_) | None => IN_ITS_WINDOW.to_owned(),
         };
-        Event::new(EventType::AgentAnswered, self.now())
+        let answer = AgentAnswered {
+            run: Some(&run.id),
+            role: Some(run.role),
+            question: Some(question),
+            answers: Some(asked.turn().unwrap_or_default()),
+        };
+        Event::of(Payload::AgentAnswered(answer), self.now())
             .by("human")
             .because(how)
-            .detail("run", run.id.as_str())
-            .detail("role", run.role.as_str())
-            .detail("question", question)
-            .detail("answers", detail(asked, "turn").unwrap_or_default())
     }
 }
 
 fn is_answered(tx: &TaskTx<'_>, turn: &str) -> bool {
     let mut events = tx.history().events.iter();
-    events.any(|event| {
-        event.kind == EventType::AgentAnswered && detail(event, "answers") == Some(turn)
-    })
+    events.any(|event| AgentAnswered::of(event).is_some_and(|it| it.answers == Some(turn)))
 }
 
 /// How the question came to its end.
@@ -176,8 +183,4 @@ fn meanwhile(id: &str) -> Error {
         format!("question {id} is not open any more: it was answered, or its turn is over"),
     )
     .hint("nothing was done; without an answer the command shows what is asked now")
-}
-
-fn detail<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
-    event.details.get(name).and_then(Value::as_str)
 }

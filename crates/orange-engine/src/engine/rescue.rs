@@ -5,7 +5,8 @@ use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::rescue::{self, Rescue, Restored, Save, Shown};
 use crate::store::Place;
-use orange_core::history::{Event, EventType};
+use orange_core::history::payload;
+use orange_core::history::{Event, Payload};
 use orange_core::task::Task;
 use std::path::{Component, Path, PathBuf};
 
@@ -226,13 +227,17 @@ impl Engine {
                 }
             }
         };
-        let event = Event::new(EventType::Other("rescue.restored".into()), self.now())
-            .by(&self.caller_name())
-            .detail("rescue", rescue.name.as_str());
-        let event = match &to {
-            RestoredTo::Branch(branch) => event.detail("branch", branch.as_str()),
-            RestoredTo::Workspace { name, .. } => event.detail("workspace", name.as_str()),
+        let (branch, workspace) = match &to {
+            RestoredTo::Branch(branch) => (Some(branch.as_str()), None),
+            RestoredTo::Workspace { name, .. } => (None, Some(name.as_str())),
         };
+        let restored = payload::RescueRestored {
+            rescue: Some(&rescue.name),
+            branch,
+            workspace,
+        };
+        let event = Event::of(Payload::RescueRestored(restored), self.now());
+        let event = event.by(&self.caller_name());
         tx.commit(vec![event]).map(drop)?;
         Ok(RescueRestored { rescue, to })
     }

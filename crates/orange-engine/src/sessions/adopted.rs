@@ -5,16 +5,13 @@ use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::store::{Store, journal};
 use crate::tmux::{PaneInfo, Server, Tmux, session_name};
-use orange_core::history::{Event, EventType, History};
+use orange_core::history::payload::AgentSpawned;
+use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::runs;
 use orange_core::task::{Field, Task};
 use orange_core::workflow::Role;
-use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::OnceLock;
-
-/// The detail of a start that another program made.
-pub(crate) const ADOPTED: &str = "adopted";
 
 /// The windows of reviewers begin so.
 const REVIEW: &str = "review-";
@@ -29,12 +26,8 @@ pub(crate) fn session_when_adopted(history: &History) -> Option<&str> {
 
 /// Whether a run was started by another program.
 pub(crate) fn is_adopted_run(history: &History, run: &str) -> bool {
-    history.events.iter().any(|event| {
-        let id = event.details.get("run").and_then(Value::as_str);
-        event.kind == EventType::AgentSpawned
-            && id == Some(run)
-            && event.details.contains_key(ADOPTED)
-    })
+    let mut starts = history.events.iter().filter_map(AgentSpawned::of);
+    starts.any(|start| start.run == Some(run) && start.adopted == Some(true))
 }
 
 impl Engine {
@@ -112,14 +105,17 @@ impl Engine {
 
     /// The start of a run that another program made, so that its end can be journalled and judged.
     pub(crate) fn adopted_start(&self, task: &Task, run: &str, role: Role, session: &str) -> Event {
-        Event::new(EventType::AgentSpawned, self.now())
+        let start = AgentSpawned {
+            run: Some(run),
+            role: Some(role),
+            harness: Some(task.harness.as_deref().unwrap_or_default()),
+            session: Some(session),
+            adopted: Some(true),
+            ..AgentSpawned::default()
+        };
+        Event::of(Payload::AgentSpawned(start), self.now())
             .by("engine")
             .because("another program had started it before the task was adopted")
-            .detail("run", run)
-            .detail("role", role.as_str())
-            .detail("harness", task.harness.clone().unwrap_or_default())
-            .detail("session", session)
-            .detail(ADOPTED, true)
     }
 
     /// What a list needs to show the sessions of other programs as alive.

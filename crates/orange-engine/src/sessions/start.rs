@@ -9,10 +9,10 @@ use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descend
 use crate::tmux::{NewWindow, Pane, PaneInfo, Tmux};
 use crate::tx::{TaskTx, review_mark};
 use orange_core::Timestamp;
-use orange_core::history::{Event, EventType};
+use orange_core::history::payload::AgentSpawned;
+use orange_core::history::{Event, Payload};
 use orange_core::machine;
 use orange_core::prompt::PromptName;
-use orange_core::review;
 use orange_core::runs;
 use orange_core::task::{Field, Task};
 use orange_core::workflow::Role;
@@ -161,35 +161,27 @@ impl Engine {
         if let Some(pane) = &pane {
             folder.note_pane(pane)?;
         }
-        let mut event = Event::new(EventType::AgentSpawned, self.now())
-            .by("engine")
-            .detail("run", run)
-            .detail("role", spec.role.as_str())
-            .detail("harness", spec.harness)
-            .detail("prompt", spec.prompt)
-            .detail(runs::SEALS_END, true);
-        if let Some(conversation) = spec.conversation.id() {
-            let resumed = matches!(spec.conversation, Conversation::Resumed(_));
-            event = event
-                .detail("conversation", conversation)
-                .detail("resumed", resumed)
-                .detail("permissions", spec.permissions.as_str());
-        }
-        for (name, asked) in [("model", spec.model), ("effort", spec.effort)] {
-            if let Some(asked) = asked {
-                event = event.detail(name, asked);
-            }
-        }
-        if let Some(slot) = &tx.task.workspace {
-            event = event.detail("workspace", slot.to_string());
-        }
-        if let Some(mark) = spec.review_before {
-            event = event.detail(review::BEFORE, mark);
-        }
+        let conversation = spec.conversation.id();
+        let resumed = matches!(spec.conversation, Conversation::Resumed(_));
+        let start = AgentSpawned {
+            run: Some(run),
+            role: Some(spec.role),
+            harness: Some(&spec.harness),
+            prompt: Some(&spec.prompt),
+            model: spec.model.as_deref(),
+            effort: spec.effort.as_deref(),
+            seals_end: Some(true),
+            conversation,
+            resumed: conversation.map(|_| resumed),
+            permissions: conversation.map(|_| spec.permissions),
+            workspace: tx.task.workspace.as_deref(),
+            review_before: spec.review_before.as_deref(),
+            session: pane.as_ref().map(|pane| pane.session_name.as_str()),
+            pane: pane.as_ref().map(|pane| pane.pane.as_str()),
+            adopted: None,
+        };
+        let mut event = Event::of(Payload::AgentSpawned(start), self.now()).by("engine");
         if let Some(pane) = pane {
-            event = event
-                .detail("session", pane.session_name.as_str())
-                .detail("pane", pane.pane.as_str());
             let name = Value::from(pane.session_name);
             if tx.task.get(Field::TmuxSession) != name {
                 event.fields.insert(Field::TmuxSession.name().into(), name);

@@ -6,6 +6,7 @@ use crate::runs::{self, ProcessId};
 use crate::store::{Place, make_folder, private};
 use crate::tmux::{PaneInfo, Tmux};
 use crate::tx::TaskTx;
+use orange_core::history::payload::AgentEnded;
 use orange_core::history::{Event, EventType};
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
@@ -41,21 +42,16 @@ impl Engine {
     /// The end of a run, with what is known of its conversation.
     pub(crate) fn ending(&self, kind: EventType, run: &Run) -> Event {
         let folder = self.run_folder(&run.id);
-        let mut event = Event::new(kind, self.now())
-            .by("engine")
-            .detail("run", run.id.as_str())
-            .detail("role", run.role.as_str());
         let (conversation, transcript) = folder.conversation();
-        if let Some(conversation) = conversation {
-            event = event.detail("conversation", conversation);
-        }
-        if let Some(transcript) = transcript {
-            event = event.detail("transcript", transcript);
-        }
-        match folder.usage().map(serde_json::to_value) {
-            Some(Ok(usage)) => event.detail("usage", usage),
-            Some(Err(_)) | None => event,
-        }
+        let end = AgentEnded {
+            run: Some(&run.id),
+            role: Some(run.role),
+            conversation: conversation.as_deref(),
+            transcript: transcript.as_deref(),
+            usage: folder.usage(),
+            ..AgentEnded::default()
+        };
+        Event::new(kind, self.now()).by("engine").with(end)
     }
 
     /// Closes what is left of windows in which runs of this role were.

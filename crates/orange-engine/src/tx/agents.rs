@@ -7,10 +7,11 @@ use crate::error::Result;
 use crate::runs::Ended;
 use crate::sessions::{Begin, Begun, is_adopted_run, session_when_adopted};
 use orange_core::exit::{self, Consequence, is_expected, role_of};
+use orange_core::history::payload::{AgentEnded, AttentionNote, StatusMoved};
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine::{self, Facts};
 use orange_core::prompt::PromptName;
-use orange_core::review::{self, Left};
+use orange_core::review::Left;
 use orange_core::runs::{Ending, Run, last_run, next_run_id, open_runs};
 use orange_core::task::Field;
 use orange_core::workflow::{Actor, Role, Workflow};
@@ -164,7 +165,7 @@ impl TaskTx<'_> {
                 };
                 if !goes_on && is_adopted_run(self.history(), &run.id) {
                     // Nobody knows which commit that reviewer saw; the merge says so.
-                    event.details.remove("head");
+                    event = event.without_head();
                 }
                 // The hooks that follow would end a reviewer whose end nobody knows.
                 let events = match goes_on {
@@ -234,8 +235,11 @@ impl TaskTx<'_> {
         let count = self.task.crash_count.saturating_add(1);
         let mut event = end
             .noted(gone(self.engine, EventType::AgentCrashed, run, reason))
-            .detail("status", self.task.status.as_str())
-            .detail("crash_count", count);
+            .with(AgentEnded {
+                status: Some(self.task.status),
+                crash_count: Some(count),
+                ..AgentEnded::default()
+            });
         event
             .fields
             .insert(Field::CrashCount.name().into(), Value::from(count));
@@ -277,7 +281,10 @@ impl TaskTx<'_> {
         let event = decision
             .event
             .because(format!("its agent crashed {} times", self.task.crash_count))
-            .detail("crashes", self.task.crash_count);
+            .with(StatusMoved {
+                crashes: Some(self.task.crash_count),
+                ..StatusMoved::default()
+            });
         self.write(vec![event])?;
         self.finish_hooks()
     }
@@ -311,12 +318,13 @@ impl TaskTx<'_> {
             }
             Ok(Begun::Running | Begun::Nobody(_)) => Ok(()),
             Err(error) => {
-                let event = Event::new(EventType::AttentionRaised, self.engine.now())
-                    .by("engine")
-                    .because(format!("the reviewer could not be started again: {error}"))
-                    .detail("role", Role::Reviewer.as_str())
-                    .detail("after", run.id.as_str());
-                self.note(vec![event])
+                let note = AttentionNote {
+                    role: Some(Role::Reviewer),
+                    after: Some(&run.id),
+                    ..AttentionNote::default()
+                };
+                let why = format!("the reviewer could not be started again: {error}");
+                self.note(vec![self.engine.attention_event(note, why)])
             }
         }
     }
@@ -324,10 +332,7 @@ impl TaskTx<'_> {
     /// Was it said that this crash has no sequel? Then a person has to act.
     fn is_spoken_for(&self, run: &Run) -> bool {
         let mut events = self.history().events.iter().rev();
-        events.any(|event| {
-            event.kind == EventType::AttentionRaised
-                && event.details.get("after").and_then(Value::as_str) == Some(&run.id)
-        })
+        events.any(|event| AttentionNote::of(event).is_some_and(|note| note.after == Some(&run.id)))
     }
 
     /// Journals something that is not part of a transition.
@@ -351,10 +356,10 @@ struct End {
 
 impl End {
     fn noted(&self, event: Event) -> Event {
-        match &self.review {
-            Some(mark) => event.detail(review::MARK, mark.as_str()),
-            None => event,
-        }
+        event.with(AgentEnded {
+            review: self.review.as_deref(),
+            ..AgentEnded::default()
+        })
     }
 }
 

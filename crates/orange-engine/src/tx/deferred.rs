@@ -2,7 +2,8 @@
 
 use super::TaskTx;
 use crate::error::Result;
-use orange_core::history::{Event, EventType};
+use orange_core::history::payload::{AttentionNote, StatusMoved};
+use orange_core::history::{Event, Payload};
 use orange_core::machine::{self, Facts, Move, Refusal};
 use orange_core::task::Status;
 use orange_core::verification::deferred;
@@ -21,10 +22,13 @@ impl TaskTx<'_> {
         if deferred(self.history()).is_some() {
             return None;
         }
-        let event = Event::new(EventType::StatusDeferred, self.engine.now())
+        let wanted = StatusMoved {
+            wish: Some(to),
+            ..StatusMoved::default()
+        };
+        let event = Event::of(Payload::StatusDeferred(wanted), self.engine.now())
             .by(actor.name())
-            .because(format!("to {to}, when the check is over: {running}"))
-            .detail("wish", to.as_str());
+            .because(format!("to {to}, when the check is over: {running}"));
         Some(
             self.engine
                 .with_verdict(&self.task, self.history(), &self.body, event),
@@ -56,11 +60,8 @@ impl TaskTx<'_> {
             return Ok(());
         }
         let Some(wish) = deferred(&testimony.without_forged(self.history())) else {
-            let event = Event::new(EventType::AttentionRaised, self.engine.now())
-                .by("engine")
-                .because("history.jsonl says that its review passed, and Orange cannot confirm it")
-                .detail("wish", noted.to.as_str());
-            return self.note(vec![event]);
+            let why = "history.jsonl says that its review passed, and Orange cannot confirm it";
+            return self.withdraw(noted.to, why.to_owned());
         };
         let actor = match wish.by.as_str() {
             "human" => Actor::Human,
@@ -91,7 +92,7 @@ impl TaskTx<'_> {
                     .engine
                     .with_verdict(&self.task, self.history(), &self.body, event);
                 event = match wish.head {
-                    Some(head) => event.detail("head", head),
+                    Some(head) => event.with_head(&head),
                     None => event,
                 };
                 self.write(vec![event])?;
@@ -105,12 +106,17 @@ impl TaskTx<'_> {
                     } => detail,
                     _ => "its Review section does not say so any more".to_owned(),
                 };
-                let event = Event::new(EventType::AttentionRaised, self.engine.now())
-                    .by("engine")
-                    .because(format!("its review passed, but {why}"))
-                    .detail("wish", wish.to.as_str());
-                self.note(vec![event])
+                self.withdraw(wish.to, format!("its review passed, but {why}"))
             }
         }
+    }
+
+    /// Journals that a move which waited is not made, and why.
+    fn withdraw(&mut self, to: Status, why: String) -> Result<()> {
+        let note = AttentionNote {
+            wish: Some(to),
+            ..AttentionNote::default()
+        };
+        self.note(vec![self.engine.attention_event(note, why)])
     }
 }

@@ -3,8 +3,8 @@
 
 use super::TaskTx;
 use crate::error::Result;
+use orange_core::history::payload::StatusMoved;
 use orange_core::machine::{self, Facts};
-use orange_core::verification::RETURNED_BY_CHECK;
 use orange_core::workflow::{Condition, Trigger, Workflow};
 use orange_sys::crash_points::crash_point;
 
@@ -31,13 +31,12 @@ impl TaskTx<'_> {
         let Some(decision) = machine::decide_on(workflow, situation, returns, failed) else {
             return Ok(());
         };
-        let mut event = decision
-            .event
-            .because(format!("its check newly failed: {}", told.words()))
-            .detail(RETURNED_BY_CHECK, "newly failed");
-        if let Some(head) = told.said.head {
-            event = event.detail("head", head);
-        }
+        let why = format!("its check newly failed: {}", told.words());
+        let event = decision.event.because(why).with(StatusMoved {
+            check: Some("newly failed"),
+            head: told.said.head.as_deref(),
+            ..StatusMoved::default()
+        });
         self.write(vec![event])?;
         crash_point("verify.returned");
         self.finish_hooks()

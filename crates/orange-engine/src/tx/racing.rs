@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::store::replace::{self, Outcome, Theirs};
 use orange_core::attention::unmerged;
 use orange_core::body_merge::merge_bodies;
-use orange_core::history::{Event, EventType};
+use orange_core::history::payload::AttentionNote;
+use orange_core::history::{Event, Payload};
 use orange_core::task_file::{TaskFile, salvage_body};
 use std::collections::HashMap;
 use std::path::Path;
@@ -163,24 +164,20 @@ impl TaskTx<'_> {
     pub(crate) fn note_kept_texts(&mut self) -> Result<()> {
         let kept = kept_texts(&self.place.path);
         let told = unmerged(&self.snapshot.history);
-        let now = self.engine.now();
         let new = kept.iter().filter(|name| !told.contains(&name.as_str()));
         let raised = new.map(|name| {
-            Event::new(EventType::AttentionRaised, now)
-                .by("engine")
-                .because(format!(
-                    "two writers changed TASK.md at once; {name} beside it has the other text: take over what is missing, then delete that file"
-                ))
-                .detail("kept", name.as_str())
+            let why = format!(
+                "two writers changed TASK.md at once; {name} beside it has the other text: take over what is missing, then delete that file"
+            );
+            self.engine.attention_event(about(name), why)
         });
         let gone = told
             .iter()
             .filter(|name| !kept.iter().any(|file| file == *name));
         let cleared = gone.map(|name| {
-            Event::new(EventType::AttentionCleared, now)
+            Event::of(Payload::AttentionCleared(about(name)), self.engine.now())
                 .by("engine")
                 .because(format!("{name} is gone"))
-                .detail("kept", *name)
         });
         let events: Vec<Event> = raised.chain(cleared).collect();
         if events.is_empty() {
@@ -277,5 +274,13 @@ fn continues(in_place: &[u8], theirs: &Theirs) -> bool {
     match (body_of(in_place), body_of(theirs.bytes())) {
         (Some(half), Some(whole)) => whole.starts_with(&half),
         (Some(_) | None, Some(_) | None) => false,
+    }
+}
+
+/// A note about a text that is kept beside TASK.md.
+fn about(kept: &str) -> AttentionNote<'_> {
+    AttentionNote {
+        kept: Some(kept),
+        ..AttentionNote::default()
     }
 }

@@ -7,7 +7,8 @@ use crate::error::{Code, Error, Result};
 use crate::store::replace::{self, Outcome, Theirs};
 use crate::store::{nanoseconds, stamp_at};
 use orange_core::artifact;
-use orange_core::gate::{self, Verdict};
+use orange_core::gate;
+use orange_core::history::payload::{Details as _, FieldsRestored, TaskFound};
 use orange_core::history::{AppendSection, ArchiveSection, Event, EventType, History};
 use orange_core::machine;
 use orange_core::reconcile::{Broken, Reconciled, begins_anew, differing_fields, last_resort};
@@ -192,17 +193,14 @@ impl TaskTx<'_> {
         if truth.unadopted {
             let context = context_mark(self.snapshot.body());
             // What a review of the older program came to is what the file says now; later it can be edited.
-            let verdict = gate::verdict(self.snapshot.body()).map(|verdict| match verdict {
-                Verdict::Pass => "pass",
-                Verdict::Fail => "fail",
-            });
+            let verdict = gate::verdict(self.snapshot.body());
             for event in &mut truth.events {
-                if let (Some(verdict), EventType::TaskAdopted) = (verdict, &event.kind) {
-                    event.details.insert("verdict".into(), verdict.into());
-                }
-                event
-                    .details
-                    .insert("context".into(), Value::from(context.clone()));
+                let found = TaskFound {
+                    verdict: verdict.filter(|_| event.kind == EventType::TaskAdopted),
+                    context: Some(&context),
+                    ..TaskFound::default()
+                };
+                found.write(event);
             }
         }
         self.report(&truth);
@@ -338,11 +336,11 @@ impl TaskTx<'_> {
         for event in &truth.events {
             let names: Vec<&str> = event.fields.keys().map(String::as_str).collect();
             if event.kind == EventType::FieldsRestored {
-                let found = event.details.get("found");
-                let described: Vec<String> = found
-                    .and_then(Value::as_object)
-                    .into_iter()
-                    .flatten()
+                let restored = FieldsRestored::of(event).unwrap_or_default();
+                let described: Vec<String> = restored
+                    .found
+                    .iter()
+                    .flat_map(|found| found.iter())
                     .map(|(name, value)| {
                         format!(
                             "{name} {} → {}",

@@ -10,6 +10,7 @@ use crate::git::rescue::refs::empty_tree;
 use crate::git::{self, short};
 use orange_core::evidence::{Evidence, Statement};
 use orange_core::history::Event;
+use orange_core::history::payload::TaskMerged;
 use orange_core::task::Task;
 use std::ffi::OsString;
 use std::path::Path;
@@ -295,17 +296,17 @@ fn since_review(repository: &Path, view: &TaskView, evidence: Evidence) -> Resul
 
 /// What a merge brought into the target, as it was recorded.
 fn merged_work(repository: &Path, task: &Task, event: &Event) -> Result<Comparison> {
-    let word = |name: &str| event.details.get(name).and_then(|word| word.as_str());
-    let there = |name: &str| match word(name) {
+    let merge = TaskMerged::of(event).unwrap_or_default();
+    let there = |commit: Option<&str>| match commit {
         Some(id) => git::commit_of(repository, id),
         None => Ok(None),
     };
-    let target = word("target").unwrap_or("its target");
-    if let (Some(head), Some(base)) = (there("head")?, there("onto")?) {
+    let target = merge.target.unwrap_or("its target");
+    if let (Some(head), Some(base)) = (there(merge.head)?, there(merge.onto)?) {
         return compared(repository, &head, &[&base], target);
     }
     // The branch and what it held may be gone; what landed is not.
-    let Some(commit) = there("commit")? else {
+    let Some(commit) = there(merge.commit)? else {
         return Err(Error::new(
             Code::NotFound,
             format!(

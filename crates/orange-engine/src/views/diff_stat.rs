@@ -9,6 +9,7 @@ use crate::git::diff_stat::{Size, Span, sizes, spans};
 use crate::index::list::{Filter, Listed, Listing};
 use crate::index::{DiffStat, Index, KeptStat};
 use crate::projects::Project;
+use orange_core::history::payload::TaskMerged;
 use orange_core::history::{Event, EventType, History};
 use orange_core::task::{Status, Task};
 use std::cell::RefCell;
@@ -150,13 +151,13 @@ impl Engine {
         let mut target = task.target(default).to_owned();
         let tips = match merged(task, history) {
             Some(event) => {
-                let word = |name: &str| event.details.get(name)?.as_str().map(str::to_owned);
-                target = word("target").unwrap_or(target);
+                let merge = TaskMerged::of(event)?;
+                target = merge.target.map_or(target, str::to_owned);
                 Tips {
                     project: task.project.clone(),
                     branch: task.branch.clone(),
-                    head: word("head")?,
-                    targets: vec![word("onto")?],
+                    head: merge.head?.to_owned(),
+                    targets: vec![merge.onto?.to_owned()],
                 }
             }
             None if !task.status.has_started() => return None,

@@ -8,6 +8,8 @@ use crate::runs::{Doing, State};
 use orange_core::action::Action;
 use orange_core::evidence::Evidence;
 use orange_core::exit::role_of;
+use orange_core::gate::Verdict;
+use orange_core::history::payload::StatusMoved;
 use orange_core::machine::Situation;
 use orange_core::runs::{Ending, open_runs};
 use orange_core::task::Task;
@@ -87,8 +89,8 @@ impl Engine {
             reason: here.and_then(|event| event.reason.as_deref()),
             // A person or an agent that moved it may have said more.
             failed_review: here.is_some_and(|event| {
-                let verdict = event.details.get("verdict").and_then(|word| word.as_str());
-                verdict == Some("fail") && event.by.as_deref() == Some(Actor::Engine.name())
+                let verdict = StatusMoved::of(event).and_then(|made| made.verdict);
+                verdict == Some(Verdict::Fail) && event.by.as_deref() == Some(Actor::Engine.name())
             }),
             limit,
             untrusted,

@@ -12,9 +12,6 @@ use crate::store::Place;
 use orange_core::task::Task;
 use orange_sys::crash_points::crash_point;
 
-/// The detail of the event that says that a rescue's files were brought.
-pub(crate) const BROUGHT: &str = "brought";
-
 impl Engine {
     /// Where the branch of a task starts, or started; that of an earlier task's work comes before the base.
     pub(super) fn start_for(&self, project: &Project, task: &Task, place: &Place) -> Result<Start> {
@@ -78,7 +75,7 @@ impl Engine {
 
 fn start_at(project: &Project, work: &Work) -> Result<Start> {
     if git::commit_of(&project.path, &work.head)?.is_some() {
-        return Ok(work.start());
+        return Ok(Start::going_on(work));
     }
     Err(Error::new(
         Code::NotFound,

@@ -6,6 +6,7 @@ use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::projects::Project;
 use crate::store::journal;
+use orange_core::history::payload::{HookEnded, TaskCreated};
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine;
 use orange_core::task::Task;
@@ -14,12 +15,6 @@ use std::path::{Path, PathBuf};
 
 /// More tasks built one upon the other than anybody has; a circle made by hand ends here too.
 const LONGEST_CHAIN: usize = 32;
-
-/// What the first event of a task calls the task whose work it was built upon.
-pub(crate) const UPON: &str = "upon";
-
-/// What the journal calls the commit that the rules of a task come from.
-pub(crate) const RULES_COMMIT: &str = "rules_commit";
 
 impl Engine {
     /// Where the task starts from, never its own branch nor the work of another task: agents write there. Work
@@ -226,23 +221,22 @@ fn made_as_told(events: &[Event], lacks_lines: bool) -> Option<MadeAs> {
     let by_us = [Actor::Human, Actor::Engine]
         .iter()
         .any(|actor| actor.name() == by);
-    let text = |name: &str| {
-        let mut told = events.iter().filter_map(|event| event.details.get(name));
-        told.find_map(|value| value.as_str().map(str::to_owned))
-    };
-    let began = events
+    let mut hooks = events.iter().filter_map(HookEnded::of);
+    let began = hooks.find(|hook| hook.base_commit.is_some());
+    let began = began.unwrap_or_default();
+    let rules = events
         .iter()
-        .find(|event| event.details.contains_key("base_commit"));
-    let reference = began.and_then(|event| event.details.get("base")?.as_str());
+        .find_map(|event| HookEnded::of(event)?.rules_commit);
+    let upon = events.iter().find_map(|event| TaskCreated::of(event)?.upon);
     Some(MadeAs {
-        base_reference: reference.map(str::to_owned),
-        rules: text(RULES_COMMIT),
+        base_reference: began.base.map(str::to_owned),
+        rules: rules.map(str::to_owned),
         lacks_lines,
         base: machine::fold(events, u64::MAX).ok()?.base,
         // One that was found and taken over may be anybody's.
         by_agent: !(by_us && first.kind == EventType::TaskCreated),
-        upon: text(UPON),
-        base_commit: text("base_commit"),
+        upon: upon.map(str::to_owned),
+        base_commit: began.base_commit.map(str::to_owned),
         started: events
             .iter()
             .any(|event| event.kind == EventType::AgentSpawned),

@@ -4,10 +4,11 @@ use super::demo_task::Plot;
 use crate::commands::watch;
 use orange_core::artifact;
 use orange_core::gate::Gate;
+use orange_core::history::payload::TaskMerged;
 use orange_core::history::{Event, EventType, History};
 use orange_core::task::{Status, Task, WorkflowName};
 use orange_core::timeline::{self, Weight};
-use orange_core::workflow::{Intent, Workflow};
+use orange_core::workflow::{Intent, Role, Workflow};
 use std::path::PathBuf;
 
 pub(super) struct Actor {
@@ -105,8 +106,8 @@ impl Actor {
         } else if event.kind == EventType::TransitionFinished {
             self.settled = true;
         } else if event.kind == EventType::AgentSpawned {
-            match event.details.get("role").and_then(|role| role.as_str()) {
-                Some("reviewer") => self.reviewers += 1,
+            match event.role() {
+                Some(Role::Reviewer) => self.reviewers += 1,
                 _ => self.workers += 1,
             }
         } else if event.kind == EventType::AgentCrashed {
@@ -151,8 +152,7 @@ impl Actor {
 
     /// None for what only machines need to know.
     fn words(&self, event: &Event) -> Option<String> {
-        let role = event.details.get("role").and_then(|role| role.as_str());
-        let role = role.unwrap_or("agent");
+        let role = event.role().map_or("agent", Role::as_str);
         let by_engine = event.by.as_deref() == Some("engine");
         if event.kind == EventType::StatusChanged {
             return self.moved(event);
@@ -226,8 +226,9 @@ impl Merge {
 }
 
 fn merge(event: &Event) -> Option<Merge> {
+    let merge = TaskMerged::of(event)?;
     Some(Merge {
-        commit: event.details.get("commit")?.as_str()?.to_owned(),
-        commits: event.details.get("commits")?.as_u64()?.try_into().ok()?,
+        commit: merge.commit?.to_owned(),
+        commits: merge.commits?,
     })
 }

@@ -7,92 +7,26 @@ use crate::error::{Code, Error, Result};
 use crate::git::{is_ancestor, short};
 use crate::projects::Project;
 use crate::rescue::{self, Rescue};
-use crate::workspaces::BROUGHT;
-use orange_core::history::{Event, EventType, History};
+use orange_core::history::EventType;
+use orange_core::history::payload::{HookEnded, Work};
 use orange_core::workflow::Hook;
-use serde_json::{Map, Value};
 
-/// The name of the detail of a task's first event that says what it goes on with.
-pub(super) const WORK: &str = "work";
-
-/// The work of an earlier task that a new one goes on with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Work {
-    /// The task whose work it is.
-    pub task_id: String,
-    /// The branch it was done on.
-    pub branch: String,
-    /// Where that ended, and the new branch starts.
-    pub head: String,
-    /// The ref of the rescue that holds what was not committed.
-    pub rescue: Option<String>,
-}
-
-impl Work {
-    /// Where a new branch starts that goes on with it.
-    pub(crate) fn start(&self) -> Start {
+impl Start {
+    /// Where a new branch starts that goes on with earlier work.
+    pub(crate) fn going_on(work: &Work) -> Start {
         Start {
-            reference: self.branch.clone(),
-            commit: Some(self.head.clone()),
+            reference: work.branch.clone(),
+            commit: Some(work.head.clone()),
             local_ahead: 0,
             existing: false,
             fetched: false,
         }
     }
 
-    /// As the journal keeps it.
-    pub(super) fn to_detail(&self) -> Value {
-        let mut detail = Map::new();
-        let mut put = |name: &str, value: &str| detail.insert(name.into(), Value::from(value));
-        put("task_id", &self.task_id);
-        put("branch", &self.branch);
-        put("head", &self.head);
-        if let Some(rescue) = &self.rescue {
-            put("rescue", rescue);
-        }
-        Value::Object(detail)
-    }
-
-    /// What a task goes on with, as its first event says.
-    pub(crate) fn of(history: &History) -> Option<Work> {
-        let created = |kind: &EventType| *kind == EventType::TaskCreated;
-        let first = history.events.iter().find(|event| created(&event.kind))?;
-        let detail = first.details.get(WORK)?;
-        let text = |name: &str| Some(detail.get(name)?.as_str()?.to_owned());
-        Some(Work {
-            task_id: text("task_id")?,
-            branch: text("branch")?,
-            head: text("head")?,
-            rescue: text("rescue"),
-        })
-    }
-}
-
-impl Work {
-    /// Whether the journal of the task that goes on with it says that it is in the task's slot.
-    pub(crate) fn is_brought(&self, history: &History) -> bool {
-        let of_rescue = |event: &Event| {
-            let brought = event.details.get(BROUGHT).and_then(Value::as_str);
-            brought.is_some() && brought == self.rescue.as_deref()
-        };
-        // Without files there is nothing to bring but the start of the branch.
-        let acquired = |event: &Event| {
-            self.rescue.is_none()
-                && event.kind == EventType::HookCompleted
-                && event.details.contains_key("base_commit")
-        };
-        history
-            .events
-            .iter()
-            .any(|event| of_rescue(event) || acquired(event))
-    }
-}
-
-impl Start {
     /// The start of a branch that goes on with earlier work.
     pub(in crate::engine) fn going_on_with(self, work: &Work) -> Result<Start> {
         if !self.existing {
-            return Ok(work.start());
+            return Ok(Start::going_on(work));
         }
         match self.commit.as_ref() == Some(&work.head) {
             true => Ok(self),
@@ -195,12 +129,12 @@ impl Engine {
         let released = events.find(|event| {
             event.kind == EventType::HookCompleted
                 && event.hook.as_deref() == Some(release)
-                && event.details.contains_key("slot")
+                && HookEnded::of(event).is_some_and(|hook| hook.slot.is_some())
         });
         let Some(released) = released else {
             return Ok(all.pop());
         };
-        match released.details.get("rescue").and_then(Value::as_str) {
+        match HookEnded::of(released).and_then(|hook| hook.rescue) {
             Some(noted) => Ok(all.into_iter().find(|rescue| rescue.reference == noted)),
             // Older ones are of states that were left behind.
             None => Ok(all.pop().filter(|last| last.note.time > released.timestamp)),

@@ -7,6 +7,7 @@ use crate::git;
 use crate::projects::Project;
 use crate::store::Place;
 use orange_core::history::History;
+use orange_core::history::payload::HookEnded;
 use orange_core::merge::Strategy;
 use orange_core::task::Task;
 
@@ -122,7 +123,7 @@ pub(super) fn is_without_work(
     head: Option<&str>,
 ) -> Result<bool> {
     let mut events = history.events.iter();
-    let base = events.find_map(|event| event.details.get("base_commit")?.as_str());
+    let base = events.find_map(|event| HookEnded::of(event)?.base_commit);
     let Some(head) = head.filter(|head| base == Some(*head)) else {
         return Ok(false);
     };

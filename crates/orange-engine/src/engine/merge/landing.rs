@@ -3,19 +3,19 @@
 
 use super::moving::{Forward, could_land, hold};
 use super::target::{Target, target};
-use super::{detail, words};
+use super::words;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::landing::{self, Checkout, Pushed};
 use crate::git::merge::{Commit, Computed, Merge, work};
 use crate::git::{self, worktree};
 use crate::tx::TaskTx;
-use orange_core::history::{Event, EventType};
+use orange_core::history::payload::MergeAttempt;
+use orange_core::history::{Event, Payload};
 use orange_core::merge::{Strategy, message};
 use orange_core::naming::counted;
 use orange_core::workflow::Role;
 use orange_sys::crash_points::crash_point;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,17 +43,15 @@ pub(super) struct Task {
 
 impl Task {
     /// As it was when its merge was begun.
-    pub(super) fn of(started: &Event, repository: PathBuf) -> Task {
-        let is = |name: &str| started.details.get(name) == Some(&Value::Bool(true));
-        let strategy = detail(started, "strategy").and_then(|word| word.parse().ok());
+    pub(super) fn of(started: &MergeAttempt<'_>, repository: PathBuf) -> Task {
         Task {
             repository,
-            target: detail(started, "target").unwrap_or_default().to_owned(),
-            head: detail(started, "head").map(str::to_owned),
-            strategy: strategy.unwrap_or(Strategy::Merge),
+            target: started.target.unwrap_or_default().to_owned(),
+            head: started.head.map(str::to_owned),
+            strategy: started.strategy.unwrap_or(Strategy::Merge),
             message: None,
-            push: is("push"),
-            force: is("force"),
+            push: started.push == Some(true),
+            force: started.force == Some(true),
         }
     }
 
@@ -149,14 +147,17 @@ impl Engine {
                     });
                 }
                 Computed::Conflicts(conflicts) => {
-                    let event = Event::new(EventType::MergeStopped, self.now())
+                    let attempt = MergeAttempt {
+                        target: Some(&task.target),
+                        onto: Some(&target.onto),
+                        head: Some(head),
+                        files: Some(conflicts.len()),
+                        conflicts: Some(words::notes(&conflicts)),
+                        ..MergeAttempt::default()
+                    };
+                    let event = Event::of(Payload::MergeStopped(attempt), self.now())
                         .by("human")
-                        .because(format!("conflicts with {}", task.target))
-                        .detail("target", task.target.as_str())
-                        .detail("onto", target.onto.as_str())
-                        .detail("head", head)
-                        .detail("files", conflicts.len())
-                        .detail("conflicts", words::to_json(&conflicts));
+                        .because(format!("conflicts with {}", task.target));
                     tx.note(vec![event])?;
                     let bring = match target.local.as_ref() == Some(&target.onto) {
                         true => task.target.clone(),
@@ -175,17 +176,19 @@ impl Engine {
                 Computed::Impossible(why) => return Err(impossible(task.strategy, &why)),
             };
             crash_point("merge.computed");
-            let started = Event::new(EventType::MergeStarted, self.now())
-                .by("human")
-                .detail("target", task.target.as_str())
-                .detail("onto", target.onto.as_str())
-                .detail("commit", commit.as_str())
-                .detail("head", head)
-                .detail("strategy", task.strategy.as_str())
-                .detail("commits", commits)
-                .detail("push", task.push)
-                .detail("force", task.force);
-            tx.note(vec![started])?;
+            let started = MergeAttempt {
+                target: Some(&task.target),
+                onto: Some(&target.onto),
+                commit: Some(&commit),
+                head: Some(head),
+                strategy: Some(task.strategy),
+                commits: Some(commits),
+                push: Some(task.push),
+                force: Some(task.force),
+                ..MergeAttempt::default()
+            };
+            let started = Event::of(Payload::MergeStarted(started), self.now());
+            tx.note(vec![started.by("human")])?;
             crash_point("merge.started");
             if !could_land(&of, task, &target, checkout.as_deref(), &commit)? {
                 continue;
@@ -227,11 +230,14 @@ impl Engine {
             if !is_in(task, &commit)? {
                 continue;
             }
-            let mut events = tx.history().events.iter().rev();
-            let started = events.find(|event| {
-                event.kind == EventType::MergeStarted && detail(event, "commit") == Some(&commit)
-            });
-            let onto = started.and_then(|event| detail(event, "onto"));
+            let mut attempts = tx
+                .history()
+                .events
+                .iter()
+                .rev()
+                .filter_map(MergeAttempt::of);
+            let started = attempts.find(|attempt| attempt.commit == Some(&commit));
+            let onto = started.and_then(|attempt| attempt.onto);
             let onto = onto.unwrap_or(&commit).to_owned();
             return Ok(Some(self.already(task, commit, onto)));
         }

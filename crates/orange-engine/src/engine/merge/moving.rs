@@ -1,7 +1,6 @@
 //! Moving the target here, once it is known what to: fast-forwarded where it is checked out, swapped where it is not;
 //! also for a merge whose process is gone.
 
-use super::detail;
 use super::landing::{Landing, Task, failed, refused};
 use super::target::Target;
 use crate::engine::Engine;
@@ -10,8 +9,7 @@ use crate::git;
 use crate::git::fast_forward_checkout::{Held, could_forward};
 use crate::git::landing::{self, Checkout, Moved, Swap};
 use crate::store::locks::{Lock, LockFile, about_to_wait};
-use orange_core::history::Event;
-use serde_json::Value;
+use orange_core::history::payload::MergeAttempt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -118,14 +116,13 @@ impl Engine {
         &self,
         of: &orange_core::task::Task,
         task: &Task,
-        commit: &str,
-        started: &Event,
+        started: &MergeAttempt<'_>,
     ) -> Result<Landing> {
-        let commits = started.details.get("commits").and_then(Value::as_u64);
+        let commit = started.commit.unwrap_or_default();
         let landing = Landing {
             commit: commit.to_owned(),
-            onto: detail(started, "onto").unwrap_or_default().to_owned(),
-            commits: commits.and_then(|n| n.try_into().ok()).unwrap_or(0),
+            onto: started.onto.unwrap_or_default().to_owned(),
+            commits: started.commits.unwrap_or(0),
             pushed: task.push,
             fast_forwarded: None,
             already: false,

@@ -1,11 +1,11 @@
 //! The task's branch on the remote, once its work is in.
 
-use super::{detail, recorded};
+use super::recorded;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::git::{self, landing};
 use crate::tx::TaskTx;
-use orange_core::history::EventType;
+use orange_core::history::{Event, EventType};
 use orange_core::merge::RemoteBranches;
 
 impl Engine {
@@ -27,7 +27,7 @@ impl Engine {
             RemoteBranches::Always => {}
         }
         let merged = recorded(tx.history(), EventType::TaskMerged);
-        let Some(head) = merged.as_ref().and_then(|event| detail(event, "head")) else {
+        let Some(head) = merged.as_ref().and_then(Event::head) else {
             return Ok("kept: orange did not merge it itself".into());
         };
         if at != head && !git::is_ancestor(&project.path, &at, head)? {

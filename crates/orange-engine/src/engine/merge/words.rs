@@ -2,10 +2,10 @@
 
 use crate::error::{Code, Error};
 use crate::git::merge::{Conflict, Hunk};
+use orange_core::history::payload::{ConflictNote, HunkNote};
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
-use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// How much is spelled out in a message; the journal has all of it.
@@ -114,16 +114,16 @@ pub(super) fn listed(paths: &[&str], all: usize) -> String {
 }
 
 /// The same for the journal.
-pub(super) fn to_json(conflicts: &[Conflict]) -> Value {
-    let hunk =
-        |hunk: &Hunk| json!({"line": hunk.line, "lines": [hunk.ours.len(), hunk.theirs.len()]});
-    let conflict = |one: &Conflict| {
-        json!({
-            "path": one.path,
-            "kind": one.kind,
-            "hunks": one.hunks.iter().map(hunk).collect::<Vec<_>>(),
-        })
+pub(super) fn notes(conflicts: &[Conflict]) -> Vec<ConflictNote> {
+    let hunk = |hunk: &Hunk| HunkNote {
+        line: hunk.line,
+        lines: [hunk.ours.len(), hunk.theirs.len()],
+    };
+    let conflict = |one: &Conflict| ConflictNote {
+        path: one.path.clone(),
+        kind: one.kind.clone(),
+        hunks: one.hunks.iter().map(hunk).collect(),
     };
     // A journal is read whole by every command.
-    Value::from(conflicts.iter().take(100).map(conflict).collect::<Vec<_>>())
+    conflicts.iter().take(100).map(conflict).collect()
 }

@@ -7,6 +7,7 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::history::Event;
+use orange_core::history::payload::AgentSpawned;
 use orange_core::task::{Queue, Task};
 use orange_core::workflow::Role;
 use orange_engine::engine::StartOutcome;
@@ -201,19 +202,13 @@ pub(crate) fn after_waiting(task: &Task) -> String {
 pub(crate) fn agents(spawned: &[Event]) -> String {
     let mut text = String::new();
     for event in spawned {
-        let detail = |name: &str| {
-            event
-                .details
-                .get(name)
-                .and_then(Value::as_str)
-                .unwrap_or("")
-        };
+        let start = AgentSpawned::of(event).unwrap_or_default();
         let _ = writeln!(
             text,
             "  {:<8} {} in tmux session {}",
-            detail("role"),
-            clean(detail("harness")),
-            clean(detail("session")),
+            start.role.map_or("", Role::as_str),
+            clean(start.harness.unwrap_or_default()),
+            clean(start.session.unwrap_or_default()),
         );
     }
     text
@@ -222,6 +217,6 @@ pub(crate) fn agents(spawned: &[Event]) -> String {
 pub(crate) fn as_values(spawned: &[Event]) -> Vec<Value> {
     spawned
         .iter()
-        .map(|event| Value::Object(event.details.clone()))
+        .map(|event| Value::Object(event.details().clone()))
         .collect()
 }
