@@ -129,7 +129,7 @@ pub struct Event {
     pub seal: Option<String>,
     /// What this type of event carries besides, read and written as [`Payload`].
     #[serde(flatten)]
-    pub details: Map<String, Value>,
+    details: Map<String, Value>,
 }
 
 /// The names of an event's members; what we do not know is a detail.
@@ -268,11 +268,6 @@ impl Event {
 
     pub fn because(mut self, reason: impl Into<String>) -> Event {
         self.reason = Some(reason.into());
-        self
-    }
-
-    pub fn detail(mut self, name: &str, value: impl Into<Value>) -> Event {
-        self.details.insert(name.to_owned(), value.into());
         self
     }
 
@@ -441,7 +436,8 @@ mod tests {
         assert!(history.bad_lines.is_empty());
         assert_eq!(history.events[1].kind, EventType::AgentSpawned);
         assert_eq!(history.events[2].kind, EventType::Other("message".into()));
-        assert_eq!(history.events[1].details["session"], "orange/dark-mode");
+        let start = payload::AgentSpawned::of(&history.events[1]).unwrap();
+        assert_eq!(start.session, Some("orange/dark-mode"));
         // Not ours: no revision, no fields. The task is to be adopted.
         assert!(history.own().is_empty());
     }

@@ -6,12 +6,6 @@ use crate::runs::{Ending, Run, last_run};
 use crate::verification::{deferred, since_review};
 use crate::workflow::Role;
 
-/// Details of events: the mark when the reviewer started, when it ended or gave its verdict, and who wrote the section.
-pub const BEFORE: &str = "review_before";
-pub const MARK: &str = "review";
-pub const WRITTEN_BY: &str = "written_by";
-pub const BRANCH_AT: &str = "branch_at";
-
 /// Who wrote it, where another agent was at work meanwhile.
 pub const CONTESTED: &str = "contested";
 

@@ -49,9 +49,6 @@ choice! {
     }
 }
 
-/// The detail of a start that says that the run's end will be sealed.
-pub const SEALS_END: &str = "seals_end";
-
 /// How a run ended, as it was journalled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunEnd {

@@ -270,9 +270,6 @@ fn open(events: &[Event]) -> Option<Running> {
     })
 }
 
-/// The detail of a status change that a failed check caused.
-pub const RETURNED_BY_CHECK: &str = "check";
-
 /// The result of the handed-over commit's check, if it newly failed and the task is still in that review.
 pub fn newly_failed(history: &History) -> Option<Verified> {
     let events = since_review(history);

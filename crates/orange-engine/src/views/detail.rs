@@ -10,6 +10,7 @@ use crate::index::DiffStat;
 use crate::sessions::SessionState;
 use orange_core::Timestamp;
 use orange_core::config::Permissions;
+use orange_core::history::payload::MessageNote;
 use orange_core::history::{Event, EventType, History};
 use orange_core::timeline::{self, Weight};
 use orange_core::usage::Usage;
@@ -134,11 +135,10 @@ impl Engine {
 fn open_messages(history: &History) -> Vec<OpenMessage> {
     let fate = |sent: &Event| {
         let of_it = |event: &&Event| {
-            event.details.get("message") == sent.details.get("message")
-                && matches!(
-                    event.kind,
-                    EventType::MessageDelivered | EventType::MessageFailed
-                )
+            matches!(
+                event.kind,
+                EventType::MessageDelivered | EventType::MessageFailed
+            ) && event.message() == sent.message()
         };
         history
             .events
@@ -149,10 +149,10 @@ fn open_messages(history: &History) -> Vec<OpenMessage> {
     };
     let sent = |event: &&Event| event.kind == EventType::MessageSent;
     let open = history.events.iter().filter(sent).filter_map(|event| {
-        let word = |name: &str| event.details.get(name)?.as_str().map(str::to_owned);
+        let note = MessageNote::of(event).unwrap_or_default();
         Some(OpenMessage {
-            message: word("message"),
-            text: word("text"),
+            message: note.message.map(str::to_owned),
+            text: note.text.map(str::to_owned),
             by: event.by.clone(),
             state: match fate(event) {
                 None => MessageState::Waiting,

@@ -83,6 +83,7 @@ mod merge_strategies;
 mod merges;
 mod old_homes;
 mod output;
+mod payloads;
 mod pool;
 mod pool_stress;
 mod project;

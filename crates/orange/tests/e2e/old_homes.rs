@@ -3,7 +3,7 @@
 
 use crate::agents::Agents;
 use crate::env::{TestTask, names_in};
-use orange_core::history::{EventType, History};
+use orange_core::history::{Event, EventType, History};
 use orange_core::machine;
 use orange_core::workflow::interactive::INTERACTIVE;
 use serde_json::Value;
@@ -249,6 +249,33 @@ fn the_homes_have_every_status_and_every_event() {
             events.contains(event) != NEWER_EVENTS.contains(&event),
             "{event}"
         );
+    }
+}
+
+/// Whatever an older program wrote into a journal has a field with its type, and is written as it was.
+#[test]
+fn every_detail_of_a_journal_has_a_field() {
+    for version in versions() {
+        let names = names_in(&version).into_iter();
+        for name in names.filter(|name| name.ends_with(".tar.gz")) {
+            let (env, _) = unpack(&version, &name);
+            let mut count = 0;
+            for folder in task_folders(&env) {
+                let text = fs::read(folder.join("history.jsonl")).unwrap_or_default();
+                for event in History::parse(&text).events {
+                    let again = Event::of(event.payload(), event.timestamp);
+                    assert_eq!(again.kind, event.kind);
+                    assert_eq!(
+                        again.details(),
+                        event.details(),
+                        "{name}: {}",
+                        event.to_line()
+                    );
+                    count += event.details().len();
+                }
+            }
+            assert!(count > 0, "{name} has no event with details");
+        }
     }
 }
 
