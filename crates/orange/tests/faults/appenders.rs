@@ -55,7 +55,7 @@ fn every_line_of_racing_appenders_arrives_once() {
         .map(|name| appender(&file, &stop, name))
         .collect();
     for number in 0..UPDATES {
-        env.update(&key, &["--model", &format!("u{number}")]);
+        env.update(&key, &["--target-branch", &format!("u{number}")]);
     }
     fs::write(&stop, "").unwrap();
     let wrote = appenders.into_iter().map(|child| {
@@ -65,11 +65,11 @@ fn every_line_of_racing_appenders_arrives_once() {
     });
     let wrote: Vec<usize> = wrote.collect();
     // What a slow appender wrote last is found by the next command.
-    env.update(&key, &["--model", "last"]);
+    env.update(&key, &["--target-branch", "last"]);
     at_rest(&env, "after the race");
     no_conflict(&folder);
     let (fields, body) = task_file(&folder);
-    assert_eq!(fields["model"], "last");
+    assert_eq!(fields["target_branch"], "last");
     let found = counts(&body);
     for (name, lines) in (1..).zip(&wrote) {
         for number in 1..=*lines {
@@ -91,20 +91,20 @@ fn an_appender_that_keeps_the_file_open_is_merged_when_it_lets_go() {
     let file = folder.join("TASK.md");
     let mut slow = OpenOptions::new().append(true).open(&file).unwrap();
     slow.write_all(b"slow 1\n").unwrap();
-    env.update(&key, &["--model", "one"]);
+    env.update(&key, &["--target-branch", "one"]);
     let mut quick = OpenOptions::new().append(true).open(&file).unwrap();
     quick.write_all(b"same\n").unwrap();
     drop(quick);
     slow.write_all(b"slow 2\nsame\n").unwrap();
-    env.update(&key, &["--model", "two"]);
+    env.update(&key, &["--target-branch", "two"]);
     env.append_to_body(&key, "quick 2\n");
     slow.write_all(b"slow 3\n").unwrap();
     drop(slow);
-    env.update(&key, &["--model", "three"]);
+    env.update(&key, &["--target-branch", "three"]);
     at_rest(&env, "after both");
     no_conflict(&folder);
     let (fields, body) = task_file(&folder);
-    assert_eq!(fields["model"], "three");
+    assert_eq!(fields["target_branch"], "three");
     let mut lines: Vec<&str> = body.lines().skip(3).collect();
     lines.sort_unstable();
     assert_eq!(
@@ -128,14 +128,14 @@ fn a_kill_on_the_way_takes_no_line_over_twice() {
         let folder = env.folder_of(&key);
         let file = folder.join("TASK.md");
         let mut slow = OpenOptions::new().append(true).open(&file).unwrap();
-        env.update(&key, &["--model", "one"]);
+        env.update(&key, &["--target-branch", "one"]);
         env.append_to_body(&key, "same\nquick\n");
         slow.write_all(b"same\nslow\n").unwrap();
         drop(slow);
-        let mut killed = env.command(&["task", "update", &key, "--model", "two"]);
+        let mut killed = env.command(&["task", "update", &key, "--target-branch", "two"]);
         killed.env("ORANGE_CRASH_AT", format!("*:{hit}"));
         let over = killed.output().unwrap().status.success();
-        env.update(&key, &["--model", "three"]);
+        env.update(&key, &["--target-branch", "three"]);
         at_rest(&env, &format!("killed at point {hit}"));
         no_conflict(&folder);
         let (_, body) = task_file(&folder);

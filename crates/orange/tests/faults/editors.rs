@@ -80,7 +80,7 @@ fn racing_editors_lose_no_line() {
         let updates = scope.spawn(|| {
             while !done.load(Ordering::SeqCst) {
                 let number = started.fetch_add(1, Ordering::SeqCst);
-                env.update(&key, &["--model", &format!("u{number}")]);
+                env.update(&key, &["--target-branch", &format!("u{number}")]);
                 finished.fetch_add(1, Ordering::SeqCst);
             }
         });
@@ -122,14 +122,14 @@ fn racing_editors_lose_no_line() {
     let mut told: Vec<&str> = journal
         .iter()
         .filter(|event| event["by"] == "human")
-        .filter_map(|event| event["fields"]["model"].as_str())
+        .filter_map(|event| event["fields"]["target_branch"].as_str())
         .collect();
     told.sort_unstable();
     let mut all: Vec<String> = (0..updates).map(|number| format!("u{number}")).collect();
     all.sort_unstable();
     assert_eq!(told, all, "one event for each update");
     assert_eq!(
-        fields["model"],
+        fields["target_branch"],
         format!("u{}", updates - 1),
         "an old frontmatter came back"
     );
@@ -163,7 +163,7 @@ fn a_slow_writer_loses_nothing_and_its_half_text_is_not_taken_for_damage() {
         open.write_all(&whole.as_bytes()[..cut]).unwrap();
         // Two commands, so that what the first swapped out is not what the second finds in place.
         for effort in ["one", "two"] {
-            let output = env.run(&["task", "update", &key, "--model", effort]);
+            let output = env.run(&["task", "update", &key, "--target-branch", effort]);
             if cut >= body {
                 assert!(output.status.success(), "{part}: {}", told(&output));
                 continue;
@@ -177,11 +177,11 @@ fn a_slow_writer_loses_nothing_and_its_half_text_is_not_taken_for_damage() {
         }
         open.write_all(&whole.as_bytes()[cut..]).unwrap();
         drop(open);
-        env.update(&key, &["--model", part]);
+        env.update(&key, &["--target-branch", part]);
         at_rest(&env, part);
         let (fields, found) = task_file(&folder);
         assert_eq!(
-            (found.as_str(), fields["model"].as_str()),
+            (found.as_str(), fields["target_branch"].as_str()),
             (&whole[body..], part)
         );
         let others = names(&folder, |name| name.starts_with("TASK.md."));

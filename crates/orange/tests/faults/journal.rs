@@ -70,7 +70,7 @@ impl Prepared {
         let (mut fields, body) = task_file(folder);
         assert_eq!(body, self.body, "{label}");
         let mut expected = self.fields.clone();
-        for volatile in ["revision", "updated_at", "model"] {
+        for volatile in ["revision", "updated_at", "target_branch"] {
             expected.remove(volatile);
             fields.remove(volatile);
         }
@@ -155,8 +155,8 @@ fn use_it(prepared: &Prepared, env: &Env, engine: &mut Engine, length: usize) {
         let changed = engine
             .change(place.clone(), &change)
             .unwrap_or_else(|e| panic!("{label}: {e}"));
-        assert_eq!(changed.done.task.model.as_deref(), Some(*effort), "{label}");
-        assert_eq!(task_file(&folder).0["model"], *effort, "{label}");
+        assert_eq!(changed.done.task.target_branch.as_deref(), Some(*effort), "{label}");
+        assert_eq!(task_file(&folder).0["target_branch"], *effort, "{label}");
     }
     prepared.check(&folder, length, &label);
 }
@@ -196,7 +196,7 @@ fn commands_work_with_a_cut_journal() {
             assert!(output.status.success(), "{label}: {}", told(&output));
         }
         for effort in ["low", "high"] {
-            env.update(&prepared.key, &["--model", effort]);
+            env.update(&prepared.key, &["--target-branch", effort]);
         }
         at_rest(&env, &label);
         prepared.check(&folder, *cut, &label);

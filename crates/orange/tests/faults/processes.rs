@@ -78,7 +78,7 @@ fn twenty_processes_make_five_hundred_updates_of_one_task() {
                 scope.spawn(move || {
                     for round in 0..UPDATES_EACH {
                         let value = format!("w{writer}-{round}");
-                        env.update(key, &["--model", &value]);
+                        env.update(key, &["--target-branch", &value]);
                     }
                 })
             })
@@ -105,7 +105,7 @@ fn twenty_processes_make_five_hundred_updates_of_one_task() {
     let expected: BTreeSet<String> = (0..PROCESSES)
         .flat_map(|writer| (0..UPDATES_EACH).map(move |round| format!("w{writer}-{round}")))
         .collect();
-    let value = |event: &&Value| event["fields"]["model"].as_str().unwrap().to_owned();
+    let value = |event: &&Value| event["fields"]["target_branch"].as_str().unwrap().to_owned();
     let found: BTreeSet<String> = updates.iter().map(value).collect();
     assert_eq!(found, expected, "an update was lost, another doubled");
     let states = states(&journal);
