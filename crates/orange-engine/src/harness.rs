@@ -195,9 +195,11 @@ fn with_modes() -> String {
         .join(" or ")
 }
 
-/// The same for those that take turns without a terminal: `claude and pi`.
+/// The same for those that take turns without a terminal; nobody needs to be told of the scripted agent.
 pub fn without_terminal() -> String {
-    let kinds = list::ALL.iter().filter(|kind| kind.supports().headless);
+    let kinds = list::ALL
+        .iter()
+        .filter(|kind| kind.supports().headless && !kind.is_own());
     kinds
         .map(|kind| kind.name())
         .collect::<Vec<_>>()
@@ -349,9 +351,10 @@ pub(crate) mod tests {
     fn the_scripted_agent_is_this_program() {
         let harness = found("sim:/x/a.yaml", "").unwrap().unwrap();
         assert_eq!(harness.program, "/bin/orange");
-        let words = harness.arguments.join(" ");
+        let (words, _) = start("sim:/x/a.yaml", "", None, &BTreeMap::new());
+        let words = words.join(" ");
         assert!(words.starts_with("sim "), "{words}");
-        assert!(words.contains("--script /x/a.yaml -- {prompt}"), "{words}");
+        assert!(words.ends_with("--script /x/a.yaml -- {prompt}"), "{words}");
         assert!(found("none", "").unwrap().is_none());
     }
 

@@ -141,9 +141,12 @@ pub fn take_turn(
     let cannot_write = |error| Error::io("write", world.home, &error);
     let fence = fence::put_up(&world.home.join(FENCE), &request.folder).map_err(cannot_write)?;
     let fenced = fence.search_path(path).map_err(cannot_write)?;
+    // It has no task: its first run, in the first round.
+    let own = harness.arguments.iter();
+    let own = own.map(|word| word.replace("{round}", "1").replace("{attempt}", "1"));
     let mut command = Command::new(program);
     command
-        .args(&harness.arguments)
+        .args(own)
         .args(&way.arguments)
         .current_dir(&request.folder)
         .envs(world.environment)

@@ -3,6 +3,7 @@
 
 mod agent;
 mod events;
+mod headless;
 mod input;
 mod keys;
 mod program;
@@ -14,6 +15,7 @@ mod terminal;
 mod text;
 mod typing;
 
+pub(crate) use headless::Headless;
 pub(crate) use script::BUILT_IN;
 
 use crate::error::{CommandError, Result};
@@ -40,10 +42,12 @@ pub(crate) struct Settings {
     /// Signals are sent for this run only.
     pub(crate) run_id: Option<String>,
     pub(crate) folder: PathBuf,
+    /// One turn without a terminal.
+    pub(crate) headless: Option<Headless>,
 }
 
 /// Plays the script. Comes back only if it cannot begin.
-pub(crate) fn run(settings: Settings) -> Result<()> {
+pub(crate) fn run(mut settings: Settings) -> Result<()> {
     let in_task = || {
         task_file::field(&settings.folder, "review_round")?
             .parse()
@@ -60,10 +64,26 @@ pub(crate) fn run(settings: Settings) -> Result<()> {
         let message = format!("signals cannot be watched: {}", plain(&error));
         CommandError(Error::new(Code::Failed, message))
     })?;
-    let terminal = Terminal::take();
+    let headless = settings.headless.take();
+    let turns = headless.as_ref().map_or(Ok(0), Headless::turns)?;
+    let terminal = match headless {
+        Some(_) => Terminal::none(),
+        None => Terminal::take(),
+    };
+    if let Some(headless) = &headless {
+        settings.prompt = Some(Headless::prompt()?);
+        settings.run_id = None;
+        headless.begin();
+    }
     events.write("started", &about(&settings, run, &list, &terminal));
     let mut agent = Agent::new(settings, run, terminal, events);
+    if let Some(headless) = &headless {
+        agent.go_on_after(turns, headless.allows);
+    }
     let code = agent.live(&list.steps);
+    if let (Some(headless), Some((text, error))) = (&headless, agent.ended_turn()) {
+        headless.end(turns + 1, text, error)?;
+    }
     drop(agent);
     std::process::exit(code)
 }

@@ -29,7 +29,7 @@ Examples:
   orange headless --harness pi --permissions ask --json - < prompt.md
   orange headless --harness claude --resume 0b6e7a52 \"And why?\"")]
 pub(crate) struct HeadlessArgs {
-    /// The agent: claude, pi, or one of your own that is like them (default: `agents.harness`)
+    /// The agent, one that `orange harness list` calls headless, or your own that is like it (default: `agents.harness`)
     #[arg(long, value_name = "NAME")]
     harness: Option<String>,
     /// Go on with this conversation

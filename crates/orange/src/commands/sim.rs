@@ -2,7 +2,7 @@
 
 use crate::error::{CommandError, Result};
 use crate::output;
-use crate::sim::{self, BUILT_IN, Settings};
+use crate::sim::{self, BUILT_IN, Headless, Settings};
 use clap::Args;
 use orange_core::workflow::Role;
 use std::ffi::OsString;
@@ -36,6 +36,24 @@ pub(crate) struct SimArgs {
     /// Print the built-in script and do nothing else
     #[arg(long)]
     show_default: bool,
+    /// Take one turn without a terminal, as part of this conversation: the prompt comes through standard input
+    #[arg(
+        long,
+        value_name = "ID",
+        hide = true,
+        requires = "conversations",
+        conflicts_with = "prompt"
+    )]
+    turn: Option<String>,
+    /// Where conversations are kept
+    #[arg(long, value_name = "DIR", hide = true)]
+    conversations: Option<PathBuf>,
+    /// The conversation is there already
+    #[arg(long, hide = true, requires = "turn")]
+    resume: bool,
+    /// Answer every question with yes; else with no
+    #[arg(long, hide = true, requires = "turn")]
+    allow: bool,
     /// What it is asked to do first; without it, it waits for a message
     prompt: Option<String>,
 }
@@ -62,6 +80,15 @@ pub(crate) fn run(args: SimArgs) -> Result<()> {
         prompt: args.prompt,
         run_id: variable("ORANGE_RUN_ID").map(|id| id.to_string_lossy().into_owned()),
         folder,
+        headless: args
+            .turn
+            .zip(args.conversations)
+            .map(|(conversation, folder)| Headless {
+                conversation,
+                resumes: args.resume,
+                folder,
+                allows: args.allow,
+            }),
     })
 }
 

@@ -57,6 +57,13 @@ pub(super) struct Agent {
     pub(super) skipping: bool,
     steps_in_turn: usize,
     last_said: String,
+    /// All of what it said last, and why its turn failed: what a turn without a terminal gives.
+    answer_text: String,
+    failure: Option<String>,
+    /// Turns of the script that an earlier process has played.
+    played: usize,
+    /// The answer to every question, where nobody is there to be asked.
+    pub(super) unasked: Option<bool>,
 }
 
 impl Agent {
@@ -86,7 +93,27 @@ impl Agent {
             skipping: false,
             steps_in_turn: 0,
             last_said: String::new(),
+            answer_text: String::new(),
+            failure: None,
+            played: 0,
+            unasked: None,
         }
+    }
+
+    /// The script goes on after so many turns, and every question has this answer.
+    pub(super) fn go_on_after(&mut self, turns: usize, allows: bool) {
+        self.played = turns;
+        self.unasked = Some(allows);
+    }
+
+    /// How many turns of the script are still to be passed over.
+    pub(super) fn played(&self) -> usize {
+        self.played
+    }
+
+    /// What it said last and why it failed; None in the middle of a turn.
+    pub(super) fn ended_turn(&self) -> Option<(&str, Option<&str>)> {
+        (!self.in_turn).then_some((&self.answer_text, self.failure.as_deref()))
     }
 
     /// Lives until something ends it; gives the exit code.
@@ -108,8 +135,14 @@ impl Agent {
     }
 
     fn all_turns(&mut self, steps: &[Step]) -> Flow {
-        self.next_turn()?;
+        if self.played == 0 {
+            self.next_turn()?;
+        }
         self.list(steps, "")?;
+        if self.played > 0 {
+            self.played = 0;
+            self.next_turn()?;
+        }
         loop {
             if self.in_turn && self.steps_in_turn == 0 {
                 self.say(NOTHING_LEFT);
@@ -122,7 +155,10 @@ impl Agent {
     /// Carries out steps one after the other. `inside` says which step they belong to.
     pub(super) fn list(&mut self, steps: &[Step], inside: &str) -> Flow {
         for (index, step) in steps.iter().enumerate() {
-            if self.skipping && step.action != Action::EndTurn {
+            // What ends a turn, or may have an end of a turn in it, is counted.
+            let counts = matches!(step.action, Action::Repeat { .. } | Action::Fail { .. });
+            let is_played = self.played > 0 && !counts;
+            if (self.skipping || is_played) && step.action != Action::EndTurn {
                 continue;
             }
             let place = format!("{inside}{}", index + 1);
@@ -159,6 +195,11 @@ impl Agent {
 
     /// Ends the turn and waits for the message that begins the next.
     pub(super) fn change_turn(&mut self) -> Flow {
+        if self.played > 1 {
+            self.played -= 1;
+            return Ok(());
+        }
+        self.played = 0;
         self.end_turn();
         self.next_turn()
     }
@@ -172,6 +213,7 @@ impl Agent {
     ) -> Flow {
         self.show(&format!("! {text}"));
         self.in_turn = false;
+        self.failure = Some(text.to_owned());
         let until = limit.map(|limit| (Timestamp::now() + limit).to_string());
         let about = json!({"text": text, "error": error, "until": until});
         self.events.write("turn-failed", &about);
@@ -232,6 +274,7 @@ impl Agent {
     pub(super) fn say(&mut self, text: &str) {
         if let Some(line) = text.lines().rfind(|line| !line.trim().is_empty()) {
             self.last_said = line.to_owned();
+            text.clone_into(&mut self.answer_text);
         }
         self.show(text);
     }

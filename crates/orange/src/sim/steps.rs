@@ -84,7 +84,12 @@ impl Agent {
             Action::Repeat { times, steps } => {
                 let mut left = *times;
                 while left != Some(0) && !self.skipping {
+                    let played = self.played();
                     self.list(steps, &format!("{place}."))?;
+                    if played > 0 && self.played() == played {
+                        // No turn ends in it, so there is nothing to pass over.
+                        break;
+                    }
                     left = left.map(|left| left - 1);
                 }
                 Ok(())
@@ -98,6 +103,7 @@ impl Agent {
                 true => self.list(allowed, &format!("{place}.allowed.")),
                 false => self.list(denied, &format!("{place}.denied.")),
             },
+            Action::Fail { .. } if self.played() > 0 => self.change_turn(),
             Action::Fail { text, error, limit } => {
                 let text = self.fill(text);
                 self.fail(&text, error.as_deref(), *limit)
@@ -230,6 +236,9 @@ impl Agent {
     }
 
     fn ask(&mut self, question: &str) -> Result<bool, Stop> {
+        if let Some(answer) = self.unasked {
+            return Ok(answer);
+        }
         self.show(&format!("{question} (y/n)"));
         self.answer = None;
         self.asking = true;

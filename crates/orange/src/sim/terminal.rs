@@ -22,19 +22,35 @@ const CLEAR_LINE: &str = "\r\x1b[K";
 pub(super) struct Terminal {
     /// Whether keys come one by one and the input line is drawn.
     pub(super) interactive: bool,
+    /// Nothing is shown: standard output is for a program.
+    silent: bool,
 }
 
 impl Terminal {
+    /// For a turn without a terminal.
+    pub(super) fn none() -> Terminal {
+        Terminal {
+            interactive: false,
+            silent: true,
+        }
+    }
+
     pub(super) fn take() -> Terminal {
         let interactive = stdin().is_terminal() && take_keys().is_ok();
         if interactive {
             send(PASTE_ON);
         }
-        Terminal { interactive }
+        Terminal {
+            interactive,
+            silent: false,
+        }
     }
 
     /// Shows a text above the input line.
     pub(super) fn say(&self, text: &str, line: &str) {
+        if self.silent {
+            return;
+        }
         let text = clean_block(text);
         let text = text.trim_end_matches('\n');
         match self.interactive {
@@ -100,7 +116,7 @@ fn take_keys() -> rustix::io::Result<()> {
 }
 
 /// Writes all of it, or as much as can be written.
-fn send(mut bytes: &[u8]) {
+pub(super) fn send(mut bytes: &[u8]) {
     while !bytes.is_empty() {
         match rustix::io::write(stdout(), bytes) {
             Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),

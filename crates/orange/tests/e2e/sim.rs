@@ -1,6 +1,7 @@
 //! `orange sim`: an agent at a real terminal, with a script.
 
 mod faults;
+mod headless;
 mod stage;
 mod tasks;
 

@@ -1,10 +1,14 @@
 //! The scripted agent: this program itself, `orange sim`.
 
-use super::Harness;
+mod headless;
+
 use super::kind::Kind;
-use super::list;
 use super::supports::{SIGNALLING, Supports};
+use super::{Harness, Occasion, Prepared, list};
+use crate::error::Result;
+use crate::headless::{Request, Way};
 use orange_core::config::SIM;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 #[derive(Debug)]
@@ -24,7 +28,30 @@ impl Kind for Sim {
     }
 
     fn supports(&self) -> Supports {
-        SIGNALLING
+        Supports {
+            headless: true,
+            ..SIGNALLING
+        }
+    }
+
+    fn arguments(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
+    fn prepare(&self, _occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
+        Ok(Prepared {
+            arguments: vec!["--".into(), "{prompt}".into()],
+            ..Prepared::default()
+        })
+    }
+
+    fn headless(
+        &self,
+        request: &Request,
+        _environment: &BTreeMap<String, String>,
+        home: &Path,
+    ) -> Option<Result<Way>> {
+        Some(Ok(headless::way(request, home)))
     }
 
     fn is_own(&self) -> bool {
@@ -45,7 +72,6 @@ pub(super) fn named(name: &str, orange: &Path) -> Option<Harness> {
     if let Some(script) = script {
         arguments.extend(["--script".to_owned(), script.to_owned()]);
     }
-    arguments.extend(["--".to_owned(), "{prompt}".to_owned()]);
     let kind = list::named(SIM)?;
     Some(Harness {
         name: name.to_owned(),
