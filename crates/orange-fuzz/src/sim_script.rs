@@ -1,11 +1,11 @@
 //! A script of the scripted agent: read, or an error that names a line of it and says what is allowed. The reader is
-//! the program's own; it is a part of the binary, which has no library to call.
+//! taken in as it stands: its crate offers only the agent as a whole.
 
 pub use sim::sim_script;
 
-#[path = "../../orange/src/sim"]
+#[path = "../../orange-sim/src"]
 mod sim {
-    #[allow(dead_code)] // Here a script is only read.
+    #[allow(dead_code, unreachable_pub)] // Here a script is only read.
     mod script;
     #[allow(dead_code)]
     mod text;

@@ -16,7 +16,6 @@ mod pager;
 mod question;
 mod session;
 mod signals;
-mod sim;
 mod terminal;
 mod ui;
 

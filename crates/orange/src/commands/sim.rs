@@ -2,9 +2,10 @@
 
 use crate::error::{CommandError, Result};
 use crate::output;
-use crate::sim::{self, BUILT_IN, Headless, Settings};
+use crate::ui::{clean, clean_block, terminal_width};
 use clap::Args;
 use orange_core::workflow::Role;
+use orange_sim::{BUILT_IN, Display, Headless, Settings};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -67,7 +68,7 @@ pub(crate) fn run(args: SimArgs) -> Result<()> {
         let message = format!("the current folder cannot be read: {error}");
         CommandError::usage(message, "change to a folder that exists")
     })?;
-    sim::run(Settings {
+    Ok(orange_sim::run(Settings {
         script: args
             .script
             .or_else(|| variable("ORANGE_SIM_SCRIPT").map(PathBuf::from)),
@@ -89,7 +90,12 @@ pub(crate) fn run(args: SimArgs) -> Result<()> {
                 folder,
                 allows: args.allow,
             }),
-    })
+        display: Display {
+            line: |text| clean(text).into_owned(),
+            block: |text| clean_block(text).into_owned(),
+            width: terminal_width,
+        },
+    })?)
 }
 
 fn role() -> Result<Role> {

@@ -26,11 +26,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "examples of a command line",
     ),
     ("orange/src/demo/", "the demo plays with the scripted agent"),
-    ("orange/src/sim", "the scripted agent itself"),
+    ("orange-sim/", "the scripted agent itself"),
     ("orange/src/commands/sim.rs", "the command `orange sim`"),
     ("orange/src/commands.rs", "the same"),
     ("orange/src/cli.rs", "the same"),
-    ("orange/src/main.rs", "the same"),
     ("orange/src/help/groups.rs", "the same"),
     (
         "orange-fuzz/src/sim_script.rs",

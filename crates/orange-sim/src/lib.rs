@@ -15,15 +15,14 @@ mod terminal;
 mod text;
 mod typing;
 
-pub(crate) use headless::Headless;
-pub(crate) use script::BUILT_IN;
+pub use headless::Headless;
+pub use script::BUILT_IN;
 
-use crate::error::{CommandError, Result};
 use agent::Agent;
 use events::Events;
 use orange_core::workflow::Role;
-use orange_engine::error::plain;
-use orange_engine::{Code, Error};
+use orange_sys::error::plain;
+use orange_sys::{Code, Error, Result};
 use script::{List, Script, ScriptError, WhichRun};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -31,23 +30,38 @@ use std::path::{Path, PathBuf};
 use terminal::Terminal;
 
 /// What the command line and the environment say.
-pub(crate) struct Settings {
-    pub(crate) script: Option<PathBuf>,
-    pub(crate) role: Role,
+pub struct Settings {
+    pub script: Option<PathBuf>,
+    pub role: Role,
     /// None: the task's own.
-    pub(crate) round: Option<u32>,
-    pub(crate) attempt: u32,
-    pub(crate) log: Option<PathBuf>,
-    pub(crate) prompt: Option<String>,
+    pub round: Option<u32>,
+    pub attempt: u32,
+    pub log: Option<PathBuf>,
+    pub prompt: Option<String>,
     /// Signals are sent for this run only.
-    pub(crate) run_id: Option<String>,
-    pub(crate) folder: PathBuf,
+    pub run_id: Option<String>,
+    pub folder: PathBuf,
+    pub display: Display,
     /// One turn without a terminal.
-    pub(crate) headless: Option<Headless>,
+    pub headless: Option<Headless>,
+}
+
+/// How text is made safe to show, and how wide the terminal is.
+#[derive(Clone, Copy)]
+pub struct Display {
+    /// One line.
+    pub line: fn(&str) -> String,
+    /// Several lines.
+    pub block: fn(&str) -> String,
+    pub width: fn() -> usize,
+}
+
+fn usage(message: impl Into<String>, hint: impl Into<String>) -> Error {
+    Error::new(Code::Usage, message).hint(hint)
 }
 
 /// Plays the script. Comes back only if it cannot begin.
-pub(crate) fn run(mut settings: Settings) -> Result<()> {
+pub fn run(mut settings: Settings) -> Result<()> {
     let in_task = || {
         task_file::field(&settings.folder, "review_round")?
             .parse()
@@ -62,13 +76,13 @@ pub(crate) fn run(mut settings: Settings) -> Result<()> {
     let events = Events::to(settings.log.as_deref())?;
     signals::watch(&events).map_err(|error| {
         let message = format!("signals cannot be watched: {}", plain(&error));
-        CommandError(Error::new(Code::Failed, message))
+        Error::new(Code::Failed, message)
     })?;
     let headless = settings.headless.take();
     let turns = headless.as_ref().map_or(Ok(0), Headless::turns)?;
     let terminal = match headless {
-        Some(_) => Terminal::none(),
-        None => Terminal::take(),
+        Some(_) => Terminal::none(settings.display),
+        None => Terminal::take(settings.display),
     };
     if let Some(headless) = &headless {
         settings.prompt = Some(Headless::prompt()?);
@@ -98,7 +112,7 @@ fn choose(script: Option<&Path>, run: WhichRun) -> Result<List> {
                     path.display(),
                     plain(&error)
                 );
-                CommandError::usage(
+                usage(
                     message,
                     "`orange sim --show-default` prints one to begin with",
                 )
@@ -116,8 +130,8 @@ fn choose(script: Option<&Path>, run: WhichRun) -> Result<List> {
     Ok(read.select(run).unwrap_or_else(|| List::empty(run)))
 }
 
-fn refusal(name: &str, error: ScriptError) -> CommandError {
-    CommandError::usage(format!("{name}: {}", error.message), error.hint)
+fn refusal(name: &str, error: ScriptError) -> Error {
+    usage(format!("{name}: {}", error.message), error.hint)
 }
 
 fn about(settings: &Settings, run: WhichRun, list: &List, terminal: &Terminal) -> Value {

@@ -2,23 +2,23 @@
 //! turns a conversation has had is kept in a file, so that the next one goes on where the script was.
 
 use super::terminal::send;
-use crate::error::{CommandError, Result};
-use orange_engine::error::plain;
-use orange_engine::{Code, Error};
+use super::usage;
+use orange_sys::error::plain;
+use orange_sys::{Code, Error, Result};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
 
 /// How the scripted agent is asked for one turn.
-pub(crate) struct Headless {
-    pub(crate) conversation: String,
+pub struct Headless {
+    pub conversation: String,
     /// Go on with that conversation, which must be there.
-    pub(crate) resumes: bool,
+    pub resumes: bool,
     /// Where conversations are kept.
-    pub(crate) folder: PathBuf,
+    pub folder: PathBuf,
     /// Nobody is there to be asked: whether everything is allowed, or nothing.
-    pub(crate) allows: bool,
+    pub allows: bool,
 }
 
 impl Headless {
@@ -27,7 +27,7 @@ impl Headless {
         let mut bytes = Vec::new();
         let read = std::io::stdin().read_to_end(&mut bytes);
         read.map_err(|error| {
-            CommandError::usage(
+            usage(
                 format!("standard input cannot be read: {}", plain(&error)),
                 "give the prompt there",
             )
@@ -44,7 +44,7 @@ impl Headless {
         kept.and_then(|text| text.trim().parse().ok())
             .ok_or_else(|| {
                 let message = format!("{UNKNOWN} {}", self.conversation);
-                CommandError(Error::new(Code::NotFound, message).hint("begin a new one"))
+                Error::new(Code::NotFound, message).hint("begin a new one")
             })
     }
 
@@ -56,7 +56,7 @@ impl Headless {
     pub(super) fn end(&self, turns: usize, text: &str, error: Option<&str>) -> Result<()> {
         let kept = fs::create_dir_all(&self.folder)
             .and_then(|()| fs::write(self.file(), turns.to_string()));
-        kept.map_err(|error| CommandError(Error::io("write", &self.file(), &error)))?;
+        kept.map_err(|error| Error::io("write", &self.file(), &error))?;
         print(&json!({"type": "result", "text": text, "error": error}));
         Ok(())
     }

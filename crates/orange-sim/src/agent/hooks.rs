@@ -14,7 +14,7 @@ const LONGEST: usize = 4000;
 
 impl Agent {
     /// Tells Orange, as the hooks of a real agent do.
-    pub(in crate::sim) fn signal(&self, kind: &str, text: &str) {
+    pub(crate) fn signal(&self, kind: &str, text: &str) {
         self.signal_with(kind, text, &[]);
     }
 
@@ -56,7 +56,7 @@ fn file_with(text: &str) -> std::io::Result<NamedTempFile> {
 
 impl Agent {
     /// Asks through Orange too. The hook waits for an answer, as long as the agent does.
-    pub(in crate::sim) fn ask_outside(&self, question: &str) -> Option<Running> {
+    pub(crate) fn ask_outside(&self, question: &str) -> Option<Running> {
         self.run_id.as_ref()?;
         let short: String = question.chars().take(LONGEST).collect();
         let text = format!("--text={}", short.replace('\0', ""));
@@ -67,7 +67,7 @@ impl Agent {
     }
 
     /// The hook does not wait any more: it was answered here, or the turn is over.
-    pub(in crate::sim) fn question_is_over(&self, answered: bool) {
+    pub(crate) fn question_is_over(&self, answered: bool) {
         let kind = if answered { "working" } else { "interrupted" };
         let words = ["signal", kind, "--answered"].map(str::to_owned);
         let sent = wait_for_hook(&words);
@@ -77,7 +77,7 @@ impl Agent {
 }
 
 /// The answer that came through Orange, if its hook has ended with one.
-pub(in crate::sim) fn outside_answer(hook: &mut Option<Running>) -> Option<bool> {
+pub(crate) fn outside_answer(hook: &mut Option<Running>) -> Option<bool> {
     let ended = hook.as_mut()?.ended().ok()??;
     *hook = None;
     let answer: Value = serde_json::from_str(ended.output.trim()).ok()?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 impl Agent {
     /// Takes in what was typed, waiting for it no longer than this.
-    pub(in crate::sim) fn pump(&mut self, limit: Duration) -> Flow {
+    pub(crate) fn pump(&mut self, limit: Duration) -> Flow {
         match self.input.recv_timeout(limit) {
             Ok(input) => self.receive(input)?,
             Err(RecvTimeoutError::Timeout) => return Ok(()),

@@ -9,7 +9,7 @@ use super::program::Running;
 use super::script::{Action, Condition};
 use super::text::{Text, VARIABLES, Variable};
 use super::{program, signals, task_file};
-use orange_engine::error::plain;
+use orange_sys::error::plain;
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::json;
 use std::io;

@@ -14,7 +14,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// What is played where no script is named.
-pub(crate) const BUILT_IN: &str = include_str!("default.yaml");
+pub const BUILT_IN: &str = include_str!("default.yaml");
 
 /// All step lists of a script.
 #[derive(Debug, PartialEq, Eq)]

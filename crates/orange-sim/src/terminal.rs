@@ -1,7 +1,7 @@
 //! The screen: what the agent says, and below it the line being typed. Nothing here fails: a terminal that is gone
 //! shows nothing.
 
-use crate::ui::{clean, clean_block, terminal_width};
+use super::Display;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{
@@ -24,18 +24,20 @@ pub(super) struct Terminal {
     pub(super) interactive: bool,
     /// Nothing is shown: standard output is for a program.
     silent: bool,
+    display: Display,
 }
 
 impl Terminal {
     /// For a turn without a terminal.
-    pub(super) fn none() -> Terminal {
+    pub(super) fn none(display: Display) -> Terminal {
         Terminal {
             interactive: false,
             silent: true,
+            display,
         }
     }
 
-    pub(super) fn take() -> Terminal {
+    pub(super) fn take(display: Display) -> Terminal {
         let interactive = stdin().is_terminal() && take_keys().is_ok();
         if interactive {
             send(PASTE_ON);
@@ -43,6 +45,7 @@ impl Terminal {
         Terminal {
             interactive,
             silent: false,
+            display,
         }
     }
 
@@ -51,7 +54,7 @@ impl Terminal {
         if self.silent {
             return;
         }
-        let text = clean_block(text);
+        let text = (self.display.block)(text);
         let text = text.trim_end_matches('\n');
         match self.interactive {
             true => send(format!("{CLEAR_LINE}{text}\n").as_bytes()),
@@ -63,7 +66,11 @@ impl Terminal {
     /// Shows what is being typed, its end if it is long.
     pub(super) fn draw(&self, line: &str) {
         if self.interactive {
-            let shown = end_of(line, terminal_width().saturating_sub(4));
+            let shown = end_of(
+                line,
+                (self.display.width)().saturating_sub(4),
+                self.display.line,
+            );
             send(format!("{CLEAR_LINE}> {shown}").as_bytes());
         }
     }
@@ -141,11 +148,11 @@ fn takes_output() -> bool {
 }
 
 /// As much of the end of a text as fits into so many columns.
-fn end_of(text: &str, columns: usize) -> String {
+fn end_of(text: &str, columns: usize, clean: fn(&str) -> String) -> String {
     // Only the end can be shown, and a paste may be large.
     let tail: Vec<char> = text.chars().rev().take(columns).collect();
     let tail: String = tail.into_iter().rev().collect();
-    let shown = clean(&tail.replace('\n', "⏎")).into_owned();
+    let shown = clean(&tail.replace('\n', "⏎"));
     let mut room = columns;
     let fits = shown.chars().rev().take_while(|character| {
         let width = character.width().unwrap_or(0);
@@ -161,13 +168,17 @@ fn end_of(text: &str, columns: usize) -> String {
 mod tests {
     use super::end_of;
 
+    fn visible(text: &str) -> String {
+        text.replace('\u{1b}', "?")
+    }
+
     #[test]
     fn the_input_line_never_wraps() {
-        assert_eq!(end_of("short", 20), "short");
-        assert_eq!(end_of("0123456789", 4), "6789");
-        assert_eq!(end_of("one\ntwo", 20), "one⏎two");
-        assert_eq!(end_of("日本語", 5), "本語");
-        assert_eq!(end_of("x", 0), "");
-        assert!(!end_of("a\u{1b}[31mb", 20).contains('\u{1b}'));
+        assert_eq!(end_of("short", 20, visible), "short");
+        assert_eq!(end_of("0123456789", 4, visible), "6789");
+        assert_eq!(end_of("one\ntwo", 20, visible), "one⏎two");
+        assert_eq!(end_of("日本語", 5, visible), "本語");
+        assert_eq!(end_of("x", 0, visible), "");
+        assert!(!end_of("a\u{1b}[31mb", 20, visible).contains('\u{1b}'));
     }
 }

@@ -1,10 +1,9 @@
 //! The event log: a JSON line per event, each in one append, so that the lines of several agents never mix. A line
 //! counts when its line end is there: who reads while a long one is written may see half of it.
 
-use crate::error::{CommandError, Result};
 use orange_core::Timestamp;
-use orange_engine::error::plain;
-use orange_engine::{Code, Error};
+use orange_sys::error::plain;
+use orange_sys::{Code, Error, Result};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -23,7 +22,7 @@ impl Events {
         let file = opened.map_err(|error| {
             let message = format!("cannot open the log {}: {}", path.display(), plain(&error));
             let hint = "name a file in a folder that exists with --log or ORANGE_SIM_LOG";
-            CommandError(Error::new(Code::Failed, message).hint(hint))
+            Error::new(Code::Failed, message).hint(hint)
         })?;
         Ok(Events(Some(Arc::new(file))))
     }
