@@ -290,11 +290,14 @@ fn every_crate_is_in_the_table_and_uses_only_crates_above_it() {
 
 #[test]
 fn the_document_about_health_names_every_group_and_everything_that_is_kept() {
-    use orange_engine::views::doctor::Group;
     use orange_engine::gc::Kind;
+    use orange_engine::views::doctor::Group;
     let text = document("docs/health.md");
     for group in Group::ALL {
-        assert!(text.contains(&format!("| {} |", group.name())), "{group:?}");
+        assert!(
+            text.contains(&format!("| {} |", group.as_str())),
+            "{group:?}"
+        );
     }
     for kind in Kind::ALL {
         let setting = format!("{}.keep_days", kind.name());

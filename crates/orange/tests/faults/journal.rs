@@ -149,13 +149,17 @@ fn use_it(prepared: &Prepared, env: &Env, engine: &mut Engine, length: usize) {
     };
     for effort in efforts {
         let change = Change {
-            edits: vec![Edit::Set(Field::Model, (*effort).into())],
+            edits: vec![Edit::Set(Field::TargetBranch, (*effort).into())],
             ..Change::default()
         };
         let changed = engine
             .change(place.clone(), &change)
             .unwrap_or_else(|e| panic!("{label}: {e}"));
-        assert_eq!(changed.done.task.target_branch.as_deref(), Some(*effort), "{label}");
+        assert_eq!(
+            changed.done.task.target_branch.as_deref(),
+            Some(*effort),
+            "{label}"
+        );
         assert_eq!(task_file(&folder).0["target_branch"], *effort, "{label}");
     }
     prepared.check(&folder, length, &label);

@@ -105,7 +105,12 @@ fn twenty_processes_make_five_hundred_updates_of_one_task() {
     let expected: BTreeSet<String> = (0..PROCESSES)
         .flat_map(|writer| (0..UPDATES_EACH).map(move |round| format!("w{writer}-{round}")))
         .collect();
-    let value = |event: &&Value| event["fields"]["target_branch"].as_str().unwrap().to_owned();
+    let value = |event: &&Value| {
+        event["fields"]["target_branch"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
     let found: BTreeSet<String> = updates.iter().map(value).collect();
     assert_eq!(found, expected, "an update was lost, another doubled");
     let states = states(&journal);
