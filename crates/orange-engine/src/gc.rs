@@ -10,33 +10,21 @@ pub(crate) use screens::SCREENS;
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use orange_core::choice;
 use orange_core::{SignedDuration, Timestamp};
+use serde::{Serialize, Serializer};
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// What is kept for a time only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Rescues,
-    Trash,
-    Screens,
-    Logs,
+choice! {
+    /// What is kept for a time only; its name is that of the setting.
+    pub enum Kind ("kind of thing that expires") {
+        Rescues = "rescue", Trash = "trash", Screens = "screens", Logs = "log",
+    }
 }
 
 impl Kind {
-    pub const ALL: &[Kind] = &[Kind::Rescues, Kind::Trash, Kind::Screens, Kind::Logs];
-
-    /// As the setting and the JSON call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Rescues => "rescue",
-            Kind::Trash => "trash",
-            Kind::Screens => "screens",
-            Kind::Logs => "log",
-        }
-    }
-
     /// One of it, as a person calls it.
     pub fn noun(self) -> &'static str {
         match self {
@@ -49,7 +37,7 @@ impl Kind {
 }
 
 /// Something that has expired: removed, or to be removed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Item {
     pub name: String,
     /// When it was made, or put there.
@@ -59,13 +47,15 @@ pub struct Item {
 }
 
 /// Something that stays although it may have expired.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Left {
     pub name: String,
+    #[serde(rename = "reason")]
     pub why: String,
     /// It should have gone.
     pub failed: bool,
     /// Nobody could look whether it should have gone.
+    #[serde(skip)]
     pub unseen: bool,
 }
 
@@ -76,6 +66,36 @@ pub struct Swept {
     pub keep_days: u32,
     pub items: Vec<Item>,
     pub left: Vec<Left>,
+}
+
+impl Serialize for Swept {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            kind: Kind,
+            keep_days: u32,
+            count: usize,
+            bytes: u64,
+            items: &'a [Item],
+            kept: &'a [Left],
+        }
+        let keys = Keys {
+            kind: self.kind,
+            keep_days: self.keep_days,
+            count: self.items.len(),
+            bytes: self.bytes(),
+            items: &self.items,
+            kept: &self.left,
+        };
+        keys.serialize(to)
+    }
+}
+
+/// What has expired, of every kind.
+#[derive(Debug, Clone, Serialize)]
+pub struct GcReport {
+    pub dry_run: bool,
+    pub kinds: Vec<Swept>,
 }
 
 impl Swept {
@@ -130,9 +150,12 @@ impl Swept {
 
 impl Engine {
     /// Deletes what has expired, or only says what that is.
-    pub fn gc(&self, remove: bool) -> Result<Vec<Swept>> {
+    pub fn gc(&self, remove: bool) -> Result<GcReport> {
         self.people_only("delete what has expired")?;
-        self.sweep(remove)
+        Ok(GcReport {
+            dry_run: !remove,
+            kinds: self.sweep(remove)?,
+        })
     }
 
     /// The same without asking who wants it; removes nothing unless it is to.

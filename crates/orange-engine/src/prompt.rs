@@ -11,6 +11,7 @@ use crate::projects::Project;
 use crate::views::TaskView;
 use orange_core::prompt::{self, PromptError, PromptName, Template};
 use orange_core::task::Task;
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// No prompt of a person is longer.
@@ -53,14 +54,54 @@ impl fmt::Display for Unusable {
     }
 }
 
+impl Serialize for PromptSource {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            name: PromptName,
+            when: &'static str,
+            origin: &'static str,
+            commit: Option<&'a str>,
+            path: Option<&'a str>,
+            problem: Option<String>,
+        }
+        let (origin, commit, path) = match &self.origin {
+            PromptOrigin::BuiltIn => ("built-in", None, None),
+            PromptOrigin::File { commit, path } => ("file", Some(commit), Some(path)),
+        };
+        let keys = Keys {
+            name: self.name,
+            when: self.name.when(),
+            origin,
+            commit: commit.map(String::as_str),
+            path: path.map(String::as_str),
+            problem: self.unusable.as_ref().map(Unusable::to_string),
+        };
+        keys.serialize(to)
+    }
+}
+
 /// All prompts of a project.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Prompts {
     /// The commit that was asked; none without a project, or for one without a commit.
+    #[serde(skip)]
     pub commit: Option<String>,
+    #[serde(rename = "prompts")]
     pub sources: Vec<PromptSource>,
     /// Files beside the prompts that have the name of none.
+    #[serde(rename = "unknown_files")]
     pub unknown: Vec<String>,
+}
+
+/// What an agent is told, with where it comes from.
+#[derive(Debug, Serialize)]
+pub struct PromptText<'a> {
+    #[serde(flatten)]
+    pub source: &'a PromptSource,
+    /// The task for which the variables are filled in.
+    pub task: Option<&'a str>,
+    pub text: &'a str,
 }
 
 /// What only the one who speaks to an agent knows.

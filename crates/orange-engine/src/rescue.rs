@@ -10,7 +10,7 @@ mod same;
 
 pub use note::Note;
 pub(crate) use raw::is_same;
-pub use restore::{Restored, Shown, ShownFile, restore, restore_from, show, to_branch};
+pub use restore::{LostCommit, Restored, Shown, ShownFile, restore, restore_from, show, to_branch};
 
 use crate::error::{Code, Error, Result};
 use crate::git::rescue::content::{Entries, TempIndex};
@@ -19,6 +19,7 @@ use crate::git::rescue::{LINK, Worktree};
 use orange_core::{SignedDuration, Timestamp};
 use orange_sys::crash_points::crash_point;
 use raw::Staging;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Beside the pool's slots: copies of what belongs to no task that is there.
@@ -53,12 +54,13 @@ pub struct Rescued {
 }
 
 /// One rescue among others.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rescue {
-    pub reference: String,
-    pub task_id: String,
     pub name: String,
+    pub task_id: String,
+    pub reference: String,
     pub commit: String,
+    #[serde(flatten)]
     pub note: Note,
 }
 

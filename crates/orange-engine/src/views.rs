@@ -22,13 +22,13 @@ mod workspaces;
 
 pub use agents::AgentView;
 pub use counts::{Standing, kinds};
-pub use deps::DepsNode;
+pub use deps::{DepsEdge, DepsNode, Links};
 pub use detail::{MessageState, OpenMessage, PermissionMode, TaskDetail, TaskFacts, TimelineEntry};
-pub use diff::{Comparison, DiffOf};
+pub use diff::{Comparison, DiffOf, DiffView};
 pub use evidence::EvidenceView;
 pub use explain::{Explanation, without_answer};
 pub use list::{TaskRow, list_json};
-pub use settings::{SettingView, SettingsView, Source};
+pub use settings::{SettingView, SettingsView, Source, UnknownSetting};
 pub use task::{HookView, LastTransition, TaskView};
 pub use workspace_state::WorkspaceState;
 pub use workspaces::WorkspaceRow;
@@ -36,6 +36,7 @@ pub use workspaces::WorkspaceRow;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 /// Serializes what a value says of itself.
 pub(crate) fn as_text<T: Display, S: Serializer>(
@@ -54,4 +55,13 @@ fn or_nulls<T: Serialize + Default, S: Serializer>(
         (None, Ok(Value::Object(keys))) => to.collect_map(keys.keys().map(|key| (key, ()))),
         _ => value.serialize(to),
     }
+}
+
+/// Serializes a path that need not be UTF-8.
+pub(crate) fn lossy_path<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&path.display())
+}
+
+pub(crate) fn lossy_paths<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
 }

@@ -5,6 +5,7 @@ use super::rescue::Worktree;
 use super::rescue::content::TempIndex;
 use super::{Git, cannot_start, spoken};
 use orange_sys::error::{Code, Error, Result};
+use serde::{Serialize, Serializer};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -55,16 +56,29 @@ orange_core::choice! {
 }
 
 /// A file that differs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileChange {
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Where it was before it was renamed or copied.
+    #[serde(serialize_with = "lossy_or_null")]
     pub old_path: Option<PathBuf>,
     pub status: FileStatus,
     /// Lines; none are counted in a binary file.
     pub added: u64,
     pub deleted: u64,
     pub binary: bool,
+}
+
+fn lossy<S: Serializer>(path: &Path, to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_str(&path.display())
+}
+
+fn lossy_or_null<S: Serializer>(
+    path: &Option<PathBuf>,
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    path.as_deref().map(Path::to_string_lossy).serialize(to)
 }
 
 /// Takes what git says, piece by piece; false: it has enough.

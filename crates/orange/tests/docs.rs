@@ -300,7 +300,7 @@ fn the_document_about_health_names_every_group_and_everything_that_is_kept() {
         );
     }
     for kind in Kind::ALL {
-        let setting = format!("{}.keep_days", kind.name());
+        let setting = format!("{}.keep_days", kind.as_str());
         assert!(
             Config::known_keys().contains(&setting.as_str()),
             "{setting}"

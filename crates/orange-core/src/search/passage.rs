@@ -1,6 +1,7 @@
 //! Where something was found: of a long text the one line that says most about it, short enough to be read.
 
 use super::{CLOSE, NEXT_EVENT, OPEN, original};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -10,6 +11,12 @@ pub struct Passage {
     pub text: String,
     /// In bytes of the text.
     pub hits: Vec<Range<usize>>,
+}
+
+impl Serialize for Passage {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.text.serialize(serializer)
+    }
 }
 
 /// How many characters of a line are shown.

@@ -8,6 +8,7 @@ use crate::store::Place;
 use orange_core::history::payload;
 use orange_core::history::{Event, Payload};
 use orange_core::task::Task;
+use serde::Serialize;
 use std::path::{Component, Path, PathBuf};
 
 /// The folder beside TASK.md for copies of what git cannot hold.
@@ -26,16 +27,25 @@ pub struct RescueOwner {
 }
 
 /// What was done with a rescue.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct RescueRestored {
     pub rescue: Rescue,
+    #[serde(flatten)]
     pub to: RestoredTo,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
 pub enum RestoredTo {
-    Workspace { name: String, restored: Restored },
-    Branch(String),
+    Workspace {
+        #[serde(rename = "workspace")]
+        name: String,
+        #[serde(flatten)]
+        restored: Restored,
+    },
+    Branch {
+        branch: String,
+    },
 }
 
 impl Engine {
@@ -204,7 +214,9 @@ impl Engine {
         let to = match to_branch {
             Some(branch) => {
                 rescue::to_branch(&owner.repository, &rescue, branch)?;
-                RestoredTo::Branch(branch.to_owned())
+                RestoredTo::Branch {
+                    branch: branch.to_owned(),
+                }
             }
             None => {
                 let slot = self.workspace_of(&task)?;
@@ -228,7 +240,7 @@ impl Engine {
             }
         };
         let (branch, workspace) = match &to {
-            RestoredTo::Branch(branch) => (Some(branch.as_str()), None),
+            RestoredTo::Branch { branch } => (Some(branch.as_str()), None),
             RestoredTo::Workspace { name, .. } => (None, Some(name.as_str())),
         };
         let restored = payload::RescueRestored {
@@ -257,7 +269,9 @@ impl Engine {
         rescue::to_branch(&owner.repository, &rescue, branch)?;
         Ok(RescueRestored {
             rescue,
-            to: RestoredTo::Branch(branch.to_owned()),
+            to: RestoredTo::Branch {
+                branch: branch.to_owned(),
+            },
         })
     }
 

@@ -1,15 +1,17 @@
 //! What a rescue's commit message says, for people and for Orange; and how a rescue is called.
 
 use orange_core::Timestamp;
+use serde::Serialize;
 use std::fmt::Write;
 
 /// Why and of what a rescue was made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Note {
+    pub time: Timestamp,
     pub reason: String,
+    #[serde(skip)]
     pub task_id: String,
     pub branch: Option<String>,
-    pub time: Timestamp,
     /// Where HEAD was; None before the first commit.
     pub head: Option<String>,
     /// A commit of what was staged and differs from the files.

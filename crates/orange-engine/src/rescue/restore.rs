@@ -2,47 +2,72 @@
 
 use super::raw::{copy_tree, sync_all};
 use super::{Rescue, Rescued, Save, save};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error};
 use crate::git::rescue::{Difference, LINK, Worktree, differences, refs};
 use crate::git::{branch_exists, valid_branch_name};
+use crate::views::{lossy_path, lossy_paths};
+use serde::{Serialize, Serializer};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What a rescue holds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Shown {
+    /// Its note names the folder of copies whole, if that is still there.
+    #[serde(flatten)]
     pub rescue: Rescue,
     /// Compared with where HEAD was.
+    #[serde(rename = "changes")]
     pub files: Vec<ShownFile>,
-    /// Commits that only rescues hold: id and subject.
-    pub commits: Vec<(String, String)>,
-    /// The copies of what git cannot hold, if they are still there.
-    pub raw: Option<PathBuf>,
+    /// Commits that only rescues hold.
+    #[serde(rename = "lost_commits")]
+    pub commits: Vec<LostCommit>,
     /// What was copied, below that folder.
+    #[serde(serialize_with = "lossy_paths")]
     pub copies: Vec<PathBuf>,
+    /// The copies of what git cannot hold, if they are still there.
+    #[serde(skip)]
+    pub raw: Option<PathBuf>,
+    /// The name of their folder, if they are gone.
+    #[serde(skip)]
+    pub raw_gone: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ShownFile {
     /// `A` added, `M` changed, `D` deleted, `T` of another kind.
     pub status: char,
+    #[serde(serialize_with = "lossy_path")]
     pub path: PathBuf,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LostCommit {
+    pub commit: String,
+    pub subject: String,
+}
+
 /// What came back.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Restored {
-    /// What was in the worktree before.
-    pub before: Option<Rescued>,
     pub written: usize,
     pub deleted: usize,
     /// Copied repositories that are back in their place.
+    #[serde(serialize_with = "lossy_paths")]
     pub copied: Vec<PathBuf>,
     /// Those that are not, because their place is not free.
+    #[serde(serialize_with = "lossy_paths")]
     pub not_copied: Vec<PathBuf>,
+    /// What was in the worktree before.
+    #[serde(serialize_with = "by_name")]
+    pub before: Option<Rescued>,
 }
 
-pub fn show(repository: &Path, rescue: &Rescue, raw_folder: &Path) -> Result<Shown> {
+fn by_name<S: Serializer>(saved: &Option<Rescued>, to: S) -> Result<S::Ok, S::Error> {
+    saved.as_ref().map(|saved| &saved.name).serialize(to)
+}
+
+pub fn show(repository: &Path, rescue: &Rescue, raw_folder: &Path) -> crate::Result<Shown> {
     let files = changes_of(repository, rescue)?
         .into_iter()
         .map(|change| ShownFile {
@@ -56,18 +81,25 @@ pub fn show(repository: &Path, rescue: &Rescue, raw_folder: &Path) -> Result<Sho
         .as_ref()
         .map(|name| raw_folder.join(name))
         .filter(|path| path.is_dir());
+    let mut rescue = rescue.clone();
+    let commits = refs::only_in(repository, &rescue.kept())?.into_iter();
+    let whole = raw.as_ref().map(|path| path.to_string_lossy().into_owned());
+    let named = std::mem::replace(&mut rescue.note.raw, whole);
     Ok(Shown {
         files,
-        commits: refs::only_in(repository, &rescue.kept())?,
+        commits: commits
+            .map(|(commit, subject)| LostCommit { commit, subject })
+            .collect(),
         copies: raw.as_deref().map(copies_in).unwrap_or_default(),
+        raw_gone: named.filter(|_| raw.is_none()),
         raw,
-        rescue: rescue.clone(),
+        rescue,
     })
 }
 
 /// Brings the files back that were changed when the rescue was made; neither HEAD nor the branch nor the index
 /// is moved. What is there now is saved first.
-pub fn restore(repository: &Path, rescue: &Rescue, place: &Save<'_>) -> Result<Restored> {
+pub fn restore(repository: &Path, rescue: &Rescue, place: &Save<'_>) -> crate::Result<Restored> {
     restore_from(repository, rescue, place.raw_folder, place)
 }
 
@@ -77,7 +109,7 @@ pub fn restore_from(
     rescue: &Rescue,
     copies: &Path,
     place: &Save<'_>,
-) -> Result<Restored> {
+) -> crate::Result<Restored> {
     let worktree = Worktree::open(place.slot)?;
     worktree.belongs_to(repository)?;
     let changes = changes_of(repository, rescue)?;
@@ -120,7 +152,7 @@ pub fn restore_from(
 }
 
 /// Makes a branch at the rescue.
-pub fn to_branch(repository: &Path, rescue: &Rescue, branch: &str) -> Result<()> {
+pub fn to_branch(repository: &Path, rescue: &Rescue, branch: &str) -> crate::Result<()> {
     if !valid_branch_name(branch)? {
         return Err(Error::new(
             Code::Usage,
@@ -138,7 +170,7 @@ pub fn to_branch(repository: &Path, rescue: &Rescue, branch: &str) -> Result<()>
     refs::make_branch(repository, branch, &rescue.commit)
 }
 
-fn changes_of(repository: &Path, rescue: &Rescue) -> Result<Vec<Difference>> {
+fn changes_of(repository: &Path, rescue: &Rescue) -> crate::Result<Vec<Difference>> {
     let base = match &rescue.note.head {
         Some(head) => head.clone(),
         None => refs::empty_tree(repository)?,
@@ -210,7 +242,7 @@ fn parent_inside(root: &Path, path: &Path) -> bool {
         .all(|above| fs::symlink_metadata(root.join(above)).map_or(true, |data| data.is_dir()))
 }
 
-fn bring_back(source: &Path, target: &Path) -> Result<()> {
+fn bring_back(source: &Path, target: &Path) -> crate::Result<()> {
     if let Some(parent) = target.parent() {
         fs::create_dir_all(parent).map_err(|error| Error::io("create", parent, &error))?;
     }

@@ -1,19 +1,54 @@
 //! What a task waits for and what waits for it, over several steps.
 
+use super::task::TaskView;
 use crate::engine::Engine;
 use crate::error::Result;
 use orange_core::id::{Key, read_stored, stored_reference};
+use orange_core::machine::Linked;
 use orange_core::task::{Status, Task};
+use serde::Serialize;
 
 /// A line of a dependency tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DepsNode {
     pub depth: usize,
+    #[serde(rename = "task")]
     pub reference: String,
     pub status: Option<Status>,
     pub summary: String,
     /// Shown before; its own blockers are not repeated.
     pub repeated: bool,
+}
+
+/// One task waits for another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct DepsEdge {
+    pub task: String,
+    pub blocked_by: String,
+}
+
+/// The tasks that a task is linked with.
+#[derive(Debug, Serialize)]
+pub struct Links<'a> {
+    pub task: String,
+    pub blocked_by: &'a [Linked],
+    pub blocks: &'a [Linked],
+    pub related_to: &'a [Linked],
+    pub referenced_by: &'a [Linked],
+    pub children: &'a [Linked],
+}
+
+impl TaskView {
+    pub fn links(&self) -> Links<'_> {
+        Links {
+            task: self.task.label(),
+            blocked_by: &self.blockers,
+            blocks: &self.blocks,
+            related_to: &self.related,
+            referenced_by: &self.referenced_by,
+            children: &self.children,
+        }
+    }
 }
 
 impl Engine {
@@ -67,8 +102,8 @@ impl Engine {
             .collect()
     }
 
-    /// Everything connected with the task by `blocked_by`, as (waiting, blocker) pairs.
-    pub fn deps_edges(&self, task: &Task) -> Result<Vec<(String, String)>> {
+    /// Everything connected with the task by `blocked_by`.
+    pub fn deps_edges(&self, task: &Task) -> Result<Vec<DepsEdge>> {
         let Some(key) = task.key else {
             return Ok(Vec::new());
         };
@@ -81,13 +116,17 @@ impl Engine {
                 continue;
             }
             let here = stored_reference(&task.project, &project, key);
+            let edge = |blocked_by: String| DepsEdge {
+                task: here.clone(),
+                blocked_by,
+            };
             for (blocker_project, blocker) in index.blockers_of(&project, key)? {
                 if blocker == Key(0) {
-                    edges.push((here.clone(), blocker_project));
+                    edges.push(edge(blocker_project));
                     continue;
                 }
                 let there = stored_reference(&task.project, &blocker_project, blocker);
-                edges.push((here.clone(), there));
+                edges.push(edge(there));
                 open.push((blocker_project, blocker));
             }
             for waiting in index.linked_to("blocked_by", &project, key)? {

@@ -11,7 +11,9 @@ use crate::git::{self, short};
 use orange_core::evidence::{Evidence, Statement};
 use orange_core::history::Event;
 use orange_core::history::payload::TaskMerged;
+use orange_core::id::Key;
 use orange_core::task::Task;
+use serde::Serialize;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -42,6 +44,65 @@ pub struct Comparison {
     pub notes: Vec<String>,
     /// Why there is nothing to see.
     pub nothing: Option<String>,
+}
+
+/// A task's changes, file by file.
+#[derive(Debug, Serialize)]
+pub struct DiffView<'a> {
+    task: DiffTask<'a>,
+    diff: Diff<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct DiffTask<'a> {
+    id: &'a str,
+    key: Option<Key>,
+    project: &'a str,
+    branch: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Diff<'a> {
+    against: &'a str,
+    base: &'a Option<String>,
+    head: &'a Option<String>,
+    commits: Option<u64>,
+    files: &'a [FileChange],
+    totals: Totals,
+    notes: Vec<&'a String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Totals {
+    files: usize,
+    added: u64,
+    deleted: u64,
+}
+
+impl<'a> DiffView<'a> {
+    pub fn of(task: &'a Task, comparison: &'a Comparison, files: &'a [FileChange]) -> DiffView<'a> {
+        DiffView {
+            task: DiffTask {
+                id: &task.id,
+                key: task.key,
+                project: &task.project,
+                branch: &task.branch,
+            },
+            diff: Diff {
+                against: &comparison.against,
+                base: &comparison.base,
+                head: &comparison.head,
+                commits: comparison.commits,
+                totals: Totals {
+                    files: files.len(),
+                    added: files.iter().map(|file| file.added).sum(),
+                    deleted: files.iter().map(|file| file.deleted).sum(),
+                },
+                files,
+                notes: comparison.notes.iter().chain(&comparison.nothing).collect(),
+            },
+        }
+    }
 }
 
 impl Engine {

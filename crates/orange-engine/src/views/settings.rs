@@ -3,10 +3,13 @@
 use crate::engine::settings::told_of;
 use crate::engine::{Engine, Outside, Override, newest_base};
 use crate::error::Result;
+use crate::git::short;
 use crate::projects;
 use crate::workspaces::rules;
-use orange_core::config::{Config, Ignored, Layer, Mistake, Repository, Said, Setting};
+use orange_core::config::{Config, Layer, Mistake, Repository, Said, Setting};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
+use std::fmt;
 
 /// A setting as it counts.
 #[derive(Debug, Clone)]
@@ -25,29 +28,98 @@ pub struct SettingView {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Default,
-    User { line: usize },
-    Repository { commit: String, line: usize },
+    /// The user's file, as a person finds it.
+    User {
+        file: String,
+        line: usize,
+    },
+    Repository {
+        commit: String,
+        line: usize,
+    },
     Variable(String),
     CommandLine,
 }
 
 /// All settings, and what was said in vain.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct SettingsView {
     pub settings: Vec<SettingView>,
-    /// What in the user's file means nothing.
-    pub unknown: Vec<Ignored>,
-    /// All that is wrong with the user's file.
-    pub mistakes: Vec<Mistake>,
-    /// What does not count in the repository's.
-    pub ignored: Vec<String>,
     /// The project whose repository was asked.
     pub project: Option<String>,
+    pub unknown: Vec<UnknownSetting>,
+    /// What does not count in the repository's.
+    pub ignored: Vec<String>,
+    /// All that is wrong with the user's file.
+    #[serde(skip)]
+    pub mistakes: Vec<Mistake>,
+}
+
+/// What in the user's file means nothing.
+#[derive(Debug, Clone, Serialize)]
+pub struct UnknownSetting {
+    pub key: String,
+    pub value: Value,
+    #[serde(serialize_with = "place")]
+    pub source: Source,
+    #[serde(serialize_with = "reason")]
+    pub mistake: Mistake,
+}
+
+fn place<S: Serializer>(source: &Source, to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_str(source)
+}
+
+fn reason<S: Serializer>(mistake: &Mistake, to: S) -> std::result::Result<S::Ok, S::Error> {
+    mistake.reason.serialize(to)
+}
+
+/// A place that a person finds: `~/orange/config.yaml:7`.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Default => f.write_str("default"),
+            Source::User { file, line } => write!(f, "{file}:{line}"),
+            Source::Repository { commit, line } => {
+                write!(f, ".orange/config.yaml@{}:{line}", short(commit))
+            }
+            Source::Variable(name) => f.write_str(name),
+            Source::CommandLine => f.write_str("--config"),
+        }
+    }
+}
+
+impl Serialize for SettingView {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            key: &'a str,
+            value: &'a Value,
+            source: String,
+            is_default: bool,
+            default: Value,
+            about: &'static str,
+            mistake: Option<&'a str>,
+        }
+        let sources: Vec<String> = self.sources.iter().map(Source::to_string).collect();
+        let keys = Keys {
+            key: &self.key,
+            value: &self.value,
+            source: sources.join(", "),
+            is_default: self.sources == [Source::Default],
+            default: self.setting.default_value(),
+            about: self.setting.about,
+            mistake: self.mistake.as_ref().map(|mistake| mistake.reason.as_str()),
+        };
+        keys.serialize(to)
+    }
 }
 
 /// What the layers say, from which a value is made.
 struct Layers<'a> {
     user: &'a Layer,
+    /// The name of the user's file.
+    file: &'a str,
     repository: &'a Layer,
     commit: &'a str,
     overrides: &'a [Override],
@@ -65,9 +137,19 @@ impl Engine {
         for ignored in &user.ignored {
             self.forget_notice(&told_of(ignored));
         }
+        let file = self.settings_file_name();
+        let unknown = user.ignored.iter().map(|one| UnknownSetting {
+            key: one.key.clone(),
+            value: one.value.clone(),
+            source: Source::User {
+                file: file.clone(),
+                line: one.line,
+            },
+            mistake: one.mistake(),
+        });
         let mut view = SettingsView {
             mistakes: user.mistakes(),
-            unknown: user.ignored.clone(),
+            unknown: unknown.collect(),
             ..SettingsView::default()
         };
         let (mut repository, mut commit) = (Layer::default(), String::new());
@@ -89,12 +171,23 @@ impl Engine {
             .extend(said.map(|ignored| format!(".orange/config.yaml, {ignored}")));
         let layers = Layers {
             user: &user,
+            file: &file,
             repository: &repository,
             commit: &commit,
             overrides: &self.overrides,
         };
         view.settings = layers.settings();
         Ok(view)
+    }
+
+    /// The user's file, as a person finds it: `~/orange/config.yaml`.
+    pub fn settings_file_name(&self) -> String {
+        let path = self.settings_file();
+        let below = (self.user_home.as_ref()).and_then(|home| path.strip_prefix(home).ok());
+        match below {
+            Some(below) => format!("~/{}", below.display()),
+            None => path.display().to_string(),
+        }
     }
 }
 
@@ -128,14 +221,18 @@ impl Layers<'_> {
                 setting,
                 key,
                 value: bad.value.clone(),
-                sources: vec![Source::User { line: bad.line }],
+                sources: vec![self.in_file(bad.line)],
                 mistake: Some(bad.mistake.clone()),
             };
         }
         let mut said: Vec<(Value, Source)> = Vec::new();
         let theirs = self.repository.get(&key).map(|said| self.theirs(said));
         let own = self.overridden(setting, &key);
-        let own = own.or_else(|| self.user.get(&key).map(from_user));
+        let own = own.or_else(|| {
+            self.user
+                .get(&key)
+                .map(|said| (said.value(), self.in_file(said.line)))
+        });
         let outside = own
             .as_ref()
             .is_some_and(|(_, source)| matches!(source, Source::Variable(_) | Source::CommandLine));
@@ -172,6 +269,11 @@ impl Layers<'_> {
         }
     }
 
+    fn in_file(&self, line: usize) -> Source {
+        let file = self.file.to_owned();
+        Source::User { file, line }
+    }
+
     fn theirs(&self, said: &Said) -> (Value, Source) {
         let commit = self.commit.to_owned();
         let line = said.line;
@@ -187,8 +289,4 @@ impl Layers<'_> {
         };
         Some((value, source))
     }
-}
-
-fn from_user(said: &Said) -> (Value, Source) {
-    (said.value(), Source::User { line: said.line })
 }

@@ -178,7 +178,10 @@ fn a_look_inside() {
         .map(|file| format!("{} {}", file.status, file.path.display()))
         .collect();
     assert_eq!(files, ["M a", "D b", "A new"]);
-    assert_eq!(shown.commits, [(lost, "one".to_owned())]);
+    let [only] = &shown.commits[..] else {
+        panic!("{:?}", shown.commits);
+    };
+    assert_eq!((&only.commit, only.subject.as_str()), (&lost, "one"));
     assert_eq!(shown.copies, [std::path::PathBuf::from("deep/nested")]);
     fs::remove_dir_all(world.raw_folder()).unwrap();
     let shown = show(&world.repository, &latest(&world), &world.raw_folder()).unwrap();

@@ -10,6 +10,7 @@ use orange_core::search::passage::{Passage, best_event, best_line};
 use orange_core::search::{CLOSE, OPEN, Query};
 use orange_sys::error::Result;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -21,25 +22,25 @@ const RANK: &str = "bm25(search, 10.0, 6.0, 2.0, 1.0)";
 const STEPS: f64 = 20.0;
 
 /// The tasks that were found, best first.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Matches {
     pub matches: Vec<Match>,
     /// Also those beyond the limit.
     pub total: usize,
     /// There was no task at all to look at.
+    #[serde(skip)]
     pub no_tasks: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Match {
     pub id: String,
     pub key: Option<Key>,
     pub project: String,
     pub branch: String,
     pub status: String,
-    pub updated_at: Option<Timestamp>,
     pub summary: Passage,
-    /// Where it was found, besides the summary.
+    pub updated_at: Option<Timestamp>,
     pub found: Vec<Finding>,
 }
 
@@ -49,14 +50,59 @@ pub struct Finding {
     pub passage: Passage,
 }
 
+impl Serialize for Finding {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            r#in: &'static str,
+            text: &'a Passage,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            event: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            timestamp: Option<Option<Timestamp>>,
+        }
+        let (event, timestamp) = match &self.place {
+            Whereabouts::Event { kind, at } => (Some(kind.as_str()), Some(*at)),
+            _ => (None, None),
+        };
+        let (r#in, text) = (self.place.word(), &self.passage);
+        Keys {
+            r#in,
+            text,
+            event,
+            timestamp,
+        }
+        .serialize(serializer)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whereabouts {
+    Summary,
     Branch,
     Key,
     Id,
     Tag,
     Body,
     Event { kind: String, at: Option<Timestamp> },
+}
+
+impl Whereabouts {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Whereabouts::Summary => "summary",
+            Whereabouts::Branch => "branch",
+            Whereabouts::Key => "key",
+            Whereabouts::Id => "id",
+            Whereabouts::Tag => "tags",
+            Whereabouts::Body => "body",
+            Whereabouts::Event { kind, .. } if kind == "message.sent" => "message",
+            Whereabouts::Event { .. } => "history",
+        }
+    }
 }
 
 /// A task that has the words, before it is known whether it is among those shown.
@@ -263,6 +309,9 @@ fn told(
             found.summary = Passage::of(&summary);
             // Most branches are named after the summary: that says nothing more.
             (found.found).retain(|finding| finding.place != Whereabouts::Branch);
+            let passage = found.summary.clone();
+            let place = Whereabouts::Summary;
+            found.found.insert(0, Finding { place, passage });
         }
     }
     Ok(Some(found))

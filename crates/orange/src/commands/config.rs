@@ -4,15 +4,15 @@ mod edit;
 mod show;
 
 use crate::error::{CommandError, Result};
-use crate::output;
+use crate::output::{self, named};
 use crate::session::Session;
 use crate::ui::clean;
 use clap::{Args, Subcommand};
 use orange_core::config::{ConfigError, Setting, reference, schema};
 use orange_engine::engine::SettingChanged;
 use orange_engine::{Code, Engine, Error};
-use serde_json::{Value, json};
-use show::{as_json, spoken};
+use serde_json::Value;
+use show::spoken;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
@@ -96,7 +96,7 @@ pub(crate) fn without_home(command: &ConfigCommand, as_json: bool) -> bool {
             output::print_json_text(&format!("{:#}", schema()));
         }
         ConfigCommand::Docs if as_json => {
-            output::print_json(&json!({"docs": reference()}));
+            output::print_json(&named("docs", reference()));
         }
         ConfigCommand::Docs => output::print(&reference()),
         ConfigCommand::Show(_)
@@ -151,10 +151,7 @@ fn get(session: &Session, args: &GetArgs) -> Result<()> {
             "correct it with `orange config set`, or `orange config edit`",
         ));
     }
-    let path = session.engine.settings_file();
-    session.finish_as_it_is(json!({"setting": as_json(&found, &path)}), || {
-        show::bare(&found.value)
-    });
+    session.finish_as_it_is(named("setting", &found), || show::bare(&found.value));
     if !view.mistakes.is_empty() {
         let mistakes = view.mistakes;
         output::note(&ConfigError { mistakes }.to_string());
@@ -165,18 +162,7 @@ fn get(session: &Session, args: &GetArgs) -> Result<()> {
 /// No values: it is taken out.
 fn change(session: &Session, key: &str, values: Option<&[String]>) -> Result<()> {
     let changed = session.engine.clone().change_setting(key, values)?;
-    let path = session.engine.settings_file();
-    session.finish(
-        {
-            json!({"setting": {
-                "key": changed.key,
-                "before": changed.before,
-                "after": changed.after,
-                "file": path,
-            }})
-        },
-        || told(&changed),
-    );
+    session.finish(named("setting", &changed), || told(&changed));
     if let Some(outdone) = changed.outdone {
         output::note(&format!("{outdone} says otherwise, and wins"));
     }

@@ -1,14 +1,14 @@
 //! `orange gc`: deletes what has expired, and nothing else.
 
 use crate::error::{CommandError, Result};
+use crate::output::named;
 use crate::session::Session;
 use crate::ui::{Palette, Style, ago, clean_block, size};
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::naming::counted;
-use orange_engine::gc::{Left, Swept};
+use orange_engine::gc::{GcReport, Left};
 use orange_engine::{Code, Error};
-use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// How many of one kind are named in text; JSON has all of them.
@@ -26,12 +26,9 @@ pub(crate) struct GcArgs {
 }
 
 pub(crate) fn run(session: &Session, args: &GcArgs) -> Result<()> {
-    let swept = session.engine.gc(!args.dry_run)?;
-    session.finish(
-        json!({"gc": {"dry_run": args.dry_run, "kinds": swept.iter().map(as_json).collect::<Vec<Value>>()}}),
-        || as_text(&swept, args.dry_run),
-    );
-    let left = swept.iter().flat_map(|swept| &swept.left);
+    let report = session.engine.gc(!args.dry_run)?;
+    session.finish(named("gc", &report), || as_text(&report));
+    let left = report.kinds.iter().flat_map(|swept| &swept.left);
     let failed: Vec<&Left> = left.filter(|left| left.failed).collect();
     match failed.as_slice() {
         [] => Ok(()),
@@ -57,27 +54,15 @@ fn failure(failed: &[&Left]) -> String {
     said.join(", ")
 }
 
-fn as_json(swept: &Swept) -> Value {
-    let items = swept.items.iter();
-    let left = swept.left.iter();
-    json!({
-        "kind": swept.kind.name(),
-        "keep_days": swept.keep_days,
-        "count": swept.items.len(),
-        "bytes": swept.bytes(),
-        "items": items
-            .map(|item| json!({"name": item.name, "time": item.time.to_string(), "bytes": item.bytes}))
-            .collect::<Vec<Value>>(),
-        "kept": left
-            .map(|left| json!({"name": left.name, "reason": left.why, "failed": left.failed}))
-            .collect::<Vec<Value>>(),
-    })
-}
-
-fn as_text(swept: &[Swept], dry_run: bool) -> String {
+fn as_text(report: &GcReport) -> String {
+    let swept = &report.kinds;
     let palette = Palette::stdout();
     let now = Timestamp::now();
-    let verb = if dry_run { "would remove" } else { "removed" };
+    let verb = if report.dry_run {
+        "would remove"
+    } else {
+        "removed"
+    };
     let mut text = String::new();
     for one in swept.iter().filter(|one| !one.items.is_empty()) {
         let what = counted(one.items.len(), one.kind.noun());

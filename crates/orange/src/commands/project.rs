@@ -3,6 +3,7 @@
 mod trust;
 
 use crate::error::{CommandError, Result};
+use crate::output::named;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table};
 use clap::{Args, Subcommand};
@@ -10,7 +11,7 @@ use orange_core::config::Permissions;
 use orange_core::naming::counted;
 use orange_engine::engine::{AddProject, UpdateProject};
 use orange_engine::projects::Project;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
@@ -103,10 +104,7 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
         }
         ProjectCommand::List => {
             let projects = session.engine.projects()?;
-            session.finish(
-                json!({"projects": projects.iter().map(as_json).collect::<Vec<_>>()}),
-                || listed(&projects),
-            );
+            session.finish(named("projects", &projects), || listed(&projects));
         }
         ProjectCommand::Update(args) => {
             let nothing =
@@ -139,10 +137,14 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
 
 fn one(session: &Session, project: &Project, verb: &str) {
     let text = described(project, verb);
-    session.finish(
-        json!({"project": as_json(project), "message": text.trim_end()}),
-        || text.clone(),
-    );
+    let message = text.trim_end();
+    session.finish(Told { project, message }, || text.clone());
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    project: &'a Project,
+    message: &'a str,
 }
 
 pub(crate) fn described(project: &Project, verb: &str) -> String {
@@ -157,10 +159,6 @@ pub(crate) fn described(project: &Project, verb: &str) -> String {
         project.default_branch,
         counted(project.pool_size as usize, "workspace")
     )
-}
-
-fn as_json(project: &Project) -> Value {
-    serde_json::to_value(project).unwrap_or_default()
 }
 
 fn listed(projects: &[Project]) -> String {

@@ -2,15 +2,14 @@
 
 use super::task::word;
 use crate::error::{CommandError, Result};
-use crate::output;
+use crate::output::{self, named};
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean_block};
 use clap::{Args, Subcommand};
 use orange_core::prompt::PromptName;
 use orange_engine::git::short;
-use orange_engine::prompt::{PromptOrigin, PromptSource, Prompts, Unusable};
+use orange_engine::prompt::{PromptOrigin, PromptSource, PromptText, Prompts, Unusable};
 use orange_engine::{Code, Error};
-use serde_json::{Value, json};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PromptCommand {
@@ -58,7 +57,7 @@ pub(crate) fn run(session: &Session, command: &PromptCommand) -> Result<()> {
 
 fn list(session: &Session, args: &ListArgs) -> Result<()> {
     let prompts = prompts_of(session, args.project.as_deref())?;
-    session.finish(list_as_json(&prompts), || list_as_text(&prompts));
+    session.finish(&prompts, || list_as_text(&prompts));
     for source in &prompts.sources {
         if let Some(unusable) = &source.unusable {
             output::note(&format!("{unusable}; Orange's own prompt is used instead"));
@@ -122,22 +121,15 @@ fn refused(unusable: &Unusable) -> CommandError {
 }
 
 fn print(session: &Session, source: &PromptSource, task: Option<&str>, text: &str) {
-    session.finish_as_it_is(
-        {
-            let mut prompt = as_json(source);
-            prompt["task"] = json!(task);
-            prompt["text"] = json!(text);
-            json!({ "prompt": prompt })
-        },
-        || {
-            let text = text.trim_end_matches('\n');
-            match Extent::stdout() {
-                // A program may read it: exactly what an agent gets.
-                Extent::Unlimited => format!("{text}\n"),
-                Extent::Columns(_) => format!("{}\n", clean_block(text)),
-            }
-        },
-    );
+    let shown = PromptText { source, task, text };
+    session.finish_as_it_is(named("prompt", shown), || {
+        let text = text.trim_end_matches('\n');
+        match Extent::stdout() {
+            // A program may read it: exactly what an agent gets.
+            Extent::Unlimited => format!("{text}\n"),
+            Extent::Columns(_) => format!("{}\n", clean_block(text)),
+        }
+    });
 }
 
 const COLUMNS: &[Column] = &[
@@ -167,26 +159,4 @@ fn list_as_text(prompts: &Prompts) -> String {
     let mut text = String::new();
     table.render(&mut text, Extent::stdout(), Palette::stdout());
     text
-}
-
-fn list_as_json(prompts: &Prompts) -> Value {
-    json!({
-        "prompts": prompts.sources.iter().map(as_json).collect::<Vec<Value>>(),
-        "unknown_files": prompts.unknown,
-    })
-}
-
-fn as_json(source: &PromptSource) -> Value {
-    let (origin, commit, path) = match &source.origin {
-        PromptOrigin::BuiltIn => ("built-in", None, None),
-        PromptOrigin::File { commit, path } => ("file", Some(commit), Some(path)),
-    };
-    json!({
-        "name": source.name.as_str(),
-        "when": source.name.when(),
-        "origin": origin,
-        "commit": commit,
-        "path": path,
-        "problem": source.unusable.as_ref().map(Unusable::to_string),
-    })
 }

@@ -13,7 +13,6 @@ use orange_core::search::Query;
 use orange_core::search::passage::Passage;
 use orange_core::task::Status;
 use orange_engine::index::search::{Finding, Match, Matches, Whereabouts};
-use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fmt::Write;
 
@@ -104,51 +103,11 @@ pub(crate) fn run(session: &Session, args: &SearchArgs) -> Result<()> {
         .map_or(true, |known| known.len() > 1);
     let elsewhere = |task: &Match| here.as_ref() != Some(&task.project);
     let with_project = several && found.matches.iter().any(elsewhere);
-    session.finish(
-        json!({"matches": found.matches.iter().map(as_json).collect::<Vec<_>>(), "total": found.total}),
-        || match found.total {
-            0 => nothing(&Query::parse(&text), &projects, found.no_tasks),
-            _ => as_text(&found, with_project),
-        },
-    );
+    session.finish(&found, || match found.total {
+        0 => nothing(&Query::parse(&text), &projects, found.no_tasks),
+        _ => as_text(&found, with_project),
+    });
     Ok(())
-}
-
-fn as_json(found: &Match) -> Value {
-    let mut places = Vec::new();
-    if !found.summary.hits.is_empty() {
-        places.push(json!({"in": "summary", "text": found.summary.text}));
-    }
-    for finding in &found.found {
-        let mut place = json!({"in": word(&finding.place), "text": finding.passage.text});
-        if let Whereabouts::Event { kind, at } = &finding.place {
-            place["event"] = json!(kind);
-            place["timestamp"] = json!(at);
-        }
-        places.push(place);
-    }
-    json!({
-        "id": found.id,
-        "key": found.key.map(|key| key.to_string()),
-        "project": found.project,
-        "branch": found.branch,
-        "status": found.status,
-        "summary": found.summary.text,
-        "updated_at": found.updated_at,
-        "found": places,
-    })
-}
-
-fn word(place: &Whereabouts) -> &'static str {
-    match place {
-        Whereabouts::Branch => "branch",
-        Whereabouts::Key => "key",
-        Whereabouts::Id => "id",
-        Whereabouts::Tag => "tags",
-        Whereabouts::Body => "body",
-        Whereabouts::Event { kind, .. } if kind == "message.sent" => "message",
-        Whereabouts::Event { .. } => "history",
-    }
 }
 
 fn as_text(found: &Matches, with_project: bool) -> String {
@@ -208,13 +167,14 @@ fn block(task: &Match, with_project: bool, now: Timestamp) -> String {
     }
     let summary = shown(&task.summary, taken);
     let mut text = format!("{head}{summary}\n");
-    for Finding { place, passage } in &task.found {
+    let besides = |one: &&Finding| one.place != Whereabouts::Summary;
+    for Finding { place, passage } in task.found.iter().filter(besides) {
         let name = match place {
             Whereabouts::Event { at, .. } => {
                 let when = at.map(|at| format!(" ({})", ago(now, at)));
-                format!("{}{}", word(place), when.unwrap_or_default())
+                format!("{}{}", place.word(), when.unwrap_or_default())
             }
-            place => word(place).to_owned(),
+            place => place.word().to_owned(),
         };
         let taken = 6 + name.chars().count();
         let name = format!("{name}:");

@@ -8,21 +8,27 @@ use crate::store::locks::Lock;
 use crate::store::replace;
 use orange_core::config::{Kind, Layer, Setting, about, edited, unknown};
 use orange_core::yaml::Node;
+use serde::Serialize;
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
 /// What became of a setting.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct SettingChanged {
     pub key: String,
     /// As the file said it before, whether it could be used or not, and says it now.
     pub before: Option<Value>,
     pub after: Option<Value>,
+    pub file: PathBuf,
     /// What counts where the file says nothing.
+    #[serde(skip)]
     pub default: Value,
     /// Why the file as a whole still cannot be used, if it cannot.
+    #[serde(skip)]
     pub trouble: Option<String>,
     /// What overrides it: a variable, or an option of this command.
+    #[serde(skip)]
     pub outdone: Option<String>,
 }
 
@@ -106,6 +112,7 @@ impl Engine {
             key: key.to_owned(),
             before,
             after,
+            file: self.settings_file(),
             default: setting.default_value(),
             trouble: now.usable().err().map(|error| error.to_string()),
             outdone: overrides

@@ -4,12 +4,11 @@ use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean, clean_block, wrapped_under};
-use orange_core::config::{ConfigError, Ignored};
+use orange_core::config::ConfigError;
 use orange_core::yaml::to_yaml_inline;
-use orange_engine::views::{SettingView, SettingsView, Source};
+use orange_engine::views::{SettingsView, Source};
 use orange_engine::{Code, Error};
-use serde_json::{Value, json};
-use std::path::Path;
+use serde_json::Value;
 
 const COLUMNS: &[Column] = &[
     Column::new("SETTING"),
@@ -26,13 +25,12 @@ pub(super) fn run(session: &Session, project: Option<&str>, section: Option<&str
         view.settings.retain(|one| is_there(&one.key));
         view.unknown.retain(|one| is_there(&one.key));
         let bad = view.settings.iter().filter_map(|one| one.mistake.clone());
-        let unknown = view.unknown.iter().map(Ignored::mistake);
+        let unknown = view.unknown.iter().map(|one| one.mistake.clone());
         view.mistakes = bad.chain(unknown).collect();
         view.ignored.clear();
     }
-    let path = session.engine.settings_file();
-    session.finish(all_as_json(&view, &path), || {
-        as_text(&rows(&view, &path), Extent::stdout(), Palette::stdout())
+    session.finish(&view, || {
+        as_text(&rows(&view), Extent::stdout(), Palette::stdout())
     });
     for ignored in &view.ignored {
         output::note(ignored);
@@ -45,7 +43,8 @@ pub(super) fn run(session: &Session, project: Option<&str>, section: Option<&str
         std::process::exit(1);
     }
     let mistakes = view.mistakes;
-    let message = ConfigError { mistakes }.told_of(&from_home(&path));
+    let file = session.engine.settings_file_name();
+    let message = ConfigError { mistakes }.told_of(&file);
     Err(CommandError(
         Error::new(Code::Failed, message).hint("`orange config edit` opens it"),
     ))
@@ -60,7 +59,7 @@ struct Row {
 }
 
 /// Every setting; what means nothing is below the rest.
-fn rows(view: &SettingsView, path: &Path) -> Vec<Row> {
+fn rows(view: &SettingsView) -> Vec<Row> {
     let settings = view.settings.iter().map(|one| {
         let style = match one.sources.as_slice() {
             _ if one.mistake.is_some() => Style::Red,
@@ -71,14 +70,14 @@ fn rows(view: &SettingsView, path: &Path) -> Vec<Row> {
         Row {
             key: one.key.clone(),
             value: format!("{sign}{}", spoken(&one.value)),
-            sources: one.sources.iter().map(|from| source(from, path)).collect(),
+            sources: one.sources.iter().map(Source::to_string).collect(),
             style,
         }
     });
     let unknown = view.unknown.iter().map(|one| Row {
         key: one.key.clone(),
         value: format!("✗ {}", spoken(&one.value)),
-        sources: vec![source(&Source::User { line: one.line }, path)],
+        sources: vec![one.source.to_string()],
         style: Style::Red,
     });
     settings.chain(unknown).collect()
@@ -118,7 +117,7 @@ fn narrow(rows: &[Row], extent: Extent, palette: Palette) -> String {
     let indent = widest.unwrap_or_default() + 2;
     let mut text = String::new();
     for row in rows {
-        let is_default = row.sources == [source(&Source::Default, Path::new(""))];
+        let is_default = row.sources == [Source::Default.to_string()];
         let value = clean(&row.value);
         let value = match is_default {
             true => format!("{value} (default)"),
@@ -135,59 +134,6 @@ fn narrow(rows: &[Row], extent: Extent, palette: Palette) -> String {
         }
     }
     text
-}
-
-fn all_as_json(view: &SettingsView, path: &Path) -> Value {
-    let settings = view.settings.iter().map(|one| as_json(one, path));
-    let unknown = view.unknown.iter().map(|one| {
-        json!({
-            "key": one.key,
-            "value": one.value,
-            "source": source(&Source::User { line: one.line }, path),
-            "mistake": one.mistake().reason,
-        })
-    });
-    json!({
-        "settings": settings.collect::<Vec<Value>>(),
-        "project": view.project,
-        "unknown": unknown.collect::<Vec<Value>>(),
-        "ignored": view.ignored,
-    })
-}
-
-pub(super) fn as_json(one: &SettingView, path: &Path) -> Value {
-    let sources: Vec<String> = one.sources.iter().map(|from| source(from, path)).collect();
-    json!({
-        "key": one.key,
-        "value": one.value,
-        "source": sources.join(", "),
-        "is_default": one.sources == [Source::Default],
-        "default": one.setting.default_value(),
-        "about": one.setting.about,
-        "mistake": one.mistake.as_ref().map(|mistake| &mistake.reason),
-    })
-}
-
-/// A place that a person finds: `~/orange/config.yaml:7`.
-fn source(source: &Source, path: &Path) -> String {
-    match source {
-        Source::Default => "default".to_owned(),
-        Source::User { line } => format!("{}:{line}", from_home(path)),
-        Source::Repository { commit, line } => {
-            let commit = orange_engine::git::short(commit);
-            format!(".orange/config.yaml@{commit}:{line}")
-        }
-        Source::Variable(name) => name.clone(),
-        Source::CommandLine => "--config".to_owned(),
-    }
-}
-
-fn from_home(path: &Path) -> String {
-    let below = std::env::home_dir().and_then(|home| {
-        let below = path.strip_prefix(home).ok()?;
-        Some(format!("~/{}", below.display()))
-    });
-    below.unwrap_or_else(|| path.display().to_string())
 }
 
 /// A value in one line.

@@ -1,12 +1,12 @@
 //! `orange task deps`: what a task waits for, and what waits for it.
 
 use crate::error::Result;
+use crate::output::named;
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::machine::Linked;
-use orange_engine::views::{DepsNode, TaskView};
-use serde_json::{Value, json};
+use orange_engine::views::{DepsEdge, DepsNode, TaskView};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -31,34 +31,16 @@ pub(crate) fn run(session: &Session, args: &DepsArgs) -> Result<()> {
     let view = session.engine.view(place)?;
     if args.tree {
         let lines = session.engine.deps_tree(&view.task)?;
-        session.finish(tree_json(&lines), || tree_text(&lines));
+        session.finish(named("tree", &lines), || tree_text(&lines));
     } else if args.graph {
         let edges = session.engine.deps_edges(&view.task)?;
-        session.finish(
-            json!({"graph": edges.iter().map(|(task, blocker)| json!({"task": task, "blocked_by": blocker})).collect::<Vec<_>>()}),
-            || mermaid(&view.task.label(), &edges),
-        );
+        session.finish(named("graph", &edges), || {
+            mermaid(&view.task.label(), &edges)
+        });
     } else {
-        session.finish(links_json(&view), || links_text(&view));
+        session.finish(named("deps", view.links()), || links_text(&view));
     }
     Ok(())
-}
-
-fn groups(view: &TaskView) -> [(&'static str, &[Linked]); 5] {
-    [
-        ("blocked_by", &view.blockers),
-        ("blocks", &view.blocks),
-        ("related_to", &view.related),
-        ("referenced_by", &view.referenced_by),
-        ("children", &view.children),
-    ]
-}
-
-pub(crate) fn linked_json(links: &[Linked]) -> Value {
-    links
-        .iter()
-        .map(|link| json!({"task": link.reference, "status": link.status.map(|status| status.as_str())}))
-        .collect()
 }
 
 pub(crate) fn linked_text(links: &[Linked]) -> String {
@@ -72,49 +54,26 @@ pub(crate) fn linked_text(links: &[Linked]) -> String {
         .join(", ")
 }
 
-fn links_json(view: &TaskView) -> Value {
-    let mut map = serde_json::Map::new();
-    map.insert("task".into(), view.task.label().into());
-    for (name, links) in groups(view) {
-        map.insert(name.into(), linked_json(links));
-    }
-    json!({"deps": map})
-}
-
 fn links_text(view: &TaskView) -> String {
     let mut text = format!("{} {}\n", view.task.label(), clean(&view.task.summary));
     let mut any = false;
-    for (name, links) in groups(view) {
+    let links = view.links();
+    for (name, links) in [
+        ("blocked by", links.blocked_by),
+        ("blocks", links.blocks),
+        ("related to", links.related_to),
+        ("referenced by", links.referenced_by),
+        ("children", links.children),
+    ] {
         if !links.is_empty() {
             any = true;
-            let _ = writeln!(
-                text,
-                "  {:<14} {}",
-                name.replace('_', " "),
-                linked_text(links)
-            );
+            let _ = writeln!(text, "  {name:<14} {}", linked_text(links));
         }
     }
     if !any {
         text.push_str("  waits for nothing, and nothing waits for it\n");
     }
     text
-}
-
-fn tree_json(lines: &[DepsNode]) -> Value {
-    let nodes: Vec<Value> = lines
-        .iter()
-        .map(|line| {
-            json!({
-                "depth": line.depth,
-                "task": line.reference,
-                "status": line.status.map(|status| status.as_str()),
-                "summary": line.summary,
-                "repeated": line.repeated,
-            })
-        })
-        .collect();
-    json!({"tree": nodes})
 }
 
 fn tree_text(lines: &[DepsNode]) -> String {
@@ -134,7 +93,7 @@ fn tree_text(lines: &[DepsNode]) -> String {
     text
 }
 
-fn mermaid(own: &str, edges: &[(String, String)]) -> String {
+fn mermaid(own: &str, edges: &[DepsEdge]) -> String {
     let id = |name: &str| {
         name.chars()
             .map(|letter| {
@@ -148,13 +107,21 @@ fn mermaid(own: &str, edges: &[(String, String)]) -> String {
     };
     let mut text = String::from("graph TD\n");
     let mut names: BTreeSet<&str> = BTreeSet::from([own]);
-    for (task, blocker) in edges {
+    for DepsEdge {
+        task,
+        blocked_by: blocker,
+    } in edges
+    {
         names.extend([task.as_str(), blocker.as_str()]);
     }
     for name in names {
         let _ = writeln!(text, "    {}[\"{name}\"]", id(name));
     }
-    for (task, blocker) in edges {
+    for DepsEdge {
+        task,
+        blocked_by: blocker,
+    } in edges
+    {
         let _ = writeln!(text, "    {} --> {}", id(blocker), id(task));
     }
     text

@@ -9,11 +9,10 @@ use crate::ui::terminal_width;
 use clap::Args;
 use orange_core::naming::counted;
 use orange_core::task::Task;
-use orange_engine::git::diff::{FileChange, Shape};
+use orange_engine::git::diff::Shape;
 use orange_engine::git::short;
 use orange_engine::index::DiffStat;
-use orange_engine::views::{Comparison, DiffOf};
-use serde_json::{Value, json};
+use orange_engine::views::{Comparison, DiffOf, DiffView};
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdout};
 use terminal::{Screen, Shown};
@@ -66,8 +65,7 @@ pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
             Some(_) => Vec::new(),
             None => session.engine.diff_files(&comparison, &args.files)?,
         };
-        let value = to_json(&view.task, &comparison, &files);
-        session.finish(value, String::new);
+        session.finish(DiffView::of(&view.task, &comparison, &files), String::new);
         return Ok(());
     }
     for notice in session.engine.take_notices() {
@@ -162,36 +160,6 @@ fn headline(task: &Task, comparison: &Comparison, of: DiffOf) -> String {
         (_, Some(base)) => format!("{name}: {commits} since {} at {base}", comparison.against),
         (_, None) => format!("{name}: {commits}"),
     }
-}
-
-fn to_json(task: &Task, comparison: &Comparison, files: &[FileChange]) -> Value {
-    let sum = |count: fn(&FileChange) -> u64| files.iter().map(count).sum::<u64>();
-    let as_json = |file: &FileChange| {
-        json!({
-            "path": file.path.to_string_lossy(),
-            "old_path": file.old_path.as_ref().map(|path| path.to_string_lossy()),
-            "status": file.status,
-            "added": file.added,
-            "deleted": file.deleted,
-            "binary": file.binary,
-        })
-    };
-    json!({
-        "task": {"id": task.id, "key": task.key.map(|key| key.to_string()), "project": task.project, "branch": task.branch},
-        "diff": {
-            "against": comparison.against,
-            "base": comparison.base,
-            "head": comparison.head,
-            "commits": comparison.commits,
-            "files": files.iter().map(as_json).collect::<Vec<_>>(),
-            "totals": {
-                "files": files.len(),
-                "added": sum(|file| file.added),
-                "deleted": sum(|file| file.deleted),
-            },
-            "notes": comparison.notes.iter().chain(&comparison.nothing).collect::<Vec<_>>(),
-        },
-    })
 }
 
 /// `+120 −4`

@@ -1,6 +1,7 @@
 //! `orange task rescue …`: work that was saved before something could destroy it.
 
 use crate::error::Result;
+use crate::output::named;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, KeyValues, Palette, Style, Table, ago, clean, relative};
 use clap::{Args, Subcommand};
@@ -9,9 +10,7 @@ use orange_core::naming::counted;
 use orange_engine::engine::{RescueOwner, RescueRestored, RestoredTo};
 use orange_engine::git::short;
 use orange_engine::rescue::{Note, Rescue, Restored, Shown};
-use serde_json::{Value, json};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RescueCommand {
@@ -80,10 +79,9 @@ fn list(session: &Session, args: &ListArgs) -> Result<()> {
         }
     };
     let rescues = session.engine.rescues(&owner)?;
-    session.finish(
-        json!({"rescues": rescues.iter().map(as_json).collect::<Vec<_>>()}),
-        || list_text(&owner.label, &rescues),
-    );
+    session.finish(named("rescues", &rescues), || {
+        list_text(&owner.label, &rescues)
+    });
     Ok(())
 }
 
@@ -91,9 +89,7 @@ fn show(session: &Session, args: &ShowArgs) -> Result<()> {
     let owner = owner(session, &args.id)?;
     let rescue = session.engine.rescue_named(&owner, &args.name)?;
     let shown = session.engine.show_rescue(&owner, &rescue)?;
-    session.finish(json!({"rescue": shown_json(&shown)}), || {
-        shown_text(&owner, &shown)
-    });
+    session.finish(named("rescue", &shown), || shown_text(&owner, &shown));
     Ok(())
 }
 
@@ -103,70 +99,8 @@ fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
     let done = session
         .engine
         .restore_rescue(&owner, &args.name, to_branch)?;
-    session.finish(restored_json(&done), || restored_text(&owner, &done));
+    session.finish(&done, || restored_text(&owner, &done));
     Ok(())
-}
-
-fn as_json(rescue: &Rescue) -> Value {
-    let note = &rescue.note;
-    json!({
-        "name": rescue.name,
-        "task_id": rescue.task_id,
-        "reference": rescue.reference,
-        "commit": rescue.commit,
-        "time": note.time,
-        "reason": note.reason,
-        "branch": note.branch,
-        "head": note.head,
-        "staged": note.staged,
-        "operation": note.operation,
-        "files": note.files,
-        "commits": note.commits,
-        "raw": note.raw,
-    })
-}
-
-fn paths_json(paths: &[PathBuf]) -> Value {
-    paths.iter().map(|path| path.to_string_lossy()).collect()
-}
-
-fn shown_json(shown: &Shown) -> Value {
-    let mut value = as_json(&shown.rescue);
-    let changes: Vec<Value> = shown
-        .files
-        .iter()
-        .map(|file| json!({"status": file.status.to_string(), "path": file.path.to_string_lossy()}))
-        .collect();
-    let commits: Vec<Value> = shown
-        .commits
-        .iter()
-        .map(|(commit, subject)| json!({"commit": commit, "subject": subject}))
-        .collect();
-    value["changes"] = changes.into();
-    value["lost_commits"] = commits.into();
-    value["raw"] = shown.raw.as_deref().map(Path::to_string_lossy).into();
-    value["copies"] = paths_json(&shown.copies);
-    value
-}
-
-fn restored_json(done: &RescueRestored) -> Value {
-    let mut value = json!({"rescue": as_json(&done.rescue)});
-    match &done.to {
-        RestoredTo::Branch(branch) => value["branch"] = branch.as_str().into(),
-        RestoredTo::Workspace { name, restored } => {
-            value["workspace"] = name.as_str().into();
-            value["written"] = restored.written.into();
-            value["deleted"] = restored.deleted.into();
-            value["copied"] = paths_json(&restored.copied);
-            value["not_copied"] = paths_json(&restored.not_copied);
-            value["before"] = restored
-                .before
-                .as_ref()
-                .map(|saved| saved.name.as_str())
-                .into();
-        }
-    }
-    value
 }
 
 /// `3 files, 2 commits, staged`
@@ -229,7 +163,7 @@ fn shown_text(owner: &RescueOwner, shown: &Shown) -> String {
     if let Some(staged) = &note.staged {
         pairs.add("staged", format!("{staged} (what was staged and differs)"));
     }
-    match (&shown.raw, &note.raw) {
+    match (&shown.raw, &shown.raw_gone) {
         (Some(raw), _) => {
             pairs.add("copies", raw.to_string_lossy());
         }
@@ -264,7 +198,7 @@ fn shown_text(owner: &RescueOwner, shown: &Shown) -> String {
     section(
         "commits that only rescues hold",
         commits
-            .map(|(commit, subject)| format!("{} {subject}", short(commit)))
+            .map(|lost| format!("{} {}", short(&lost.commit), lost.subject))
             .collect(),
     );
     text.push_str("\nignored files are not in it\n");
@@ -274,7 +208,7 @@ fn shown_text(owner: &RescueOwner, shown: &Shown) -> String {
 fn restored_text(owner: &RescueOwner, done: &RescueRestored) -> String {
     let (label, name) = (clean(&owner.label), &done.rescue.name);
     match &done.to {
-        RestoredTo::Branch(branch) => {
+        RestoredTo::Branch { branch } => {
             format!("{label}: {name} is the branch {} now\n", clean(branch))
         }
         RestoredTo::Workspace {
