@@ -176,6 +176,10 @@ fn a_reviewer_that_was_killed_is_back_before_anybody_is_told_to_start_it() {
     });
     let run = env.run_agent(&task, "reviewer");
     env.kill(run, "-9");
+    // A process that is being killed holds its lock until it is gone.
+    env.until("its run-agent is gone", || {
+        !fs::exists(format!("/proc/{run}")).unwrap()
+    });
     let next = follow(&env, &task);
     assert!(next.starts_with("orange task attach "), "{next}");
     assert_eq!(env.prompts(&task), ["worker", "reviewer", "reviewer"]);
