@@ -1,6 +1,7 @@
 //! What goes wrong, in words for a person: a code for programs, a message, and what to do about it.
 
 use orange_core::choice;
+use serde::Serialize;
 use std::io;
 use std::path::Path;
 
@@ -30,7 +31,7 @@ choice! {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize)]
 #[error("{message}")]
 pub struct Error {
     pub code: Code,

@@ -30,12 +30,7 @@ impl CommandError {
         let error = &self.0;
         log(error);
         if json {
-            let value = serde_json::json!({"error": {
-                "code": error.code.as_str(),
-                "message": error.message,
-                "hint": error.hint,
-            }});
-            output::print_json(&value);
+            output::print_json(&output::named("error", error));
         } else if error.code == Code::Declined {
             // Who said no knows why, and how to say yes.
             let line = format!("{}\n", clean_block(&error.message));

@@ -20,10 +20,12 @@ pub(crate) fn print_bytes(bytes: &[u8]) {
 
 /// Prints a value as JSON on a line of its own; false: nobody reads on.
 pub(crate) fn print_json(value: &impl Serialize) -> bool {
-    match serde_json::to_string(value) {
-        Ok(text) => print_json_text(&text),
-        Err(error) => not_written(&error),
-    }
+    print_json_text(&as_json(value))
+}
+
+/// The JSON of a value. One that has none, such as a path that is not UTF-8, ends the program as a full disk does.
+pub(crate) fn as_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| not_written(&error))
 }
 
 /// The same for a value that is JSON already. The only way that JSON is printed.

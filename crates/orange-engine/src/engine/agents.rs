@@ -15,22 +15,30 @@ use orange_core::prompt::PromptName;
 use orange_core::runs::{last_run, next_run_id};
 use orange_core::task::Task;
 use orange_core::workflow::{Intent, Prompt, Role};
+use serde::{Serialize, Serializer};
 use std::path::PathBuf;
 
 /// What an agent's window shows, or showed last.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Screen {
+    #[serde(serialize_with = "task_id")]
     pub task: Task,
     /// The id of the agent's run.
+    #[serde(skip)]
     pub run: String,
     pub role: Role,
-    pub text: String,
-    /// What has left the screen above, as far as the window keeps it.
-    pub scrollback: Scrollback,
     /// The agent is; a window without it shows a shell.
     pub alive: bool,
+    pub text: String,
+    /// What has left the screen above, as far as the window keeps it.
+    #[serde(skip)]
+    pub scrollback: Scrollback,
     /// Set for a screen that was kept when its agent ended.
     pub kept: Option<PathBuf>,
+}
+
+fn task_id<S: Serializer>(task: &Task, to: S) -> std::result::Result<S::Ok, S::Error> {
+    task.id.serialize(to)
 }
 
 impl Engine {

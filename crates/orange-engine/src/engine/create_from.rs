@@ -15,6 +15,7 @@ use orange_core::history::History;
 use orange_core::id::read_stored;
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task};
+use serde::{Serialize, Serializer};
 use std::fmt::Write as _;
 
 /// A task that is over, and that a new one may start again from.
@@ -27,13 +28,23 @@ pub struct Earlier {
 }
 
 /// Where a new task comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Origin {
     pub id: String,
+    #[serde(rename = "task")]
     pub label: String,
     pub status: Status,
     /// What it goes on with; None: it starts from its base like any other.
+    #[serde(flatten, serialize_with = "work_keys")]
     pub work: Option<Work>,
+}
+
+fn work_keys<S: Serializer>(work: &Option<Work>, to: S) -> std::result::Result<S::Ok, S::Error> {
+    let work = work.as_ref();
+    to.collect_map([
+        ("head", work.map(|work| &work.head)),
+        ("rescue", work.and_then(|work| work.rescue.as_ref())),
+    ])
 }
 
 impl Engine {

@@ -32,6 +32,7 @@ use orange_core::task::Task;
 use orange_core::why::Conflicts;
 use orange_core::workflow::{Actor, Intent};
 use orange_sys::crash_points::crash_point;
+use serde::Serialize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -68,13 +69,14 @@ pub struct MergePlan {
 }
 
 /// A merge that has happened.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Merged {
+    #[serde(skip)]
     pub done: Committed,
-    pub target: String,
-    pub strategy: Strategy,
     /// What is in the target now.
     pub commit: String,
+    pub target: String,
+    pub strategy: Strategy,
     pub head: Option<String>,
     pub commits: usize,
     pub pushed: bool,

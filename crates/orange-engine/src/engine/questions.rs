@@ -2,13 +2,18 @@
 
 use super::Engine;
 use crate::error::{Code, Error, Result};
+use crate::runs::Asked;
 use crate::runs::{Answer, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, open_asks};
 use crate::store::Place;
 use crate::tx::TaskTx;
+use orange_core::Timestamp;
 use orange_core::history::payload::{AgentAnswered, AttentionNote};
 use orange_core::history::{Event, EventType, Payload};
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
+use orange_core::workflow::Role;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// A question, and whose it is.
@@ -16,6 +21,36 @@ use std::time::{Duration, Instant};
 pub struct OpenQuestion {
     pub run: Run,
     pub question: Question,
+}
+
+impl Serialize for OpenQuestion {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            id: &'a str,
+            run: &'a str,
+            role: Role,
+            harness: &'a str,
+            at: Timestamp,
+            text: &'a str,
+            tool: &'a str,
+            input: &'a Value,
+            asked: &'a [Asked],
+        }
+        let (run, question) = (&self.run, &self.question);
+        let keys = Keys {
+            id: &question.id,
+            run: &run.id,
+            role: run.role,
+            harness: &run.harness,
+            at: question.at,
+            text: &question.text,
+            tool: &question.tool,
+            input: &question.input,
+            asked: &question.asked,
+        };
+        keys.serialize(to)
+    }
 }
 
 impl Engine {

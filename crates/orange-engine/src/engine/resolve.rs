@@ -8,6 +8,7 @@ use crate::git::contained::{Landed, contained};
 use crate::store::Place;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
+use serde::{Serialize, Serializer};
 
 /// What git sees of a task's work in the branch that it is meant for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,36 @@ pub struct Landing {
     pub uncommitted: usize,
     /// The task can be resolved at all: it is under way.
     pub under_way: bool,
+}
+
+impl Serialize for Landing {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            seen: &'static str,
+            commit: Option<&'a str>,
+            head: &'a Option<String>,
+            branch: &'a str,
+            target: &'a str,
+            uncommitted: usize,
+        }
+        let (seen, commit) = match &self.landed {
+            _ if self.without_work => ("nothing", None),
+            Some(Landed::Head) => ("head", None),
+            Some(Landed::Change(commit)) => ("change", commit.as_deref()),
+            Some(Landed::No { .. }) => ("no", None),
+            None => ("unknown", None),
+        };
+        let keys = Keys {
+            seen,
+            commit,
+            head: &self.head,
+            branch: &self.branch,
+            target: &self.target,
+            uncommitted: self.uncommitted,
+        };
+        keys.serialize(to)
+    }
 }
 
 impl Landing {

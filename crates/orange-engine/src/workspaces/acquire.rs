@@ -12,6 +12,7 @@ use crate::projects::Project;
 use crate::store::Place;
 use orange_core::task::Task;
 use orange_sys::crash_points::crash_point;
+use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
 /// A slot that is ready for a task.
@@ -23,6 +24,31 @@ pub struct Acquired {
     pub start: Start,
     /// The rescue whose files were put into it.
     pub brought: Option<String>,
+}
+
+impl Serialize for Acquired {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            slot: &'a str,
+            path: &'a Path,
+            epoch: u64,
+            base: &'a str,
+            base_commit: &'a Option<String>,
+            fetched: bool,
+            brought: &'a Option<String>,
+        }
+        let keys = Keys {
+            slot: &self.lease.slot,
+            path: &self.folder,
+            epoch: self.lease.epoch,
+            base: &self.start.reference,
+            base_commit: &self.start.commit,
+            fetched: self.start.fetched,
+            brought: &self.brought,
+        };
+        keys.serialize(to)
+    }
 }
 
 /// What is in a slot once the task's branch is checked out.

@@ -239,7 +239,7 @@ fn report(folder: &RunFolder, args: &SignalArgs, text: String) -> orange_engine:
     }
     folder.ask(&question, signal)?;
     if let Some(answer) = folder.wait_for_answer(&question, || None)? {
-        output::print_json(&serde_json::json!(answer));
+        output::print_json(&answer);
     }
     Ok(())
 }

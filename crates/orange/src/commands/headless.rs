@@ -1,7 +1,7 @@
 //! `orange headless`: one turn of an agent without a terminal, in the folder one is in.
 
 use crate::error::{CommandError, Result};
-use crate::output;
+use crate::output::{self, named};
 use crate::session::Session;
 use crate::ui::clean_block;
 use clap::Args;
@@ -9,7 +9,6 @@ use orange_core::config::{DEFAULT_TIMEOUT, Permissions, time_span};
 use orange_engine::harness::model::ModelChoice;
 use orange_engine::headless::{Request, Turn};
 use orange_engine::{Code, Error};
-use serde_json::json;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use std::io::Read;
 use std::sync::Arc;
@@ -120,7 +119,7 @@ fn mode_here(session: &Session) -> Result<Option<Permissions>> {
 }
 
 fn show(session: &Session, turn: &Turn) {
-    session.finish(json!({"turn": turn}), || match turn.text.trim_end() {
+    session.finish(named("turn", turn), || match turn.text.trim_end() {
         _ if turn.is_error => String::new(),
         "" => String::new(),
         text => format!("{}\n", clean_block(text)),

@@ -136,7 +136,7 @@ fn write(folder: &Path, wants_json: bool) -> Result<()> {
         written.push(path);
     }
     if wants_json {
-        output::print_json(&json!({"pages": written}));
+        output::print_json(&output::named("pages", &written));
     } else {
         let folder = folder.display().to_string();
         output::print(&format!("{} pages in {}\n", written.len(), clean(&folder)));

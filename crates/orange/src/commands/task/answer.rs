@@ -7,8 +7,9 @@ use clap::Args;
 use orange_core::task::Task;
 use orange_engine::engine::OpenQuestion;
 use orange_engine::runs::Answer;
+use orange_engine::views::TaskResult;
 use orange_engine::{Code, Error};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -51,6 +52,12 @@ pub(crate) struct AnswerArgs {
     question: Option<String>,
 }
 
+#[derive(Serialize)]
+struct Questions<'a> {
+    task: &'a Task,
+    questions: &'a [OpenQuestion],
+}
+
 pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
     let place = session.task(Some(&args.id))?;
     let says = args.allow || args.deny || !args.text.is_empty();
@@ -59,10 +66,13 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
     }
     let (task, open) = session.engine.questions(place)?;
     if !says {
-        session.finish(
-            json!({"task": task, "questions": open.iter().map(as_value).collect::<Vec<_>>()}),
-            || open.iter().map(|asked| shown(&task, asked)).collect(),
-        );
+        let asked = Questions {
+            task: &task,
+            questions: &open,
+        };
+        session.finish(asked, || {
+            open.iter().map(|asked| shown(&task, asked)).collect()
+        });
         return Ok(());
     }
     let asked = chosen(&task, &open, args.question.as_deref())?;
@@ -74,10 +84,12 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
         clean(&answer.words()),
         clean(&asked.question.text)
     );
-    session.finish(
-        json!({"task": task, "question": as_value(asked), "message": message, "state": "answered"}),
-        || format!("{message}\n"),
-    );
+    let result = TaskResult {
+        question: Some(asked),
+        state: Some("answered"),
+        ..TaskResult::new(&task, &message)
+    };
+    session.finish(result, || format!("{message}\n"));
     Ok(())
 }
 
@@ -164,20 +176,6 @@ fn answer(task: &Task, asked: &OpenQuestion, args: &AnswerArgs) -> Result<Answer
     Ok(Answer {
         answers: answers.collect(),
         ..plain(true)
-    })
-}
-
-fn as_value(asked: &OpenQuestion) -> Value {
-    json!({
-        "id": asked.question.id,
-        "run": asked.run.id,
-        "role": asked.run.role,
-        "harness": asked.run.harness,
-        "at": asked.question.at.to_string(),
-        "text": asked.question.text,
-        "tool": asked.question.tool,
-        "input": asked.question.input,
-        "asked": asked.question.asked,
     })
 }
 

@@ -17,9 +17,9 @@ use orange_core::naming::counted;
 use orange_core::task::{Category, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_engine::engine::{AddProject, Created, NewTask, Origin, Start, StartOutcome};
 use orange_engine::error::plain;
+use orange_engine::views::TaskResult;
 use orange_engine::workspaces::Acquired;
 use orange_engine::{Code, git};
-use serde_json::json;
 use std::fmt::Write;
 use std::io::Read;
 
@@ -220,34 +220,25 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
     // One JSON value: what went wrong is it then, and it names the task.
     let is_fine = beginning.is_ok() && created.done.failed.is_empty();
     if !session.json || is_fine {
-        session.finish(
-            {
-                let mut value = json!({
-                    "task": created.done.task,
-                    "message": format!("created {}, {start}", created.done.task.label()),
-                    "path": created.done.place.task_file(),
-                    "queued": waits,
-                    "agents": super::start::as_values(&spawned),
-                });
-                if !others.is_empty() {
-                    value["started"] = json!(others);
-                }
-                if let Some(origin) = origin {
-                    value["from"] = create_from::as_json(origin);
-                }
-                value
-            },
-            || {
-                let mut text = described_task(&created, origin, &start, waits.as_deref(), &spawned);
-                for other in &others {
-                    let _ = writeln!(text, "{}", super::start::after_waiting(other));
-                }
-                if is_fine {
-                    text.push_str(&next(&created.done.task, &spawned));
-                }
-                text
-            },
-        );
+        let message = format!("created {}, {start}", created.done.task.label());
+        let result = TaskResult {
+            path: Some(created.done.place.task_file()),
+            queued: Some(waits.as_deref()),
+            agents: Some(&spawned),
+            started: &others,
+            from: origin,
+            ..TaskResult::new(&created.done.task, &message)
+        };
+        session.finish(result, || {
+            let mut text = described_task(&created, origin, &start, waits.as_deref(), &spawned);
+            for other in &others {
+                let _ = writeln!(text, "{}", super::start::after_waiting(other));
+            }
+            if is_fine {
+                text.push_str(&next(&created.done.task, &spawned));
+            }
+            text
+        });
         let is_new = !created.start.existing && earlier.is_none();
         if let Some(note) = naming.taken_for(&created.done.task, is_new) {
             output::note(&note);

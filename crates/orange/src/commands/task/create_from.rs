@@ -3,7 +3,6 @@
 use crate::error::{CommandError, Result};
 use crate::session::Session;
 use orange_engine::engine::{Earlier, Origin};
-use serde_json::{Value, json};
 
 /// The task to start again from. It stays in its project, whichever one we are in.
 pub(super) fn earlier(session: &Session, id: &str, named: Option<&str>) -> Result<Earlier> {
@@ -20,16 +19,6 @@ pub(super) fn earlier(session: &Session, id: &str, named: Option<&str>) -> Resul
         )),
         Some(_) | None => Ok(earlier),
     }
-}
-
-pub(super) fn as_json(origin: &Origin) -> Value {
-    json!({
-        "id": origin.id,
-        "task": origin.label,
-        "status": origin.status.as_str(),
-        "head": origin.work.as_ref().map(|work| &work.head),
-        "rescue": origin.work.as_ref().and_then(|work| work.rescue.as_ref()),
-    })
 }
 
 /// A line of what is printed about the new task.

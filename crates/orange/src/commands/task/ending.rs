@@ -5,6 +5,7 @@ mod each;
 
 use super::titled;
 use crate::error::Result;
+use crate::output;
 use crate::question::{asks, confirm_always, yes};
 use crate::session::Session;
 use crate::ui::clean;
@@ -16,7 +17,6 @@ use orange_engine::engine::CancelChildren;
 use orange_engine::store::Place;
 use orange_engine::views::TaskView;
 use orange_engine::{Code, Error};
-use serde_json::json;
 use std::fmt::Write as _;
 
 /// Give a task up
@@ -125,8 +125,8 @@ pub(crate) fn cancel(session: &Session, args: &CancelArgs) -> Result<()> {
             continue;
         }
         each.note(cancel_one(session, place, children).inspect(|done| {
-            let others = done.more["children"].as_array().into_iter().flatten();
-            gone_too.extend(others.filter_map(|child| child["id"].as_str().map(str::to_owned)));
+            let others = done.children.iter().flatten();
+            gone_too.extend(others.map(|child| child.id.clone()));
         }));
     }
     each.finish(session)
@@ -208,12 +208,16 @@ fn cancel_one(session: &Session, place: Place, children: CancelChildren) -> Resu
     for child in &cancelled.children {
         let _ = write!(message, ", {} too", child.task.label());
     }
-    let children = cancelled.children.iter();
-    let children: Vec<&Task> = children.map(|child| &child.task).collect();
     Ok(Done {
         message,
-        more: json!({"children": children}),
         failure: super::update::failure(task, &cancelled.done.failed).err(),
+        children: Some(
+            cancelled
+                .children
+                .into_iter()
+                .map(|child| child.task)
+                .collect(),
+        ),
         task: cancelled.done.task,
     })
 }
@@ -282,27 +286,25 @@ pub(crate) fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
 
 fn list_deleted(session: &Session) {
     let trashed = session.engine.trashed();
-    session.finish(
-        json!({"tasks": trashed.iter().map(|(_, task)| task).collect::<Vec<_>>()}),
-        || {
-            if trashed.is_empty() {
-                return "the trash is empty\n".into();
-            }
-            let mut text = String::new();
-            for (place, task) in &trashed {
-                let summary = match task.summary.as_str() {
-                    "" => "(no summary yet)".into(),
-                    summary => clean(summary),
-                };
-                let _ = writeln!(
-                    text,
-                    "{}:{}  {}  {summary}",
-                    place.project,
-                    task.label(),
-                    task.status,
-                );
-            }
-            text
-        },
-    );
+    let tasks: Vec<&Task> = trashed.iter().map(|(_, task)| task).collect();
+    session.finish(output::named("tasks", tasks), || {
+        if trashed.is_empty() {
+            return "the trash is empty\n".into();
+        }
+        let mut text = String::new();
+        for (place, task) in &trashed {
+            let summary = match task.summary.as_str() {
+                "" => "(no summary yet)".into(),
+                summary => clean(summary),
+            };
+            let _ = writeln!(
+                text,
+                "{}:{}  {}  {summary}",
+                place.project,
+                task.label(),
+                task.status,
+            );
+        }
+        text
+    });
 }

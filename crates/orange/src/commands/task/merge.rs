@@ -8,9 +8,10 @@ use crate::ui::{clean, clean_block};
 use clap::Args;
 use orange_core::merge::{Strategy, strategy};
 use orange_core::naming::counted;
+use orange_core::task::Task;
 use orange_engine::engine::{MergePlan, MergeWish, Merged};
 use orange_engine::{Code, Error};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::fmt::Write as _;
 
 /// Merge a task's work into its target, and end the task
@@ -73,7 +74,11 @@ pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
         }
     }
     let merged = session.engine.merge(place, &wish)?;
-    session.finish(to_json(&merged), || to_text(&merged));
+    let result = MergeResult {
+        task: &merged.done.task,
+        merged: &merged,
+    };
+    session.finish(result, || to_text(&merged));
     super::update::failure(&merged.done.task, &merged.done.failed)
 }
 
@@ -124,18 +129,8 @@ fn to_text(merged: &Merged) -> String {
     text
 }
 
-fn to_json(merged: &Merged) -> Value {
-    json!({
-        "task": merged.done.task,
-        "merged": {
-            "commit": merged.commit,
-            "target": merged.target,
-            "strategy": merged.strategy,
-            "head": merged.head,
-            "commits": merged.commits,
-            "pushed": merged.pushed,
-            "fast_forwarded": merged.fast_forwarded,
-            "already": merged.already,
-        },
-    })
+#[derive(Serialize)]
+struct MergeResult<'a> {
+    task: &'a Task,
+    merged: &'a Merged,
 }

@@ -5,7 +5,7 @@ mod news;
 
 use super::word;
 use crate::error::Result;
-use crate::output;
+use crate::output::{self, named};
 use crate::session::Session;
 use crate::signals::Signals;
 use crate::ui::clean_block;
@@ -15,7 +15,6 @@ use news::News;
 use orange_core::workflow::Role;
 use orange_engine::engine::Screen;
 use orange_engine::store::Place;
-use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -70,7 +69,7 @@ pub(crate) fn run(session: &Session, args: &PeekArgs) -> Result<()> {
             agent(&screen)
         ));
     }
-    session.finish_as_it_is(to_json(&screen), || {
+    session.finish_as_it_is(named("screen", &screen), || {
         format!("{}\n", clean_block(screen.text.trim_end()))
     });
     Ok(())
@@ -78,16 +77,6 @@ pub(crate) fn run(session: &Session, args: &PeekArgs) -> Result<()> {
 
 fn agent(screen: &Screen) -> String {
     format!("the {} of {}", screen.role, screen.task.label())
-}
-
-fn to_json(screen: &Screen) -> Value {
-    json!({"screen": {
-        "task": screen.task.id,
-        "role": screen.role,
-        "alive": screen.alive,
-        "text": screen.text,
-        "kept": screen.kept,
-    }})
 }
 
 /// Where the screens go.
@@ -167,7 +156,7 @@ fn follow(session: &Session, args: &PeekArgs, place: &Place) -> Result<()> {
                 lines = lines.max(Some(HISTORY));
                 tell(session, place, args.role, news, (&screen, depth))
             }
-            Shown::Json(before) => match to_json(&screen).to_string() {
+            Shown::Json(before) => match output::as_json(&named("screen", &screen)) {
                 same if same == *before => true,
                 value => {
                     *before = value;

@@ -3,13 +3,12 @@
 pub(crate) mod program;
 
 use crate::error::{CommandError, Result};
-use crate::output;
+use crate::output::{self, named};
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::task::Task;
 use program::{Program, variable};
-use serde_json::json;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -75,7 +74,7 @@ pub(crate) fn path(session: &Session, args: &PathArgs) -> Result<()> {
         }
     };
     if session.json {
-        output::print_json(&json!({"path": path.to_string_lossy()}));
+        output::print_json(&named("path", path.to_string_lossy()));
     } else {
         output::print_bytes(&[path.as_os_str().as_bytes(), b"\n"].concat());
     }

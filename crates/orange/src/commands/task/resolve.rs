@@ -10,7 +10,6 @@ use orange_core::naming::counted;
 use orange_engine::engine::Landing;
 use orange_engine::git::contained::Landed;
 use orange_engine::git::short;
-use serde_json::{Value, json};
 
 /// End a task whose work landed another way
 #[derive(Debug, Args)]
@@ -38,8 +37,7 @@ pub(crate) fn run(session: &Session, args: &ResolveArgs) -> Result<()> {
     }
     let changed = session.engine.resolve(place, &args.message, &landing)?;
     let message = format!("{}; {}", moved(&changed), found(&landing));
-    let seen = [("landing", as_json(&landing))];
-    finish_with(session, &changed, &message, seen)
+    finish_with(session, &changed, &message, Some(&landing))
 }
 
 fn question(landing: &Landing) -> String {
@@ -81,22 +79,4 @@ fn found(landing: &Landing) -> String {
 
 fn not_committed(count: usize) -> String {
     format!("what is not committed ({})", counted(count, "path"))
-}
-
-fn as_json(landing: &Landing) -> Value {
-    let (seen, commit) = match &landing.landed {
-        _ if landing.without_work => ("nothing", None),
-        Some(Landed::Head) => ("head", None),
-        Some(Landed::Change(commit)) => ("change", commit.clone()),
-        Some(Landed::No { .. }) => ("no", None),
-        None => ("unknown", None),
-    };
-    json!({
-        "seen": seen,
-        "commit": commit,
-        "head": landing.head,
-        "branch": landing.branch,
-        "target": landing.target,
-        "uncommitted": landing.uncommitted,
-    })
 }

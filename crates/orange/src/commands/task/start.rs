@@ -3,6 +3,7 @@
 use super::permissions::choose_once;
 use super::{update, word};
 use crate::error::{CommandError, Result};
+use crate::output::named;
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
@@ -13,7 +14,7 @@ use orange_core::workflow::Role;
 use orange_engine::engine::StartOutcome;
 use orange_engine::index::list::Filter;
 use orange_engine::store::Place;
-use serde_json::{Value, json};
+use orange_engine::views::TaskResult;
 use std::fmt::Write;
 
 /// Start a task that is pending
@@ -84,10 +85,11 @@ pub(crate) fn spawn(session: &Session, args: &SpawnArgs) -> Result<()> {
         }
         StartOutcome::Queued(task, why) => {
             let message = queued(&task, &why);
-            session.finish(
-                json!({"task": task, "message": message, "queued": why}),
-                || format!("{message}\n"),
-            );
+            let result = TaskResult {
+                queued: Some(Some(&why)),
+                ..TaskResult::new(&task, &message)
+            };
+            session.finish(result, || format!("{message}\n"));
             Ok(())
         }
     }
@@ -117,10 +119,11 @@ pub(crate) fn respawn(session: &Session, args: &RespawnArgs) -> Result<()> {
     let done = session.engine.respawn(place, args.role, message)?;
     let (task, spawned) = (done.task, done.spawned);
     let text = format!("{} ({})", task.label(), task.status);
-    session.finish(
-        json!({"task": task, "message": text, "agents": as_values(&spawned)}),
-        || format!("{text}\n{}", lines(&task, &spawned)),
-    );
+    let result = TaskResult {
+        agents: Some(&spawned),
+        ..TaskResult::new(&task, &text)
+    };
+    session.finish(result, || format!("{text}\n{}", lines(&task, &spawned)));
     Ok(())
 }
 
@@ -137,7 +140,7 @@ pub(crate) fn run_ready(session: &Session, args: &RunArgs) -> Result<()> {
             StartOutcome::Queued(..) => None,
         })
         .collect();
-    session.finish(json!({"tasks": started}), || {
+    session.finish(named("tasks", &started), || {
         let mut text = String::new();
         for task in &started {
             let _ = writeln!(text, "started {} {}", task.label(), clean(&task.summary));
@@ -212,11 +215,4 @@ pub(crate) fn agents(spawned: &[Event]) -> String {
         );
     }
     text
-}
-
-pub(crate) fn as_values(spawned: &[Event]) -> Vec<Value> {
-    spawned
-        .iter()
-        .map(|event| Value::Object(event.details().clone()))
-        .collect()
 }

@@ -2,13 +2,13 @@
 
 use super::{update, word};
 use crate::error::{CommandError, Result};
-use crate::output;
+use crate::output::{self, named};
 use crate::session::Session;
 use clap::Args;
 use orange_core::workflow::Role;
 use orange_engine::engine::Sent;
+use orange_engine::views::TaskResult;
 use orange_engine::{Code, Error};
-use serde_json::json;
 use std::io::{IsTerminal, Read};
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
@@ -81,7 +81,7 @@ pub(crate) fn attach(session: &Session, args: &AttachArgs) -> Result<()> {
             .chain(command.get_args())
             .map(|word| word.to_string_lossy().into_owned())
             .collect();
-        session.finish(json!({"command": words}), String::new);
+        session.finish(named("command", &words), String::new);
         return Ok(());
     }
     let on_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -126,10 +126,11 @@ pub(crate) fn send(session: &Session, args: &SendArgs) -> Result<()> {
             ));
         }
     };
-    session.finish(
-        json!({"task": task, "message": message, "state": state}),
-        || format!("{message}\n"),
-    );
+    let result = TaskResult {
+        state: Some(state),
+        ..TaskResult::new(&task, &message)
+    };
+    session.finish(result, || format!("{message}\n"));
     Ok(())
 }
 

@@ -9,10 +9,11 @@ use orange_core::task::{Field, Status, Task};
 use orange_core::timeline::fields::{noun, said};
 use orange_core::timeline::hooks;
 use orange_core::workflow::Intent;
-use orange_engine::engine::{Change, Changed, Edit};
+use orange_engine::engine::{Change, Changed, Edit, Landing};
+use orange_engine::views::TaskResult;
 use orange_engine::workspaces::Acquired;
 use orange_engine::{Code, Error};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt::Write;
 
 /// Change a task
@@ -249,15 +250,15 @@ pub(crate) fn retry_hooks(session: &Session, args: &RetryHooksArgs) -> Result<()
 
 /// Says what happened. A hook that failed makes the command fail, although the task has moved.
 pub(crate) fn finish(session: &Session, changed: &Changed, message: &str) -> Result<()> {
-    finish_with(session, changed, message, [])
+    finish_with(session, changed, message, None)
 }
 
-/// The same with more for a program.
-pub(crate) fn finish_with<const N: usize>(
+/// The same of a task that was resolved.
+pub(crate) fn finish_with(
     session: &Session,
     changed: &Changed,
     message: &str,
-    more: [(&str, Value); N],
+    landing: Option<&Landing>,
 ) -> Result<()> {
     if changed.done.made_room() {
         session.note_room();
@@ -271,25 +272,14 @@ pub(crate) fn finish_with<const N: usize>(
         if session.is_person() {
             text.push_str(&super::start::lines(&changed.done.task, spawned));
         }
-        session.finish(
-            {
-                let mut value = json!({"task": changed.done.task, "message": message});
-                for (name, more) in more {
-                    value[name] = more;
-                }
-                if let Some(waits) = &changed.waits {
-                    value["waits_for"] = json!(waits);
-                }
-                if let Some(acquired) = &changed.done.acquired {
-                    value["workspace"] = workspace_json(acquired);
-                }
-                if !spawned.is_empty() {
-                    value["agents"] = Value::from(super::start::as_values(spawned));
-                }
-                value
-            },
-            || text,
-        );
+        let result = TaskResult {
+            landing,
+            waits_for: changed.waits.as_deref(),
+            workspace: changed.done.acquired.as_ref(),
+            agents: (!spawned.is_empty()).then_some(spawned),
+            ..TaskResult::new(&changed.done.task, message)
+        };
+        session.finish(result, || text);
     }
     failure(&changed.done.task, &changed.done.failed)
 }
@@ -330,18 +320,6 @@ fn workspace_lines(task: &Task, acquired: &Acquired) -> String {
         );
     }
     text
-}
-
-pub(crate) fn workspace_json(acquired: &Acquired) -> Value {
-    json!({
-        "slot": acquired.lease.slot,
-        "path": acquired.folder,
-        "epoch": acquired.lease.epoch,
-        "base": acquired.start.reference,
-        "base_commit": acquired.start.commit,
-        "fetched": acquired.start.fetched,
-        "brought": acquired.brought,
-    })
 }
 
 fn described(changed: &Changed, change: &Change) -> String {

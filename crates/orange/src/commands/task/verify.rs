@@ -6,8 +6,8 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::verification::{CheckResult, Verified};
+use orange_engine::views::TaskResult;
 use orange_engine::{Code, Error};
-use serde_json::json;
 use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
 
@@ -43,10 +43,11 @@ pub(crate) fn run(session: &Session, args: &VerifyArgs) -> Result<()> {
             None => error,
         }));
     }
-    session.finish(
-        json!({"task": task, "verify": as_value(&told), "message": words}),
-        || format!("{}\n", clean(&words)),
-    );
+    let result = TaskResult {
+        verify: Some(&told),
+        ..TaskResult::new(&task, &words)
+    };
+    session.finish(result, || format!("{}\n", clean(&words)));
     Ok(())
 }
 
@@ -84,12 +85,4 @@ pub(crate) fn failures(result: &CheckResult) -> Vec<String> {
     let known = base.known.iter();
     new.chain(known.map(|line| format!("on {} too: {line}", base.branch)))
         .collect()
-}
-
-pub(crate) fn as_value(told: &Verified) -> serde_json::Value {
-    let mut value = json!(told.result);
-    value["head"] = json!(told.said.head);
-    value["newly_failed"] = json!(told.result.newly_failed());
-    value["at"] = json!(told.said.at);
-    value
 }

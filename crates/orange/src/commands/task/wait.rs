@@ -10,9 +10,8 @@ use orange_core::config::time_span;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
 use orange_engine::store::Place;
-use orange_engine::views::TaskView;
+use orange_engine::views::{TaskResult, TaskView};
 use orange_engine::{Code, Error};
-use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// How often the task's files are looked at.
@@ -66,7 +65,7 @@ pub(crate) fn run(session: &Session, args: &WaitArgs) -> Result<()> {
                 return Err(CommandError(orange_engine::tx::damaged(&place, broken)));
             }
             if let Some(message) = reached(session, &view, args.goal, is_first)? {
-                session.finish(json!({"task": view.task, "message": message}), || {
+                session.finish(TaskResult::new(&view.task, &message), || {
                     format!("{message}\n")
                 });
                 return Ok(());

@@ -3,15 +3,18 @@
 use crate::error::{CommandError, Result, exit_code};
 use crate::session::Session;
 use orange_core::task::Task;
-use serde_json::{Value, json};
+use orange_engine::Error;
+use serde::Serialize;
 
 /// What became of one task.
+#[derive(Serialize)]
 pub(super) struct Done {
     pub(super) task: Task,
     pub(super) message: String,
-    /// What else there is to say as JSON: an object.
-    pub(super) more: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) children: Option<Vec<Task>>,
     /// It is done, but not whole.
+    #[serde(skip)]
     pub(super) failure: Option<CommandError>,
 }
 
@@ -20,18 +23,17 @@ impl Done {
         Done {
             task,
             message,
-            more: json!({}),
+            children: None,
             failure: None,
         }
     }
+}
 
-    fn to_json(&self) -> Value {
-        let mut value = json!({"task": self.task, "message": self.message});
-        for (name, more) in self.more.as_object().into_iter().flatten() {
-            value[name] = more.clone();
-        }
-        value
-    }
+/// The outcomes for several tasks.
+#[derive(Serialize)]
+struct Outcomes<'a> {
+    tasks: &'a [Done],
+    errors: Vec<&'a Error>,
 }
 
 /// The outcomes, told as they come.
@@ -68,15 +70,11 @@ impl Each {
             .map(|error| exit_code(error.0.code))
             .max();
         if self.wanted > 1 && session.json {
-            let error = |error: &CommandError| {
-                let error = &error.0;
-                json!({"code": error.code.as_str(), "message": error.message, "hint": error.hint})
+            let outcomes = Outcomes {
+                tasks: &self.done,
+                errors: self.failed.iter().map(|error| &error.0).collect(),
             };
-            let value = json!({
-                "tasks": self.done.iter().map(Done::to_json).collect::<Vec<_>>(),
-                "errors": self.failed.iter().map(error).collect::<Vec<_>>(),
-            });
-            session.finish(value, String::new);
+            session.finish(outcomes, String::new);
             return match worst {
                 None => Ok(()),
                 // The value says what; the exit code is for scripts.
@@ -88,10 +86,7 @@ impl Each {
         }
         if !self.done.is_empty() && (!session.json || self.failed.is_empty()) {
             let line = |done: &Done| format!("{}\n", done.message);
-            session.finish(
-                self.done.first().map(Done::to_json).unwrap_or_default(),
-                || self.done.iter().map(line).collect(),
-            );
+            session.finish(self.done.first(), || self.done.iter().map(line).collect());
         }
         let last = match worst {
             None => return Ok(()),
