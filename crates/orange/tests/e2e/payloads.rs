@@ -7,7 +7,7 @@ const TABLE: &str = "orange-core/src/history/payload.rs";
 
 /// Where all details of an event are used as they are, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[(
-    "orange/src/commands/task/start.rs",
+    "orange-engine/src/views/results.rs",
     "--json of a start prints what agent.spawned carries",
 )];
 
