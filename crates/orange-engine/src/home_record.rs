@@ -6,29 +6,13 @@ use crate::error::{Code, Error, Result};
 use crate::git::{state, worktree};
 use crate::runs;
 use crate::store::replace;
-use serde::{Deserialize, Serialize};
+pub use orange_agents::home_paths::HomePaths;
+use orange_agents::home_paths::{RECORD, Record, read, real};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// In the home.
-const RECORD: &str = ".home.json";
-
-/// What the file says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Record {
-    /// Random. A copy has the same one.
-    id: String,
-    /// Where the home was when this was written, without links.
-    path: PathBuf,
-    /// Tells a folder that was renamed from one that was copied.
-    inode: u64,
-    /// Where it was before it was renamed: agents that were running then still name that path.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    former: Vec<PathBuf>,
-}
 
 /// What the record says about the home that it is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,12 +169,7 @@ fn is_renamed(home: &Path, record: &Record) -> bool {
 
 /// Whether agents run that were started for a home of this path.
 fn has_agents(path: &Path) -> bool {
-    let home = HomePaths {
-        home: path.to_owned(),
-        real: None,
-        former: Vec::new(),
-    };
-    !runs::tagged_in(&home).is_empty()
+    !runs::tagged_in(&HomePaths::at(path)).is_empty()
 }
 
 /// A home that the runs or the workspaces of this one belong to, if that is another one and still there. This recognises a
@@ -218,10 +197,6 @@ fn original_of(home: &Path) -> Option<PathBuf> {
     homes.into_iter().find(is_other)
 }
 
-fn read(home: &Path) -> Option<Record> {
-    serde_json::from_slice(&fs::read(home.join(RECORD)).ok()?).ok()
-}
-
 fn new_record(home: &Path) -> Option<Record> {
     Some(Record {
         id: nanoid::nanoid!(21, &orange_core::id::ID_ALPHABET),
@@ -247,10 +222,6 @@ fn moved_record(home: &Path, old: Record) -> Option<Record> {
     })
 }
 
-fn real(path: &Path) -> Option<PathBuf> {
-    path.canonicalize().ok()
-}
-
 fn inode(path: &Path) -> Option<u64> {
     Some(fs::metadata(path).ok()?.ino())
 }
@@ -260,51 +231,6 @@ fn is_same_folder(one: &Path, other: &Path) -> bool {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
         (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
     }
-}
-
-/// The paths under which processes and tmux windows of a home may know it.
-#[derive(Debug, Clone)]
-pub struct HomePaths {
-    home: PathBuf,
-    real: Option<PathBuf>,
-    former: Vec<PathBuf>,
-}
-
-impl HomePaths {
-    pub fn of(home: &Path) -> HomePaths {
-        let former = read(home).map(|record| record.former).unwrap_or_default();
-        HomePaths {
-            real: real(home),
-            home: home.to_owned(),
-            // Another home may be there by now.
-            former: former.into_iter().filter(|path| !path.exists()).collect(),
-        }
-    }
-
-    /// Whether a path, such as the value of ORANGE_HOME, names this home.
-    pub(crate) fn include(&self, path: &[u8]) -> bool {
-        let path = Path::new(OsStr::from_bytes(path));
-        path == self.home
-            || self.former.iter().any(|former| former == path)
-            || (self.real.is_some() && real(path) == self.real)
-    }
-
-    /// What the tmux sessions of this home are tagged with: no path, which may contain anything.
-    pub(crate) fn tag(&self) -> String {
-        tag_of(self.real.as_deref().unwrap_or(&self.home))
-    }
-
-    /// Whether a tmux session with this tag is of this home. One without was made before there was a tag.
-    pub(crate) fn has_tagged(&self, tag: Option<&str>) -> bool {
-        let Some(tag) = tag else {
-            return true;
-        };
-        tag == self.tag() || self.former.iter().any(|former| tag == tag_of(former))
-    }
-}
-
-fn tag_of(path: &Path) -> String {
-    format!("{:016x}", replace::short_hash(path.as_os_str().as_bytes()))
 }
 
 #[cfg(test)]

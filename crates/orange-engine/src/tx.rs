@@ -5,7 +5,6 @@ mod agents;
 mod commit;
 mod deferred;
 mod failed_check;
-mod marks;
 mod racing;
 mod retry;
 mod taken_out;
@@ -13,8 +12,8 @@ mod write_reconciled;
 
 pub use commit::Committed;
 pub(crate) use commit::Given;
-pub use marks::context_mark;
-pub(crate) use marks::review_mark;
+pub use orange_agents::marks::context_mark;
+pub(crate) use orange_agents::marks::review_mark;
 pub(crate) use racing::kept_texts;
 pub use write_reconciled::written_fields;
 

@@ -3,17 +3,15 @@
 
 use crate::error::{Error, Result};
 use crate::git::worktree;
+pub(crate) use crate::runs::LINK_NAMES;
 use crate::store::replace;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// What the link is called, unless the repository has a file of that name.
-pub(crate) const LINK: &str = "TASK.md";
-const OTHER_LINK: &str = "ORANGE_TASK.md";
-
-/// What the link may be called; where a worktree has both, the first is the link.
-pub(crate) const LINK_NAMES: [&str; 2] = [OTHER_LINK, LINK];
+pub(crate) const LINK: &str = LINK_NAMES[1];
+const OTHER_LINK: &str = LINK_NAMES[0];
 
 /// Where a file that replaced the link waits until its text is taken over.
 const REPLACED: &str = ".orange-TASK.md";

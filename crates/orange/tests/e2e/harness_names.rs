@@ -10,8 +10,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "orange-core/src/config/table.rs",
         "what people read of the settings",
     ),
-    ("orange-engine/src/harness.rs", "declares the folders"),
-    ("orange-engine/src/harness/list.rs", "the list of folders"),
+    ("orange-agents/src/harness.rs", "declares the folders"),
+    ("orange-agents/src/harness/list.rs", "the list of folders"),
     (
         "orange-engine/src/engine/trust.rs",
         "consent to the files that claude alone loads",

@@ -12,11 +12,11 @@ mod speaker;
 pub use above::{RunAbove, is_below_check, run_above};
 pub use inbox::{Message, Outcome};
 pub use orange_sys::process::{ProcessId, own_group, own_session};
-pub(crate) use process::{carrying, descendants, end_marked, is_of_home};
+pub use process::{carrying, descendants, end_marked, is_of_home};
 pub use process::{end_tagged, end_tree, tagged, tagged_in};
-pub(crate) use questions::open_asks;
+pub use questions::open_asks;
 pub use questions::{Answer, Asked, IN_ITS_WINDOW, Question};
-pub(crate) use signals::state_after;
+pub use signals::state_after;
 pub use signals::{Doing, Due, DueFor, Signal, SignalKind, Source, State};
 
 use crate::database::Database;
@@ -35,6 +35,9 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// What the link to TASK.md in a worktree may be called; where a worktree has both, the first is the link.
+pub const LINK_NAMES: [&str; 2] = ["ORANGE_TASK.md", "TASK.md"];
 
 /// What a run is started with. Written once; an older `run-agent` may read what a newer Orange wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,7 +146,7 @@ const SIGNAL_CODES: std::ops::RangeInclusive<i32> = 129..=192;
 
 impl Ended {
     /// What the seal covers.
-    pub(crate) fn unsealed(&self) -> Vec<u8> {
+    pub fn unsealed(&self) -> Vec<u8> {
         let plain = Ended {
             seal: None,
             ..self.clone()
@@ -152,18 +155,18 @@ impl Ended {
     }
 
     /// Did it end in another way than by itself?
-    pub(crate) fn was_by_signal(&self) -> bool {
+    pub fn was_by_signal(&self) -> bool {
         self.code.is_none_or(|code| SIGNAL_CODES.contains(&code))
     }
 }
 
 /// What a run is started with besides its description.
 #[derive(Debug, Default)]
-pub(crate) struct Extras {
+pub struct Extras {
     /// Variables for the agent.
-    pub(crate) environment: BTreeMap<String, String>,
+    pub environment: BTreeMap<String, String>,
     /// Files in the run's folder, for its harness.
-    pub(crate) files: Vec<(&'static str, String)>,
+    pub files: Vec<(&'static str, String)>,
 }
 
 const ENVIRONMENT: &str = "environment.json";
@@ -205,7 +208,7 @@ impl RunFolder {
     }
 
     /// Writes the folder anew; an earlier attempt that came to nothing is overwritten.
-    pub(crate) fn write(&self, spec: &RunSpec, prompt: &str, extras: &Extras) -> Result<()> {
+    pub fn write(&self, spec: &RunSpec, prompt: &str, extras: &Extras) -> Result<()> {
         let failed = |error: io::Error| Error::io("write", &self.path, &error);
         make_folder(&self.path).map_err(failed)?;
         make_folder(&self.path.join("inbox")).map_err(failed)?;
@@ -220,7 +223,7 @@ impl RunFolder {
     }
 
     /// The agent's own variables. There may be secrets among them: nothing is left of it.
-    pub(crate) fn take_environment(&self) -> BTreeMap<String, String> {
+    pub fn take_environment(&self) -> BTreeMap<String, String> {
         let variables = self.get(ENVIRONMENT).unwrap_or_default();
         let _ = fs::remove_file(self.path.join(ENVIRONMENT));
         variables
@@ -278,7 +281,7 @@ impl RunFolder {
     }
 
     /// Whether this process holds the lock, by the system's own list.
-    pub(crate) fn is_locked_by(&self, pid: u32) -> bool {
+    pub fn is_locked_by(&self, pid: u32) -> bool {
         let Ok(file) = fs::metadata(self.lock_file()) else {
             return false;
         };

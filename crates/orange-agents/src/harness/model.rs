@@ -17,7 +17,7 @@ impl ModelChoice {
     }
 
     /// As options of a CLI.
-    pub(crate) fn arguments(&self, model: &str, effort: &str) -> Vec<String> {
+    pub fn arguments(&self, model: &str, effort: &str) -> Vec<String> {
         let options = [(model, &self.model), (effort, &self.effort)];
         let given = options
             .into_iter()
@@ -27,13 +27,13 @@ impl ModelChoice {
 }
 
 /// The words of these efforts.
-pub(crate) fn efforts(known: &[Effort]) -> Vec<&'static str> {
+pub fn efforts(known: &[Effort]) -> Vec<&'static str> {
     known.iter().map(|effort| effort.as_str()).collect()
 }
 
 impl Harness {
     /// Why it cannot be told this model, if it cannot.
-    pub(crate) fn refuses_model(&self, model: &str) -> Result<()> {
+    pub fn refuses_model(&self, model: &str) -> Result<()> {
         if !self.adapter.supports().model {
             return Err(not_told(&self.name, "model"));
         }
@@ -46,7 +46,7 @@ impl Harness {
     }
 
     /// Why it cannot be told this effort, if it cannot.
-    pub(crate) fn refuses_effort(&self, effort: &str) -> Result<()> {
+    pub fn refuses_effort(&self, effort: &str) -> Result<()> {
         let known = self.adapter.efforts();
         if known.is_empty() {
             return Err(not_told(&self.name, "effort"));
@@ -61,7 +61,7 @@ impl Harness {
         .hint(format!("it accepts: {}", known.join(", "))))
     }
 
-    pub(crate) fn refuses(&self, choice: &ModelChoice) -> Result<()> {
+    pub fn refuses(&self, choice: &ModelChoice) -> Result<()> {
         choice
             .model
             .as_deref()
@@ -74,7 +74,7 @@ impl Harness {
 }
 
 /// That a harness cannot be told its model, or its effort.
-pub(crate) fn not_told(name: &str, what: &str) -> Error {
+pub fn not_told(name: &str, what: &str) -> Error {
     let message = match name {
         NONE => format!("harness {NONE} starts no agent, so it has no {what}"),
         name => format!(

@@ -8,10 +8,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The folder in Orange's home. All of it can be thrown away.
-pub(crate) const FOLDER: &str = "versions";
+pub const FOLDER: &str = "versions";
 
 /// What `ask` said of this program when it was last asked. Only a good answer is kept.
-pub(crate) fn remembered(
+pub fn remembered(
     home: &Path,
     program: &Path,
     ask: impl FnOnce() -> Result<String>,

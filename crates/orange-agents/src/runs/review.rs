@@ -1,8 +1,8 @@
 //! What a run leaves in the Review section, as its TASK.md has it at that moment.
 
+use super::LINK_NAMES;
 use super::{RunFolder, RunSpec};
-use crate::tx::review_mark;
-use crate::workspaces::LINK_NAMES;
+use crate::marks::review_mark;
 use orange_core::task_file::{MAX_BYTES, salvage_body};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,7 +11,7 @@ use std::path::Path;
 impl RunFolder {
     /// The mark of the review that is in TASK.md now: as the worktree has it, where an editor may have put a file in place
     /// of the link.
-    pub(crate) fn review_now(&self, spec: &RunSpec) -> Option<String> {
+    pub fn review_now(&self, spec: &RunSpec) -> Option<String> {
         let home = self.path.parent().and_then(Path::parent)?;
         let names = LINK_NAMES.iter().map(|name| spec.worktree.join(name));
         let real = home.join("tasks").join(&spec.folder).join("TASK.md");

@@ -7,20 +7,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Servers that a repository would like claude to start.
-pub(crate) const SERVERS: &str = ".mcp.json";
+pub(super) const SERVERS: &str = ".mcp.json";
 
 /// Makes claude read CLAUDE.md in folders that `--add-dir` names.
 const READS_INSTRUCTIONS: &str = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD";
 
 /// What a start gets for this.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Sources {
-    pub(crate) arguments: Vec<String>,
-    pub(crate) environment: BTreeMap<String, String>,
+pub(super) struct Sources {
+    pub arguments: Vec<String>,
+    pub environment: BTreeMap<String, String>,
 }
 
 /// For a start in that folder. `with_project` is for a repository whose files the user agreed to.
-pub(crate) fn sources(
+pub(super) fn sources(
     folder: &Path,
     environment: &BTreeMap<String, String>,
     with_project: bool,
@@ -61,7 +61,7 @@ const HELPERS: &[&str] = &[
 
 /// What a file of settings or servers would make claude run or call, for a person to look at. Claude may find more than
 /// this, so consent is bound to the files and not to this list.
-pub(crate) fn commands_in(text: &str) -> Vec<String> {
+pub(super) fn commands_in(text: &str) -> Vec<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let settings: Value = serde_json::from_str(text).unwrap_or_default();
     let mut found = Vec::new();

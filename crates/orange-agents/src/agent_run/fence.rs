@@ -4,7 +4,7 @@
 
 mod settings;
 
-pub(crate) use settings::taken_back;
+pub use settings::taken_back;
 
 use crate::git::state::hooks_folder;
 use crate::store::private;
@@ -46,12 +46,12 @@ const USUAL: &[&str] = &[
 ];
 
 /// A fence that was put up.
-pub(crate) struct Fence {
+pub struct Fence {
     folder: PathBuf,
 }
 
 /// Puts it up for one run that works in `worktree`.
-pub(crate) fn put_up(run: &Path, worktree: &Path) -> io::Result<Fence> {
+pub fn put_up(run: &Path, worktree: &Path) -> io::Result<Fence> {
     let folder = run.join(FOLDER);
     private::make_folders(&folder.join(HOOKS))?;
     for (name, text) in PROGRAMS {
@@ -92,17 +92,14 @@ fn hooks_at(worktree: &Path) -> Vec<OsString> {
 
 impl Fence {
     /// The PATH with the fence in front, and no other fence.
-    pub(crate) fn search_path(&self, search_path: &OsStr) -> io::Result<OsString> {
+    pub fn search_path(&self, search_path: &OsStr) -> io::Result<OsString> {
         let rest = without(search_path);
         let folders = std::iter::once(self.folder.clone()).chain(std::env::split_paths(&rest));
         std::env::join_paths(folders).map_err(io::Error::other)
     }
 
     /// What git is told by variables, after what the user tells it that way.
-    pub(crate) fn git_settings(
-        &self,
-        known: impl Fn(&str) -> Option<String>,
-    ) -> Vec<(String, String)> {
+    pub fn git_settings(&self, known: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
         settings::added(&self.folder.join(HOOKS), known)
     }
 }

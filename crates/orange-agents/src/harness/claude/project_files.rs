@@ -27,7 +27,7 @@ pub struct ProjectFile {
 
 /// Blobs by their paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ProjectFiles(BTreeMap<String, Blob>);
+pub struct ProjectFiles(BTreeMap<String, Blob>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Blob {
@@ -37,7 +37,7 @@ struct Blob {
 
 impl ProjectFiles {
     /// As a commit has them.
-    pub(crate) fn at_commit(repository: &Path, commit: &str) -> Result<ProjectFiles> {
+    pub fn at_commit(repository: &Path, commit: &str) -> Result<ProjectFiles> {
         let said = as_committed(repository)
             .args(["ls-tree", "-r", "-l", "-z", "--full-tree"])
             .args(["--end-of-options", commit])
@@ -70,7 +70,7 @@ impl ProjectFiles {
     }
 
     /// As they are in a worktree now: tracked, untracked and ignored ones.
-    pub(crate) fn in_worktree(worktree: &Path) -> Result<ProjectFiles> {
+    pub fn in_worktree(worktree: &Path) -> Result<ProjectFiles> {
         let mut paths = Vec::new();
         walk(worktree, Path::new(""), false, &mut paths)?;
         if paths.is_empty() {
@@ -94,12 +94,12 @@ impl ProjectFiles {
         Ok(ProjectFiles(found.collect()))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// What a consent is bound to.
-    pub(crate) fn hash(&self) -> String {
+    pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         // No list of commands begins so.
         hash.update(b"claude project files 1\0");
@@ -113,15 +113,12 @@ impl ProjectFiles {
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
     /// The first file that is not as in `agreed`, and how it differs.
-    pub(crate) fn difference<'a>(
-        &'a self,
-        agreed: &'a ProjectFiles,
-    ) -> Option<(&'a str, &'static str)> {
+    pub fn difference<'a>(&'a self, agreed: &'a ProjectFiles) -> Option<(&'a str, &'static str)> {
         let mut paths: Vec<&String> = self.0.keys().chain(agreed.0.keys()).collect();
         paths.sort();
         paths.into_iter().find_map(|path| {
@@ -135,12 +132,12 @@ impl ProjectFiles {
         })
     }
 
-    pub(crate) fn contains(&self, path: &str) -> bool {
+    pub fn contains(&self, path: &str) -> bool {
         self.0.contains_key(path)
     }
 
     /// For a person to look at.
-    pub(crate) fn listed(&self, repository: &Path) -> Result<Vec<ProjectFile>> {
+    pub fn listed(&self, repository: &Path) -> Result<Vec<ProjectFile>> {
         let listed = self.0.iter().map(|(path, blob)| {
             Ok(ProjectFile {
                 path: path.clone(),

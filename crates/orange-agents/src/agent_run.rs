@@ -4,7 +4,7 @@
 
 mod alarms;
 mod courier;
-pub(crate) mod fence;
+pub mod fence;
 
 pub use fence::without as without_fence;
 

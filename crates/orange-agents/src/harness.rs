@@ -34,7 +34,7 @@ pub use orange_core::config::NONE;
 use orange_core::config::USUAL;
 
 /// The reviewer's harness unless somebody says otherwise.
-pub(crate) const REVIEWER: &str = USUAL;
+pub const REVIEWER: &str = USUAL;
 
 /// How an agent is started, and how it behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,10 +78,10 @@ pub struct Occasion<'a> {
 }
 
 /// The folder for what all runs share, in Orange's home.
-pub(crate) const SHARED: &str = "harness";
+pub const SHARED: &str = "harness";
 
 /// Writes what is not there, or not as it should be: another version's, or somebody's own.
-pub(crate) fn share(folder: &Path, files: &[(&str, &str)]) -> Result<()> {
+pub fn share(folder: &Path, files: &[(&str, &str)]) -> Result<()> {
     for (name, text) in files {
         let path = folder.join(name);
         if std::fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
@@ -121,12 +121,12 @@ pub fn names(config: &Config) -> Vec<String> {
 }
 
 /// What the harnesses of the table are started as.
-pub(crate) fn programs() -> impl Iterator<Item = &'static str> {
+pub fn programs() -> impl Iterator<Item = &'static str> {
     list::ALL.iter().map(|kind| kind.program())
 }
 
 /// Whether a command line of this program is an agent.
-pub(crate) fn is_own_agent(command: &[String]) -> bool {
+pub fn is_own_agent(command: &[String]) -> bool {
     sim::is_agent(command)
 }
 
@@ -231,12 +231,12 @@ impl Harness {
     }
 
     /// What the run gets besides the harness's own arguments.
-    pub(crate) fn prepare(&self, occasion: &Occasion<'_>) -> Result<Prepared> {
+    pub fn prepare(&self, occasion: &Occasion<'_>) -> Result<Prepared> {
         self.adapter.prepare(occasion, &self.arguments)
     }
 
     /// The harness's own arguments, with what a run adds to them at the place where the CLI takes it.
-    pub(crate) fn command(&self, own: &[String], prepared: &Prepared) -> Vec<String> {
+    pub fn command(&self, own: &[String], prepared: &Prepared) -> Vec<String> {
         let prompt = own
             .iter()
             .position(|word| word == "--" || mentions_prompt(word))
@@ -259,7 +259,7 @@ impl Harness {
     }
 
     /// Refuses a mode that it would not keep to.
-    pub(crate) fn check_mode(&self, mode: Permissions) -> Result<()> {
+    pub fn check_mode(&self, mode: Permissions) -> Result<()> {
         if !self.adapter.asks_nothing() || mode == Permissions::Full {
             return Ok(());
         }
@@ -282,15 +282,15 @@ impl Harness {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+pub mod tests {
     use super::*;
 
-    pub(crate) fn found(name: &str, config: &str) -> Result<Option<Harness>> {
+    pub fn found(name: &str, config: &str) -> Result<Option<Harness>> {
         let (config, _) = Config::parse(config).unwrap();
         find(name, &config, Path::new("/bin/orange"))
     }
 
-    pub(crate) fn occasion(environment: &BTreeMap<String, String>) -> Occasion<'_> {
+    pub fn occasion(environment: &BTreeMap<String, String>) -> Occasion<'_> {
         Occasion {
             run: "r",
             folder: Path::new("/runs/r"),
@@ -312,7 +312,7 @@ pub(crate) mod tests {
     }
 
     /// The whole argument vector and the variables of a start.
-    pub(crate) fn start(
+    pub fn start(
         name: &str,
         config: &str,
         instructions: Option<&str>,

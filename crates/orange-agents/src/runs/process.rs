@@ -1,19 +1,19 @@
 //! Processes of a run: told apart from others that got the same number later, found by their ancestors or by the
 //! run's tag in their environment, and ended with all they started.
 
-use crate::home_record::HomePaths;
+use crate::home_paths::HomePaths;
 use orange_sys::process::{ProcessId, Stat, pids};
 use rustix::process::Signal;
 use std::fs;
 use std::time::{Duration, Instant};
 
 /// How long processes may take to end when they are asked to.
-pub(crate) const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_secs(2);
 const NAP: Duration = Duration::from_millis(5);
 
 /// The descendants of a process that are alive, but for Orange's own errands and the tmux servers that it started:
 /// other agents live there.
-pub(crate) fn descendants(root: u32) -> Vec<ProcessId> {
+pub fn descendants(root: u32) -> Vec<ProcessId> {
     let all: Vec<(u32, Stat)> = pids()
         .filter_map(|pid| Some((pid, Stat::of(pid)?)))
         .collect();
@@ -44,7 +44,7 @@ pub fn end_tree(root: u32, reap: impl FnMut()) -> bool {
 }
 
 /// Ends a process, its descendants, and whatever has this variable with this value in its environment.
-pub(crate) fn end_marked(
+pub fn end_marked(
     root: Option<&ProcessId>,
     variable: &str,
     value: &str,
@@ -68,7 +68,7 @@ pub fn tagged(home: &HomePaths, run: &str) -> Vec<ProcessId> {
     tagged_in(home).into_iter().filter_map(of_run).collect()
 }
 
-pub(crate) fn carrying(variable: &str, value: &str) -> Vec<ProcessId> {
+pub fn carrying(variable: &str, value: &str) -> Vec<ProcessId> {
     let is_it = |environment: &[u8]| value_in(environment, variable) == Some(value.as_bytes());
     with_environment(|environment| is_it(environment).then_some(()))
         .into_iter()
@@ -86,7 +86,7 @@ pub fn tagged_in(home: &HomePaths) -> Vec<(ProcessId, String)> {
 }
 
 /// Was this process started for that home: by its command line, or by its environment?
-pub(crate) fn is_of_home(pid: u32, home: &HomePaths) -> bool {
+pub fn is_of_home(pid: u32, home: &HomePaths) -> bool {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
     let mut pairs = words.windows(2);

@@ -238,7 +238,7 @@ impl RunFolder {
 
     /// Whether the agent has done nothing since a time, and wrote no review with this mark before: its turn was over by
     /// then, or what it left at the end of its turn is not that review.
-    pub(crate) fn was_quiet_since(&self, time: Timestamp, mark: Option<&str>) -> bool {
+    pub fn was_quiet_since(&self, time: Timestamp, mark: Option<&str>) -> bool {
         let quiet = [State::Idle, State::Finished, State::Failed, State::Waiting];
         let Some(doing) = self.state().filter(|doing| quiet.contains(&doing.state)) else {
             return false;
@@ -249,7 +249,7 @@ impl RunFolder {
     }
 
     /// What an agent does that signalled this last.
-    pub(crate) fn doing(&self, last: &Signal) -> Doing {
+    pub fn doing(&self, last: &Signal) -> Doing {
         let state = match (state_after(last.signal), last.until) {
             (State::Failed, Some(until)) if until > last.at => State::Waiting,
             (state, _) => state,
@@ -264,7 +264,7 @@ impl RunFolder {
     }
 
     /// Its `run-agent` has somebody look at it then.
-    pub(crate) fn note_due(&self, due: Due) -> Result<()> {
+    pub fn note_due(&self, due: Due) -> Result<()> {
         self.put(DUE, &due)
     }
 
@@ -272,7 +272,7 @@ impl RunFolder {
         self.get(DUE)
     }
 
-    pub(crate) fn forget_due(&self) {
+    pub fn forget_due(&self) {
         let _ = fs::remove_file(self.path.join(DUE));
     }
 
@@ -318,7 +318,7 @@ fn plainly(state: State, since: Timestamp, source: Source) -> Doing {
     }
 }
 
-pub(crate) fn state_after(signal: SignalKind) -> State {
+pub fn state_after(signal: SignalKind) -> State {
     match signal {
         SignalKind::SessionStarted => State::Starting,
         SignalKind::PromptTaken | SignalKind::Working => State::Working,

@@ -31,7 +31,7 @@ pub fn others_in_folder(folder: &Path, except: &[u32]) -> Vec<Occupant> {
 
 /// The files in a folder that some process has open for writing, by their paths in it. Processes of other users are passed
 /// over.
-pub(crate) fn open_for_writing(folder: &Path) -> BTreeSet<PathBuf> {
+pub fn open_for_writing(folder: &Path) -> BTreeSet<PathBuf> {
     system::open_for_writing(folder)
 }
 
@@ -50,7 +50,7 @@ pub fn own_line() -> Vec<u32> {
 }
 
 /// The words that a process was started with; none if it is gone or may not be looked at.
-pub(crate) fn command_line(pid: u32) -> Vec<String> {
+pub fn command_line(pid: u32) -> Vec<String> {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = line.split(|byte| *byte == 0);
     words

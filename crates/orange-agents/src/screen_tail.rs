@@ -6,7 +6,7 @@ const LONGEST_LINE: usize = 120;
 const LONGEST: usize = 400;
 
 /// The last lines with words in them, without frames, bars and signs.
-pub(crate) fn screen_tail(screen: &str) -> String {
+pub fn screen_tail(screen: &str) -> String {
     let mut lines: Vec<String> = screen
         .lines()
         .rev()

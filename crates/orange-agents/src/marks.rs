@@ -8,7 +8,7 @@ pub fn context_mark(body: &str) -> String {
 }
 
 /// A short name for the content of `## Review`; None if there is no such section.
-pub(crate) fn review_mark(body: &str) -> Option<String> {
+pub fn review_mark(body: &str) -> Option<String> {
     section_text(body, "Review").map(mark_of)
 }
 

@@ -22,7 +22,7 @@ pub fn start(orange: &Path, home: &Path, words: &[&str]) -> Result<u32> {
 }
 
 /// The same, with more in its environment, and without some of it.
-pub(crate) fn start_with(
+pub fn start_with(
     orange: &Path,
     home: &Path,
     words: &[&str],
@@ -50,7 +50,7 @@ pub fn carry_out(orange: &Path, home: &Path, words: &[&str]) -> Result<bool> {
 }
 
 /// Reaps errands that have ended, for a process that lives on. Other children are left to the threads that wait for them.
-pub(crate) fn reap_ended() {
+pub fn reap_ended() {
     started().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
 }
 

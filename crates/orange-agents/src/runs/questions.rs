@@ -77,7 +77,7 @@ impl Question {
 }
 
 /// What an agent asks and nobody has answered, oldest first. One without a name is over when the agent goes on.
-pub(crate) fn open_asks(signals: &[Signal]) -> Vec<&Signal> {
+pub fn open_asks(signals: &[Signal]) -> Vec<&Signal> {
     let mut open: Vec<&Signal> = Vec::new();
     for signal in signals {
         let has_name = |ask: &&Signal| ask.question.is_some();

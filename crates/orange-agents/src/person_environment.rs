@@ -46,7 +46,7 @@ pub fn from_variables(
 }
 
 /// When nobody knows who started a task: the account's own home and shell, and the usual folders for programs.
-pub(crate) fn minimal(home: Option<&Path>) -> PersonEnvironment {
+pub fn minimal(home: Option<&Path>) -> PersonEnvironment {
     let account = Account::of_this_user().unwrap_or_default();
     let home = account.home.or_else(|| Some(home?.as_os_str().to_owned()));
     let named = [
