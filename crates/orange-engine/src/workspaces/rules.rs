@@ -18,7 +18,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 const MAX_PATTERN_BYTES: usize = 256 * 1024;
 
 /// Commands that come with a repository, and run only if its user agreed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Commands {
     pub setup: Vec<String>,
     pub teardown: Vec<String>,

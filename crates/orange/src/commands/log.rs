@@ -6,7 +6,7 @@ use crate::error::{CommandError, Result};
 use crate::log::follow::Follower;
 use crate::log::read::{LogPart, parts};
 use crate::log::record::{LEVELS, Line, Wanted};
-use crate::output;
+use crate::output::{self, named};
 use crate::session::Session;
 use crate::signals::Signals;
 use clap::Args;
@@ -15,7 +15,6 @@ use orange_core::config::time_span;
 use orange_core::suggest::meant;
 use orange_engine::Error;
 use orange_engine::event_log::COMPONENTS;
-use serde_json::json;
 use shown::{Layout, to_json};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;
@@ -143,7 +142,7 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
     if !args.follow {
         let is_empty = found.lines.is_empty();
         session.finish_as_it_is(
-            json!({"log": found.lines.iter().map(to_json).collect::<Vec<_>>()}),
+            named("log", found.lines.iter().map(to_json).collect::<Vec<_>>()),
             || {
                 let lines = found.lines.iter().map(|line| layout.line(line));
                 layout.earlier(more) + &lines.collect::<String>()

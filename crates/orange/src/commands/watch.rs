@@ -10,7 +10,7 @@ use orange_core::naming::counted;
 use orange_core::timeline::{self, Weight};
 use orange_engine::index::list::Filter;
 use orange_engine::monitor::Monitor;
-use serde_json::json;
+use serde::Serialize;
 use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -107,7 +107,11 @@ impl News {
         lines.sort_by_key(|(event, _, _)| event.timestamp);
         for (event, label, project) in lines {
             if session.json {
-                output::print_json(&json!({"project": project, "task": label, "event": event}));
+                output::print_json(&EventLine {
+                    project: &project,
+                    task: &label,
+                    event: &event,
+                });
             } else if let Some(text) = told(&event) {
                 let at = clock(event.timestamp);
                 let line = format!("{at} {project} {label} {}\n", clean(&text));
@@ -116,6 +120,14 @@ impl News {
         }
         Ok(())
     }
+}
+
+/// An event, and whose it is.
+#[derive(Serialize)]
+struct EventLine<'a> {
+    project: &'a str,
+    task: &'a str,
+    event: &'a Event,
 }
 
 /// An event as a line for people; None for what only machines need.

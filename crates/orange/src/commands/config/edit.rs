@@ -2,13 +2,13 @@
 
 use crate::commands::task::place::program::{Program, variable};
 use crate::error::{CommandError, Result};
-use crate::output;
+use crate::output::{self, named};
 use crate::question;
 use crate::session::Session;
 use orange_core::config::{ConfigError, Layer, template};
 use orange_engine::error::plain;
 use orange_engine::{Code, Error};
-use serde_json::json;
+use serde::Serialize;
 use std::ffi::OsStr;
 use std::path::Path;
 use tempfile::NamedTempFile;
@@ -132,8 +132,17 @@ fn failed(what: &str, error: &std::io::Error) -> CommandError {
 }
 
 fn say(session: &Session, path: &Path, changed: bool, text: &str) {
-    session.finish(
-        json!({"config": {"file": path, "changed": changed}}),
-        || format!("{}: {text}\n", path.display()),
-    );
+    let file = Edited {
+        file: path,
+        changed,
+    };
+    session.finish(named("config", file), || {
+        format!("{}: {text}\n", path.display())
+    });
+}
+
+#[derive(Serialize)]
+struct Edited<'a> {
+    file: &'a Path,
+    changed: bool,
 }

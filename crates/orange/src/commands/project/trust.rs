@@ -8,9 +8,10 @@ use crate::ui::clean_block;
 use clap::Args;
 use orange_core::naming::counted;
 use orange_engine::engine::Offer;
+use orange_engine::workspaces::project_files::ProjectFile;
 use orange_engine::workspaces::rules::Commands;
 use orange_engine::{Code, Error, git};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::fmt::Write as _;
 
 #[derive(Debug, Args)]
@@ -87,10 +88,13 @@ fn revoke(session: &Session, name: &str) -> Result<()> {
             counted(count, "agreement")
         ),
     };
-    session.finish(
-        json!({"project": name, "trusted": false, "revoked": count, "message": message}),
-        || format!("{message}\n"),
-    );
+    let revoked = Revoked {
+        project: name,
+        trusted: false,
+        revoked: count,
+        message: &message,
+    };
+    session.finish(revoked, || format!("{message}\n"));
     Ok(())
 }
 
@@ -118,22 +122,33 @@ fn unanswered(args: &TrustArgs, offered: &str) -> CommandError {
 
 /// Ends in one way: whoever comes here has agreed, or need not.
 fn finish(session: &Session, offer: &Offer, message: &str, listed: &str) {
-    session.finish(as_json(offer, message), || format!("{listed}{message}\n"));
+    let trusted = Trusted {
+        project: &offer.project.name,
+        commit: &offer.commit,
+        commands: &offer.commands,
+        claude_files: &offer.files,
+        trusted: true,
+        message,
+    };
+    session.finish(trusted, || format!("{listed}{message}\n"));
 }
 
-fn as_json(offer: &Offer, message: &str) -> Value {
-    json!({
-        "project": offer.project.name,
-        "commit": offer.commit,
-        "commands": {
-            "setup": offer.commands.setup,
-            "teardown": offer.commands.teardown,
-            "verify": offer.commands.verify,
-        },
-        "claude_files": offer.files,
-        "trusted": true,
-        "message": message,
-    })
+#[derive(Serialize)]
+struct Trusted<'a> {
+    project: &'a str,
+    commit: &'a str,
+    commands: &'a Commands,
+    claude_files: &'a [ProjectFile],
+    trusted: bool,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct Revoked<'a> {
+    project: &'a str,
+    trusted: bool,
+    revoked: usize,
+    message: &'a str,
 }
 
 /// Every command in full and every file: what is not seen cannot be agreed to.
