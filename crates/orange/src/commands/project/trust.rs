@@ -8,7 +8,7 @@ use crate::ui::clean_block;
 use clap::Args;
 use orange_core::naming::counted;
 use orange_engine::engine::Offer;
-use orange_engine::workspaces::project_files::ProjectFile;
+use orange_engine::harness::claude::project_files::ProjectFile;
 use orange_engine::workspaces::rules::Commands;
 use orange_engine::{Code, Error, git};
 use serde::Serialize;
