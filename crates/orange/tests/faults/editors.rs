@@ -177,12 +177,13 @@ fn a_slow_writer_loses_nothing_and_its_half_text_is_not_taken_for_damage() {
         }
         open.write_all(&whole.as_bytes()[cut..]).unwrap();
         drop(open);
-        env.update(&key, &["--target-branch", part]);
+        let target = part.replace(' ', "-");
+        env.update(&key, &["--target-branch", &target]);
         at_rest(&env, part);
         let (fields, found) = task_file(&folder);
         assert_eq!(
             (found.as_str(), fields["target_branch"].as_str()),
-            (&whole[body..], part)
+            (&whole[body..], target.as_str())
         );
         let others = names(&folder, |name| name.starts_with("TASK.md."));
         assert_eq!(others, Vec::<String>::new(), "{part}");
