@@ -70,7 +70,7 @@ impl Prepared {
         let (mut fields, body) = task_file(folder);
         assert_eq!(body, self.body, "{label}");
         let mut expected = self.fields.clone();
-        for volatile in ["revision", "updated_at", "target_branch"] {
+        for volatile in ["revision", "updated_at", "weight"] {
             expected.remove(volatile);
             fields.remove(volatile);
         }
@@ -120,7 +120,7 @@ fn engine(env: &Env) -> Engine {
 }
 
 /// Everything that reads works; then updates do, at least at every ninth byte. In this process, for speed.
-fn use_it(prepared: &Prepared, env: &Env, engine: &mut Engine, length: usize) {
+fn use_it(prepared: &Prepared, env: &Env, engine: &Engine, length: usize) {
     let label = format!("cut to {length} of {}", prepared.journal.len());
     let folder = prepared.cut(env, length);
     let all = Filter {
@@ -143,24 +143,24 @@ fn use_it(prepared: &Prepared, env: &Env, engine: &mut Engine, length: usize) {
         .unwrap_or_else(|e| panic!("{label}: {e}"));
     assert_eq!(view.task.status.as_str(), "working", "{label}");
     let near = prepared.near_an_end(length);
-    let efforts: &[&str] = match near || length.is_multiple_of(9) {
-        true => &["low", "high"],
+    let weights: &[&str] = match near || length.is_multiple_of(9) {
+        true => &["small", "large"],
         false => &[],
     };
-    for effort in efforts {
+    for weight in weights {
         let change = Change {
-            edits: vec![Edit::Set(Field::TargetBranch, (*effort).into())],
+            edits: vec![Edit::Set(Field::Weight, (*weight).into())],
             ..Change::default()
         };
         let changed = engine
             .change(place.clone(), &change)
             .unwrap_or_else(|e| panic!("{label}: {e}"));
         assert_eq!(
-            changed.done.task.target_branch.as_deref(),
-            Some(*effort),
+            changed.done.task.weight.map(|found| found.as_str()),
+            Some(*weight),
             "{label}"
         );
-        assert_eq!(task_file(&folder).0["target_branch"], *effort, "{label}");
+        assert_eq!(task_file(&folder).0["weight"], *weight, "{label}");
     }
     prepared.check(&folder, length, &label);
 }
@@ -173,9 +173,9 @@ fn a_journal_cut_at_every_byte_recovers() {
     let parts: Vec<usize> = (0..3).collect();
     in_parallel(&parts, |part| {
         let env = prepared.env.fork();
-        let mut engine = engine(&env);
+        let engine = engine(&env);
         for cut in (*part..=length).step_by(parts.len()) {
-            use_it(&prepared, &env, &mut engine, cut);
+            use_it(&prepared, &env, &engine, cut);
         }
     });
     println!("{} events, {} cuts", prepared.events.len(), length + 1);
@@ -199,8 +199,8 @@ fn commands_work_with_a_cut_journal() {
             let output = env.run(command);
             assert!(output.status.success(), "{label}: {}", told(&output));
         }
-        for effort in ["low", "high"] {
-            env.update(&prepared.key, &["--target-branch", effort]);
+        for weight in ["small", "large"] {
+            env.update(&prepared.key, &["--weight", weight]);
         }
         at_rest(&env, &label);
         prepared.check(&folder, *cut, &label);
