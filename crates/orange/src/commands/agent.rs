@@ -206,7 +206,7 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
     };
     let variable = |name: &str| std::env::var_os(name);
     if let Some(answer) = adapter.take_report(&folder, &reported, &variable)? {
-        output::print_json(&answer);
+        output::print_json_text(&answer);
     }
     Ok(())
 }
