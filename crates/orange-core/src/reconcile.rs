@@ -8,7 +8,7 @@ pub use filed::Filed;
 pub use salvage::{Unknown, last_resort};
 
 use crate::Timestamp;
-use crate::history::payload::{FieldsRestored, TaskFound, TaskUpdated};
+use crate::history::payload::{FieldsRestored, HookEnded, TaskFound};
 use crate::history::{
     AppendSection, ArchiveSection, Event, EventType, HIGHEST_REVISION, History, Payload,
 };
@@ -330,8 +330,9 @@ fn merge(
     }
 
     let mut restored = Event::new(EventType::FieldsRestored, now).by("engine");
-    let by_hand = TaskUpdated {
+    let by_hand = HookEnded {
         source: Some("file"),
+        ..HookEnded::default()
     };
     let mut adopted = Event::of(Payload::TaskUpdated(by_hand), now).by("file");
     let mut was = serde_json::Map::new();

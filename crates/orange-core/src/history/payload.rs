@@ -153,11 +153,6 @@ events! {
         context: &'e str,
     }
 
-    TaskUpdated: TaskUpdated = "task.updated" {
-        /// `file`: the frontmatter was edited by hand.
-        source: &'e str,
-    }
-
     /// A move that was made, or one that waits for the end of a check.
     StatusMoved: StatusChanged = "status.changed", StatusDeferred = "status.deferred" {
         verdict: Verdict,
@@ -182,7 +177,10 @@ events! {
         review: &'e str,
     }
 
-    HookEnded: HookCompleted = "hook.completed", HookFailed = "hook.failed" {
+    /// What became of a hook, or what changed without one: a slot that an agent needed is journalled as an update.
+    HookEnded: HookCompleted = "hook.completed", HookFailed = "hook.failed", TaskUpdated = "task.updated" {
+        /// `file`: the frontmatter was edited by hand.
+        source: &'e str,
         slot: &'e str,
         /// The number of the lease on the slot.
         epoch: u64,

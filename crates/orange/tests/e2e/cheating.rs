@@ -69,6 +69,34 @@ fn a_task_for_an_existing_branch_keeps_the_rules_it_started_with() {
     again.fails_with(1).says("`sh check.sh` failed");
 }
 
+/// A task that began as `reviewing` gets its slot when changes are requested; that is journalled as an update.
+#[test]
+fn a_task_that_gets_its_slot_late_keeps_the_rules_that_it_got_it_with() {
+    let env = checked();
+    let shop = env.shop();
+    env.git(&shop, &["switch", "-qc", "theirs"]);
+    env.commit(&shop, "a.bad", "their work");
+    env.git(&shop, &["switch", "-q", "main"]);
+    let worker = env.script("waits", "worker:\n  - wait for: {file: never}\n");
+    let task = env.create([
+        "theirs",
+        "Their work",
+        "--status",
+        "reviewing",
+        "--harness",
+        &worker,
+    ]);
+    env.say(&["task", "request-changes", &task.id, "Mend it"])
+        .ok();
+    env.until_event(&task, "agent.spawned");
+    let history = task.history();
+    let got = history.iter().find(|event| event["slot"].is_string());
+    assert_eq!(got.unwrap()["type"], "task.updated");
+    env.commit(&shop, ".orange/config.yaml", "verify:\n  command: 'true'\n");
+    let again = env.say(&["task", "verify", &task.id, "--again"]);
+    again.fails_with(1).says("`sh check.sh` failed");
+}
+
 /// A worker that hands over, writes the verdict itself and kills its reviewer.
 const KILL_THE_REVIEWER: &str = r#"
 worker:
