@@ -169,7 +169,9 @@ impl Engine {
         tx.note_changed_context(was_missing)?;
         tx.look_into_slot()?;
         tx.note_kept_texts()?;
-        tx.finish_merge()?;
+        if tx.finish_merge()? && tx.ends_itself() {
+            return self.lock_task(tx.leave_to_errand()?);
+        }
         tx.finish_hooks()?;
         tx.take_failed_check()?;
         tx.settle_runs()?;

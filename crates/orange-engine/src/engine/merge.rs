@@ -339,16 +339,16 @@ impl Engine {
 
 impl TaskTx<'_> {
     /// Finds out what became of a merge whose process is gone: what is in the target ends the task, anything
-    /// else was never begun as far as anybody can see.
-    pub(crate) fn finish_merge(&mut self) -> Result<()> {
+    /// else was never begun as far as anybody can see. Returns whether it ended the task.
+    pub(crate) fn finish_merge(&mut self) -> Result<bool> {
         let Some(started) = open_merge(self.history()).cloned() else {
-            return Ok(());
+            return Ok(false);
         };
         if self.task.status.is_terminal() {
-            return Ok(());
+            return Ok(false);
         }
         let Some(project) = self.engine.project_of(&self.task.project) else {
-            return Ok(());
+            return Ok(false);
         };
         let attempt = MergeAttempt::of(&started).unwrap_or_default();
         let work = Work::of(&attempt, project.path);
@@ -359,7 +359,7 @@ impl TaskTx<'_> {
                 "{}: a merge was cut short, and its git is still at work",
                 self.task.label()
             ));
-            return Ok(());
+            return Ok(false);
         }
         drop(over);
         let commit = attempt.commit.unwrap_or_default();
@@ -371,14 +371,15 @@ impl TaskTx<'_> {
                     self.task.label(),
                     work.target
                 ));
-                return Ok(());
+                return Ok(false);
             }
             found = landing::is_in(&work, commit)?;
         }
         if !found {
             let event = Event::new(EventType::MergeStopped, self.engine.now())
                 .because("it was cut short before anything was merged");
-            return self.note(vec![event]);
+            self.note(vec![event])?;
+            return Ok(false);
         }
         let landing = self.engine.catch_up(&self.task, &work, &attempt)?;
         self.engine.notice(format!(
@@ -386,9 +387,9 @@ impl TaskTx<'_> {
             self.task.label(),
             work.target
         ));
-        // Its hooks run in the next step.
         let events = self.engine.end_merged(self, &work, &landing)?;
-        self.write(events)
+        self.write(events)?;
+        Ok(true)
     }
 }
 

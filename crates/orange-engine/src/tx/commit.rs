@@ -48,7 +48,6 @@ impl TaskTx<'_> {
             self.write(events)?;
         }
         if self.ends_itself() {
-            self.index()?;
             return self.hand_over();
         }
         let finished = self.finish_hooks();
@@ -71,7 +70,7 @@ impl TaskTx<'_> {
 
     /// Whether the open hooks would end this very process: a caller that sits in a window which a hook closes dies before
     /// the remaining hooks have run.
-    fn ends_itself(&self) -> bool {
+    pub(super) fn ends_itself(&self) -> bool {
         let closes = [Hook::KillReviewer.name(), Hook::KillSession.name()];
         let transition = self.history().last_transition();
         let open = transition.is_some_and(|transition| {
@@ -82,8 +81,17 @@ impl TaskTx<'_> {
         open && self.engine.sits_in_session_of(&self.task.id)
     }
 
+    /// Leaves the hooks to an errand.
+    fn hand_over(self) -> Result<Committed> {
+        let (engine, from) = (self.engine, self.from);
+        let mut finished = engine.lock_task(self.leave_to_errand()?)?.committed();
+        finished.from = from;
+        Ok(finished)
+    }
+
     /// Lets go of the task and waits for the errand that finishes its hooks, as long as this process lives.
-    fn hand_over(mut self) -> Result<Committed> {
+    pub(super) fn leave_to_errand(mut self) -> Result<Place> {
+        self.index()?;
         let engine = self.engine;
         if engine.caller == Caller::Human {
             let transition = self.history().last_transition();
@@ -97,8 +105,6 @@ impl TaskTx<'_> {
         self.let_go();
         let (home, folder) = (engine.store.home(), self.place.folder());
         errand::carry_out(&engine.orange, home, &["finish", &folder])?;
-        let mut finished = engine.lock_task(self.place)?.committed();
-        finished.from = self.from;
-        Ok(finished)
+        Ok(self.place)
     }
 }

@@ -35,8 +35,8 @@ impl TaskTx<'_> {
         )
     }
 
-    /// Makes the move that waited for a check which is over. It is its who wanted it, and speaks of the commit that
-    /// they had seen.
+    /// Makes the move that waited for a check which is over. Attributed to the original actor and to the commit that they
+    /// reviewed.
     pub(crate) fn take_deferred(&mut self) -> Result<()> {
         if !self.task.status.is_in_review() {
             return Ok(());
