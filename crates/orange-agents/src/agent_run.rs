@@ -121,13 +121,13 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     ended.seal = runs::seal_of_end(&this.home, &this.run, &ended);
     give_back_terminal(terminal.as_ref());
     runs::end_tree(std::process::id(), || alarms.reap_others());
-    if let Some(at_work) = at_work {
-        // Its git may just have been killed, by us or by the agent itself.
-        at_work.ended(true);
-    }
     if let Err(error) = folder.note_ended(&ended) {
         // A full disk, say. That it is gone shows without it, and the person gets a shell anyway.
         tracing::error!(%error, run = this.run, "how the agent ended is not noted");
+    }
+    if let Some(at_work) = at_work {
+        // Its git may just have been killed, by us or by the agent itself.
+        at_work.ended(true);
     }
     say(&format!("the {} has ended: {}\r\n", spec.role, ended.how));
     drop(lock);

@@ -1,5 +1,5 @@
 //! Notes of what Orange has started and what may lock something in a repository: its own gits, agents, and the commands of
-//! a project. A note is removed when all that was started has ended and left no lock. When it or Orange was killed, the note
+//! a project. A note is removed when it has ended, and what it may have left is cleared up. When it or Orange was killed, the note
 //! stays, and tells whose the locks are that were left.
 
 use super::{locks, rescue, state};
@@ -85,6 +85,9 @@ struct Note {
     own: Option<PathBuf>,
     orange: ProcessId,
     started: SystemTime,
+    /// Not a git of Orange's own but a program that may call git: an agent, a command of a project.
+    #[serde(default)]
+    is_program: bool,
 }
 
 /// Something that is at work in a repository.
@@ -99,12 +102,16 @@ impl Call {
         let command = words.split(' ').nth(1).unwrap_or_default();
         match READERS.contains(&command) {
             true => None,
-            false => Call::begin(folder, words),
+            false => Call::noted(folder, words, false),
         }
     }
 
     /// Notes that a program begins in this folder which may call git. None where no note can be kept.
     pub fn begin(folder: &Path, words: &str) -> Option<Call> {
+        Call::noted(folder, words, true)
+    }
+
+    fn noted(folder: &Path, words: &str, is_program: bool) -> Option<Call> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         static OWN: OnceLock<Option<ProcessId>> = OnceLock::new();
         let orange = OWN.get_or_init(|| ProcessId::of(std::process::id()));
@@ -115,6 +122,7 @@ impl Call {
             own: Some(own),
             orange: orange.clone()?,
             started: SystemTime::now(),
+            is_program,
         };
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let file = self::folder()?.join(format!("{}-{count}", note.orange.pid));
@@ -192,6 +200,7 @@ impl Note {
             own: self.own.as_deref(),
             workspaces: &workspaces,
             started: self.started,
+            is_program: self.is_program,
             need,
         });
         for lock in &left.removed {

@@ -20,9 +20,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// No git holds a lock on a ref for longer than this.
 pub const MOMENT: Duration = Duration::from_secs(60);
 
-/// How exactly the ages of a process and of a file can be compared.
-const AGE_SLACK: Duration = Duration::from_millis(200);
-
 /// Times of files come from a clock that ticks more slowly than the system's own.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -223,6 +220,8 @@ pub(super) struct Killed<'a> {
     /// The folder with the worktrees of the pool: a git that adds or removes one locks files there.
     pub(super) workspaces: &'a Path,
     pub(super) started: SystemTime,
+    /// A program that called gits of its own, for how long nobody knows.
+    pub(super) is_program: bool,
     pub(super) need: Need,
 }
 
@@ -239,6 +238,9 @@ impl Killed<'_> {
             let parent = slot.and_then(Path::parent);
             parent.is_some_and(|parent| same_folder(parent, self.workspaces))
         };
+        if self.is_program {
+            return self.locks_of_program();
+        }
         let own = self.own.map(Path::to_owned);
         let fixed = std::iter::once(self.common.to_owned()).chain(own);
         let mut found = in_git_dirs(fixed);
@@ -248,6 +250,42 @@ impl Killed<'_> {
         found.dedup();
         found
     }
+
+    /// A program may have lived for days, in which others were killed too. So only what is certainly its own counts at once:
+    /// the locks in its worktree and those of the branch there. Of the rest, what is older than any git holds a lock.
+    fn locks_of_program(&self) -> Vec<PathBuf> {
+        let own = self.own.map(Path::to_owned);
+        let mut found = in_git_dirs(own.clone().into_iter());
+        let head = own.and_then(|own| fs::read_to_string(own.join("HEAD")).ok());
+        let branch = head.as_deref().and_then(|head| head.strip_prefix("ref: "));
+        let of_branch = branch.map(|branch| format!("{}.lock", branch.trim_end()));
+        let shared = in_git_dirs(std::iter::once(self.common.to_owned()));
+        found.extend(shared.into_iter().filter(|lock| {
+            let inside = lock.strip_prefix(self.common).unwrap_or(lock);
+            let inside = inside.strip_prefix("logs").unwrap_or(inside);
+            let is_of_branch = of_branch
+                .as_deref()
+                .is_some_and(|name| inside == Path::new(name));
+            let is_old = age_of(lock).is_some_and(|age| age > MOMENT);
+            let is_index = lock.file_name() == Some(OsStr::new("index.lock"));
+            (is_of_branch || is_old) && !is_index
+        }));
+        found
+    }
+
+    /// Whether others of its locks may show later.
+    fn may_leave_more(&self) -> bool {
+        let shared = || in_git_dirs(std::iter::once(self.common.to_owned()));
+        let is_index = |lock: &PathBuf| lock.file_name() == Some(OsStr::new("index.lock"));
+        let may_be_its = |lock: &PathBuf| !is_index(lock) && is_since(lock, self.started);
+        self.is_program && shared().iter().any(may_be_its)
+    }
+}
+
+/// Whether a lock was made after this time.
+fn is_since(lock: &Path, time: SystemTime) -> bool {
+    let made = fs::symlink_metadata(lock).and_then(|about| about.modified());
+    made.is_ok_and(|made| made + TICK >= time)
 }
 
 /// Removes the locks that a git left which was started then and is dead. Another git may have made its own since: one that
@@ -261,10 +299,7 @@ pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
     };
     let identity = |about: &Metadata| (about.ino(), about.mtime(), about.mtime_nsec());
     let look = |lock: &Path| fs::symlink_metadata(lock).ok().as_ref().map(identity);
-    let ours = |lock: &PathBuf| {
-        let about = fs::symlink_metadata(lock).and_then(|about| about.modified());
-        about.is_ok_and(|time| time + TICK >= started)
-    };
+    let ours = |lock: &PathBuf| is_since(lock, started);
     let mut found: Vec<(PathBuf, _)> = killed
         .locks()
         .into_iter()
@@ -273,6 +308,7 @@ pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
         .collect();
     let mut left = Left::default();
     if found.is_empty() {
+        left.unsure = killed.may_leave_more();
         return left;
     }
     let began = Instant::now();
@@ -286,13 +322,7 @@ pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
         }
         std::thread::sleep(PAUSE);
     }
-    let youngest = found.iter().filter_map(|(lock, _)| age_of(lock)).min();
     let mut alive = live_gits(common);
-    // One that started after all of the locks were there holds none of them.
-    alive.retain(|git| match (git.age(), youngest) {
-        (Some(age), Some(youngest)) => age + AGE_SLACK >= youngest,
-        (Some(_) | None, Some(_) | None) => true,
-    });
     let began = Instant::now();
     loop {
         std::thread::sleep(PAUSE);
@@ -314,6 +344,7 @@ pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
             left.removed.push(lock);
         }
     }
+    left.unsure = killed.may_leave_more();
     left
 }
 

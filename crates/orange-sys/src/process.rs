@@ -4,7 +4,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 /// A process that cannot be mistaken for another of the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,18 +21,6 @@ impl ProcessId {
 
     pub fn is_alive(&self) -> bool {
         Stat::of(self.pid).is_some_and(|stat| stat.birth == self.birth && !stat.is_zombie)
-    }
-
-    /// How long ago it started; None where that cannot be read.
-    #[allow(unsafe_code)]
-    pub fn age(&self) -> Option<Duration> {
-        // SAFETY: the call takes a number and gives one.
-        let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-        let uptime = fs::read_to_string("/proc/uptime").ok()?;
-        let uptime: f64 = uptime.split_whitespace().next()?.parse().ok()?;
-        let birth: f64 = self.birth.parse().ok()?;
-        let age = uptime - birth / f64::from(i32::try_from(ticks).ok().filter(|ticks| *ticks > 0)?);
-        Duration::try_from_secs_f64(age.max(0.0)).ok()
     }
 
     /// Nothing happens when it is another process by now.

@@ -332,36 +332,6 @@ fn locks_of_a_git_that_died_with_its_orange_go_with_the_next_command() {
     merged_again(&env, &key, WORLDS[0], "both were killed");
 }
 
-/// A git that came later cannot hold locks that were there before it, however long it lives.
-#[test]
-fn a_git_that_came_later_does_not_keep_the_locks_of_a_killed_one() {
-    let (env, key) = prepared(WORLDS[0]);
-    killed_over_its_locks(&env, &key, true);
-    until("git holds its locks", || {
-        locks(&env).iter().any(|lock| lock.ends_with("main.lock"))
-    });
-    let left = env.repository().join(".git/refs/heads/main.lock");
-    until("the lock is older than the next git", || {
-        let time = fs::metadata(&left).unwrap().modified().unwrap();
-        time.elapsed()
-            .is_ok_and(|age| age > Duration::from_millis(400))
-    });
-    let mut later = std::process::Command::new("git")
-        .args(["cat-file", "--batch"])
-        .current_dir(env.repository())
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    until("the locks are removed", || {
-        env.ok(&["task", "list"]);
-        locks(&env).is_empty()
-    });
-    later.kill().unwrap();
-    later.wait().unwrap();
-    merged_again(&env, &key, WORLDS[0], "beside a git that came later");
-}
-
 #[test]
 fn a_lock_of_an_unknown_git_is_named_with_its_age_and_stays() {
     let (env, key) = prepared(WORLDS[1]);
