@@ -36,12 +36,15 @@ impl Engine {
     /// Changes that no process is at and that the start of this command could not finish either.
     fn check_marks(&self, report: &mut Report, repair: bool) {
         for place in self.store.marked() {
-            // As recovery tells: a task's own lock, and the project's while the task has no folder yet.
-            let (task, project) = match place.path.is_dir() {
-                true => (TaskLock::try_acquire(&place.path).ok().flatten(), None),
-                false => (None, self.try_lock_project(&place.project).ok().flatten()),
+            // Whoever creates a task holds the project's lock, also in the moment before it takes that of the new folder.
+            let Some(project) = self.try_lock_project(&place.project).ok().flatten() else {
+                continue;
             };
-            let is_free = task.is_some() || project.is_some();
+            let task = match place.path.is_dir() {
+                true => TaskLock::try_acquire(&place.path).ok().flatten(),
+                false => None,
+            };
+            let is_free = task.is_some() || !place.path.is_dir();
             // Under the lock: without it another process may have begun the next change.
             if !is_free || !self.store.marked().contains(&place) {
                 continue;
