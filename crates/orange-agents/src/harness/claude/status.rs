@@ -84,19 +84,31 @@ fn missing(signals: &[Signal], status: &Status, now: Timestamp) -> Option<Signal
         // A signal from before its end may come after that of the end: tools are reported in the background.
         (State::Working, "idle") if settled => {
             let mut before = signals.iter().rev();
-            let ended = before
-                .find(|signal| signal.signal != SignalKind::Working)
-                .filter(|signal| {
-                    signal.signal == SignalKind::TurnDone && since + HOOKS_TAKE >= signal.at
-                });
-            let mut signal = Signal::now(match ended {
-                Some(_) => SignalKind::TurnDone,
-                None => SignalKind::Interrupted,
-            });
-            signal.text = ended.map(|done| done.text.clone()).unwrap_or_default();
-            Some(signal)
+            let ended = before.find(|signal| signal.signal != SignalKind::Working);
+            Some(match ended {
+                Some(done)
+                    if done.signal == SignalKind::TurnDone && since + HOOKS_TAKE >= done.at =>
+                {
+                    Signal {
+                        text: done.text.clone(),
+                        ..Signal::now(SignalKind::TurnDone)
+                    }
+                }
+                // It has been idle since the failure, or since its hook was over. With the failure's own time: it is the
+                // same one, and is told of once.
+                Some(failed)
+                    if failed.signal == SignalKind::TurnFailed
+                        && since <= failed.at + HOOKS_TAKE * 2 =>
+                {
+                    failed.clone()
+                }
+                Some(_) | None => Signal::now(SignalKind::Interrupted),
+            })
         }
-        (State::Failed, "busy") if since > last.at => Some(Signal::now(SignalKind::Working)),
+        // Not at once: it is busy for a moment, too, when it opens its own menu about a usage limit.
+        (State::Failed, "busy") if since > last.at && settled => {
+            Some(Signal::now(SignalKind::Working))
+        }
         _ => None,
     }
 }
@@ -148,11 +160,39 @@ mod tests {
         assert_eq!(found(&late, "idle", 20, 60), Some(TurnDone));
     }
 
+    /// A usage limit, say, which would be passed over otherwise.
+    #[test]
+    fn a_tool_that_is_reported_after_a_failure_does_not_hide_it() {
+        use SignalKind::{TurnFailed, Working};
+        let mut given = signals(&[(10, Working), (20, TurnFailed), (21, Working)]);
+        given[1].until = Some(at(25));
+        let status = Status {
+            pid: 1,
+            status: "idle".into(),
+            status_updated_at: 20_000,
+        };
+        assert_eq!(missing(&given, &status, at(60)), Some(given[1].clone()));
+        // It went on after the failure, and was interrupted.
+        assert_eq!(
+            found(&[(20, TurnFailed), (30, Working)], "idle", 40, 60),
+            Some(SignalKind::Interrupted)
+        );
+    }
+
+    /// After a usage limit it is idle, busy and waiting within a tenth of a second.
+    #[test]
+    fn a_menu_that_is_opened_after_a_failure_does_not_hide_it() {
+        use SignalKind::TurnFailed;
+        let failed = [(10, TurnFailed)];
+        assert_eq!(found(&failed, "busy", 11, 12), None);
+        assert_eq!(found(&failed, "waiting", 11, 60), None);
+    }
+
     #[test]
     fn one_that_went_on_after_a_failure_works() {
         use SignalKind::{TurnFailed, Working};
         let failed = [(10, TurnFailed)];
-        assert_eq!(found(&failed, "busy", 30, 31), Some(Working));
+        assert_eq!(found(&failed, "busy", 30, 32), Some(Working));
         assert_eq!(found(&failed, "busy", 9, 31), None);
         assert_eq!(found(&failed, "idle", 10, 31), None);
     }
