@@ -173,9 +173,26 @@ impl RunFolder {
 
     /// Adds a signal with one write, so that two at once stay two lines.
     pub fn signal(&self, signal: &Signal) -> io::Result<()> {
-        let mut signal = signal.clone();
+        self.add_signal(|_| Some(signal.clone()))
+    }
+
+    /// Adds the signal that follows from those so far, if one does; no other signal comes in between.
+    pub fn add_signal(&self, follows: impl FnOnce(&[Signal]) -> Option<Signal>) -> io::Result<()> {
+        let mut file = private::options()
+            .create(true)
+            .append(true)
+            .open(self.path.join("signals.jsonl"))?;
+        // A signal that is lost is worse than two that cross where files cannot be locked.
+        while file
+            .lock()
+            .is_err_and(|error| error.kind() == io::ErrorKind::Interrupted)
+        {}
+        let signals = self.signals();
+        let Some(mut signal) = follows(&signals) else {
+            return Ok(());
+        };
         let goes_on = signal.signal == SignalKind::Working && signal.question.is_none();
-        if goes_on && !self.is_news_that_it_works() {
+        if goes_on && !is_news_that_it_works(&signals) {
             return Ok(());
         }
         if signal.text.len() > LONGEST_TEXT {
@@ -188,11 +205,7 @@ impl RunFolder {
         }
         let mut line = serde_json::to_vec(&signal).unwrap_or_default();
         line.push(b'\n');
-        let file = private::options()
-            .create(true)
-            .append(true)
-            .open(self.path.join("signals.jsonl"));
-        file?.write_all(&line)
+        file.write_all(&line)
     }
 
     /// Wakes its `run-agent`, which would look by itself a little later.
@@ -296,15 +309,14 @@ impl RunFolder {
     pub fn note_usage(&self, usage: &Usage) -> Result<()> {
         self.put(USAGE, usage)
     }
+}
 
-    /// A tool that runs is no news to somebody who knows that the agent is at work. And while it asks for one tool,
-    /// another may run.
-    fn is_news_that_it_works(&self) -> bool {
-        let signals = self.signals();
-        let last = signals.last().map(|last| state_after(last.signal));
-        let mut asks = open_asks(&signals).into_iter();
-        last != Some(State::Working) && asks.all(|ask| ask.question.is_none())
-    }
+/// A tool that runs is no news to somebody who knows that the agent is at work. And while it asks for one tool, another may
+/// run.
+fn is_news_that_it_works(signals: &[Signal]) -> bool {
+    let last = signals.last().map(|last| state_after(last.signal));
+    let mut asks = open_asks(signals).into_iter();
+    last != Some(State::Working) && asks.all(|ask| ask.question.is_none())
 }
 
 fn plainly(state: State, since: Timestamp, source: Source) -> Doing {
@@ -332,6 +344,42 @@ pub fn state_after(signal: SignalKind) -> State {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A hook reports that a turn failed while `run-agent`, which has not seen that yet, takes the turn for interrupted: the
+    /// failure must not be followed by that, because it would be passed over.
+    #[test]
+    fn no_signal_comes_between_another_one_and_those_it_follows_from() {
+        const ROUNDS: usize = 100;
+        let place = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(place.path(), "run");
+        fs::create_dir_all(folder.path()).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..ROUNDS {
+                    let failed = Signal::now(SignalKind::TurnFailed);
+                    folder.signal(&failed).unwrap();
+                    let taken = Signal::now(SignalKind::PromptTaken);
+                    folder.signal(&taken).unwrap();
+                }
+            });
+            scope.spawn(|| {
+                for _ in 0..ROUNDS {
+                    let works = |last: &&Signal| state_after(last.signal) == State::Working;
+                    let interrupted = |_: &Signal| Signal::now(SignalKind::Interrupted);
+                    folder
+                        .add_signal(|signals| signals.last().filter(works).map(interrupted))
+                        .unwrap();
+                }
+            });
+        });
+        let signals = folder.signals();
+        let follows = |two: &&[Signal]| {
+            two[0].signal == SignalKind::TurnFailed && two[1].signal == SignalKind::Interrupted
+        };
+        assert_eq!(signals.windows(2).filter(follows).count(), 0);
+        let failed = |signal: &&Signal| signal.signal == SignalKind::TurnFailed;
+        assert_eq!(signals.iter().filter(failed).count(), ROUNDS);
+    }
 
     #[test]
     fn a_nonsense_time_does_not_take_the_signal_with_it() {

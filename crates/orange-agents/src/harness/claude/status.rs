@@ -56,12 +56,13 @@ impl ClaudeStatus {
             return;
         }
         self.looked = Some(now);
-        let signals = self.folder.signals();
         let Some(status) = self.read() else {
             return;
         };
-        if let Some(missing) = missing(&signals, &status, Timestamp::now())
-            && let Err(error) = self.folder.signal(&missing)
+        let follows = |signals: &[Signal]| missing(signals, &status, Timestamp::now());
+        // Once more when no hook can report anything meanwhile.
+        if follows(&self.folder.signals()).is_some()
+            && let Err(error) = self.folder.add_signal(follows)
         {
             tracing::warn!(%error, "what claude did is not noted");
         }

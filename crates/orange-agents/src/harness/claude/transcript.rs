@@ -141,18 +141,17 @@ impl Transcript {
         let Some(at) = at.filter(|at| *at > self.began) else {
             return;
         };
-        let signals = self.folder.signals();
-        let last = signals.last();
-        let signal = if is_interruption(line) {
-            let later = last.is_some_and(|last| last.at > at);
-            (!later).then_some(SignalKind::Interrupted)
-        } else {
-            let interrupted = last.is_some_and(|last| last.signal == SignalKind::Interrupted);
-            (interrupted && is_prompt(line)).then_some(SignalKind::Working)
-        };
-        if let Some(signal) = signal {
-            let _ = self.folder.signal(&Signal::now(signal));
-        }
+        let _ = self.folder.add_signal(|signals| {
+            let last = signals.last();
+            let signal = if is_interruption(line) {
+                let later = last.is_some_and(|last| last.at > at);
+                (!later).then_some(SignalKind::Interrupted)
+            } else {
+                let interrupted = last.is_some_and(|last| last.signal == SignalKind::Interrupted);
+                (interrupted && is_prompt(line)).then_some(SignalKind::Working)
+            };
+            signal.map(Signal::now)
+        });
     }
 }
 
