@@ -166,6 +166,37 @@ fn is_abandoned(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::locks::Lock;
+    use crate::{Home, Settings};
+
+    /// Whoever creates a task marks it, makes its folder and then takes that folder's lock, all under the project's lock.
+    #[test]
+    fn a_marked_task_is_unfinished_only_when_nobody_creates_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let settings = Settings::at(home.store().home().to_owned());
+        let engine = Engine::on(home.clone(), settings);
+        let found = || {
+            let mut report = Report::default();
+            engine.check_leftovers(&mut report, false).unwrap();
+            let findings = report.findings.into_iter();
+            let words = findings.map(|finding| format!("{} {}", finding.subject, finding.problem));
+            words.collect::<Vec<String>>()
+        };
+        let place = home.store().place("shop/new");
+        fs::create_dir_all(place.path.parent().unwrap()).unwrap();
+        let creating = home.store().lock(Lock::Project("shop")).unwrap();
+        home.store().mark(&place).unwrap();
+        assert_eq!(found(), Vec::<String>::new(), "marked");
+        fs::create_dir(&place.path).unwrap();
+        assert_eq!(found(), Vec::<String>::new(), "its folder is made");
+        let changing = TaskLock::try_acquire(&place.path).unwrap();
+        assert!(changing.is_some());
+        drop(creating);
+        assert_eq!(found(), Vec::<String>::new(), "its folder is locked");
+        drop(changing);
+        assert_eq!(found(), ["shop/new a change of it is not finished"]);
+    }
 
     /// No process has this number.
     const ENDED: u32 = 1 << 22;
