@@ -4,12 +4,67 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+/// A row of a table. `from` is a list of statuses, `(blocked REASON)` with or without `or STATUSES`, or `(any active)` or
+/// `(any open)`; what a row does not have is left out.
+macro_rules! row {
+    (@from [$($status:ident),+]) => { $crate::workflow::Origin::Statuses(&[$($crate::workflow::Status::$status),+]) };
+    (@from (blocked $reason:ident $(or $($status:ident),+)?)) => {
+        $crate::workflow::Origin::BlockedOn(
+            $crate::workflow::BlockedReason::$reason, &[$($($crate::workflow::Status::$status),+)?])
+    };
+    (@from (any active)) => { $crate::workflow::Origin::AnyActive };
+    (@from (any open)) => { $crate::workflow::Origin::AnyNotTerminal };
+    (@to (blocked $reason:ident)) => {
+        ($crate::workflow::Status::Blocked, Some($crate::workflow::BlockedReason::$reason))
+    };
+    (@to $status:ident) => { ($crate::workflow::Status::$status, None::<$crate::workflow::BlockedReason>) };
+    (
+        $from:tt => $to:tt, by [$($by:expr),+] $(, verb $intent:ident)? $(, notes_head: $notes:literal)?
+        $(, if [$($condition:ident),+])? $(, gate $gate:ident)? $(, then $hooks:tt)?
+    ) => {
+        $crate::workflow::Transition {
+            from: row!(@from $from),
+            to: row!(@to $to).0,
+            to_reason: row!(@to $to).1,
+            who: &[$($by),+],
+            $(intent: Some($crate::workflow::Intent::$intent),)?
+            $(notes_head: $notes,)?
+            $(conditions: &[$($crate::workflow::Condition::$condition),+],)?
+            $(gate: Some($crate::gate::Gate::$gate),)?
+            $(hooks: hooks!($hooks),)?
+            ..$crate::workflow::ROW
+        }
+    };
+}
+
+/// The hooks of a row: a list, in which `by WHO` stands behind one that runs only if they did it, or a constant.
+macro_rules! hooks {
+    ([$($hook:ident $(($prompt:ident))? $(by $who:ident)?),+]) => {
+        &[$($crate::workflow::HookEntry {
+            hook: $crate::workflow::Hook::$hook $(($crate::workflow::Prompt::$prompt))?,
+            only_by: [$(Some($crate::workflow::Who::$who),)? None][0],
+        }),+]
+    };
+    ($shared:ident) => { $shared };
+}
+
+/// A status: what it means, its kind and whose turn it is, its rank, icon and tone, then what else it has.
+macro_rules! status {
+    ($status:ident, $meaning:literal, $whose:expr, ($rank:literal, $icon:literal, $tone:ident) $(, $column:ident: $value:expr)*) => {
+        $crate::workflow::StatusInfo {
+            $($column: $value,)*
+            ..$crate::workflow::StatusInfo::new(
+                $crate::workflow::Status::$status, $meaning, $whose, ($rank, $icon, $crate::workflow::Tone::$tone))
+        }
+    };
+}
+
 mod hook;
 pub mod interactive;
 pub mod phased;
 mod status;
 
-pub use hook::{Hook, HookEntry, Prompt, hooks_for, run, run_if_by};
+pub use hook::{Hook, HookEntry, Prompt, hooks_for};
 pub use status::{BlockedReason, Kind, Status, StatusInfo, Tone, WaitsFor, info_for};
 
 use crate::choice;
@@ -176,12 +231,7 @@ const ROW: Transition = Transition {
 };
 
 /// The hooks of a task whose work is merged.
-const ENDING: &[HookEntry] = &[
-    run(Hook::KillSession),
-    run(Hook::ReleaseWorkspace),
-    run(Hook::DeleteRemoteBranch),
-    run(Hook::SpawnNext),
-];
+const ENDING: &[HookEntry] = hooks!([KillSession, ReleaseWorkspace, DeleteRemoteBranch, SpawnNext]);
 
 /// A status in which a task may be born, and what happens then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,6 +240,16 @@ pub struct Creation {
     /// The branch must be there already: its work is what gets reviewed.
     pub existing_branch: bool,
     pub hooks: &'static [HookEntry],
+}
+
+impl Creation {
+    const fn new(status: Status, existing_branch: bool, hooks: &'static [HookEntry]) -> Creation {
+        Creation {
+            status,
+            existing_branch,
+            hooks,
+        }
+    }
 }
 
 /// A whole workflow.

@@ -10,30 +10,57 @@ choice! {
     }
 }
 
-/// A side effect of a transition, by name. The engine carries it out; the table only lists it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Hook {
-    AcquireWorkspace,
-    ReleaseWorkspace,
-    SpawnAgent(Prompt),
-    EnsureFixer,
-    SpawnReviewer,
-    KillReviewer,
-    KillSession,
-    NotifyWorker,
-    IncrementReviewRound,
-    ResetReviewRound,
-    ArchiveReview,
-    ArchiveHandoff,
-    SpawnNext,
-    DeleteRemoteBranch,
-    Classify,
-    WritePlan,
-    StartExecutor,
-    StopExecutor,
-    CommitWip,
-    StartFinalize,
-    Verify,
+/// Declares the hooks. A row: the word in journals, tables and JSON; what it is there for; what holds once it is completed,
+/// also where there was nothing to do.
+macro_rules! declare {
+    ($($hook:ident: $name:literal, $aim:literal, $result:literal;)+) => {
+        /// A side effect of a transition, by name. The engine carries it out; the table only lists it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Hook {
+            $($hook,)+
+            SpawnAgent(Prompt),
+        }
+
+        impl Hook {
+            /// Every hook that takes nothing along.
+            const PLAIN: &'static [Hook] = &[$(Hook::$hook),+];
+
+            /// Its name, its aim and its result.
+            fn texts(self) -> (&'static str, &'static str, &'static str) {
+                let name = match self {
+                    $(Hook::$hook => return ($name, $aim, $result),)+
+                    Hook::SpawnAgent(Prompt::Worker) => "spawn_agent(worker)",
+                    Hook::SpawnAgent(Prompt::Clarify) => "spawn_agent(clarify)",
+                    Hook::SpawnAgent(Prompt::WorkerWait) => "spawn_agent(worker-wait)",
+                    Hook::SpawnAgent(Prompt::Respawn) => "spawn_agent(respawn)",
+                };
+                (name, "start the worker", "made sure that a worker runs")
+            }
+        }
+    };
+}
+
+declare! {
+    AcquireWorkspace: "acquire_workspace", "take a slot", "took a slot";
+    ReleaseWorkspace: "release_workspace", "give the slot back", "left it without a slot";
+    EnsureFixer: "ensure_fixer", "get the worker to help", "made sure that the worker knows";
+    SpawnReviewer: "spawn_reviewer", "start the reviewer", "made sure that a reviewer runs";
+    KillReviewer: "kill_reviewer", "stop the reviewer", "made sure that no reviewer runs";
+    KillSession: "kill_session", "end its agents", "made sure that no agent runs";
+    NotifyWorker: "notify_worker", "tell the worker", "made sure that the worker knows";
+    IncrementReviewRound: "increment_review_round", "count the review round", "counted the review round";
+    ResetReviewRound: "reset_review_round", "count review rounds anew", "counted review rounds anew";
+    ArchiveReview: "archive_review", "archive the review", "archived the review";
+    ArchiveHandoff: "archive_handoff", "archive the handoff", "archived the handoff";
+    SpawnNext: "spawn_next", "look at the queue", "asked for a look at the queue";
+    DeleteRemoteBranch: "delete_remote_branch", "see to its branch on the remote", "looked at its branch on the remote";
+    Classify: "classify", "weigh the task", "weighed the task";
+    WritePlan: "write_plan", "write the plan", "wrote the plan";
+    StartExecutor: "start_executor", "start the executor", "started the executor";
+    StopExecutor: "stop_executor", "stop the executor", "stopped the executor";
+    CommitWip: "commit_wip", "commit what is unfinished", "committed what was unfinished";
+    StartFinalize: "start_finalize", "begin to finalize", "began to finalize";
+    Verify: "verify", "have the work checked", "looked whether a check is due";
 }
 
 impl Hook {
@@ -52,102 +79,6 @@ impl Hook {
         self.texts().2
     }
 
-    /// Its name, its aim and its result.
-    fn texts(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            Hook::AcquireWorkspace => ("acquire_workspace", "take a slot", "took a slot"),
-            Hook::ReleaseWorkspace => (
-                "release_workspace",
-                "give the slot back",
-                "left it without a slot",
-            ),
-            Hook::EnsureFixer => (
-                "ensure_fixer",
-                "get the worker to help",
-                "made sure that the worker knows",
-            ),
-            Hook::SpawnReviewer => (
-                "spawn_reviewer",
-                "start the reviewer",
-                "made sure that a reviewer runs",
-            ),
-            Hook::KillReviewer => (
-                "kill_reviewer",
-                "stop the reviewer",
-                "made sure that no reviewer runs",
-            ),
-            Hook::KillSession => (
-                "kill_session",
-                "end its agents",
-                "made sure that no agent runs",
-            ),
-            Hook::NotifyWorker => (
-                "notify_worker",
-                "tell the worker",
-                "made sure that the worker knows",
-            ),
-            Hook::IncrementReviewRound => (
-                "increment_review_round",
-                "count the review round",
-                "counted the review round",
-            ),
-            Hook::ResetReviewRound => (
-                "reset_review_round",
-                "count review rounds anew",
-                "counted review rounds anew",
-            ),
-            Hook::ArchiveReview => (
-                "archive_review",
-                "archive the review",
-                "archived the review",
-            ),
-            Hook::ArchiveHandoff => (
-                "archive_handoff",
-                "archive the handoff",
-                "archived the handoff",
-            ),
-            Hook::SpawnNext => (
-                "spawn_next",
-                "look at the queue",
-                "asked for a look at the queue",
-            ),
-            Hook::DeleteRemoteBranch => (
-                "delete_remote_branch",
-                "see to its branch on the remote",
-                "looked at its branch on the remote",
-            ),
-            Hook::Classify => ("classify", "weigh the task", "weighed the task"),
-            Hook::WritePlan => ("write_plan", "write the plan", "wrote the plan"),
-            Hook::StartExecutor => (
-                "start_executor",
-                "start the executor",
-                "started the executor",
-            ),
-            Hook::StopExecutor => ("stop_executor", "stop the executor", "stopped the executor"),
-            Hook::CommitWip => (
-                "commit_wip",
-                "commit what is unfinished",
-                "committed what was unfinished",
-            ),
-            Hook::StartFinalize => ("start_finalize", "begin to finalize", "began to finalize"),
-            Hook::Verify => (
-                "verify",
-                "have the work checked",
-                "looked whether a check is due",
-            ),
-            Hook::SpawnAgent(prompt) => (
-                match prompt {
-                    Prompt::Worker => "spawn_agent(worker)",
-                    Prompt::Clarify => "spawn_agent(clarify)",
-                    Prompt::WorkerWait => "spawn_agent(worker-wait)",
-                    Prompt::Respawn => "spawn_agent(respawn)",
-                },
-                "start the worker",
-                "made sure that a worker runs",
-            ),
-        }
-    }
-
     /// The hook of that word, should this program know it.
     pub fn from_name(name: &str) -> Option<Hook> {
         Hook::all().find(|hook| hook.name() == name)
@@ -157,30 +88,6 @@ impl Hook {
         let prompts = Prompt::ALL.iter().map(|prompt| Hook::SpawnAgent(*prompt));
         Hook::PLAIN.iter().copied().chain(prompts)
     }
-
-    /// Every hook that takes nothing along.
-    const PLAIN: &'static [Hook] = &[
-        Hook::AcquireWorkspace,
-        Hook::ReleaseWorkspace,
-        Hook::EnsureFixer,
-        Hook::SpawnReviewer,
-        Hook::KillReviewer,
-        Hook::KillSession,
-        Hook::NotifyWorker,
-        Hook::IncrementReviewRound,
-        Hook::ResetReviewRound,
-        Hook::ArchiveReview,
-        Hook::ArchiveHandoff,
-        Hook::SpawnNext,
-        Hook::DeleteRemoteBranch,
-        Hook::Classify,
-        Hook::WritePlan,
-        Hook::StartExecutor,
-        Hook::StopExecutor,
-        Hook::CommitWip,
-        Hook::StartFinalize,
-        Hook::Verify,
-    ];
 
     /// Part of the task's own state, so it is written together with the status and needs no later step.
     pub fn is_state_change(self) -> bool {
@@ -200,20 +107,6 @@ pub struct HookEntry {
     pub hook: Hook,
     /// Listed as "if a human did it".
     pub only_by: Option<Who>,
-}
-
-pub const fn run(hook: Hook) -> HookEntry {
-    HookEntry {
-        hook,
-        only_by: None,
-    }
-}
-
-pub const fn run_if_by(hook: Hook, who: Who) -> HookEntry {
-    HookEntry {
-        hook,
-        only_by: Some(who),
-    }
 }
 
 /// Leaves out what is listed for another actor.
