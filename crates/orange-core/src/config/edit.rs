@@ -128,10 +128,7 @@ fn has_comment_between(text: &str, span: Range<usize>, items: &[Node]) -> bool {
 }
 
 fn spliced(text: &str, section: &str, settings: &Value) -> Option<String> {
-    let newline = match text.contains("\r\n") {
-        true => "\r\n",
-        false => "\n",
-    };
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut whole = text.to_owned();
     if !whole.is_empty() && !whole.ends_with('\n') {
         whole.push_str(newline);
