@@ -66,15 +66,9 @@ macro_rules! choice {
             fn read(value: serde_json::Value) -> std::result::Result<Self, String> {
                 Self::read_text(Some(&<String as $crate::task::FieldValue>::read(value)?))
             }
-            fn write(&self) -> serde_json::Value {
-                serde_json::Value::String(self.as_str().to_owned())
-            }
             fn read_text(text: Option<&str>) -> std::result::Result<Self, String> {
                 let word = text.unwrap_or_default().parse();
                 word.map_err(|error: $crate::choice::NotAllowed| error.to_string())
-            }
-            fn write_json(&self, out: &mut Vec<u8>) {
-                $crate::task::word_as_json(self.as_str(), out);
             }
         }
     };

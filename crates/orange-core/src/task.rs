@@ -61,28 +61,14 @@ pub enum Shape {
 }
 
 /// A type that can stand in a field: JSON in the journal, YAML in TASK.md.
-pub trait FieldValue: Sized {
+pub trait FieldValue: Sized + Serialize {
     const SHAPE: Shape;
     fn read(value: Value) -> Result<Self, String>;
-    fn write(&self) -> Value;
 
     /// As `read` of a text, or of null. Types of which there are thousands to read do without the copy.
     fn read_text(text: Option<&str>) -> Result<Self, String> {
         Self::read(text.map_or(Value::Null, Value::from))
     }
-
-    /// Appends what `write` gives as JSON.
-    fn write_json(&self, out: &mut Vec<u8>) {
-        // Writing to memory cannot fail.
-        drop(serde_json::to_writer(out, &self.write()));
-    }
-}
-
-/// Appends a word of which no letter has to be escaped.
-pub fn word_as_json(word: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    out.extend_from_slice(word.as_bytes());
-    out.push(b'"');
 }
 
 impl FieldValue for String {
@@ -95,12 +81,6 @@ impl FieldValue for String {
             Value::Array(_) | Value::Object(_) => Err("expected text".into()),
         }
     }
-    fn write(&self) -> Value {
-        Value::String(self.clone())
-    }
-    fn write_json(&self, out: &mut Vec<u8>) {
-        drop(serde_json::to_writer(out, self));
-    }
 }
 
 impl<T: FieldValue> FieldValue for Option<T> {
@@ -112,19 +92,10 @@ impl<T: FieldValue> FieldValue for Option<T> {
             value => T::read(value).map(Some),
         }
     }
-    fn write(&self) -> Value {
-        self.as_ref().map_or(Value::Null, T::write)
-    }
     fn read_text(text: Option<&str>) -> Result<Self, String> {
         match text {
             None | Some("") => Ok(None),
             text => T::read_text(text).map(Some),
-        }
-    }
-    fn write_json(&self, out: &mut Vec<u8>) {
-        match self {
-            Some(value) => value.write_json(out),
-            None => out.extend_from_slice(b"null"),
         }
     }
 }
@@ -139,17 +110,11 @@ macro_rules! number_field {
                     Value::String(text) => text,
                     value => value.to_string(),
                 };
-                text.parse().map_err(|_| format!("{text:?} is not a whole number"))
-            }
-            fn write(&self) -> Value {
-                Value::from(*self)
+                Self::read_text(Some(&text))
             }
             fn read_text(text: Option<&str>) -> Result<Self, String> {
                 let text = text.unwrap_or("0");
                 text.parse().map_err(|_| format!("{text:?} is not a whole number"))
-            }
-            fn write_json(&self, out: &mut Vec<u8>) {
-                drop(serde_json::to_writer(out, self));
             }
         }
     )+};
@@ -167,12 +132,6 @@ impl FieldValue for bool {
             other => Err(format!("{other} is neither true nor false")),
         }
     }
-    fn write(&self) -> Value {
-        Value::Bool(*self)
-    }
-    fn write_json(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(if *self { b"true" } else { b"false" });
-    }
 }
 
 impl FieldValue for Vec<String> {
@@ -187,12 +146,6 @@ impl FieldValue for Vec<String> {
             other => Err(format!("expected a list, found {other}")),
         }
     }
-    fn write(&self) -> Value {
-        Value::from(self.clone())
-    }
-    fn write_json(&self, out: &mut Vec<u8>) {
-        drop(serde_json::to_writer(out, self));
-    }
 }
 
 impl FieldValue for Map<String, Value> {
@@ -206,12 +159,6 @@ impl FieldValue for Map<String, Value> {
             other => Err(format!("expected a mapping, found {other}")),
         }
     }
-    fn write(&self) -> Value {
-        Value::Object(self.clone())
-    }
-    fn write_json(&self, out: &mut Vec<u8>) {
-        drop(serde_json::to_writer(out, self));
-    }
 }
 
 impl FieldValue for TestingRequirements {
@@ -222,12 +169,6 @@ impl FieldValue for TestingRequirements {
         }
         serde_json::from_value(value).map_err(|error| error.to_string())
     }
-    fn write(&self) -> Value {
-        serde_json::json!({"unit": self.unit, "e2e": self.e2e, "visual": self.visual})
-    }
-    fn write_json(&self, out: &mut Vec<u8>) {
-        drop(serde_json::to_writer(out, self));
-    }
 }
 
 impl FieldValue for Timestamp {
@@ -235,16 +176,10 @@ impl FieldValue for Timestamp {
     fn read(value: Value) -> Result<Self, String> {
         Self::read_text(Some(&String::read(value)?))
     }
-    fn write(&self) -> Value {
-        Value::String(self.to_string())
-    }
     fn read_text(text: Option<&str>) -> Result<Self, String> {
         let text = text.unwrap_or_default();
         let time = text.parse().ok().or_else(|| start_of_day(text));
         time.ok_or_else(|| format!("{text:?} is not a time like 2026-01-31T09:30:00Z"))
-    }
-    fn write_json(&self, out: &mut Vec<u8>) {
-        word_as_json(&self.to_string(), out);
     }
 }
 
@@ -260,15 +195,9 @@ impl FieldValue for Key {
     fn read(value: Value) -> Result<Self, String> {
         Self::read_text(Some(&String::read(value)?))
     }
-    fn write(&self) -> Value {
-        Value::String(self.to_string())
-    }
     fn read_text(text: Option<&str>) -> Result<Self, String> {
         let key = text.unwrap_or_default().parse();
         key.map_err(|error: crate::id::BadKey| error.to_string())
-    }
-    fn write_json(&self, out: &mut Vec<u8>) {
-        word_as_json(&self.to_string(), out);
     }
 }
 
@@ -321,7 +250,9 @@ macro_rules! task_fields {
 
         impl Task {
             pub fn get(&self, field: Field) -> Value {
-                match field { $(Field::$variant => FieldValue::write(&self.$name)),+ }
+                let value = match field { $(Field::$variant => serde_json::to_value(&self.$name)),+ };
+                // Texts, numbers, lists and mappings of them have JSON.
+                value.unwrap_or_default()
             }
 
             pub fn set(&mut self, field: Field, value: Value) -> Result<(), BadValue> {
@@ -347,7 +278,9 @@ macro_rules! task_fields {
 
             /// Appends what `get` gives as JSON.
             pub fn write_json(&self, field: Field, out: &mut Vec<u8>) {
-                match field { $(Field::$variant => FieldValue::write_json(&self.$name, out)),+ }
+                let written = match field { $(Field::$variant => serde_json::to_writer(out, &self.$name)),+ };
+                // Writing to memory cannot fail.
+                drop(written);
             }
 
             /// Compares one field without going through JSON.
