@@ -8,7 +8,7 @@ mod sealed;
 pub use payload::{EventType, Payload};
 
 use crate::Timestamp;
-use crate::task::{FieldMap, Status};
+use crate::task::{Field, FieldMap, Status};
 use payload::WORDS;
 use serde::de::{Error as _, MapAccess};
 use serde::{Deserialize, Serialize};
@@ -92,140 +92,104 @@ pub struct AppendSection {
     pub text: String,
 }
 
-/// One line of the journal. A flat record, because that is what stands in the file.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Event {
-    #[serde(rename = "type")]
-    pub kind: EventType,
-    pub timestamp: Timestamp,
-    /// Present on every event that changes a field; counts them from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub revision: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// Ties a status change to what is journalled of its hooks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub transition: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hook: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The hooks that have to be carried out after a status change, in order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub hooks: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub archive: Vec<ArchiveSection>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub append: Vec<AppendSection>,
-    /// The new value of every field this event changes.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub fields: FieldMap,
-    /// A keyed digest of the event, made by the Orange that journalled it. See [`crate::evidence::is_sealed`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seal: Option<String>,
-    /// What this type of event carries besides, read and written as [`Payload`].
-    #[serde(flatten)]
-    details: Map<String, Value>,
+/// Declares an event from its members: what each is called in Rust and as a [`Member`], its type, and when it is not written.
+macro_rules! event {
+    ($($(#[$about:meta])* $member:ident $name:ident: $type:ty, not $empty:literal;)+) => {
+        /// One line of the journal. A flat record, because that is what stands in the file.
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        pub struct Event {
+            #[serde(rename = "type")]
+            pub kind: EventType,
+            pub timestamp: Timestamp,
+            $($(#[$about])* #[serde(skip_serializing_if = $empty)] pub $member: $type,)+
+            /// What this type of event carries besides, read and written as [`Payload`].
+            #[serde(flatten)]
+            details: Map<String, Value>,
+        }
+
+        /// The names of an event's members; what we do not know is a detail.
+        #[derive(Deserialize)]
+        #[serde(field_identifier, rename_all = "snake_case")]
+        enum Member {
+            Type,
+            #[serde(alias = "at")]
+            Timestamp,
+            $($name,)+
+            Other(String),
+        }
+
+        impl<'de> serde::de::Visitor<'de> for EventVisitor {
+            type Value = Event;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an event")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Event, A::Error> {
+                let (mut kind, mut timestamp) = (None, None);
+                $(let mut $member = None;)+
+                let mut details = Map::new();
+                while let Some(member) = map.next_key()? {
+                    match member {
+                        Member::Type => once(&mut kind, "type", &mut map)?,
+                        Member::Timestamp => once(&mut timestamp, "timestamp", &mut map)?,
+                        $(Member::$name => once(&mut $member, stringify!($member), &mut map)?,)+
+                        Member::Other(name) => {
+                            details.insert(name, map.next_value()?);
+                        }
+                    }
+                }
+                Ok(Event {
+                    kind: kind.ok_or_else(|| A::Error::missing_field("type"))?,
+                    timestamp: timestamp.ok_or_else(|| A::Error::missing_field("timestamp"))?,
+                    $($member: $member.unwrap_or_default(),)+
+                    details,
+                })
+            }
+        }
+
+        impl Event {
+            pub fn new(kind: EventType, timestamp: Timestamp) -> Event {
+                Event { kind, timestamp, $($member: Default::default(),)+ details: Map::new() }
+            }
+        }
+    };
 }
 
-/// The names of an event's members; what we do not know is a detail.
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "snake_case")]
-enum Member {
-    Type,
-    #[serde(alias = "at")]
-    Timestamp,
-    Revision,
-    By,
-    Transition,
-    From,
-    To,
-    Hook,
-    Reason,
-    Hooks,
-    Archive,
-    Append,
-    Fields,
-    Seal,
-    Other(String),
+event! {
+    /// Present on every event that changes a field; counts them from 1.
+    revision Revision: Option<u64>, not "Option::is_none";
+    by By: Option<String>, not "Option::is_none";
+    /// Ties a status change to what is journalled of its hooks.
+    transition Transition: Option<String>, not "Option::is_none";
+    from From: Option<String>, not "Option::is_none";
+    to To: Option<String>, not "Option::is_none";
+    hook Hook: Option<String>, not "Option::is_none";
+    reason Reason: Option<String>, not "Option::is_none";
+    /// The hooks that have to be carried out after a status change, in order.
+    hooks Hooks: Vec<String>, not "Vec::is_empty";
+    archive Archive: Vec<ArchiveSection>, not "Vec::is_empty";
+    append Append: Vec<AppendSection>, not "Vec::is_empty";
+    /// The new value of every field this event changes.
+    fields Fields: FieldMap, not "Map::is_empty";
+    /// A keyed digest of the event, made by the Orange that journalled it. See [`crate::evidence::is_sealed`].
+    seal Seal: Option<String>, not "Option::is_none";
 }
 
 /// By hand: a derived reader of a flattened struct copies every line once more, and all journals are read when
 /// the index is lost.
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(EventVisitor)
+        let event = deserializer.deserialize_map(EventVisitor)?;
+        if let Some(number) = event.revision.filter(|number| *number > HIGHEST_REVISION) {
+            let problem = format_args!("revision {number} cannot be counted to");
+            return Err(D::Error::custom(problem));
+        }
+        Ok(event)
     }
 }
 
 struct EventVisitor;
-
-impl<'de> serde::de::Visitor<'de> for EventVisitor {
-    type Value = Event;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an event")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Event, A::Error> {
-        let (mut kind, mut timestamp) = (None, None);
-        let (mut revision, mut by, mut transition) = (None, None, None);
-        let (mut from, mut to, mut hook, mut reason) = (None, None, None, None);
-        let (mut hooks, mut archive, mut append, mut fields) = (None, None, None, None);
-        let mut seal = None;
-        let mut details = Map::new();
-        while let Some(member) = map.next_key()? {
-            match member {
-                Member::Type => once(&mut kind, "type", &mut map)?,
-                Member::Timestamp => once(&mut timestamp, "timestamp", &mut map)?,
-                Member::Revision => {
-                    once(&mut revision, "revision", &mut map)?;
-                    if let Some(Some(number)) = revision
-                        && number > HIGHEST_REVISION
-                    {
-                        let problem = format_args!("revision {number} cannot be counted to");
-                        return Err(A::Error::custom(problem));
-                    }
-                }
-                Member::By => once(&mut by, "by", &mut map)?,
-                Member::Transition => once(&mut transition, "transition", &mut map)?,
-                Member::From => once(&mut from, "from", &mut map)?,
-                Member::To => once(&mut to, "to", &mut map)?,
-                Member::Hook => once(&mut hook, "hook", &mut map)?,
-                Member::Reason => once(&mut reason, "reason", &mut map)?,
-                Member::Hooks => once(&mut hooks, "hooks", &mut map)?,
-                Member::Archive => once(&mut archive, "archive", &mut map)?,
-                Member::Append => once(&mut append, "append", &mut map)?,
-                Member::Fields => once(&mut fields, "fields", &mut map)?,
-                Member::Seal => once(&mut seal, "seal", &mut map)?,
-                Member::Other(name) => {
-                    details.insert(name, map.next_value()?);
-                }
-            }
-        }
-        Ok(Event {
-            kind: kind.ok_or_else(|| A::Error::missing_field("type"))?,
-            timestamp: timestamp.ok_or_else(|| A::Error::missing_field("timestamp"))?,
-            revision: revision.unwrap_or_default(),
-            by: by.unwrap_or_default(),
-            transition: transition.unwrap_or_default(),
-            from: from.unwrap_or_default(),
-            to: to.unwrap_or_default(),
-            hook: hook.unwrap_or_default(),
-            reason: reason.unwrap_or_default(),
-            hooks: hooks.unwrap_or_default(),
-            archive: archive.unwrap_or_default(),
-            append: append.unwrap_or_default(),
-            fields: fields.unwrap_or_default(),
-            seal: seal.unwrap_or_default(),
-            details,
-        })
-    }
-}
 
 /// A line that says one thing twice is not one of ours.
 fn once<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
@@ -241,26 +205,6 @@ fn once<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
 }
 
 impl Event {
-    pub fn new(kind: EventType, timestamp: Timestamp) -> Event {
-        Event {
-            kind,
-            timestamp,
-            revision: None,
-            by: None,
-            transition: None,
-            from: None,
-            to: None,
-            hook: None,
-            reason: None,
-            hooks: Vec::new(),
-            archive: Vec::new(),
-            append: Vec::new(),
-            fields: FieldMap::new(),
-            seal: None,
-            details: Map::new(),
-        }
-    }
-
     pub fn by(mut self, who: &str) -> Event {
         self.by = Some(who.to_owned());
         self
@@ -275,6 +219,11 @@ impl Event {
         self.from = Some(from.to_string());
         self.to = Some(to.to_string());
         self
+    }
+
+    /// The new value of a field.
+    pub fn set(&mut self, field: Field, value: impl Into<Value>) {
+        self.fields.insert(field.name().into(), value.into());
     }
 
     /// What the event is about, besides the task.

@@ -338,21 +338,15 @@ fn decision(row: &Transition, situation: Situation<'_>, actor: Actor) -> Decisio
     let mut event = Event::new(EventType::StatusChanged, situation.now)
         .by(actor.name())
         .moved(situation.task.status, row.to);
-    event
-        .fields
-        .insert(Field::Status.name().into(), Value::from(row.to.as_str()));
+    event.set(Field::Status, row.to.as_str());
     if row.to_reason != situation.task.blocked_reason {
         let reason = row
             .to_reason
             .map_or(Value::Null, |reason| Value::from(reason.as_str()));
-        event
-            .fields
-            .insert(Field::BlockedReason.name().into(), reason);
+        event.set(Field::BlockedReason, reason);
     }
     if situation.task.queued_at.is_some() {
-        event
-            .fields
-            .insert(Field::QueuedAt.name().into(), Value::Null);
+        event.set(Field::QueuedAt, Value::Null);
     }
     let applied = with_hooks(&mut event, &hooks, situation.task, situation.body);
     let event = event.with(StatusMoved {
@@ -433,18 +427,14 @@ fn with_hooks(
         }
     }
     if round != task.review_round {
-        event
-            .fields
-            .insert(Field::ReviewRound.name().into(), Value::from(round));
+        event.set(Field::ReviewRound, round);
     }
     let (applied, external): (Vec<&Hook>, Vec<&Hook>) =
         hooks.iter().partition(|hook| hook.is_state_change());
     event.hooks = external.iter().map(|hook| hook.name().to_owned()).collect();
     // With nothing left to carry out the transition is over, and with it the crashes before it.
     if event.hooks.is_empty() && task.crash_count > 0 {
-        event
-            .fields
-            .insert(Field::CrashCount.name().into(), Value::from(0));
+        event.set(Field::CrashCount, 0);
     }
     (!applied.is_empty()).then(|| applied.iter().map(|hook| hook.name()).collect())
 }
@@ -542,9 +532,7 @@ pub fn finish_transition(task: &Task, transition: &str, now: Timestamp) -> Event
     if task.crash_count == 0 {
         return event;
     }
-    event
-        .fields
-        .insert(Field::CrashCount.name().into(), Value::from(0));
+    event.set(Field::CrashCount, 0);
     number(event, task)
 }
 

@@ -352,7 +352,7 @@ fn merge(
         };
         match turned_down {
             None => {
-                adopted.fields.insert(field.name().into(), found.get(field));
+                adopted.set(field, found.get(field));
             }
             Some(reason) => {
                 if reason.is_some() {
@@ -360,9 +360,7 @@ fn merge(
                 }
                 was.insert(field.name().into(), as_written(file, field));
                 if field != Field::Revision {
-                    restored
-                        .fields
-                        .insert(field.name().into(), latest.get(field));
+                    restored.set(field, latest.get(field));
                 }
             }
         }
