@@ -254,14 +254,15 @@ pub fn unanswered(history: &History) -> Option<Running> {
     open(&history.events)
 }
 
+/// That a check was begun, or what it came to.
+fn last_of_check(events: &[Event]) -> Option<&Event> {
+    use EventType::{TaskVerified, VerifyStarted};
+    let of_check = |event: &&Event| matches!(event.kind, VerifyStarted | TaskVerified);
+    events.iter().rfind(of_check)
+}
+
 fn open(events: &[Event]) -> Option<Running> {
-    let mut newest_first = events.iter().rev();
-    let last = newest_first.find(|event| {
-        matches!(
-            event.kind,
-            EventType::VerifyStarted | EventType::TaskVerified
-        )
-    })?;
+    let last = last_of_check(events)?;
     let started = VerifyStarted::of(last)?;
     Some(Running {
         head: started.head.map(str::to_owned),
@@ -294,14 +295,7 @@ pub fn returned_by(history: &History) -> Option<Verified> {
 
 /// Whether the last check failed and stands out. A check that is begun takes its place.
 pub fn last_failed(history: &History) -> bool {
-    let mut newest_first = history.events.iter().rev();
-    let last = newest_first.find(|event| {
-        matches!(
-            event.kind,
-            EventType::VerifyStarted | EventType::TaskVerified
-        )
-    });
-    let told = last.and_then(Verified::of);
+    let told = last_of_check(&history.events).and_then(Verified::of);
     told.is_some_and(|told| told.result.stands_out())
 }
 

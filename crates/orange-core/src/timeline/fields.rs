@@ -9,53 +9,30 @@ const VALUE: usize = 60;
 
 /// `target branch`, `blockers`: fits after "the", and before "to" and a value.
 pub fn noun(name: &str) -> String {
-    let Some(field) = Field::from_name(name) else {
-        return plain(name);
+    let noun = match Field::from_name(name) {
+        Some(Field::BlockedReason) => "reason for being blocked",
+        Some(Field::ReviewHarness) => "reviewer's harness",
+        Some(Field::ReviewModel) => "reviewer's model",
+        Some(Field::ReviewEffort) => "reviewer's effort",
+        Some(Field::CrashCount) => "number of crashes",
+        Some(Field::QueuedAt) => "time in the queue",
+        Some(Field::InitiativeId) => "initiative",
+        Some(Field::BlockedBy) => "blockers",
+        Some(Field::RelatedTo) => "related tasks",
+        Some(Field::RequiresUiTesting) => "UI testing",
+        Some(Field::TestingRequirements) => "tests",
+        Some(Field::CurrentPhase) => "phase",
+        Some(Field::Workspace) => "slot",
+        Some(Field::TmuxSession) => "session",
+        Some(Field::PrUrl) => "address of the pull request",
+        Some(Field::Pr) => "pull request",
+        Some(Field::CreatedAt) => "time of creation",
+        Some(Field::CreatedBy) => "creator",
+        Some(Field::UpdatedAt) => "time of the last change",
+        // It is called as it is written.
+        _ => return plain(name),
     };
-    match field {
-        Field::Id => "id",
-        Field::Key => "key",
-        Field::Revision => "revision",
-        Field::Project => "project",
-        Field::Workflow => "workflow",
-        Field::Status => "status",
-        Field::BlockedReason => "reason for being blocked",
-        Field::Summary => "summary",
-        Field::Branch => "branch",
-        Field::Base => "base",
-        Field::TargetBranch => "target branch",
-        Field::Harness => "harness",
-        Field::Model => "model",
-        Field::Effort => "effort",
-        Field::ReviewHarness => "reviewer's harness",
-        Field::ReviewModel => "reviewer's model",
-        Field::ReviewEffort => "reviewer's effort",
-        Field::Permissions => "permissions",
-        Field::ReviewRound => "review round",
-        Field::CrashCount => "number of crashes",
-        Field::Queue => "queue",
-        Field::QueuedAt => "time in the queue",
-        Field::Priority => "priority",
-        Field::Category => "category",
-        Field::Weight => "weight",
-        Field::Tags => "tags",
-        Field::InitiativeId => "initiative",
-        Field::Parent => "parent",
-        Field::BlockedBy => "blockers",
-        Field::RelatedTo => "related tasks",
-        Field::RequiresUiTesting => "UI testing",
-        Field::TestingRequirements => "tests",
-        Field::CurrentPhase => "phase",
-        Field::Workspace => "slot",
-        Field::TmuxSession => "session",
-        Field::PrUrl => "address of the pull request",
-        Field::Pr => "pull request",
-        Field::Metadata => "metadata",
-        Field::CreatedAt => "time of creation",
-        Field::CreatedBy => "creator",
-        Field::UpdatedAt => "time of the last change",
-    }
-    .to_owned()
+    noun.to_owned()
 }
 
 /// A field that changed: `set priority to high`, `put it into the queue`.

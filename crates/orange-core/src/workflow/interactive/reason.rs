@@ -9,9 +9,7 @@ use crate::workflow::Role;
 /// What a task waits for, or what brought it where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    Unregistered {
-        project: String,
-    },
+    Unregistered(String),
     /// `refused`: what keeps it from being started again.
     AgentGone {
         role: Role,
@@ -28,25 +26,17 @@ pub enum Reason {
         how: String,
         refused: Option<String>,
     },
-    Written {
-        gate: Gate,
-    },
+    Written(Gate),
     Unwritten {
         gate: Gate,
         problem: String,
         failed_check: Option<String>,
     },
-    /// `running`: the check that the task waits for.
-    ReviewPassed {
-        running: Option<String>,
-    },
-    /// `last`: no round is left.
-    ReviewFailed {
-        last: Option<Round>,
-    },
-    VerdictMissing {
-        round: Round,
-    },
+    /// With the check that the task waits for, if one runs.
+    ReviewPassed(Option<String>),
+    /// With the round, if no other one is left.
+    ReviewFailed(Option<Round>),
+    VerdictMissing(Round),
     Conflicts {
         target: String,
         conflicts: Conflicts,
@@ -58,42 +48,25 @@ pub enum Reason {
         concerns: Vec<String>,
     },
     Stuck(Stuck),
-    Children {
-        open: Vec<String>,
-    },
-    Merged {
-        said: Option<String>,
-    },
+    Children(Vec<String>),
+    /// With what was said then.
+    Merged(Option<String>),
     Cancelled,
     NotOfThisWorkflow {
         status: Status,
         workflow: String,
     },
-    BlockerCancelled {
-        blocker: String,
-    },
-    BlockerMissing {
-        blocker: String,
-    },
-    Blockers {
-        open: String,
-    },
-    NoSlot {
-        holders: String,
-    },
-    NoCommit {
-        repository: String,
-    },
+    BlockerCancelled(String),
+    BlockerMissing(String),
+    Blockers(String),
+    NoSlot(String),
+    NoCommit(String),
     NoBase {
         base: String,
         repository: String,
     },
-    Untrusted {
-        what: String,
-    },
-    Limit {
-        what: String,
-    },
+    Untrusted(String),
+    Limit(String),
     Queued,
     NotStarted,
     /// `by_hand`: a person wrote the value that cannot be used.
@@ -154,7 +127,7 @@ impl Reason {
             })
         };
         match self {
-            Reason::Unregistered { project } => format!(
+            Reason::Unregistered(project) => format!(
                 "its project {project} is not registered, so nothing can be done in its repository"
             ),
             Reason::AgentGone { role, how, refused } => {
@@ -173,7 +146,7 @@ impl Reason {
                     None => format!("{gone}: start it again with your answer"),
                 }
             }
-            Reason::Written { gate } => {
+            Reason::Written(gate) => {
                 format!("the {} is written", gate.section().to_lowercase())
             }
             Reason::Unwritten {
@@ -185,14 +158,14 @@ impl Reason {
                 gate.section().to_lowercase(),
                 last_check(failed_check.as_deref())
             ),
-            Reason::ReviewPassed { running } => {
+            Reason::ReviewPassed(running) => {
                 format!("the review passed{}", joined(running.as_deref()))
             }
-            Reason::ReviewFailed { last: None } => "the review failed".into(),
-            Reason::ReviewFailed { last: Some(round) } => {
+            Reason::ReviewFailed(None) => "the review failed".into(),
+            Reason::ReviewFailed(Some(round)) => {
                 format!("the review failed in {}", round.text())
             }
-            Reason::VerdictMissing { round } => {
+            Reason::VerdictMissing(round) => {
                 format!("waits for the verdict of review {}", round.text())
             }
             Reason::Conflicts { target, conflicts } => {
@@ -224,10 +197,10 @@ impl Reason {
                 }
             }
             Reason::Stuck(stuck) => stuck.text(),
-            Reason::Children { open } if open.is_empty() => "all its children are over".into(),
-            Reason::Children { open } => format!("waits for its children {}", open.join(", ")),
+            Reason::Children(open) if open.is_empty() => "all its children are over".into(),
+            Reason::Children(open) => format!("waits for its children {}", open.join(", ")),
             // What was said then: a task that a person resolved may have got nothing into its target.
-            Reason::Merged { said } => said.as_deref().unwrap_or("its work is merged").to_owned(),
+            Reason::Merged(said) => said.as_deref().unwrap_or("its work is merged").to_owned(),
             Reason::Cancelled => format!(
                 "it was cancelled; {} starts the work again",
                 spell(&Action::CreateFrom { task: task() })
@@ -235,18 +208,16 @@ impl Reason {
             Reason::NotOfThisWorkflow { status, workflow } => {
                 format!("{status} is not a status of the {workflow} workflow")
             }
-            Reason::BlockerCancelled { blocker } => {
+            Reason::BlockerCancelled(blocker) => {
                 format!("it waits for {blocker}, which was cancelled, so it would wait for ever")
             }
-            Reason::BlockerMissing { blocker } => format!(
+            Reason::BlockerMissing(blocker) => format!(
                 "it waits for {blocker}, which does not exist ({} lists deleted tasks), so it would wait for ever",
                 spell(&Action::ListDeleted)
             ),
-            Reason::Blockers { open: what }
-            | Reason::Untrusted { what }
-            | Reason::Limit { what } => what.clone(),
-            Reason::NoSlot { holders } => format!("no slot is free: {holders}"),
-            Reason::NoCommit { repository } => {
+            Reason::Blockers(what) | Reason::Untrusted(what) | Reason::Limit(what) => what.clone(),
+            Reason::NoSlot(holders) => format!("no slot is free: {holders}"),
+            Reason::NoCommit(repository) => {
                 format!("{repository} has no commit that its branch could start from")
             }
             Reason::NoBase { base, repository } => {

@@ -132,14 +132,14 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         let next = Action::AddProject {
             name: project.clone(),
         };
-        return Why::needs_you(Reason::Unregistered { project }, next);
+        return Why::needs_you(Reason::Unregistered(project), next);
     }
     if task.status == Status::AgentReview
         && gate::verdict(situation.body) == Some(Verdict::Pass)
         && let running @ Some(_) = situation.facts.verifying.clone()
     {
         let next = Action::Verify { task: label() };
-        return Why::waits(Reason::ReviewPassed { running }, next);
+        return Why::waits(Reason::ReviewPassed(running), next);
     }
     match (task.status, &around.agent) {
         (Status::Planning | Status::Working | Status::AgentReview, Agent::Gone { how }) => {
@@ -188,9 +188,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             Why::needs_you(Reason::Stuck(stuck(task, around)), move_to(Status::Working))
         }
         Status::Delegated => delegated(situation.facts, &move_to),
-        Status::Done => Why::over(Reason::Merged {
-            said: around.reason.map(str::to_owned),
-        }),
+        Status::Done => Why::over(Reason::Merged(around.reason.map(str::to_owned))),
         Status::Cancelled => Why::over(Reason::Cancelled),
         Status::Created
         | Status::Classifying
@@ -227,7 +225,7 @@ fn artifact(
     failed_check: Option<String>,
 ) -> Why {
     match gate.check(situation.body) {
-        Ok(()) => Why::waits(Reason::Written { gate }, next),
+        Ok(()) => Why::waits(Reason::Written(gate), next),
         Err(problem) => {
             let problem = problem.message();
             let reason = Reason::Unwritten {
@@ -278,30 +276,30 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     };
     if let Some(blocker) = blocker(Some(Status::Cancelled)) {
         let next = without(&blocker);
-        return Why::needs_you(Reason::BlockerCancelled { blocker }, next);
+        return Why::needs_you(Reason::BlockerCancelled(blocker), next);
     }
     if let Some(blocker) = blocker(None) {
         let next = without(&blocker);
-        return Why::needs_you(Reason::BlockerMissing { blocker }, next);
+        return Why::needs_you(Reason::BlockerMissing(blocker), next);
     }
     if let Err(open) = meets(Condition::DependenciesOver, situation) {
         let mut links = situation.facts.blockers.iter();
         let first = links.find(|link| !link.status.is_some_and(Status::is_over));
         let task = first.map_or_else(String::new, |link| link.reference.clone());
-        return Why::waits(Reason::Blockers { open }, Action::Explain { task });
+        return Why::waits(Reason::Blockers(open), Action::Explain { task });
     }
     if let Err(holders) = meets(Condition::SlotFree, situation) {
         let next = Action::EnlargePool {
             project: task.project.clone(),
             size: situation.facts.slots.size.saturating_add(1),
         };
-        return Why::waits(Reason::NoSlot { holders }, next);
+        return Why::waits(Reason::NoSlot(holders), next);
     }
     if let Some(repository) = around.without_commits.clone() {
         let next = Action::CommitEmpty {
             repository: repository.clone(),
         };
-        return Why::needs_you(Reason::NoCommit { repository }, next);
+        return Why::needs_you(Reason::NoCommit(repository), next);
     }
     if let (Some(repository), Some(base)) = (around.without_base.clone(), task.base.clone()) {
         let next = Action::BranchAt {
@@ -315,11 +313,11 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             project: task.project.clone(),
             at: None,
         };
-        return Why::needs_you(Reason::Untrusted { what }, next);
+        return Why::needs_you(Reason::Untrusted(what), next);
     }
     let spawn = |force: bool| Action::Spawn { task: label, force };
     if let Some(what) = around.limit.clone() {
-        return Why::waits(Reason::Limit { what }, spawn(true));
+        return Why::waits(Reason::Limit(what), spawn(true));
     }
     let reason = match task.queued_at {
         Some(_) => Reason::Queued,
@@ -336,19 +334,12 @@ fn in_review(
     let round = round(situation, around);
     let last_round = meets(Condition::RoundAtMax, situation).is_ok();
     match gate::verdict(situation.body) {
-        Some(Verdict::Pass) => Why::waits(
-            Reason::ReviewPassed { running: None },
-            move_to(Status::Reviewing),
-        ),
-        Some(Verdict::Fail) if last_round => Why::waits(
-            Reason::ReviewFailed { last: Some(round) },
-            move_to(Status::Stuck),
-        ),
-        Some(Verdict::Fail) => Why::waits(
-            Reason::ReviewFailed { last: None },
-            move_to(Status::Working),
-        ),
-        None => Why::missing(Reason::VerdictMissing { round }, move_to(Status::Reviewing)),
+        Some(Verdict::Pass) => Why::waits(Reason::ReviewPassed(None), move_to(Status::Reviewing)),
+        Some(Verdict::Fail) if last_round => {
+            Why::waits(Reason::ReviewFailed(Some(round)), move_to(Status::Stuck))
+        }
+        Some(Verdict::Fail) => Why::waits(Reason::ReviewFailed(None), move_to(Status::Working)),
+        None => Why::missing(Reason::VerdictMissing(round), move_to(Status::Reviewing)),
     }
 }
 
@@ -425,6 +416,6 @@ fn delegated(facts: &Facts, move_to: &dyn Fn(Status) -> Action) -> Why {
     };
     Why {
         needs_human: gone,
-        ..Why::waits(Reason::Children { open }, next)
+        ..Why::waits(Reason::Children(open), next)
     }
 }
