@@ -18,7 +18,7 @@ pub mod supports;
 pub mod watch;
 pub mod words;
 
-pub use kind::{Adapter, Kind};
+pub use kind::{Adapter, Facts, Kind};
 
 use crate::error::{Code, Error, Result};
 use crate::runs::Conversation;

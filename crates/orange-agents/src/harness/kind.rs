@@ -18,72 +18,70 @@ use std::ops::Deref;
 use std::path::Path;
 use std::str::FromStr;
 
+/// Declares what is fixed of an agent CLI, each with the value of one of which nothing is known but how to type into its
+/// window.
+macro_rules! facts {
+    ($($(#[$about:meta])+ $fact:ident: $type:ty = $typed:expr,)+) => {
+        #[derive(Debug)]
+        pub struct Facts {
+            $($(#[$about])+ pub $fact: $type,)+
+        }
+
+        impl Facts {
+            pub(super) const TYPED: Facts = Facts { $($fact: $typed,)+ };
+        }
+
+        impl dyn Kind {
+            $($(#[$about])+ pub fn $fact(&self) -> $type { self.facts().$fact })+
+        }
+    };
+}
+
+facts! {
+    /// As people name it.
+    name: &'static str = "screen",
+    /// The program as it is typed.
+    program: &'static str = "",
+    /// How to get it, where that is known.
+    install: Option<&'static str> = None,
+    /// How Orange and the agent hear of each other, in a word for lists and for the files of a run.
+    adapter: &'static str = "screen",
+    /// What Orange can do with it.
+    supports: Supports = TYPED,
+    /// Does it belong to Orange itself? Then there is nothing to install and nobody to log in.
+    is_own: bool = false,
+    /// The arguments of an interactive start; `{prompt}` stands for the prompt. None: [`Kind::prepare`] gives all.
+    arguments: Option<&'static [&'static str]> = Some(&["{prompt}"]),
+    /// Does it leave out the repository's instructions together with its configuration, so that they must be handed to it?
+    drops_instructions: bool = false,
+    /// Can it load a project's own files for it, which the user agrees to (`agents.project_settings`)?
+    loads_project_files: bool = false,
+    /// Are its own permission questions switched off, with nothing in their place?
+    asks_nothing: bool = false,
+    /// Does it fetch its messages itself? Otherwise they are typed.
+    fetches_messages: bool = false,
+    /// Does it take a message in the middle of a turn at once, and begin with it when that turn is interrupted?
+    queues_messages: bool = false,
+    /// The oldest version that has all that Orange uses, and what that is.
+    oldest: Option<(Version, &'static str)> = None,
+    /// Beginnings of the names of variables that lead to its model and account: its agents get them.
+    variables: &'static [&'static str] = &[],
+    /// Variables of an agent around Orange that would make a new one take itself for a part of it.
+    cleared: &'static [&'static str] = &[],
+}
+
 /// One agent CLI.
 pub trait Kind: Sync {
-    /// As people name it.
-    fn name(&self) -> &'static str;
-
-    /// The program as it is typed.
-    fn program(&self) -> &'static str;
-
-    /// How to get it, where that is known.
-    fn install(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// How Orange and the agent hear of each other, in a word for lists and for the files of a run.
-    fn adapter(&self) -> &'static str {
-        "screen"
-    }
-
-    /// What Orange can do with it.
-    fn supports(&self) -> Supports {
-        TYPED
-    }
-
-    /// Does it belong to Orange itself? Then there is nothing to install and nobody to log in.
-    fn is_own(&self) -> bool {
-        false
-    }
+    fn facts(&self) -> &'static Facts;
 
     // Start.
-
-    /// The arguments of an interactive start; `{prompt}` stands for the prompt. None: [`Kind::prepare`] gives all.
-    fn arguments(&self) -> Option<&'static [&'static str]> {
-        Some(&["{prompt}"])
-    }
 
     /// What one run gets besides, `own` being the harness's own arguments: with the repository's configuration off.
     fn prepare(&self, _occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
         Ok(Prepared::default())
     }
 
-    /// Does it leave out the repository's instructions together with its configuration, so that they must be handed to it?
-    fn drops_instructions(&self) -> bool {
-        false
-    }
-
-    /// Can it load a project's own files for it, which the user agrees to (`agents.project_settings`)?
-    fn loads_project_files(&self) -> bool {
-        false
-    }
-
-    /// Are its own permission questions switched off, with nothing in their place?
-    fn asks_nothing(&self) -> bool {
-        false
-    }
-
     // Signals and messages.
-
-    /// Does it fetch its messages itself? Otherwise they are typed.
-    fn fetches_messages(&self) -> bool {
-        false
-    }
-
-    /// Does it take a message in the middle of a turn at once, and begin with it when that turn is interrupted?
-    fn queues_messages(&self) -> bool {
-        false
-    }
 
     /// The keys that put a person's draft aside before a message is typed.
     fn stash_keys(&self, _screen: &str) -> &'static [&'static str] {
@@ -129,11 +127,6 @@ pub trait Kind: Sync {
 
     // Questions to it.
 
-    /// The oldest version that has all that Orange uses, and what that is.
-    fn oldest(&self) -> Option<(Version, &'static str)> {
-        None
-    }
-
     /// Whether it has an account to work with, asked now.
     fn login(&self, _probe: &Probe<'_>, _program: &Path) -> Login {
         Login::Unknown("not asked".into())
@@ -142,18 +135,6 @@ pub trait Kind: Sync {
     /// What a person should know of its settings.
     fn note(&self, _probe: &Probe<'_>) -> Option<String> {
         None
-    }
-
-    // Environment.
-
-    /// Beginnings of the names of variables that lead to its model and account: its agents get them.
-    fn variables(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Variables of an agent around Orange that would make a new one take itself for a part of it.
-    fn cleared(&self) -> &'static [&'static str] {
-        &[]
     }
 }
 

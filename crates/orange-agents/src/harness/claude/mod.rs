@@ -10,7 +10,7 @@ mod status;
 mod transcript;
 mod watching;
 
-use super::kind::Kind;
+use super::kind::{Facts, Kind};
 use super::model::ModelChoice;
 use super::probe::{Login, Probe, Version};
 use super::supports::{ALL_MODES, Supports};
@@ -72,54 +72,44 @@ const CLEARED: &[&str] = &[
     "CLAUDE_PID",
 ];
 
+const FACTS: &Facts = &Facts {
+    name: "claude",
+    program: "claude",
+    install: Some("npm install -g @anthropic-ai/claude-code"),
+    adapter: "claude",
+    supports: Supports {
+        signals: Some("hooks"),
+        delivery: "typed and confirmed",
+        resume: true,
+        permissions: Some(ALL_MODES),
+        usage: Some("tokens and cost"),
+        headless: true,
+        usage_limits: true,
+        model: true,
+        effort: EFFORTS,
+    },
+    arguments: None,
+    loads_project_files: true,
+    queues_messages: true,
+    oldest: Some((
+        Version(2, 1, 78),
+        "its hooks tell of a turn that failed (StopFailure)",
+    )),
+    variables: &["ANTHROPIC_", "CLAUDE_"],
+    cleared: CLEARED,
+    ..Facts::TYPED
+};
+
 #[derive(Debug)]
 pub(super) struct Claude;
 
 impl Kind for Claude {
-    fn name(&self) -> &'static str {
-        "claude"
-    }
-
-    fn program(&self) -> &'static str {
-        "claude"
-    }
-
-    fn install(&self) -> Option<&'static str> {
-        Some("npm install -g @anthropic-ai/claude-code")
-    }
-
-    fn adapter(&self) -> &'static str {
-        "claude"
-    }
-
-    fn supports(&self) -> Supports {
-        Supports {
-            signals: Some("hooks"),
-            delivery: "typed and confirmed",
-            resume: true,
-            permissions: Some(ALL_MODES),
-            usage: Some("tokens and cost"),
-            headless: true,
-            usage_limits: true,
-            model: true,
-            effort: EFFORTS,
-        }
-    }
-
-    fn arguments(&self) -> Option<&'static [&'static str]> {
-        None
+    fn facts(&self) -> &'static Facts {
+        FACTS
     }
 
     fn prepare(&self, occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
         Ok(prepare(occasion))
-    }
-
-    fn loads_project_files(&self) -> bool {
-        true
-    }
-
-    fn queues_messages(&self) -> bool {
-        true
     }
 
     /// Where a draft is aside already, what stands in the line goes with the message: that loses nothing.
@@ -149,7 +139,7 @@ impl Kind for Claude {
     }
 
     fn watch(&self, run: &Watched<'_>) -> Option<Box<dyn Watch>> {
-        let is_own = run.spec.adapter.name() == self.name();
+        let is_own = run.spec.adapter.name() == FACTS.name;
         is_own.then(|| Box::new(watching::Watching::new(run)) as Box<dyn Watch>)
     }
 
@@ -160,13 +150,6 @@ impl Kind for Claude {
         _home: &Path,
     ) -> Option<Result<Way>> {
         Some(Ok(headless::way(request, environment)))
-    }
-
-    fn oldest(&self) -> Option<(Version, &'static str)> {
-        Some((
-            Version(2, 1, 78),
-            "its hooks tell of a turn that failed (StopFailure)",
-        ))
     }
 
     fn login(&self, probe: &Probe<'_>, program: &Path) -> Login {
@@ -182,14 +165,6 @@ impl Kind for Claude {
                 file.display()
             )
         })
-    }
-
-    fn variables(&self) -> &'static [&'static str] {
-        &["ANTHROPIC_", "CLAUDE_"]
-    }
-
-    fn cleared(&self) -> &'static [&'static str] {
-        CLEARED
     }
 }
 

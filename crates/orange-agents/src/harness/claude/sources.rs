@@ -27,10 +27,7 @@ pub(super) fn sources(
 ) -> Sources {
     let mut found = Sources::default();
     // Never `local`: an agent writes `.claude/settings.local.json` as easily as any other file.
-    let names = match with_project {
-        true => "user,project",
-        false => "user",
-    };
+    let names = if with_project { "user,project" } else { "user" };
     let arguments = &mut found.arguments;
     arguments.extend(["--setting-sources", names, "--strict-mcp-config"].map(str::to_owned));
     // With `=`: these options take every word that follows.

@@ -3,7 +3,7 @@
 
 mod dialog;
 
-use super::kind::Kind;
+use super::kind::{Facts, Kind};
 use super::watch::{Watch, Watched};
 use super::{Occasion, Prepared};
 use crate::error::{Code, Error, Result};
@@ -11,50 +11,37 @@ use dialog::CodexDialog;
 use serde_json::Value;
 use std::path::Path;
 
+const FACTS: &Facts = &Facts {
+    name: "codex",
+    program: "codex",
+    install: Some("npm install -g @openai/codex"),
+    arguments: Some(&[
+        "--no-daemon",
+        "--dangerously-bypass-approvals-and-sandbox",
+        "--",
+        "{prompt}",
+    ]),
+    drops_instructions: true,
+    asks_nothing: true,
+    variables: &["CODEX_", "OPENAI_"],
+    ..Facts::TYPED
+};
+
 #[derive(Debug)]
 pub(super) struct Codex;
 
 impl Kind for Codex {
-    fn name(&self) -> &'static str {
-        "codex"
-    }
-
-    fn program(&self) -> &'static str {
-        "codex"
-    }
-
-    fn install(&self) -> Option<&'static str> {
-        Some("npm install -g @openai/codex")
-    }
-
-    fn arguments(&self) -> Option<&'static [&'static str]> {
-        Some(&[
-            "--no-daemon",
-            "--dangerously-bypass-approvals-and-sandbox",
-            "--",
-            "{prompt}",
-        ])
+    fn facts(&self) -> &'static Facts {
+        FACTS
     }
 
     fn prepare(&self, occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
         prepare(occasion)
     }
 
-    fn drops_instructions(&self) -> bool {
-        true
-    }
-
-    fn asks_nothing(&self) -> bool {
-        true
-    }
-
     fn watch(&self, run: &Watched<'_>) -> Option<Box<dyn Watch>> {
         let is_asked = is_untrusted(&run.spec.command);
         is_asked.then(|| Box::new(CodexDialog::new()) as Box<dyn Watch>)
-    }
-
-    fn variables(&self) -> &'static [&'static str] {
-        &["CODEX_", "OPENAI_"]
     }
 }
 

@@ -1,39 +1,29 @@
 //! gemini, typed into. The repository's configuration is off in a folder that it does not trust.
 
-use super::kind::Kind;
+use super::kind::{Facts, Kind};
 use super::{Occasion, Prepared};
 use crate::error::Result;
+
+const FACTS: &Facts = &Facts {
+    name: "gemini",
+    program: "gemini",
+    install: Some("npm install -g @google/gemini-cli"),
+    arguments: Some(&["--yolo", "--skip-trust", "-i", "{prompt}"]),
+    asks_nothing: true,
+    variables: &["GEMINI_", "GOOGLE_"],
+    ..Facts::TYPED
+};
 
 #[derive(Debug)]
 pub(super) struct Gemini;
 
 impl Kind for Gemini {
-    fn name(&self) -> &'static str {
-        "gemini"
-    }
-
-    fn program(&self) -> &'static str {
-        "gemini"
-    }
-
-    fn install(&self) -> Option<&'static str> {
-        Some("npm install -g @google/gemini-cli")
-    }
-
-    fn arguments(&self) -> Option<&'static [&'static str]> {
-        Some(&["--yolo", "--skip-trust", "-i", "{prompt}"])
+    fn facts(&self) -> &'static Facts {
+        FACTS
     }
 
     fn prepare(&self, _occasion: &Occasion<'_>, own: &[String]) -> Result<Prepared> {
         Ok(prepare(own))
-    }
-
-    fn asks_nothing(&self) -> bool {
-        true
-    }
-
-    fn variables(&self) -> &'static [&'static str] {
-        &["GEMINI_", "GOOGLE_"]
     }
 }
 

@@ -2,46 +2,33 @@
 //! given back as a file of instructions.
 
 use super::instructions::INSTRUCTIONS;
-use super::kind::Kind;
+use super::kind::{Facts, Kind};
 use super::{Occasion, Prepared};
 use crate::error::Result;
 use serde_json::json;
 use std::path::Path;
 
+const FACTS: &Facts = &Facts {
+    name: "opencode",
+    program: "opencode",
+    install: Some("npm install -g opencode-ai"),
+    arguments: Some(&["--prompt", "{prompt}"]),
+    drops_instructions: true,
+    asks_nothing: true,
+    variables: &["OPENCODE_"],
+    ..Facts::TYPED
+};
+
 #[derive(Debug)]
 pub(super) struct Opencode;
 
 impl Kind for Opencode {
-    fn name(&self) -> &'static str {
-        "opencode"
-    }
-
-    fn program(&self) -> &'static str {
-        "opencode"
-    }
-
-    fn install(&self) -> Option<&'static str> {
-        Some("npm install -g opencode-ai")
-    }
-
-    fn arguments(&self) -> Option<&'static [&'static str]> {
-        Some(&["--prompt", "{prompt}"])
+    fn facts(&self) -> &'static Facts {
+        FACTS
     }
 
     fn prepare(&self, occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
         Ok(prepare(occasion))
-    }
-
-    fn drops_instructions(&self) -> bool {
-        true
-    }
-
-    fn asks_nothing(&self) -> bool {
-        true
-    }
-
-    fn variables(&self) -> &'static [&'static str] {
-        &["OPENCODE_"]
     }
 }
 

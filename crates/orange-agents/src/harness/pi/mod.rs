@@ -3,7 +3,7 @@
 mod headless;
 mod login;
 
-use super::kind::Kind;
+use super::kind::{Facts, Kind};
 use super::model::ModelChoice;
 use super::probe::{Login, Probe, Version};
 use super::supports::{ALL_MODES, Supports};
@@ -33,50 +33,43 @@ const CLEARED: &[&str] = &[
 
 const SOURCE: &str = include_str!("pi.ts");
 
+const FACTS: &Facts = &Facts {
+    name: "pi",
+    program: "pi",
+    install: Some("npm install -g @earendil-works/pi-coding-agent"),
+    adapter: "pi",
+    supports: Supports {
+        signals: Some("extension"),
+        delivery: "by the extension",
+        resume: true,
+        permissions: Some(ALL_MODES),
+        usage: Some("tokens and cost"),
+        headless: true,
+        usage_limits: true,
+        model: true,
+        effort: EFFORTS,
+    },
+    arguments: None,
+    fetches_messages: true,
+    oldest: Some((
+        Version(0, 87, 0),
+        "its extensions and --no-approve are as Orange needs them",
+    )),
+    variables: &["PI_"],
+    cleared: CLEARED,
+    ..Facts::TYPED
+};
+
 #[derive(Debug)]
 pub(super) struct Pi;
 
 impl Kind for Pi {
-    fn name(&self) -> &'static str {
-        "pi"
-    }
-
-    fn program(&self) -> &'static str {
-        "pi"
-    }
-
-    fn install(&self) -> Option<&'static str> {
-        Some("npm install -g @earendil-works/pi-coding-agent")
-    }
-
-    fn adapter(&self) -> &'static str {
-        "pi"
-    }
-
-    fn supports(&self) -> Supports {
-        Supports {
-            signals: Some("extension"),
-            delivery: "by the extension",
-            resume: true,
-            permissions: Some(ALL_MODES),
-            usage: Some("tokens and cost"),
-            headless: true,
-            usage_limits: true,
-            model: true,
-            effort: EFFORTS,
-        }
-    }
-
-    fn arguments(&self) -> Option<&'static [&'static str]> {
-        None
+    fn facts(&self) -> &'static Facts {
+        FACTS
     }
 
     fn prepare(&self, occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
         Ok(prepare(occasion))
-    }
-
-    fn fetches_messages(&self) -> bool {
-        true
     }
 
     fn headless(
@@ -88,23 +81,8 @@ impl Kind for Pi {
         Some(headless::way(request, home))
     }
 
-    fn oldest(&self) -> Option<(Version, &'static str)> {
-        Some((
-            Version(0, 87, 0),
-            "its extensions and --no-approve are as Orange needs them",
-        ))
-    }
-
     fn login(&self, probe: &Probe<'_>, program: &Path) -> Login {
         login::login(probe, program)
-    }
-
-    fn variables(&self) -> &'static [&'static str] {
-        &["PI_"]
-    }
-
-    fn cleared(&self) -> &'static [&'static str] {
-        CLEARED
     }
 }
 

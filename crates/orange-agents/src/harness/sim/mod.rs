@@ -2,7 +2,7 @@
 
 mod headless;
 
-use super::kind::Kind;
+use super::kind::{Facts, Kind};
 use super::supports::{SIGNALLING, Supports};
 use super::{Harness, Occasion, Prepared, list};
 use crate::error::Result;
@@ -11,31 +11,25 @@ use orange_core::config::SIM;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+const FACTS: &Facts = &Facts {
+    name: SIM,
+    program: "orange",
+    adapter: "signals",
+    supports: Supports {
+        headless: true,
+        ..SIGNALLING
+    },
+    is_own: true,
+    arguments: None,
+    ..Facts::TYPED
+};
+
 #[derive(Debug)]
 pub(super) struct Sim;
 
 impl Kind for Sim {
-    fn name(&self) -> &'static str {
-        SIM
-    }
-
-    fn program(&self) -> &'static str {
-        "orange"
-    }
-
-    fn adapter(&self) -> &'static str {
-        "signals"
-    }
-
-    fn supports(&self) -> Supports {
-        Supports {
-            headless: true,
-            ..SIGNALLING
-        }
-    }
-
-    fn arguments(&self) -> Option<&'static [&'static str]> {
-        None
+    fn facts(&self) -> &'static Facts {
+        FACTS
     }
 
     fn prepare(&self, _occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
@@ -52,10 +46,6 @@ impl Kind for Sim {
         home: &Path,
     ) -> Option<Result<Way>> {
         Some(Ok(headless::way(request, home)))
-    }
-
-    fn is_own(&self) -> bool {
-        true
     }
 }
 
