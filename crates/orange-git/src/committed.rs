@@ -134,10 +134,8 @@ impl<'a> Committed<'a> {
         }
         let said = as_committed(self.repository)
             .args(["cat-file", "blob", &entry.object])
-            .run()?;
-        if !said.success {
-            return Err(said.error("git cat-file"));
-        }
+            .run()?
+            .checked("git cat-file")?;
         match text_of(said.stdout) {
             Ok(text) => Ok(Some(Ok(text))),
             Err(line) => unreadable(Some(line), "it is not UTF-8".into()),
@@ -165,10 +163,8 @@ impl Known {
                 commit,
             ])
             .args(paths)
-            .run()?;
-        if !said.success {
-            return Err(said.error(&format!("git ls-tree {}", short(commit))));
-        }
+            .run()?
+            .checked(&format!("git ls-tree {}", short(commit)))?;
         self.entries.extend(said.parts().filter_map(entry));
         self.entries.sort_by(|one, other| one.path.cmp(&other.path));
         self.entries.dedup_by(|one, other| one.path == other.path);

@@ -96,10 +96,8 @@ fn change_of(repository: &Path, commit: &str) -> Result<Vec<Vec<u8>>> {
         .quiet()
         .args(["diff-tree", "-p", "--binary", "--root", "--no-commit-id"])
         .args(["--no-ext-diff", "--no-textconv", "--no-renames", commit])
-        .run()?;
-    if !said.success {
-        return Err(said.error("git diff-tree"));
-    }
+        .run()?
+        .checked("git diff-tree")?;
     let lines = said.stdout.split(|byte| *byte == b'\n');
     // Lines of files have a sign in front, so these are git's own.
     let lines = lines.filter(|line| !line.starts_with(b"index ") && !line.starts_with(b"@@ "));

@@ -49,10 +49,8 @@ pub fn spans(
     let said = within(Git::at(repository).quiet(), until)
         .args(["rev-list", "--parents", "--ignore-missing", "--stdin"])
         .input(input)
-        .run()?;
-    if !said.success {
-        return Err(said.error("git rev-list"));
-    }
+        .run()?
+        .checked("git rev-list")?;
     let text = said.text();
     let mut parents: HashMap<&str, Vec<&str>> = HashMap::new();
     for line in text.lines() {

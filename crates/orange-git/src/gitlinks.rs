@@ -18,10 +18,8 @@ pub fn changed(repository: &Path, base: &str, head: &str) -> Result<Vec<Gitlink>
     let said = Git::at(repository)
         .args(["diff-tree", "-r", "-z", "--raw", "--no-renames"])
         .args(["--no-abbrev", "--ignore-submodules=none", base, head])
-        .run()?;
-    if !said.success {
-        return Err(said.error("git diff-tree"));
-    }
+        .run()?
+        .checked("git diff-tree")?;
     let mut parts = said.parts();
     let mut found = Vec::new();
     while let (Some(record), Some(path)) = (parts.next(), parts.next()) {

@@ -6,7 +6,7 @@ pub(super) use flags::may_have_flags;
 
 use super::Git;
 use super::rescue::content::{Entries, TempIndex, is_sparse};
-use super::rescue::{Worktree, nul_separated, succeeded};
+use super::rescue::{Worktree, nul_separated};
 use super::state::git_folder;
 use orange_sys::error::Result;
 use std::path::Path;
@@ -53,7 +53,7 @@ pub(super) fn clear_in_sparse(worktree: &Path) -> Result<bool> {
             .args(["update-index", "--no-assume-unchanged", "-z", "--stdin"])
             .input(nul_separated(entries.assumed_unchanged()))
             .run()?;
-        succeeded(said, "git update-index")?;
+        said.checked("git update-index")?;
     }
     Ok(true)
 }
@@ -64,7 +64,7 @@ fn flagged(worktree: &Path) -> Result<Option<Entries>> {
         .setting(LOOK_EVERYWHERE)
         .args(["ls-files", "-v", "-s", "-z"])
         .run()?;
-    let said = succeeded(said, "git ls-files")?;
+    let said = said.checked("git ls-files")?;
     let entries = Entries::new(said.stdout);
     let assumed = entries.assumed_unchanged().next().is_some();
     let skipped = || entries.left_out().next().is_some();

@@ -92,10 +92,8 @@ fn log(repository: &Path, range: &[&str]) -> Result<Vec<Commit>> {
         .arg("--format=%H%n%T%n%P%n%an%n%ae%n%ad%n%B")
         .args(range)
         .arg("--")
-        .run()?;
-    if !said.success {
-        return Err(said.error("git log"));
-    }
+        .run()?
+        .checked("git log")?;
     let text = String::from_utf8_lossy(&said.stdout);
     let records = text.split('\0').filter(|record| !record.trim().is_empty());
     Ok(records.filter_map(as_commit).collect())

@@ -2,7 +2,7 @@
 //! added, everything else in the worktree stays.
 
 use super::rescue::content::TempIndex;
-use super::rescue::{Worktree, nul_separated, succeeded};
+use super::rescue::{Worktree, nul_separated};
 use super::state::{self, Head};
 use super::{Git, hidden};
 use orange_sys::error::{Error, Result};
@@ -100,7 +100,7 @@ pub fn look(slot: &Path) -> Result<Look> {
         .args(["--ignored=matching", "--ignore-submodules=none"])
         .arg("--no-renames")
         .run()?;
-    let said = succeeded(said, "git status")?;
+    let said = said.checked("git status")?;
     let mut look = Look::default();
     for line in said.parts() {
         let Some((what, path)) = line.as_bytes().split_at_checked(3) else {
@@ -222,7 +222,7 @@ fn differing_from(slot: &Path, tree: &str, below: &Path, paths: &[&Path]) -> Res
         .args(["diff-index", "--cached", "--name-only", "-z"])
         .args(["--no-renames", "--ignore-submodules=all", tree, "--"])
         .run()?;
-    let said = succeeded(said, "git diff-index")?;
+    let said = said.checked("git diff-index")?;
     Ok(said.parts().map(PathBuf::from).collect())
 }
 

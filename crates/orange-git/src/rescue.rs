@@ -6,7 +6,7 @@ pub mod put_back;
 pub mod refs;
 pub mod submodule;
 
-use super::{Git, Said};
+use super::Git;
 use orange_core::Timestamp;
 use orange_sys::error::{Code, Error, Result};
 use std::ffi::OsStr;
@@ -178,10 +178,8 @@ pub fn differences(folder: &Path, from: &str, to: &str) -> Result<Vec<Difference
         .quiet()
         .args(["diff-tree", "-r", "-z", "--raw", "--no-renames"])
         .args(["--no-abbrev", "--ignore-submodules=none", from, to, "--"])
-        .run()?;
-    if !said.success {
-        return Err(said.error("git diff-tree"));
-    }
+        .run()?
+        .checked("git diff-tree")?;
     let mut parts = said.parts();
     let mut found = Vec::new();
     while let (Some(what), Some(path)) = (parts.next(), parts.next()) {
@@ -222,11 +220,4 @@ pub fn nul_separated<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<
         bytes.push(0);
     }
     bytes
-}
-
-pub fn succeeded(said: Said, command: &str) -> Result<Said> {
-    match said.success {
-        true => Ok(said),
-        false => Err(said.error(command)),
-    }
 }

@@ -22,6 +22,15 @@ impl Said {
         text.trim_end_matches(['\n', '\r']).to_owned()
     }
 
+    /// What it said, unless it failed.
+    pub fn checked(self, command: &str) -> Result<Said> {
+        if self.success {
+            Ok(self)
+        } else {
+            Err(self.error(command))
+        }
+    }
+
     /// True for yes, false for no. Git says no with the exit code 1; with any other one it has failed.
     pub fn yes_or_no(&self, command: &str) -> Result<bool> {
         match self.code {

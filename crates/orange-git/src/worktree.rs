@@ -31,10 +31,8 @@ pub(super) fn list_of_git(repository: &Path) -> Result<Vec<Worktree>> {
     let said = WorktreeLock::past_half_made(repository, || {
         let git = Git::at(repository);
         git.args(["worktree", "list", "--porcelain", "-z"]).run()
-    })?;
-    if !said.success {
-        return Err(said.error("git worktree list"));
-    }
+    })?
+    .checked("git worktree list")?;
     let mut all: Vec<Worktree> = Vec::new();
     for line in said.parts() {
         let bytes = line.as_bytes();
@@ -430,10 +428,7 @@ fn switched(slot: &Path, words: &[&str]) -> Result<()> {
         let git = Git::in_slot(slot).args(["switch", "--quiet"]);
         git.args(words).run()
     })?;
-    match said.success {
-        true => Ok(()),
-        false => Err(said.error("git switch")),
-    }
+    said.checked("git switch").map(drop)
 }
 
 /// Renames a branch, wherever it is checked out.
@@ -442,10 +437,7 @@ pub fn rename_branch(repository: &Path, from: &str, to: &str) -> Result<()> {
         let git = Git::at(repository).quiet();
         git.args(["branch", "--move", "--", from, to]).run()
     })?;
-    match said.success {
-        true => Ok(()),
-        false => Err(said.error("git branch")),
-    }
+    said.checked("git branch").map(drop)
 }
 
 pub fn has_remote(repository: &Path) -> Result<bool> {
@@ -477,10 +469,7 @@ pub fn fetch(repository: &Path, patience: Duration) -> Result<()> {
         .args(FETCH)
         .patience(patience)
         .run()?;
-    match said.success {
-        true => Ok(()),
-        false => Err(said.error("git fetch")),
-    }
+    said.checked("git fetch").map(drop)
 }
 
 /// The same without waiting for it: the next command finds what came.

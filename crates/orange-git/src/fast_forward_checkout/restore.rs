@@ -32,10 +32,8 @@ pub(super) fn restore(checkout: &Path, from: &str, to: &str) -> Result<()> {
     let said = Git::at(checkout)
         .args(["diff-tree", "-r", "-z", "--raw", "--no-abbrev"])
         .args(["--no-renames", from, to])
-        .run()?;
-    if !said.success {
-        return Err(said.error("git diff-tree"));
-    }
+        .run()?
+        .checked("git diff-tree")?;
     let parts: Vec<&OsStr> = said.parts().collect();
     let changes = parts
         .chunks_exact(2)

@@ -123,10 +123,8 @@ fn ignored_in_the_way(checkout: &Path, to: &str) -> Result<Option<String>> {
     let said = Git::at(checkout)
         .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames"])
         .args(["--diff-filter=AT", "HEAD", to])
-        .run()?;
-    if !said.success {
-        return Err(said.error("git diff-tree"));
-    }
+        .run()?
+        .checked("git diff-tree")?;
     let mut there: Vec<PathBuf> = said
         .parts()
         .filter_map(|path| on_disk(checkout, path))
@@ -141,10 +139,8 @@ fn ignored_in_the_way(checkout: &Path, to: &str) -> Result<Option<String>> {
         .args(["ls-files", "-z", "--others", "--ignored"])
         .args(["--exclude-standard", "--"])
         .args(&there)
-        .run()?;
-    if !said.success {
-        return Err(said.error("git ls-files"));
-    }
+        .run()?
+        .checked("git ls-files")?;
     let ignored: Vec<String> = said
         .parts()
         .map(|path| path.to_string_lossy().into_owned())

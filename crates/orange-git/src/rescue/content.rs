@@ -5,7 +5,7 @@ mod entries;
 
 pub use entries::Entries;
 
-use super::{Worktree, nul_separated, succeeded};
+use super::{Worktree, nul_separated};
 use crate::Git;
 use orange_sys::error::{Error, Result};
 use std::fs::{self, File};
@@ -58,7 +58,7 @@ impl<'a> TempIndex<'a> {
 
     pub fn read_tree(&self, tree: &str) -> Result<()> {
         let said = self.git().args(["read-tree", tree]).run()?;
-        succeeded(said, "git read-tree").map(drop)
+        said.checked("git read-tree").map(drop)
     }
 
     pub fn write_tree(&self) -> Result<String> {
@@ -67,7 +67,7 @@ impl<'a> TempIndex<'a> {
 
     pub fn entries(&self) -> Result<Entries> {
         let said = self.git().args(["ls-files", "-v", "-s", "-z"]).run()?;
-        let said = succeeded(said, "git ls-files").map_err(|error| {
+        let said = said.checked("git ls-files").map_err(|error| {
             error.hint(
                 "nothing was touched; if the index is broken, `git read-tree HEAD` makes a new one",
             )
@@ -133,7 +133,7 @@ impl<'a> TempIndex<'a> {
             .args(["update-index", "-z", "--force-remove", "--stdin"])
             .input(nul_separated(paths))
             .run()?;
-        succeeded(said, "git update-index").map(drop)
+        said.checked("git update-index").map(drop)
     }
 
     fn unmark<'p>(&self, flag: &str, paths: impl Iterator<Item = &'p Path>) -> Result<()> {
@@ -146,7 +146,7 @@ impl<'a> TempIndex<'a> {
             .args(["update-index", flag, "-z", "--stdin"])
             .input(paths)
             .run()?;
-        succeeded(said, "git update-index").map(drop)
+        said.checked("git update-index").map(drop)
     }
 
     /// A file that is announced only (`add -N`) stands in an index as an empty one, which nobody has stored.
@@ -162,7 +162,7 @@ impl<'a> TempIndex<'a> {
             .args(["update-index", "-z", "--replace", "--index-info"])
             .input(lines)
             .run()?;
-        succeeded(said, "git update-index").map(drop)
+        said.checked("git update-index").map(drop)
     }
 }
 

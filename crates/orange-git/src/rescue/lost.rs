@@ -1,7 +1,7 @@
 //! Commits that would be lost with a worktree: those of an operation under way, a detached HEAD, and what only
 //! a reflog still names.
 
-use super::{Worktree, succeeded};
+use super::Worktree;
 use crate::Git;
 use orange_sys::error::{Error, Result};
 use std::collections::{BTreeSet, HashSet};
@@ -109,7 +109,7 @@ impl Worktree {
             git = git.arg(format!("--exclude={}/*", super::refs::ROOT));
         }
         let said = git.arg("--glob=refs/*").input(input).run()?;
-        let text = succeeded(said, "git rev-list")?.text();
+        let text = said.checked("git rev-list")?.text();
         let mut all = Vec::new();
         let mut parents = HashSet::new();
         for line in text.lines() {
@@ -143,7 +143,7 @@ impl Worktree {
             .args(["cat-file", "--batch-check=%(objectname) %(objecttype)"])
             .input(input)
             .run()?;
-        let text = succeeded(said, "git cat-file")?.text();
+        let text = said.checked("git cat-file")?.text();
         let found = text.lines().filter_map(|line| line.strip_suffix(" commit"));
         Ok(found.map(str::to_owned).collect())
     }
@@ -270,7 +270,7 @@ impl Worktree {
             .arg(format!("--exclude={name}"))
             .args(["--glob=refs/*", "--"])
             .run()?;
-        let count = succeeded(said, "git rev-list")?.text().parse().unwrap_or(1);
+        let count = said.checked("git rev-list")?.text().parse().unwrap_or(1);
         Ok((count > 0).then_some(OnBranch {
             tip,
             tree,

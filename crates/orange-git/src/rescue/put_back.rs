@@ -1,7 +1,7 @@
 //! Files of a rescue back into a worktree, without its index, its HEAD or its branch.
 
 use super::content::TempIndex;
-use super::{Difference, LINK, Worktree, nul_separated, succeeded};
+use super::{Difference, LINK, Worktree, nul_separated};
 use orange_sys::error::{Code, Error, Result};
 use std::fs;
 use std::io::ErrorKind;
@@ -24,7 +24,7 @@ impl Worktree {
             .args(["checkout-index", "--force", "-z", "--stdin"])
             .input(nul_separated(written))
             .run()?;
-        succeeded(said, "git checkout-index").map(drop)
+        said.checked("git checkout-index").map(drop)
     }
 
     /// What would be overwritten although no rescue holds it: ignored files, and folders in the place of files.

@@ -1,6 +1,6 @@
 //! The refs that keep rescues: made, listed and deleted, each by one call.
 
-use super::{Git, Worktree, succeeded};
+use super::{Git, Worktree};
 use orange_sys::error::Result;
 use std::path::Path;
 
@@ -43,7 +43,7 @@ pub fn kept_below(repository: &Path, reference: &str) -> Result<Vec<Kept>> {
         .arg("--format=%(refname)%00%(objectname)%00%(contents)%00")
         .arg(format!("{reference}/"))
         .run()?;
-    let said = succeeded(said, "git for-each-ref")?;
+    let said = said.checked("git for-each-ref")?;
     let text = String::from_utf8_lossy(&said.stdout);
     let mut parts = text.split('\0');
     let mut found = Vec::new();
@@ -72,7 +72,7 @@ pub fn forget(repository: &Path, refs: &[Kept]) -> Result<()> {
         .args(["update-ref", "--stdin"])
         .input(lines)
         .run()?;
-    succeeded(said, "git update-ref").map(drop)
+    said.checked("git update-ref").map(drop)
 }
 
 /// Makes a branch at a commit; never moves one.
@@ -87,7 +87,7 @@ pub fn make_branch(repository: &Path, branch: &str, commit: &str) -> Result<()> 
     if !said.success && crate::commit_of(repository, &name)?.as_deref() == Some(commit) {
         return Ok(());
     }
-    succeeded(said, "git update-ref").map(drop)
+    said.checked("git update-ref").map(drop)
 }
 
 /// `id subject` of every commit that only this rescue holds, Orange's own left out.

@@ -1,6 +1,6 @@
 //! A repository inside a worktree: whether it holds something that nothing else does, and a bundle of it.
 
-use super::{Git, LINK, succeeded, without_line_end};
+use super::{Git, LINK, without_line_end};
 use crate::hidden::look_past_flags;
 use orange_sys::error::Result;
 use std::ffi::OsStr;
@@ -69,5 +69,5 @@ pub fn bundle(folder: &Path, target: &Path) -> Result<bool> {
             }
         }
     }
-    succeeded(git.run()?, "git bundle").map(|_| true)
+    git.run()?.checked("git bundle").map(|_| true)
 }

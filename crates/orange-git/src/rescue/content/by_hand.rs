@@ -1,7 +1,6 @@
 //! Taking in files one by one, as they are, where `git add` gives up: a filter that fails, an encoding that
 //! does not fit, a nested repository without a commit.
 
-use super::super::succeeded;
 use super::entries::push_line;
 use super::{Entries, TempIndex};
 use crate::{Git, Said};
@@ -35,7 +34,7 @@ impl TempIndex<'_> {
         let said = without_filters(self.git(), &filters)
             .args(["ls-files", "-z", "-o", "-m", "--exclude-standard"])
             .run()?;
-        let said = succeeded(said, "git ls-files")?;
+        let said = said.checked("git ls-files")?;
         let links: HashSet<&Path> = entries.links().collect();
         let left: BTreeSet<&Path> = said.parts().map(Path::new).collect();
         let (mut gone, mut nested, mut files) = (Vec::new(), Vec::new(), Vec::new());
