@@ -41,51 +41,39 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         let message = "--config: this command has no use for settings";
         return Err(CommandError::usage(message, "leave it out"));
     }
-    let command = match cli.command {
-        Command::Workflow(command) => return workflow::run(&command, cli.json),
-        Command::Sim(args) => return sim::run(args),
-        Command::Help(args) => return help::run(&args, cli.json),
-        Command::Man(args) => return man::run(&args, cli.json),
-        Command::Completions(args) => return completions::run(&args, cli.json),
-        Command::Config(ref command) if config::without_home(command, cli.json) => return Ok(()),
-        Command::Demo(args) => return demo::run(&args, cli.json),
-        Command::RunAgent(args) => return agent::run_agent(&args),
-        Command::Status(args) => return status::run(&args, cli.json),
-        Command::Errand(what) => return agent::errand(&what),
-        Command::Signal(args) => return agent::signal(&args),
-        command => command,
-    };
-    let session = Session::open(cli.json, &cli.config, access(&command))?;
-    match command {
-        Command::Project(command) => project::run(&session, command),
-        Command::Task(command) => task::run(&session, *command),
-        Command::Workspace(command) => workspace::run(&session, &command),
-        Command::Prompt(command) => prompt::run(&session, &command),
-        Command::Config(command) => config::run(&session, &command),
-        Command::Doctor(args) => doctor::run(&session, &args),
-        Command::Gc(args) => gc::run(&session, &args),
-        Command::Harness(command) => harness::run(&session, &command),
-        Command::Headless(args) => headless::run(&session, &args),
-        Command::Search(args) => search::run(&session, &args),
-        Command::New(args) => task::create::run(&session, *args),
-        Command::Run(args) => task::start::run_ready(&session, &args),
-        Command::Log(args) => log::run(&session, &args),
-        Command::Watch(args) => watch::run(&session, &args),
-        Command::Attach(args) => task::talk::attach(&session, &args),
-        Command::Diff(args) => task::diff::run(&session, &args),
-        Command::Send(args) => task::talk::send(&session, &args),
-        Command::Merge(args) => task::merge::run(&session, &args),
-        Command::Workflow(_)
-        | Command::Sim(_)
-        | Command::Help(_)
-        | Command::Man(_)
-        | Command::Completions(_)
-        | Command::Demo(_)
-        | Command::Status(_)
-        | Command::RunAgent(_)
-        | Command::Errand(_)
-        | Command::Signal(_) => Ok(()),
-        Command::Ls(args) => task::list::run(&session, &args),
+    let access = access(&cli.command);
+    let open = || Session::open(cli.json, &cli.config, access);
+    match cli.command {
+        Command::Workflow(command) => workflow::run(&command, cli.json),
+        Command::Sim(args) => sim::run(args),
+        Command::Help(args) => help::run(&args, cli.json),
+        Command::Man(args) => man::run(&args, cli.json),
+        Command::Completions(args) => completions::run(&args, cli.json),
+        Command::Config(ref command) if config::without_home(command, cli.json) => Ok(()),
+        Command::Demo(args) => demo::run(&args, cli.json),
+        Command::RunAgent(args) => agent::run_agent(&args),
+        Command::Status(args) => status::run(&args, cli.json),
+        Command::Errand(what) => agent::errand(&what),
+        Command::Signal(args) => agent::signal(&args),
+        Command::Project(command) => project::run(&open()?, command),
+        Command::Task(command) => task::run(&open()?, *command),
+        Command::Workspace(command) => workspace::run(&open()?, &command),
+        Command::Prompt(command) => prompt::run(&open()?, &command),
+        Command::Config(command) => config::run(&open()?, &command),
+        Command::Doctor(args) => doctor::run(&open()?, &args),
+        Command::Gc(args) => gc::run(&open()?, &args),
+        Command::Harness(command) => harness::run(&open()?, &command),
+        Command::Headless(args) => headless::run(&open()?, &args),
+        Command::Search(args) => search::run(&open()?, &args),
+        Command::New(args) => task::create::run(&open()?, *args),
+        Command::Run(args) => task::start::run_ready(&open()?, &args),
+        Command::Log(args) => log::run(&open()?, &args),
+        Command::Watch(args) => watch::run(&open()?, &args),
+        Command::Attach(args) => task::talk::attach(&open()?, &args),
+        Command::Diff(args) => task::diff::run(&open()?, &args),
+        Command::Send(args) => task::talk::send(&open()?, &args),
+        Command::Merge(args) => task::merge::run(&open()?, &args),
+        Command::Ls(args) => task::list::run(&open()?, &args),
     }
 }
 

@@ -32,15 +32,9 @@ pub(crate) fn init(home: &Path, level: LogLevel) -> Result<(), String> {
         .map_err(|error| format!("cannot start logging: {error}"))
 }
 
+/// Both call them by the same words.
 fn filter(level: LogLevel) -> LevelFilter {
-    match level {
-        LogLevel::Off => LevelFilter::OFF,
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Debug => LevelFilter::DEBUG,
-        LogLevel::Trace => LevelFilter::TRACE,
-    }
+    level.as_str().parse().unwrap_or(LevelFilter::INFO)
 }
 
 fn subscriber(file: LogFile, filter: LevelFilter) -> impl Subscriber + Send + Sync {
@@ -67,6 +61,8 @@ fn record(event: &Event<'_>) -> String {
     let metadata = event.metadata();
     let mut fields = Fields::default();
     event.record(&mut fields);
+    let Fields(mut fields) = fields;
+    let message = fields.shift_remove("message");
     let component = metadata.target().rsplit("::").next().unwrap_or_default();
     // The top of a crate stands for the crate: `orange_git` is git.
     let component = component.strip_prefix("orange_").unwrap_or(component);
@@ -75,46 +71,34 @@ fn record(event: &Event<'_>) -> String {
         Timestamp::now(),
         metadata.level().as_str().to_ascii_lowercase(),
         Value::from(component),
-        Value::from(fields.message),
+        message.unwrap_or_else(|| Value::from("")),
         std::process::id(),
     );
-    if !fields.others.is_empty() {
+    if !fields.is_empty() {
         // Writing to a string cannot fail.
-        let _ = write!(line, r#","fields":{}"#, Value::Object(fields.others));
+        let _ = write!(line, r#","fields":{}"#, Value::Object(fields));
     }
     line.push('}');
     line
 }
 
-/// Collects what an event carries.
+/// Collects what an event carries, its message among it.
 #[derive(Default)]
-struct Fields {
-    message: String,
-    others: Map<String, Value>,
-}
+struct Fields(Map<String, Value>);
 
 impl Fields {
     fn put(&mut self, field: &Field, value: impl Into<Value>) {
-        self.others.insert(field.name().to_owned(), value.into());
+        self.0.insert(field.name().to_owned(), value.into());
     }
 }
 
 impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        let text = format!("{value:?}");
-        if field.name() == "message" {
-            self.message = text;
-        } else {
-            self.put(field, text);
-        }
+        self.put(field, format!("{value:?}"));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        if field.name() == "message" {
-            self.message = value.to_owned();
-        } else {
-            self.put(field, value);
-        }
+        self.put(field, value);
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {

@@ -87,40 +87,36 @@ pub(super) fn yes(node: &Node) -> Value<bool> {
 
 /// `5ms`, `2s`, `1m`, `1h`; a bare number is seconds.
 pub(super) fn time(node: &Node) -> Value<Duration> {
-    let time = scalar(node).and_then(|text| {
-        let digits = text
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len());
-        let (number, unit) = text.split_at(digits);
-        let number = u64::from(number.parse::<u32>().ok()?);
-        match unit.trim() {
-            "ms" => Some(Duration::from_millis(number)),
-            "" | "s" => Some(Duration::from_secs(number)),
-            "m" => Some(Duration::from_secs(number * 60)),
-            "h" => Some(Duration::from_secs(number * 60 * 60)),
-            _ => None,
-        }
-    });
+    const UNITS: &[(&str, u64)] = &[
+        ("ms", 1),
+        ("", 1000),
+        ("s", 1000),
+        ("m", 60_000),
+        ("h", 3_600_000),
+    ];
+    let time = measured(node, UNITS).map(Duration::from_millis);
     time.ok_or_else(|| "must be a time such as 5ms, 2s, 1m or 1h".to_owned())
 }
 
 /// `200KB`, `5MB`, `1GB`; a bare number is bytes.
 pub(super) fn size(node: &Node) -> Value<u64> {
-    let size = scalar(node).and_then(|text| {
-        let digits = text
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len());
-        let (number, unit) = text.split_at(digits);
-        let number = u64::from(number.parse::<u32>().ok()?);
-        match unit.trim() {
-            "" | "B" => Some(number),
-            "KB" => Some(number << 10),
-            "MB" => Some(number << 20),
-            "GB" => Some(number << 30),
-            _ => None,
-        }
-    });
-    size.ok_or_else(|| "must be a size such as 200KB, 5MB or 1GB".to_owned())
+    const UNITS: &[(&str, u64)] = &[
+        ("", 1),
+        ("B", 1),
+        ("KB", 1 << 10),
+        ("MB", 1 << 20),
+        ("GB", 1 << 30),
+    ];
+    measured(node, UNITS).ok_or_else(|| "must be a size such as 200KB, 5MB or 1GB".to_owned())
+}
+
+/// A number and its unit.
+fn measured(node: &Node, units: &[(&str, u64)]) -> Option<u64> {
+    let text = scalar(node)?;
+    let digits = text.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = text.split_at(digits.unwrap_or(text.len()));
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim())?;
+    Some(u64::from(number.parse::<u32>().ok()?) * factor)
 }
 
 pub(super) fn signal(node: &Node) -> Value<Signal> {

@@ -7,13 +7,12 @@ use crate::session::own_program;
 use orange_engine::error::plain;
 use orange_engine::{Code, Error};
 use std::ffi::OsStr;
-use std::fs::DirBuilder;
+use std::fs::Permissions;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The path of a socket has room for so much on every system; the folder's own name and `/tmux` go off it.
 const LONGEST_PARENT: usize = 70;
@@ -166,22 +165,13 @@ fn new_folder() -> Result<PathBuf> {
     let short = |path: &PathBuf| path.as_os_str().as_bytes().len() <= LONGEST_PARENT;
     let parent = wanted.canonicalize().ok().filter(short);
     let parent = parent.unwrap_or_else(|| PathBuf::from("/tmp"));
-    let mut last = None;
-    for attempt in 0..20_u32 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let number = now
-            .map_or(0, |now| now.subsec_nanos())
-            .wrapping_add(attempt);
-        let name = format!("orange-demo-{}-{:04x}", std::process::id(), number & 0xffff);
-        let folder = parent.join(name);
-        // Made by us, for us alone: a folder that is there already is somebody else's.
-        match DirBuilder::new().mode(0o700).create(&folder) {
-            Ok(()) => return Ok(folder),
-            Err(error) => last = Some(error),
-        }
-    }
-    let error = last.unwrap_or_else(|| std::io::ErrorKind::AlreadyExists.into());
-    Err(cannot(&error, &parent))
+    // Made by us, for us alone: a folder that is there already is somebody else's.
+    let made = tempfile::Builder::new()
+        .prefix("orange-demo-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(&parent);
+    made.map(tempfile::TempDir::keep)
+        .map_err(|error| cannot(&error, &parent))
 }
 
 pub(super) fn cannot(error: &std::io::Error, path: &Path) -> CommandError {

@@ -98,19 +98,14 @@ enum Beside {
 
 impl<'a> Cell<'a> {
     pub(crate) fn new(text: impl Into<Cow<'a, str>>, style: Style) -> Cell<'a> {
-        let text = text.into();
-        if is_printable_ascii(&text) && !text.ends_with(' ') {
-            let width = u32::try_from(text.len()).unwrap_or(u32::MAX);
-            return Cell {
-                text,
-                width,
-                counts: width,
-                style,
-                beside: Beside::Keeps,
-            };
-        }
-        let text = clean_cell(text);
-        let width = u32::try_from(clean_width(&text)).unwrap_or(u32::MAX);
+        let mut text = text.into();
+        let columns = if is_printable_ascii(&text) && !text.ends_with(' ') {
+            text.len()
+        } else {
+            text = clean_cell(text);
+            clean_width(&text)
+        };
+        let width = u32::try_from(columns).unwrap_or(u32::MAX);
         Cell {
             text,
             width,
