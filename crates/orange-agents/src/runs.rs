@@ -264,12 +264,8 @@ impl RunFolder {
 
     pub fn ask_to_stop(&self) -> Result<()> {
         let path = self.path.join("stop");
-        match private::write(&path, b"") {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io("write", &path, &error))
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
+        let asked = private::unless_gone(private::write(&path, b"")).map(drop);
+        asked.map_err(|error| Error::io("write", &path, &error))
     }
 
     /// Is its `run-agent` alive, and with it the agent?
@@ -323,12 +319,8 @@ impl RunFolder {
                 let _ = fs::remove_dir_all(&path);
             }
         }
-        match fs::remove_dir_all(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io("remove", &self.path, &error))
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
+        let removed = private::unless_gone(fs::remove_dir_all(&self.path)).map(drop);
+        removed.map_err(|error| Error::io("remove", &self.path, &error))
     }
 
     fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {

@@ -10,6 +10,7 @@ use super::locks::{self, Wait};
 use super::state::git_folder;
 use orange_sys::crash_points::crash_point;
 use orange_sys::error::{Code, Error, Result};
+use orange_sys::private::unless_gone;
 use orange_sys::process::unique_name;
 use restore::restore;
 use std::fs::{self, File};
@@ -167,12 +168,8 @@ impl Held {
     }
 
     fn copy_index(&self) -> Result<()> {
-        match fs::copy(&self.index, &self.copy) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(Error::io("copy", &self.index, &error))
-            }
-            Ok(_) | Err(_) => Ok(()),
-        }
+        let copied = unless_gone(fs::copy(&self.index, &self.copy)).map(drop);
+        copied.map_err(|error| Error::io("copy", &self.index, &error))
     }
 
     /// The branch was moved by somebody else after git had written the files.

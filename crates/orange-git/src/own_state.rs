@@ -6,6 +6,7 @@ use super::rescue::content::is_sparse;
 use super::rescue::lost::OWN_REFS;
 use super::{Git, hidden, worktree};
 use orange_sys::error::{Error, Result};
+use orange_sys::private::unless_gone;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -203,11 +204,8 @@ pub fn reset_settings(slot: &Path) -> Result<bool> {
         return Ok(false);
     }
     let was_sparse = own.has_patterns || is_sparse(slot)?;
-    let remove = |file: PathBuf| match fs::remove_file(&file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io("remove", &file, &error))
-        }
-        Ok(()) | Err(_) => Ok(()),
+    let remove = |file: PathBuf| {
+        unless_gone(fs::remove_file(&file)).map_err(|error| Error::io("remove", &file, &error))
     };
     let main = listed(&own.common.join(SETTINGS))?;
     let file = own.folder.join(SETTINGS);
@@ -259,12 +257,7 @@ pub fn clear(slot: &Path) -> Result<()> {
             true => fs::remove_dir_all(&path),
             false => fs::remove_file(&path),
         };
-        match removed {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::io("remove", &path, &error));
-            }
-            Ok(()) | Err(_) => {}
-        }
+        unless_gone(removed).map_err(|error| Error::io("remove", &path, &error))?;
     }
     // Written by every reset.
     let _ = fs::remove_file(folder.join("ORIG_HEAD"));

@@ -14,6 +14,7 @@ use crate::private;
 use crate::replace::write_atomic;
 use orange_core::id::Key;
 use orange_sys::error::{Code, Error, Result};
+use orange_sys::private::unless_gone;
 use orange_sys::process::unique_name;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
@@ -291,12 +292,8 @@ pub fn repair(home: &Path, stamp: &str) -> Result<String> {
     for suffix in ["-wal", "-shm", ""] {
         let from = home.join(format!("orange.db{suffix}"));
         let to = home.join(format!("{aside}{suffix}"));
-        match std::fs::rename(&from, &to) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io("set aside", &from, &error));
-            }
-            Ok(()) | Err(_) => {}
-        }
+        unless_gone(std::fs::rename(&from, &to))
+            .map_err(|error| Error::io("set aside", &from, &error))?;
     }
     let backup = Database::backup_in(home);
     let restored = match sound_copy(&backup) {

@@ -21,6 +21,14 @@ pub fn options() -> OpenOptions {
     options
 }
 
+/// What came of an attempt on a file; None where there is no such file, or no longer.
+pub fn unless_gone<T>(attempt: io::Result<T>) -> io::Result<Option<T>> {
+    match attempt {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        attempt => attempt.map(Some),
+    }
+}
+
 /// As [`std::fs::write`]. A file that is there keeps its mode.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     create(path)?.write_all(content.as_ref())

@@ -2,6 +2,7 @@
 
 use super::super::Git;
 use orange_sys::error::{Error, Result};
+use orange_sys::private::unless_gone;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -159,12 +160,7 @@ fn is_begun(checkout: &Path, file: &Path, change: &Changed<'_>) -> Result<bool> 
 /// With the folders that came for it.
 fn remove(checkout: &Path, path: &OsStr) -> Result<()> {
     let file = checkout.join(path);
-    match fs::remove_file(&file) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(Error::io("remove", &file, &error));
-        }
-        Ok(()) | Err(_) => {}
-    }
+    unless_gone(fs::remove_file(&file)).map_err(|error| Error::io("remove", &file, &error))?;
     let above = file.ancestors().skip(1);
     for folder in above.take_while(|folder| *folder != checkout) {
         if fs::remove_dir(folder).is_err() {
