@@ -16,7 +16,8 @@ use orange_core::id::Key;
 use orange_sys::error::{Code, Error, Result};
 use orange_sys::private::unless_gone;
 use orange_sys::process::unique_name;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, params};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -206,13 +207,22 @@ impl Database {
 
     /// The counter of a project, if it has been started.
     pub fn last_key(&self, project: &str) -> Result<Option<u32>> {
+        let sql = "SELECT last_key FROM key_counters WHERE project = ?1";
+        self.one(sql, [project])
+    }
+
+    /// The first value that a question has as its answer, if any.
+    fn one<T: FromSql>(&self, sql: &str, parameters: impl Params) -> Result<Option<T>> {
         self.connection
-            .query_row(
-                "SELECT last_key FROM key_counters WHERE project = ?1",
-                [project],
-                |row| row.get(0),
-            )
+            .query_row(sql, parameters, |row| row.get(0))
             .optional()
+            .map_err(|error| explain(&self.path, &error))
+    }
+
+    /// Changes something; says how many rows.
+    fn execute(&self, sql: &str, parameters: impl Params) -> Result<usize> {
+        self.connection
+            .execute(sql, parameters)
             .map_err(|error| explain(&self.path, &error))
     }
 
@@ -272,19 +282,11 @@ impl Database {
     }
 
     pub fn reserved_key(&self, project: &str, task_id: &str) -> Result<Option<Key>> {
-        self.connection
-            .query_row(
-                "SELECT key FROM reserved_keys WHERE project = ?1 AND task_id = ?2",
-                [project, task_id],
-                |row| row.get(0),
-            )
-            .optional()
-            .map(|key| key.map(Key))
-            .map_err(|error| explain(&self.path, &error))
+        let sql = "SELECT key FROM reserved_keys WHERE project = ?1 AND task_id = ?2";
+        Ok(self.one(sql, [project, task_id])?.map(Key))
     }
 }
 
-/// Makes a file that is not there yet, and lets nobody but its owner read it: SQLite gives its side files the same
 /// Sets a damaged database aside, side files and all, and puts the last backup in its place, if there is one.
 pub fn repair(home: &Path, stamp: &str) -> Result<String> {
     let path = Database::path_in(home);

@@ -1,6 +1,6 @@
 //! What the user was told of, so that nothing is told twice.
 
-use super::{Database, explain};
+use super::Database;
 use orange_core::Timestamp;
 use orange_sys::error::Result;
 use rusqlite::params;
@@ -8,12 +8,7 @@ use rusqlite::params;
 impl Database {
     /// False if it was noted before.
     pub fn note_notified(&mut self, key: &str, now: Timestamp) -> Result<bool> {
-        self.connection
-            .execute(
-                "INSERT OR IGNORE INTO notifications (key, sent_at) VALUES (?1, ?2)",
-                params![key, now.to_string()],
-            )
-            .map(|rows| rows > 0)
-            .map_err(|error| explain(&self.path, &error))
+        let sql = "INSERT OR IGNORE INTO notifications (key, sent_at) VALUES (?1, ?2)";
+        Ok(self.execute(sql, params![key, now.to_string()])? > 0)
     }
 }

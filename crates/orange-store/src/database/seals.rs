@@ -30,49 +30,31 @@ impl Database {
             .and_then(|mut random| random.read_exact(&mut fresh))
             .map_err(|error| Error::io("read", source, &error))?;
         // Another process may have been quicker; its key stays.
-        self.connection
-            .execute(
-                "INSERT OR IGNORE INTO secrets (name, value) VALUES (?1, ?2)",
-                params![KEY, fresh],
-            )
-            .map_err(|error| explain(&self.path, &error))?;
+        let sql = "INSERT OR IGNORE INTO secrets (name, value) VALUES (?1, ?2)";
+        self.execute(sql, params![KEY, fresh])?;
         Ok(self.stored_key()?.unwrap_or(SealKey::new(fresh)))
     }
 
     fn stored_key(&self) -> Result<Option<SealKey>> {
-        self.connection
-            .query_row("SELECT value FROM secrets WHERE name = ?1", [KEY], |row| {
-                row.get::<_, [u8; KEY_BYTES]>(0)
-            })
-            .optional()
-            .map(|key| key.map(SealKey::new))
-            .map_err(|error| explain(&self.path, &error))
+        let key = self.one("SELECT value FROM secrets WHERE name = ?1", [KEY])?;
+        Ok(key.map(SealKey::new))
     }
 
     /// The seal of a task's environment, if one was noted.
     pub fn environment_seal(&self, task: &str) -> Result<Option<String>> {
-        self.connection
-            .query_row(
-                "SELECT seal FROM environments WHERE task_id = ?1",
-                [task],
-                |row| row.get(0),
-            )
-            .optional()
-            .map_err(|error| explain(&self.path, &error))
+        self.one("SELECT seal FROM environments WHERE task_id = ?1", [task])
     }
 
     /// None: the task is over.
     pub fn note_environment_seal(&mut self, task: &str, seal: Option<&str>) -> Result<()> {
         let done = match seal {
-            Some(seal) => self.connection.execute(
+            Some(seal) => self.execute(
                 "INSERT OR REPLACE INTO environments VALUES (?1, ?2)",
                 [task, seal],
             ),
-            None => self
-                .connection
-                .execute("DELETE FROM environments WHERE task_id = ?1", [task]),
+            None => self.execute("DELETE FROM environments WHERE task_id = ?1", [task]),
         };
-        done.map(drop).map_err(|error| explain(&self.path, &error))
+        done.map(drop)
     }
 
     pub fn journal_seal(&self, task: &str) -> Result<Option<JournalSeal>> {
@@ -93,22 +75,16 @@ impl Database {
 
     /// Forgets what is remembered of the journal of a task that is gone for good.
     pub fn forget_journal_seal(&mut self, task: &str) -> Result<()> {
-        self.connection
-            .execute("DELETE FROM journal_seals WHERE task_id = ?1", [task])
-            .map(drop)
-            .map_err(|error| explain(&self.path, &error))
+        let sql = "DELETE FROM journal_seals WHERE task_id = ?1";
+        self.execute(sql, [task]).map(drop)
     }
 
     /// Remembers the last seal of a journal. That one is incomplete is never forgotten.
     pub fn note_journal_seal(&mut self, task: &str, noted: &JournalSeal) -> Result<()> {
-        self.connection
-            .execute(
-                "INSERT INTO journal_seals VALUES (?1, ?2, ?3) ON CONFLICT (task_id) DO UPDATE
-                 SET seal = excluded.seal, incomplete = max(incomplete, excluded.incomplete)",
-                params![task, noted.seal, noted.incomplete],
-            )
+        let sql = "INSERT INTO journal_seals VALUES (?1, ?2, ?3) ON CONFLICT (task_id) DO UPDATE
+             SET seal = excluded.seal, incomplete = max(incomplete, excluded.incomplete)";
+        self.execute(sql, params![task, noted.seal, noted.incomplete])
             .map(drop)
-            .map_err(|error| explain(&self.path, &error))
     }
 }
 

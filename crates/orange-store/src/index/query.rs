@@ -40,9 +40,7 @@ impl Index {
     /// A copied folder claims the key of the original: then there is more than one.
     pub fn all_by_key(&self, project: &str, key: Key) -> Result<Vec<Found>> {
         self.many(
-            &format!(
-                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND key_number = ?2 ORDER BY folder"
-            ),
+            "tasks WHERE project = ?1 AND key_number = ?2 ORDER BY folder",
             params![project, key.0],
         )
     }
@@ -59,9 +57,7 @@ impl Index {
     /// Tasks whose id begins so; an exact match stands alone.
     pub fn by_id_prefix(&self, prefix: &str) -> Result<Vec<Found>> {
         let rows = self.many(
-            &format!(
-                "SELECT {FOUND} FROM tasks WHERE id >= ?1 AND id < ?2 ORDER BY id, folder LIMIT 20"
-            ),
+            "tasks WHERE id >= ?1 AND id < ?2 ORDER BY id, folder LIMIT 20",
             params![prefix, format!("{prefix}\u{10FFFF}")],
         )?;
         let exact: Vec<Found> = rows
@@ -75,9 +71,7 @@ impl Index {
     /// Every task of that branch, live ones first.
     pub fn by_branch(&self, project: &str, branch: &str) -> Result<Vec<Found>> {
         let mut rows = self.many(
-            &format!(
-                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND branch = ?2 ORDER BY folder"
-            ),
+            "tasks WHERE project = ?1 AND branch = ?2 ORDER BY folder",
             params![project, branch],
         )?;
         rows.sort_by_key(|row| is_over(&row.status));
@@ -87,9 +81,7 @@ impl Index {
     /// The live tasks that claim a slot: one, unless something went wrong.
     pub fn by_workspace(&self, project: &str, workspace: &str) -> Result<Vec<Found>> {
         let mut rows = self.many(
-            &format!(
-                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND workspace = ?2 ORDER BY folder"
-            ),
+            "tasks WHERE project = ?1 AND workspace = ?2 ORDER BY folder",
             params![project, workspace],
         )?;
         rows.retain(|row| !is_over(&row.status));
@@ -99,10 +91,8 @@ impl Index {
     /// Tasks that hold a slot of the project.
     pub fn slot_holders(&self, project: &str) -> Result<Vec<Found>> {
         let rows = self.many(
-            &format!(
-                "SELECT {FOUND} FROM tasks INDEXED BY idx_tasks_workspace
-                 WHERE project = ?1 AND workspace IS NOT NULL ORDER BY key_number, folder"
-            ),
+            "tasks INDEXED BY idx_tasks_workspace
+                 WHERE project = ?1 AND workspace IS NOT NULL ORDER BY key_number, folder",
             params![project],
         )?;
         Ok(rows
@@ -113,10 +103,8 @@ impl Index {
 
     pub fn children_of(&self, project: &str, key: Key) -> Result<Vec<Found>> {
         self.many(
-            &format!(
-                "SELECT {FOUND} FROM tasks WHERE parent_project = ?1 AND parent_key = ?2
-                 ORDER BY key_number, folder"
-            ),
+            "tasks WHERE parent_project = ?1 AND parent_key = ?2
+                 ORDER BY key_number, folder",
             params![project, key.0],
         )
     }
@@ -124,11 +112,9 @@ impl Index {
     /// Tasks that name this one: `blocked_by`, `related_to` or `mentions`.
     pub fn linked_to(&self, kind: &str, project: &str, key: Key) -> Result<Vec<Found>> {
         self.many(
-            &format!(
-                "SELECT {FOUND} FROM links JOIN tasks ON tasks.number = links.task
+            "links JOIN tasks ON tasks.number = links.task
                  WHERE kind = ?1 AND target_project = ?2 AND target_key = ?3
-                 ORDER BY key_number, folder"
-            ),
+                 ORDER BY key_number, folder",
             params![kind, project, key.0],
         )
     }
@@ -161,19 +147,14 @@ impl Index {
 
     /// The tasks that somebody is most likely to speak of; not all, where there are thousands.
     pub fn newest(&self) -> Result<Vec<Found>> {
-        self.many(
-            &format!("SELECT {FOUND} FROM tasks ORDER BY updated_at DESC LIMIT 1000"),
-            params![],
-        )
+        self.many("tasks ORDER BY updated_at DESC LIMIT 1000", params![])
     }
 
     /// Tasks without a key, oldest first.
     pub fn keyless(&self, project: &str) -> Result<Vec<Found>> {
         self.many(
-            &format!(
-                "SELECT {FOUND} FROM tasks WHERE project = ?1 AND key_number IS NULL
-                 ORDER BY created_at, id"
-            ),
+            "tasks WHERE project = ?1 AND key_number IS NULL
+                 ORDER BY created_at, id",
             params![project],
         )
     }
@@ -212,10 +193,12 @@ impl Index {
         Ok(all)
     }
 
-    fn many(&self, sql: &str, parameters: &[&dyn ToSql]) -> Result<Vec<Found>> {
+    /// The tasks of which SQL goes on so after FROM.
+    fn many(&self, from: &str, parameters: &[&dyn ToSql]) -> Result<Vec<Found>> {
+        let sql = format!("SELECT {FOUND} FROM {from}");
         self.ask(|connection| {
             connection
-                .prepare_cached(sql)?
+                .prepare_cached(&sql)?
                 .query_map(parameters, found)?
                 .collect()
         })
