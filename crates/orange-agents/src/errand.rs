@@ -4,7 +4,7 @@
 pub mod pass;
 
 use crate::agent_run::fence;
-use crate::error::{Code, Error, Result, plain};
+use crate::error::{Code, Error, Result, copied, plain};
 use crate::person_environment;
 use orange_core::config::Config;
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ fn spawn(
 ) -> Result<Child> {
     let cannot = |error: &std::io::Error| {
         let message = format!("{} cannot be started: {}", orange.display(), plain(error));
-        Error::new(Code::Failed, message)
+        Error::new(Code::Failed, message).because(copied(error))
     };
     let mut command = Command::new(orange);
     person_environment::inherit(&mut command);

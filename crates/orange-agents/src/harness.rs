@@ -373,7 +373,7 @@ pub mod tests {
     #[test]
     fn an_unknown_name_is_told_the_known_ones() {
         let error = found("cluade", "").unwrap_err();
-        let hint = error.hint.unwrap();
+        let hint = error.hint.unwrap().words().unwrap();
         assert!(hint.starts_with("did you mean claude? known: "), "{hint}");
         assert!(hint.contains("claude, codex"), "{hint}");
         let missing = found("m", "harness:\n  m: no-such-program-here\n")

@@ -2,7 +2,7 @@
 //! that starts an agent outside of a window.
 
 use crate::agent_run::fence;
-use crate::error::{Code, Error, Result, plain};
+use crate::error::{Code, Error, Result, copied, plain};
 use crate::git::REAL_OBJECTS;
 use crate::harness::model::ModelChoice;
 use crate::harness::probe::Probe;
@@ -10,6 +10,7 @@ use crate::harness::{self, Harness};
 use crate::runs::{ProcessId, end_marked};
 use orange_core::config::Permissions;
 use orange_core::usage::Usage;
+use orange_core::{Action, text};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -196,7 +197,11 @@ fn not_started(name: &str, program: &Path, error: &std::io::Error) -> Error {
         Code::NoCommand,
         format!("harness {name} cannot be started: {program}: {why}"),
     )
-    .hint("`orange doctor` looks at the harnesses that are installed")
+    .hint(text!(
+        "{} looks at the harnesses that are installed",
+        Action::check()
+    ))
+    .because(copied(error))
 }
 
 fn run(

@@ -12,7 +12,7 @@ use crate::workflow::Role;
 /// The one thing to look at first, in words; None when nothing asks for a person besides the status.
 pub fn attention(history: &History) -> Option<String> {
     failed_hook(history)
-        .or_else(|| raised(history))
+        .or_else(|| raised(history).and_then(remark))
         .or_else(|| kept_text(history))
         .or_else(|| unreadable(history))
         .or_else(|| lost(history))
@@ -27,7 +27,7 @@ fn failed_hook(history: &History) -> Option<String> {
 }
 
 /// The newest remark since the last status change that nothing has answered.
-fn raised(history: &History) -> Option<String> {
+pub fn raised(history: &History) -> Option<&Event> {
     let since = history
         .events
         .iter()
@@ -39,8 +39,9 @@ fn raised(history: &History) -> Option<String> {
         !answered(event, later)
     };
     let mut newest_first = events.iter().enumerate().rev();
-    newest_first
-        .find_map(|(at, event)| remark(event).filter(|_| event.kept().is_none() && open(at, event)))
+    let newest = newest_first
+        .find(|(at, event)| remark(event).is_some() && event.kept().is_none() && open(*at, event));
+    newest.map(|(_, event)| event)
 }
 
 /// Texts beside TASK.md that could not be merged and that nobody has removed yet, by their names, oldest first.

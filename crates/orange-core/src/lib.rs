@@ -22,12 +22,15 @@ pub mod suggest;
 pub mod task;
 pub mod task_file;
 pub mod testing;
+pub mod text;
 pub mod timeline;
 pub mod usage;
 pub mod verification;
 pub mod workflow;
 pub mod yaml;
 
+pub use action::Action;
+pub use text::Text;
 pub use workflow::interactive::{evidence, exit, prompt, reason, why};
 
 /// A point in time as it stands in files: RFC 3339, UTC.

@@ -183,8 +183,7 @@ fn adopt(
 }
 
 /// Why an edit of a field that is settled at the start is put back.
-const SETTLED: &str =
-    "settled when the task started; `orange task update` changes what can still be changed";
+const SETTLED: &str = "settled when the task started; an update changes what can still be changed";
 
 const JOURNAL_GONE: &str = "history.jsonl was lost, and with it what happened before";
 

@@ -6,13 +6,13 @@ pub mod fields;
 pub mod hooks;
 mod words;
 
-use crate::Timestamp;
 use crate::history::payload::{AgentState, TaskVerified};
 use crate::history::{Event, EventType, History};
 use crate::naming::duration;
 use crate::runs::{State, runs};
 use crate::verification::CheckResult;
 use crate::workflow::Role;
+use crate::{Text, Timestamp};
 use std::collections::HashMap;
 
 pub use words::words;
@@ -32,12 +32,12 @@ pub enum Weight {
 pub struct Entry<'a> {
     pub event: &'a Event,
     pub who: &'a str,
-    pub words: String,
+    pub words: Text,
     pub weight: Weight,
 }
 
 /// The whole journal, oldest first. An agent's end says how long its run was.
-pub fn timeline<'a>(history: &'a History, local_time: fn(Timestamp) -> String) -> Vec<Entry<'a>> {
+pub fn timeline<'a>(history: &'a History) -> Vec<Entry<'a>> {
     let started: HashMap<String, Timestamp> = runs(history)
         .into_iter()
         .map(|run| (run.id, run.started))
@@ -51,7 +51,7 @@ pub fn timeline<'a>(history: &'a History, local_time: fn(Timestamp) -> String) -
         Entry {
             event,
             who: who(event),
-            words: words::with_time(event, lasted.as_deref(), local_time),
+            words: words::with_time(event, lasted.as_deref()),
             weight: weight(event),
         }
     };

@@ -29,13 +29,10 @@ pub(crate) use crate::views::doctor::{Finding, Group, Remark, Report, Tone};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::git;
-use orange_core::Timestamp;
 use orange_core::task::Task;
+use orange_core::{Action, Text, Timestamp, text};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// How the advice begins where no repair can decide.
-pub const BY_HAND: &str = "by hand";
 
 impl Report {
     fn add(&mut self, subject: impl Into<String>, problem: impl Into<String>) -> &mut Finding {
@@ -44,6 +41,7 @@ impl Report {
             subject: subject.into(),
             problem: problem.into(),
             repair: None,
+            by_hand: false,
             repaired: false,
         });
         let last = self.findings.len() - 1;
@@ -59,22 +57,22 @@ impl Report {
             return;
         }
         self.add(subject, problem)
-            .by_hand(hint.unwrap_or_else(|| "fix the cause, then run this again".to_owned()));
+            .by_hand(hint.unwrap_or_else(|| "fix the cause, then run this again".into()));
     }
 
-    fn fine(&mut self, text: impl Into<String>) {
+    fn fine(&mut self, text: impl Into<Text>) {
         self.remark(text.into(), None, Tone::Fine);
     }
 
-    fn note(&mut self, text: impl Into<String>) {
+    fn note(&mut self, text: impl Into<Text>) {
         self.remark(text.into(), None, Tone::Note);
     }
 
-    fn aside(&mut self, text: impl Into<String>) {
+    fn aside(&mut self, text: impl Into<Text>) {
         self.remark(text.into(), None, Tone::Aside);
     }
 
-    fn remark(&mut self, text: String, time: Option<Timestamp>, tone: Tone) {
+    fn remark(&mut self, text: Text, time: Option<Timestamp>, tone: Tone) {
         self.remarks.push(Remark {
             group: self.group,
             text,
@@ -99,21 +97,22 @@ impl Report {
 }
 
 impl Finding {
-    fn repair(&mut self, how: impl Into<String>) {
+    fn repair(&mut self, how: impl Into<Text>) {
         self.repair = Some(how.into());
     }
 
-    fn by_hand(&mut self, how: impl std::fmt::Display) {
-        self.repair = Some(format!("{BY_HAND}: {how}"));
+    fn by_hand(&mut self, how: impl Into<Text>) {
+        self.repair = Some(text!("by hand: {}", how));
+        self.by_hand = true;
     }
 
-    fn done(&mut self, outcome: Result<String>) {
+    fn done<T: Into<Text>>(&mut self, outcome: Result<T>) {
         match outcome {
             Ok(what) => {
-                self.repair = Some(what);
-                self.repaired = true;
+                self.repair(what);
+                (self.repaired, self.by_hand) = (true, false);
             }
-            Err(error) => self.repair = Some(format!("could not be repaired: {error}")),
+            Err(error) => self.repair(format!("could not be repaired: {error}")),
         }
     }
 }
@@ -207,7 +206,7 @@ impl Engine {
         for problem in self.settings_problems() {
             report
                 .add("config.yaml", problem)
-                .by_hand("`orange config edit` opens it");
+                .by_hand(text!("{} opens it", Action::edit_settings()));
         }
     }
 }

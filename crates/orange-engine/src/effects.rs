@@ -12,6 +12,7 @@ use crate::tx::TaskTx;
 use crate::verify;
 use orange_core::history::{Event, EventType};
 use orange_core::workflow::Hook;
+use orange_core::{Text, text};
 
 /// Why a hook of a workflow that is not built yet is left alone.
 const NOT_YET: &str = "this version of orange has no phased workflow";
@@ -86,9 +87,15 @@ fn skipped(engine: &Engine, why: &str) -> Event {
 }
 
 /// What went wrong, and what helps.
-pub(crate) fn spoken(error: &Error) -> String {
+pub(crate) fn with_hint(error: &Error) -> Text {
     match &error.hint {
-        Some(hint) => format!("{error} ({hint})"),
-        None => error.to_string(),
+        Some(hint) => text!("{error} ({})", hint.clone()),
+        None => error.message.clone().into(),
     }
+}
+
+/// The same for a journal, in which words stand: what a person can do is found out when somebody asks.
+pub(crate) fn spoken(error: &Error) -> String {
+    let words = with_hint(error).words();
+    words.unwrap_or_else(|| error.message.clone())
 }

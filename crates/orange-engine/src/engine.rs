@@ -61,10 +61,10 @@ use crate::person_environment::PersonEnvironment;
 use crate::projects::{self, Project};
 use crate::store::{Place, Store};
 use crate::tmux::Inside;
-use orange_core::Timestamp;
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
 use orange_core::workflow::{Actor, Role};
+use orange_core::{Text, Timestamp};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -102,8 +102,6 @@ pub struct Settings {
     /// The user's name, for `created_by`.
     pub user: Option<String>,
     pub clock: fn() -> Timestamp,
-    /// A time as the person's own clock shows it.
-    pub local_time: fn(Timestamp) -> String,
     /// Tells the person something at once: this process may not live to say it at its end.
     pub say: fn(&str),
     /// This program, for windows and errands.
@@ -130,7 +128,6 @@ impl Settings {
             caller: Caller::Human,
             user: None,
             clock: Timestamp::now,
-            local_time: |time| time.to_string(),
             say: |_| {},
             orange: PathBuf::from("orange"),
             search_path: None,
@@ -151,13 +148,12 @@ pub struct Engine {
     pub(crate) caller: Caller,
     pub(crate) user: Option<String>,
     clock: fn() -> Timestamp,
-    pub(crate) local_time: fn(Timestamp) -> String,
     pub(crate) say: fn(&str),
     loaded: Arc<OnceLock<Loaded>>,
     /// Mistakes in settings keep nobody from looking.
     only_reads: bool,
     pub(crate) home: Home,
-    notices: Arc<Mutex<Vec<String>>>,
+    notices: Arc<Mutex<Vec<Text>>>,
     /// The home of which this one is a copy, once that was looked up.
     pub(crate) copied_from: Arc<OnceLock<Option<PathBuf>>>,
     pub(crate) orange: PathBuf,
@@ -187,7 +183,6 @@ impl Engine {
             caller: settings.caller,
             user: settings.user,
             clock: settings.clock,
-            local_time: settings.local_time,
             say: settings.say,
             loaded: Arc::default(),
             only_reads: false,
@@ -228,8 +223,9 @@ impl Engine {
     }
 
     /// Something the person should know, besides the result.
-    pub(crate) fn notice(&self, text: String) {
-        tracing::info!("{text}");
+    pub(crate) fn notice(&self, text: impl Into<Text>) {
+        let text = text.into();
+        tracing::info!("{text:?}");
         let mut notices = locked(&self.notices);
         if !notices.contains(&text) {
             notices.push(text);
@@ -237,12 +233,13 @@ impl Engine {
     }
 
     /// Something that is not so any more.
-    pub(crate) fn forget_notice(&self, text: &str) {
-        locked(&self.notices).retain(|notice| notice != text);
+    pub(crate) fn forget_notice(&self, text: impl Into<Text>) {
+        let text = text.into();
+        locked(&self.notices).retain(|notice| *notice != text);
     }
 
     /// What there is to say, once.
-    pub fn take_notices(&self) -> Vec<String> {
+    pub fn take_notices(&self) -> Vec<Text> {
         std::mem::take(&mut locked(&self.notices))
     }
 

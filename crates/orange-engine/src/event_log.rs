@@ -1,6 +1,5 @@
 //! What is journalled, told in orange.log too: so one file says what happened to all tasks, in order.
 
-use orange_core::Timestamp;
 use orange_core::history::{Event, EventType};
 use orange_core::task::Task;
 use orange_core::timeline::{self, Weight};
@@ -25,9 +24,9 @@ macro_rules! write_line {
             key = $task.label(),
             project = $task.project,
             task = $task.id,
-            "{} {}",
+            "{} {:?}",
             timeline::who($event),
-            timeline::words($event, in_utc),
+            timeline::words($event),
         )
     };
 }
@@ -74,9 +73,4 @@ pub(crate) fn tell(task: &Task, events: &[Event]) {
             EventType::VerifyStarted | EventType::TaskVerified => told!("check"),
         }
     }
-}
-
-/// A line may be read anywhere.
-fn in_utc(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }

@@ -34,6 +34,7 @@ use orange_core::machine::{self, Facts, Situation};
 use orange_core::reconcile::Broken;
 use orange_core::task::{Field, Status, Task};
 use orange_core::workflow::Actor;
+use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 
@@ -222,6 +223,7 @@ impl TaskTx<'_> {
             }
             _ => "the next command, whichever it is, finishes this one: do not repeat it",
         })
+        .because(error)
     }
 
     /// Runs the hooks of the last transition that are still open, and closes it.
@@ -432,7 +434,7 @@ impl TaskTx<'_> {
                 event.transition = Some(transition_id());
             }
             machine::apply(&mut self.task, event)
-                .map_err(|error| Error::new(Code::Failed, error.to_string()))?;
+                .map_err(|error| Error::new(Code::Failed, error.to_string()).because(error))?;
         }
         self.journal(events)
     }
@@ -529,7 +531,10 @@ pub(crate) fn explain_lock(place: &Place, error: LockError) -> Error {
             Code::NotFound,
             format!("{} is not there any more", place.folder()),
         )
-        .hint("`orange task restore` brings a deleted task back"),
+        .hint(text!(
+            "{} brings a deleted task back",
+            Action::list_deleted()
+        )),
         LockError::Io(error) => Error::io("lock", &place.path, &error),
     }
 }
@@ -553,16 +558,19 @@ pub fn damaged(place: &Place, broken: &Broken) -> Error {
     let message = format!("{}: {broken}", place.task_file().display());
     let error = Error::new(Code::Damaged, message);
     match broken {
-        Broken::Value { .. } => error.hint(
-            "correct the line; or run `orange doctor --repair`, which puts back the last good value and keeps your file beside it",
-        ),
+        Broken::Value { .. } => error.hint(text!(
+            "correct the line; or run {}, which puts back the last good value and keeps your file beside it",
+            Action::repair()
+        )),
         Broken::File(_)
         | Broken::Missing
         | Broken::NotAFile
         | Broken::Unreadable(_)
-        | Broken::Journal(_) => error.hint(
-            "run `orange doctor` to see what can be repaired, `orange doctor --repair` to do it",
-        ),
+        | Broken::Journal(_) => error.hint(text!(
+            "run {} to see what can be repaired, {} to do it",
+            Action::check(),
+            Action::repair()
+        )),
     }
 }
 

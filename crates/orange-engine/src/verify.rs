@@ -25,6 +25,7 @@ use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::task::Task;
 use orange_core::verification::{CheckResult, Verified, newly_failed, running, unanswered};
 use orange_core::workflow::Intent;
+use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use request::Request;
 use std::time::Duration;
@@ -343,7 +344,7 @@ impl Engine {
                     short(&newer)
                 ),
             )
-            .hint(format!("`orange task verify {label}` waits for that one")));
+            .hint(text!("{} waits for that one", Action::verify(label))));
         }
         // An older result of the same commit is no answer.
         told.filter(|told| told.said.head.as_ref() == Some(&head))

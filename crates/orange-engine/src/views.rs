@@ -27,7 +27,7 @@ pub use deps::{DepsEdge, DepsNode, Links};
 pub use detail::{MessageState, OpenMessage, PermissionMode, TaskDetail, TaskFacts, TimelineEntry};
 pub use diff::{Comparison, DiffOf, DiffView};
 pub use evidence::EvidenceView;
-pub use explain::{Explanation, without_answer};
+pub use explain::Explanation;
 pub use list::{TaskRow, list_json};
 pub use results::TaskResult;
 pub use settings::{SettingView, SettingsView, Source, UnknownSetting};

@@ -42,6 +42,7 @@ use crate::projects::Project;
 use crate::store::Store;
 use crate::store::locks::{Lock, LockFile};
 use orange_core::task::Task;
+use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use std::path::{Path, PathBuf};
 
@@ -350,10 +351,9 @@ impl Engine {
                 holders.join(", ")
             ),
         )
-        .hint(format!(
-            "finish or cancel one of these, or enlarge the pool: `orange project update {} --pool-size {}`",
-            project.name,
-            project.pool_size + 1
+        .hint(text!(
+            "finish or cancel one of these, or enlarge the pool: {}",
+            Action::enlarge_pool(&project.name, project.pool_size + 1)
         ))
     }
 
@@ -372,9 +372,9 @@ impl Engine {
                 project.path.display()
             ),
         )
-        .hint(format!(
-            "say where it is: `orange project update {} --path PATH`",
-            project.name
+        .hint(text!(
+            "say where it is: {}",
+            Action::move_project(&project.name)
         )))
     }
 }

@@ -31,7 +31,7 @@ mod worktree_lock;
 use calls::Call;
 pub use locks::past_locks;
 use orange_sys::environment;
-use orange_sys::error::{Code, Error, Result, plain};
+use orange_sys::error::{Code, Error, Result, copied, plain};
 use orange_sys::programs::located;
 use orange_sys::time_limit::Watch;
 use refs::Found;
@@ -212,7 +212,7 @@ impl Git {
     pub fn holding(mut self, lock: &File) -> Result<Git> {
         let lock = lock
             .try_clone()
-            .map_err(|error| Error::new(Code::Failed, plain(&error)))?;
+            .map_err(|error| Error::new(Code::Failed, plain(&error)).because(error))?;
         // What git starts itself does not get its standard input.
         self.held = Some(lock);
         Ok(self)
@@ -356,6 +356,7 @@ fn cannot_start(error: &std::io::Error) -> Error {
         _ => plain(error),
     };
     Error::new(Code::Failed, format!("cannot start git: {why}"))
+        .because(copied(error))
         .hint("install git 2.39 or newer and make sure it is on PATH")
 }
 

@@ -7,6 +7,7 @@ pub use conflict::{Conflict, Hunk};
 
 use super::{Git, Said};
 use orange_core::merge::{Author, Strategy, co_authors, credits};
+use orange_core::{Action, text};
 use orange_sys::error::{Code, Error, Result};
 use std::path::Path;
 use std::time::Duration;
@@ -260,9 +261,10 @@ fn merged_tree(repository: &Path, onto: &str, head: &str) -> Result<Joined> {
     match conflict::read(repository, &said.stdout, [onto, head])? {
         Some(conflicts) => Ok(Joined::Conflicts(conflicts)),
         None if said.stderr.contains("unrelated histories") => {
-            Err(Error::new(Code::ConditionUnmet, unrelated()).hint(
-                "fetch what is missing (`git fetch --unshallow`), or bring the work over by hand and `orange task resolve` it",
-            ))
+            Err(Error::new(Code::ConditionUnmet, unrelated()).hint(text!(
+                "fetch what is missing ({}), or bring the work over by hand and resolve the task",
+                Action::fetch_all()
+            )))
         }
         None => Err(said.error("git merge-tree")),
     }
@@ -341,7 +343,10 @@ impl NewCommit<'_> {
                 "`git config --global user.name NAME` and `git config --global user.email ADDRESS`",
             )
         } else if sign {
-            Error::new(Code::Failed, format!("the commit could not be signed: {}", said.last_words())).hint(
+            Error::new(Code::Failed, format!(
+                "the commit could not be signed: {}",
+                said.last_words()
+            )).hint(
                 "your settings ask for signed commits (commit.gpgSign); see to the key, then merge again: nothing was changed",
             )
         } else {

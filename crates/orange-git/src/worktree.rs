@@ -3,6 +3,7 @@
 use super::state::{self, Head, git_folder};
 use super::worktree_lock::WorktreeLock;
 use super::{Git, layout};
+use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use orange_sys::error::{Code, Error, Result};
 use std::ffi::OsStr;
@@ -499,8 +500,10 @@ pub fn inside(workspaces: &Path, slot: &Path) -> Result<()> {
     let named = slot.file_name().is_some_and(|name| name != "..");
     let is_link = std::fs::symlink_metadata(slot).is_ok_and(|meta| meta.is_symlink());
     let refused = |what: &str| {
-        Error::new(Code::Refused, format!("{} {what}", slot.display()))
-            .hint("nothing was touched; `orange doctor` says what is wrong with the pool")
+        Error::new(Code::Refused, format!("{} {what}", slot.display())).hint(text!(
+            "nothing was touched; {} says what is wrong with the pool",
+            Action::check()
+        ))
     };
     if !named || is_link || above.is_none() || above != real(workspaces) {
         return Err(refused("is no folder of the pool"));

@@ -20,6 +20,7 @@ pub use script::BUILT_IN;
 
 use agent::Agent;
 use events::Events;
+use orange_core::Text;
 use orange_core::workflow::Role;
 use orange_sys::error::plain;
 use orange_sys::{Code, Error, Result};
@@ -56,7 +57,7 @@ pub struct Display {
     pub width: fn() -> usize,
 }
 
-fn usage(message: impl Into<String>, hint: impl Into<String>) -> Error {
+fn usage(message: impl Into<String>, hint: impl Into<Text>) -> Error {
     Error::new(Code::Usage, message).hint(hint)
 }
 

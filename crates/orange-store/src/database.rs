@@ -13,6 +13,7 @@ use crate::locks::{self, Rank};
 use crate::private;
 use crate::replace::write_atomic;
 use orange_core::id::Key;
+use orange_core::{Action, text};
 use orange_sys::error::{Code, Error, Result};
 use orange_sys::private::unless_gone;
 use orange_sys::process::unique_name;
@@ -95,15 +96,15 @@ impl Database {
         let path = Self::path_in(home);
         // SQLite gives its side files the mode of this one.
         private::prepare(&path);
-        let connection = Connection::open(&path).map_err(|error| explain(&path, &error))?;
+        let connection = Connection::open(&path).map_err(|error| explain(&path, error))?;
         let mut database = Database { connection, path };
         let version = database
             .prepare()
             .and_then(|()| database.version())
-            .map_err(|error| explain(&database.path, &error))?;
+            .map_err(|error| explain(&database.path, error))?;
         database
             .migrate()
-            .map_err(|error| explain(&database.path, &error))??;
+            .map_err(|error| explain(&database.path, error))??;
         // A database that was only just made has nothing worth keeping, and must not replace what has.
         if version > 0
             && let Err(error) = database.back_up_daily()
@@ -216,20 +217,20 @@ impl Database {
         self.connection
             .query_row(sql, parameters, |row| row.get(0))
             .optional()
-            .map_err(|error| explain(&self.path, &error))
+            .map_err(|error| explain(&self.path, error))
     }
 
     /// Changes something; says how many rows.
     fn execute(&self, sql: &str, parameters: impl Params) -> Result<usize> {
         self.connection
             .execute(sql, parameters)
-            .map_err(|error| explain(&self.path, &error))
+            .map_err(|error| explain(&self.path, error))
     }
 
     /// Starts a counter at what is on disk, and promises the next keys to tasks that have none, oldest
     /// first. Raises it if it is behind. Never lowers it.
     pub fn heal_counter(&mut self, project: &str, highest: u32, keyless: &[String]) -> Result<()> {
-        let explain_here = |error| explain(&self.path, &error);
+        let explain_here = |error| explain(&self.path, error);
         let _held = locks::enter(Rank::Database);
         let transaction = self
             .connection
@@ -278,7 +279,7 @@ impl Database {
                 |row| row.get(0),
             )
             .map(Key)
-            .map_err(|error| explain(&self.path, &error))
+            .map_err(|error| explain(&self.path, error))
     }
 
     pub fn reserved_key(&self, project: &str, task_id: &str) -> Result<Option<Key>> {
@@ -323,12 +324,17 @@ fn sound_copy(path: &Path) -> Option<Vec<u8>> {
     (verdict == "ok").then_some(bytes)
 }
 
-fn explain(path: &Path, error: &rusqlite::Error) -> Error {
+fn explain(path: &Path, error: rusqlite::Error) -> Error {
+    in_words(path, &error).because(error)
+}
+
+fn in_words(path: &Path, error: &rusqlite::Error) -> Error {
     let name = path.display();
     if is_damage(error) {
-        return Error::new(Code::Damaged, format!("{name} is damaged: {error}")).hint(
-            "run `orange doctor --repair`: it sets the file aside and restores the last backup",
-        );
+        return Error::new(Code::Damaged, format!("{name} is damaged: {error}")).hint(text!(
+            "run {}: it sets the file aside and restores the last backup",
+            Action::repair()
+        ));
     }
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {

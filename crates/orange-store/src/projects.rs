@@ -5,6 +5,7 @@ use crate::{Store, replace};
 use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
 use orange_core::suggest::meant;
+use orange_core::{Action, text};
 use orange_sys::error::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
@@ -50,7 +51,10 @@ pub fn read(store: &Store) -> Result<Vec<Project>> {
             Code::Damaged,
             format!("{} cannot be read: {}", path.display(), why(&error)),
         )
-        .hint("correct the file by hand, or run `orange doctor --repair`, which sets it aside and registers again what it finds")
+        .hint(text!(
+            "correct the file by hand, or run {}, which sets it aside and registers again what it finds",
+            Action::repair()
+        )).because(error)
     })
 }
 
@@ -85,7 +89,7 @@ pub fn change<T>(store: &Store, edit: impl FnOnce(&mut Vec<Project>) -> Result<T
 pub fn write(store: &Store, projects: &[Project]) -> Result<()> {
     let path = store.projects_file();
     let mut text = serde_json::to_string_pretty(projects).map_err(|error| {
-        Error::new(Code::Failed, format!("cannot write projects.json: {error}"))
+        Error::new(Code::Failed, format!("cannot write projects.json: {error}")).because(error)
     })?;
     text.push('\n');
     replace::write_atomic(&path, text.as_bytes()).map_err(|error| Error::io("write", &path, &error))
@@ -102,7 +106,10 @@ pub fn named<'p>(projects: &'p [Project], name: &str) -> Result<&'p Project> {
                 .collect();
             let error = Error::new(Code::NotFound, format!("there is no project {name:?}"));
             if known.is_empty() {
-                error.hint("register one with `orange project add PATH`")
+                error.hint(text!(
+                    "register one with {}",
+                    Action::add_project(None, None)
+                ))
             } else {
                 let meant = meant(name, known.iter().copied());
                 error.hint(format!("{meant}known projects: {}", known.join(", ")))

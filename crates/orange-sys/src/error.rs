@@ -1,7 +1,8 @@
 //! What goes wrong, in words for a person: a code for programs, a message, and what to do about it.
 
+use orange_core::Text;
 use orange_core::choice;
-use serde::Serialize;
+use std::error::Error as StdError;
 use std::io;
 use std::path::Path;
 
@@ -31,12 +32,14 @@ choice! {
     }
 }
 
-#[derive(Debug, thiserror::Error, Serialize)]
+#[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
     pub code: Code,
     pub message: String,
-    pub hint: Option<String>,
+    pub hint: Option<Text>,
+    /// The error behind it, for logs.
+    pub source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -47,18 +50,26 @@ impl Error {
             code,
             message: message.into(),
             hint: None,
+            source: None,
         }
     }
 
-    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<Text>) -> Error {
         self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        self.source = Some(source.into());
         self
     }
 
     /// A file that could not be read or written: which one, why, and what usually helps.
     pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
         let message = format!("cannot {what} {}: {}", path.display(), plain(error));
-        let failed = Error::new(Code::Storage, message);
+        let failed = Error::new(Code::Storage, message).because(copied(error));
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 failed.hint("free some disk space and run the command again; nothing was lost")
@@ -74,6 +85,14 @@ impl Error {
             }
             _ => failed,
         }
+    }
+}
+
+/// The same error once more, to be kept as a source.
+pub fn copied(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(number) => io::Error::from_raw_os_error(number),
+        None => io::Error::new(error.kind(), error.to_string()),
     }
 }
 

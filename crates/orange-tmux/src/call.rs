@@ -2,7 +2,7 @@
 
 use super::{INSTALL, PROGRAM, Pane, Server, Session, Tmux};
 use orange_sys::environment;
-use orange_sys::error::{Code, Error, Result, plain};
+use orange_sys::error::{Code, Error, Result, copied, plain};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -314,5 +314,7 @@ fn cannot_start(error: &std::io::Error) -> Error {
         std::io::ErrorKind::NotFound => "it is not installed, or not on PATH".to_owned(),
         _ => plain(error),
     };
-    Error::new(Code::Failed, format!("cannot start tmux: {why}")).hint(INSTALL)
+    Error::new(Code::Failed, format!("cannot start tmux: {why}"))
+        .because(copied(error))
+        .hint(INSTALL)
 }

@@ -3,15 +3,40 @@
 mod clap_error;
 
 use crate::output;
+use crate::ui::command::spelled;
 use crate::ui::{Extent, Palette, clean_block, wrapped, wrapped_under};
 use clap::error::ErrorKind;
+use orange_core::{Action, Text};
 use orange_engine::{Code, Error};
+use serde::{Serialize, Serializer};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// What a command gives up with.
 #[derive(Debug)]
 pub(crate) struct CommandError(pub(crate) Error);
+
+/// For programs: what can be done is in the hint as commands, and beside it as data.
+impl Serialize for CommandError {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            code: Code,
+            message: &'a str,
+            hint: Option<String>,
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            actions: Vec<&'a Action>,
+        }
+        let error = &self.0;
+        let keys = Keys {
+            code: error.code,
+            message: &error.message,
+            hint: error.hint.as_ref().map(spelled),
+            actions: error.hint.iter().flat_map(Text::actions).collect(),
+        };
+        keys.serialize(to)
+    }
+}
 
 pub(crate) type Result<T> = std::result::Result<T, CommandError>;
 
@@ -22,7 +47,7 @@ impl From<Error> for CommandError {
 }
 
 impl CommandError {
-    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> CommandError {
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<Text>) -> CommandError {
         CommandError(Error::new(Code::Usage, message).hint(hint))
     }
 
@@ -30,7 +55,7 @@ impl CommandError {
         let error = &self.0;
         log(error);
         if json {
-            output::print_json(&output::named("error", error));
+            output::print_json(&output::named("error", self));
         } else if error.code == Code::Declined {
             // Who said no knows why, and how to say yes.
             let line = format!("{}\n", clean_block(&error.message));
@@ -39,7 +64,7 @@ impl CommandError {
             let palette = Palette::stderr();
             labelled(palette.red("error:"), "error: ", &error.message);
             if let Some(hint) = &error.hint {
-                labelled(palette.cyan("hint:"), "hint: ", hint);
+                labelled(palette.cyan("hint:"), "hint: ", &spelled(hint));
             }
         }
         ExitCode::from(exit_code(error.code))
@@ -59,10 +84,11 @@ fn log(error: &Error) {
     let by = role.as_deref().unwrap_or("you");
     let code = error.code.as_str();
     let command = typed();
+    let source = error.source.as_ref().map(ToString::to_string);
     // A level is part of the call.
     macro_rules! log {
         ($level:ident) => {
-            tracing::$level!(target: "command", code, by, task, command, "{}", error.message)
+            tracing::$level!(target: "command", code, by, task, command, source, "{}", error.message)
         };
     }
     match (exit_code(error.code), error.code, role.is_some()) {

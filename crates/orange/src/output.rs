@@ -1,6 +1,8 @@
 //! Writing to stdout: whole texts, and a reader that has gone away is no error.
 
+use crate::ui::command::spelled;
 use crate::ui::{Extent, clean_block, escaped_controls, wrapped_under};
+use orange_core::Text;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -66,6 +68,11 @@ pub(crate) fn is_closed(wait: Duration) -> bool {
     let found = poll(&mut watched, wait.as_ref());
     let gone = PollFlags::ERR | PollFlags::NVAL;
     found.is_ok() && watched.iter().any(|fd| fd.revents().intersects(gone))
+}
+
+/// What the engine has to say besides the result.
+pub(crate) fn notices(texts: &[Text]) {
+    texts.iter().for_each(|text| note(&spelled(text)));
 }
 
 /// Something besides the result, for the person.

@@ -2,6 +2,7 @@
 
 use crate::error::{CommandError, Result};
 use crate::output;
+use crate::ui::command::spelled;
 use crate::ui::{Extent, wrapped};
 use crate::{caller, log};
 use orange_core::Timestamp;
@@ -187,19 +188,15 @@ impl Session {
         } else {
             output::print(&text());
         }
-        for notice in notices {
-            output::note(&notice);
-        }
+        output::notices(&notices);
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        for notice in self.engine.take_notices() {
-            output::note(&notice);
-        }
+        output::notices(&self.engine.take_notices());
         if let Some(news) = self.engine.queue_news(self.made_room.get()) {
-            output::note(&news);
+            output::note(&spelled(&news));
         }
         if self.caller != Caller::Engine {
             self.engine.leave_queue_to_errand();
@@ -222,7 +219,7 @@ fn engine(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Engine>
         caller,
         user: std::env::var("USER").ok().filter(|user| !user.is_empty()),
         clock: Timestamp::now,
-        local_time: crate::ui::time_of_day,
+
         say: output::note,
         orange: own_program()?,
         search_path: std::env::var_os("PATH").map(|path| without_fence(&path)),

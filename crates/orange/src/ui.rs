@@ -19,7 +19,7 @@ pub(crate) use palette::{Palette, Style};
 pub(crate) use size::size;
 pub(crate) use table::{Cell, Column, Table};
 pub(crate) use text::{clean, clean_block, fitted};
-pub(crate) use time::{ago, clock, lasting, relative, time_of_day};
+pub(crate) use time::{ago, clock, lasting, relative};
 pub(crate) use wrap::{wrapped, wrapped_prose, wrapped_under};
 
 use std::io::{IsTerminal, stderr, stdout};

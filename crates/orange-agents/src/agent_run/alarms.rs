@@ -74,7 +74,7 @@ pub(super) struct Alarms {
 impl Alarms {
     pub(super) fn install() -> Result<Alarms> {
         let failed = |error: io::Error| {
-            Error::new(Code::Failed, format!("signals cannot be handled: {error}"))
+            Error::new(Code::Failed, format!("signals cannot be handled: {error}")).because(error)
         };
         let (wake, alarm) = UnixStream::pair().map_err(failed)?;
         wake.set_nonblocking(true).map_err(failed)?;

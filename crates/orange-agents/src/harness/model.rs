@@ -3,6 +3,7 @@
 use super::{Harness, NONE};
 use crate::error::{Code, Error, Result};
 use orange_core::config::{self, Effort};
+use orange_core::{Action, text};
 
 /// What is asked of an agent. None: the harness's own choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -81,9 +82,9 @@ pub fn not_told(name: &str, what: &str) -> Error {
             "harness {name} cannot be told its {what}: Orange knows no option of it for that"
         ),
     };
-    Error::new(Code::Usage, message).hint(format!(
-        "leave the {what} out (\"\" clears it), choose another harness (`orange harness list` shows which can be told), \
-         or give the option in a command of your own: `harness.NAME` in config.yaml"
+    Error::new(Code::Usage, message).hint(text!(
+        "leave the {what} out (\"\" clears it), choose another harness ({} shows which can be told), or give the option in a command of your own: `harness.NAME` in config.yaml",
+        Action::list_harnesses()
     ))
 }
 
@@ -101,7 +102,7 @@ mod tests {
         let harness = found(harness, own).unwrap().unwrap();
         let error = harness.refuses(&choice).err()?;
         Some(format!(
-            "{}\n{}",
+            "{}\n{:?}",
             error.message,
             error.hint.unwrap_or_default()
         ))

@@ -3,10 +3,10 @@
 use super::{RunFolder, open_asks};
 use crate::error::{Error, Result};
 use crate::store::private;
-use orange_core::Timestamp;
 use orange_core::choice;
 pub use orange_core::runs::State;
 use orange_core::usage::Usage;
+use orange_core::{Text, Timestamp, text};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
@@ -127,15 +127,11 @@ impl Doing {
     }
 
     /// In a few words: `waiting until 14:05 (usage limit)`.
-    pub fn words(&self, local_time: impl Fn(Timestamp) -> String) -> String {
+    pub fn words(&self) -> Text {
         match (self.state, self.until, self.again) {
-            (State::Waiting, Some(until), _) => {
-                format!("waiting until {} (usage limit)", local_time(until))
-            }
-            (State::Failed, _, Some(again)) => {
-                format!("failed, goes on at {}", local_time(again))
-            }
-            (state, _, _) => state.to_string(),
+            (State::Waiting, Some(until), _) => text!("waiting until {} (usage limit)", until),
+            (State::Failed, _, Some(again)) => text!("failed, goes on at {}", again),
+            (state, _, _) => state.as_str().into(),
         }
     }
 }

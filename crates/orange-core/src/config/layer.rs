@@ -73,7 +73,7 @@ impl Ignored {
         let Ignored { key, line, why, .. } = self;
         let reason = match why {
             Why::Unknown { meant: None } => {
-                format!("{key} means nothing here; `orange config show` lists the settings")
+                format!("{key} means nothing here; there is no such setting")
             }
             Why::Unknown { meant: Some(meant) } => {
                 format!("{key} means nothing here; did you mean {meant}?")

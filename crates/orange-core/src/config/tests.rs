@@ -23,8 +23,8 @@ fn settings_are_read_and_strange_ones_listed() {
     assert_eq!(
         told,
         [
-            "line 5: git.colour means nothing here; `orange config show` lists the settings",
-            "line 6: hats means nothing here; `orange config show` lists the settings",
+            "line 5: git.colour means nothing here; there is no such setting",
+            "line 6: hats means nothing here; there is no such setting",
         ]
     );
 }
@@ -174,7 +174,7 @@ fn a_repository_says_only_what_a_team_may_decide() {
     assert_eq!(
         told,
         [
-            "line 3: workspace.shape means nothing here; `orange config show` lists the settings",
+            "line 3: workspace.shape means nothing here; there is no such setting",
             "line 7: notify.command does not count here: it decides which programs run",
             "line 9: agents.permissions does not count here: it decides what agents may do",
         ]

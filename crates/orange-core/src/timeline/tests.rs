@@ -1,17 +1,22 @@
 //! What a history reads like (`#[cfg(test)]`).
 
 use super::*;
+use crate::text::Part;
 
-fn clock(time: Timestamp) -> String {
-    time.strftime("%H:%M").to_string()
+fn shown(part: &Part) -> String {
+    match part {
+        Part::Time(time) => time.strftime("%H:%M").to_string(),
+        Part::Words(words) => words.clone(),
+        Part::Action(action) => format!("{action:?}"),
+    }
 }
 
 /// The lines of a journal, as `who words`.
 fn read(journal: &str) -> Vec<String> {
     let history = History::parse(journal.as_bytes());
     assert_eq!(history.bad_lines, []);
-    let line = |entry: &Entry<'_>| format!("{} {}", entry.who, entry.words);
-    timeline(&history, clock).iter().map(line).collect()
+    let line = |entry: &Entry<'_>| format!("{} {}", entry.who, entry.words.spelled(shown));
+    timeline(&history).iter().map(line).collect()
 }
 
 fn one(members: &str) -> String {

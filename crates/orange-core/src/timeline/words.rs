@@ -1,7 +1,6 @@
 //! One event in words, without who did it: `moved planning → working`, `started: claude`.
 
 use super::{cut, fields, hooks, plain};
-use crate::Timestamp;
 use crate::gate::Verdict;
 use crate::history::payload::{AgentSpawned, AgentState, StatusMoved, TaskMerged};
 use crate::history::{Event, Payload};
@@ -11,6 +10,7 @@ use crate::reconcile::begins_anew;
 use crate::runs::State;
 use crate::task::{FieldMap, Status};
 use crate::workflow::Role;
+use crate::{Text, text};
 use serde_json::Value;
 
 /// How much of a message a line shows, and how much of a reason: there the end often matters.
@@ -20,8 +20,8 @@ const VALUE: usize = 60;
 /// More fields than these are counted instead of told.
 const FIELDS: usize = 4;
 
-pub fn words(event: &Event, local_time: fn(Timestamp) -> String) -> String {
-    with_time(event, None, local_time)
+pub fn words(event: &Event) -> Text {
+    with_time(event, None)
 }
 
 /// `claude`, or with what was asked of it `claude (model opus, effort high)`.
@@ -37,11 +37,7 @@ fn agent(start: &AgentSpawned<'_>) -> String {
 }
 
 /// The same with how long a run was, where the event ends one.
-pub(super) fn with_time(
-    event: &Event,
-    lasted: Option<&str>,
-    local_time: fn(Timestamp) -> String,
-) -> String {
+pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
     let reason = event.reason.as_deref().map(|text| cut(text, REASON));
     let reason = reason.filter(|reason| !reason.is_empty());
     let because = |what: &str| match &reason {
@@ -53,7 +49,7 @@ pub(super) fn with_time(
         None => because(how),
     };
     let hook = event.hook.as_deref().unwrap_or("a hook");
-    match event.payload() {
+    let words = match event.payload() {
         Payload::TaskCreated(_) => "created the task".into(),
         Payload::TaskAdopted(_) => "took the task over as it was found".into(),
         Payload::TaskUpdated(update) => because(&updated(event, update.source)),
@@ -90,7 +86,7 @@ pub(super) fn with_time(
         Payload::AgentCrashed(_) => ended("crashed"),
         Payload::AgentStopped(_) => ended("stopped"),
         Payload::AgentNudged(_) => because("nudged"),
-        Payload::AgentState(told) => state(&told, reason.as_deref(), local_time),
+        Payload::AgentState(told) => return state(&told, reason.as_deref()),
         Payload::AgentAnswered(answer) => {
             let role = answer.role.map_or("?", Role::as_str);
             because(&format!("answered the {role}"))
@@ -122,7 +118,8 @@ pub(super) fn with_time(
             format!("restored the rescue {rescue}{place}")
         }
         Payload::Other(word) => other(word, event, reason.as_deref()),
-    }
+    };
+    words.into()
 }
 
 /// `moved agent-review → working, review failed`; what a person asked for goes with it.
@@ -190,25 +187,19 @@ fn put_back(event: &Event, found: Option<&FieldMap>) -> String {
     format!("put back what was edited by hand: {}", told.join(", "))
 }
 
-fn state(
-    told: &AgentState<'_>,
-    reason: Option<&str>,
-    local_time: fn(Timestamp) -> String,
-) -> String {
+fn state(told: &AgentState<'_>, reason: Option<&str>) -> Text {
     let what = match (told.state, told.until, told.again) {
         (Some(State::Waiting), Some(until), _) => {
-            return format!("waiting until {} (usage limit)", local_time(until));
+            return text!("waiting until {} (usage limit)", until);
         }
-        (Some(State::Failed), _, Some(again)) => {
-            format!("failed, goes on at {}", local_time(again))
-        }
+        (Some(State::Failed), _, Some(again)) => text!("failed, goes on at {}", again),
         (Some(State::Working), ..) => return "goes on".into(),
         (Some(State::Finished | State::Idle), ..) => "ended its turn".into(),
-        (Some(state), ..) => state.to_string(),
+        (Some(state), ..) => state.as_str().into(),
         (None, ..) => "is in an unknown state".into(),
     };
     match reason {
-        Some(reason) => format!("{what}: {reason}"),
+        Some(reason) => text!("{}: {reason}", what),
         None => what,
     }
 }

@@ -8,6 +8,7 @@ use crate::sessions::SessionState;
 use orange_core::exit::{is_expected, role_of};
 use orange_core::runs::{Ending, last_run};
 use orange_core::task::Status;
+use orange_core::{Action, text};
 
 impl Engine {
     pub(super) fn check_agents(&self, report: &mut Report, _repair: bool) -> Result<()> {
@@ -47,7 +48,7 @@ impl Engine {
             let problem = format!("is {status}, and its {role} crashed: {}", end.reason);
             report
                 .add(name, problem)
-                .by_hand(format!("`orange task why {label}` says what to do"));
+                .by_hand(text!("{} says what to do", Action::explain(label)));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::database::{self, Database};
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::index::Index;
-use orange_core::{SignedDuration, Timestamp};
+use orange_core::{Action, SignedDuration, Timestamp, text};
 use std::fs;
 use std::path::Path;
 
@@ -32,10 +32,9 @@ impl Engine {
                 let problem = without_path(&error.message, &Database::path_in(&home));
                 if error.code != Code::Damaged {
                     let finding = report.add("orange.db", problem);
-                    error
-                        .hint
-                        .into_iter()
-                        .for_each(|hint| finding.by_hand(hint));
+                    if let Some(hint) = error.hint {
+                        finding.by_hand(hint);
+                    }
                     return;
                 }
                 problem
@@ -103,16 +102,17 @@ impl Engine {
             true => Tone::Note,
             false => Tone::Fine,
         };
-        report.remark(text, Some(made), tone);
+        report.remark(text.into(), Some(made), tone);
         if is_late {
             report
                 .add(
                     "orange.db.backup",
                     "is more than two days old, although one is made every day",
                 )
-                .by_hand(format!(
-                    "`orange log` says why; is {} writable?",
-                    backup.display()
+                .by_hand(text!(
+                    "{} says why; is {} writable?",
+                    Action::log(),
+                    backup.display().to_string()
                 ));
         }
     }

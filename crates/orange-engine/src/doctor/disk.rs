@@ -7,8 +7,8 @@ use crate::gc::SCREENS;
 use crate::index::list::Filter;
 use crate::store::LOG;
 use crate::{disk, rescue, verify};
-use orange_core::Timestamp;
 use orange_core::naming::counted;
+use orange_core::{Action, Timestamp, text};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -83,7 +83,10 @@ impl Engine {
             .collect();
         if !past.is_empty() {
             let past = past.join(", ");
-            report.note(format!("past their time: {past}; `orange gc` removes them"));
+            report.note(text!(
+                "past their time: {past}; {} removes them",
+                Action::clean_up()
+            ));
         }
     }
 

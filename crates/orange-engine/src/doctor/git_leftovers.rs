@@ -14,6 +14,7 @@ use crate::projects::Project;
 use crate::rescue;
 use crate::workspaces::{slot_number, verify_slot};
 use orange_core::naming::counted;
+use orange_core::{Action, text};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -118,18 +119,20 @@ fn tell_of_refs(project: &Project, refs: &[String], known: &Known, report: &mut 
     }
     if !branches.is_empty() {
         let count = counted_branches(branches.len());
-        report.note(format!(
-            "project {name}: {count} of tasks that are gone: {}; `git branch -d NAME` removes one that is merged",
-            some_of(&branches)
+        report.note(text!(
+            "project {name}: {count} of tasks that are gone: {}; {} removes one that is merged",
+            some_of(&branches),
+            Action::remove_branch()
         ));
     }
     if !rescues.is_empty() {
         let mut tasks: Vec<String> = rescues.into_iter().collect();
         tasks.sort();
-        report.note(format!(
-            "project {name}: rescues of {} that are gone: {}; `orange gc` removes them when their time is over",
+        report.note(text!(
+            "project {name}: rescues of {} that are gone: {}; {} removes them when their time is over",
             counted(tasks.len(), "task"),
-            some_of(&tasks)
+            some_of(&tasks),
+            Action::clean_up()
         ));
     }
     if !foreign.is_empty() {

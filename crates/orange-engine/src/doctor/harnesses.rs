@@ -1,6 +1,6 @@
 //! The agent CLIs: whether they are there, new enough and logged in, and whether their agents are heard.
 
-use super::{BY_HAND, Report};
+use super::Report;
 use crate::engine::Engine;
 use crate::harness::probe::{Login, Probe, Version};
 use crate::harness::{self, Harness};
@@ -10,6 +10,7 @@ use crate::views::as_text;
 use orange_core::config::{AgentsConfig, Config};
 use orange_core::naming::counted;
 use orange_core::workflow::Intent;
+use orange_core::{Action, text};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -98,17 +99,15 @@ impl Engine {
         names.sort();
         names.dedup();
         for why in self.unused_model_settings(&config) {
-            let how = "change or unset it (`orange config unset`), or choose another harness";
-            report
-                .add("config.yaml", why)
-                .repair(format!("{BY_HAND}: {how}"));
+            report.add("config.yaml", why).by_hand(text!(
+                "change or unset it ({}), or choose another harness",
+                Action::unset_setting(None)
+            ));
         }
         for name in names {
             if let Err(error) = harness::find(name, &config, &self.orange) {
                 let hint = error.hint.unwrap_or_default();
-                report
-                    .add("config.yaml", error.message)
-                    .repair(format!("{BY_HAND}: {hint}"));
+                report.add("config.yaml", error.message).by_hand(hint);
             }
         }
     }
@@ -147,9 +146,7 @@ impl Engine {
                 .map_or(row.folder.clone(), |key| format!("{}:{key}", row.project));
             if let Err(refusal) = self.check_models(&task) {
                 let hint = refusal.hint.unwrap_or_default();
-                report
-                    .add(&label, refusal.message)
-                    .repair(format!("{BY_HAND}: {hint}"));
+                report.add(&label, refusal.message).by_hand(hint);
             }
             for name in [task.harness, task.review_harness].into_iter().flatten() {
                 wanted.entry(name).or_insert_with(|| label.clone());
@@ -189,9 +186,12 @@ impl Engine {
             if let Some(seconds) = since.filter(|seconds| *seconds > SILENCE) {
                 let problem =
                     format!("{name} has given no signal since it started {seconds} s ago");
-                report.add(format!("run {}", run.id()), &problem).repair(format!(
-                    "{BY_HAND}: look at its window (`orange task attach {}`): it may show a question", spec.task
-                ));
+                report
+                    .add(format!("run {}", run.id()), &problem)
+                    .by_hand(text!(
+                        "look at its window ({}): it may show a question",
+                        Action::attach(&spec.task)
+                    ));
                 silent = Some(problem);
             }
         }
@@ -246,23 +246,17 @@ fn judge(question: &Question, found: &HarnessFound, report: &mut Report) {
         .unwrap_or("correct its `command` in config.yaml");
     if found.path.is_none() {
         let problem = format!("is not installed, and {wanted_by} names it");
-        report
-            .add(subject, problem)
-            .repair(format!("{BY_HAND}: {how}"));
+        report.add(subject, problem).by_hand(how);
         return;
     }
     if let (Some(needed), Ok(version)) = (found.needed, &found.version) {
         let problem =
             format!("is too old: {version}, {needed} is needed, and {wanted_by} names it");
-        report
-            .add(&subject, problem)
-            .repair(format!("{BY_HAND}: {how}"));
+        report.add(&subject, problem).by_hand(how);
     }
     if let Login::Out(why) = &found.login {
         let problem = format!("has no account to work with, and {wanted_by} names it");
-        report
-            .add(&subject, problem)
-            .repair(format!("{BY_HAND}: {why}"));
+        report.add(&subject, problem).by_hand(why);
     }
 }
 
@@ -277,9 +271,9 @@ fn check_hooks(run: &RunFolder, spec: &RunSpec, report: &mut Report) {
                 format!("run {}", run.id()),
                 format!("its hooks start {program}, which is not there any more"),
             )
-            .repair(format!(
-                "{BY_HAND}: put Orange there again, or stop the agent and `orange task respawn {}`",
-                spec.task
+            .by_hand(text!(
+                "put Orange there again, or stop the agent and {}",
+                Action::respawn(&spec.task, false)
             ));
     }
 }

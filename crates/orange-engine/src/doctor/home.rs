@@ -7,6 +7,7 @@ use crate::engine::Engine;
 use crate::error::{Code, Error, plain};
 use crate::store::private::OTHERS;
 use crate::store::replace;
+use orange_core::{Action, text};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata, Permissions};
@@ -122,7 +123,11 @@ impl Engine {
             let megabytes = free_bytes / 1_000_000;
             report
                 .add(&path, format!("only {megabytes} MB are free on its disk"))
-                .by_hand("`orange gc` and `orange workspace gc --all` remove what is not needed");
+                .by_hand(text!(
+                    "{} and {} remove what is not needed",
+                    Action::clean_up(),
+                    Action::clean_pools()
+                ));
         } else if !safe_edits {
             report.note(
                 "files cannot be exchanged in one step here: what an editor saves in the same instant as Orange may be lost",

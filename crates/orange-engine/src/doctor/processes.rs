@@ -8,6 +8,7 @@ use crate::tmux::{PaneInfo, Tmux};
 use crate::workspaces::{CHECK_MARK, SlotLock, VerifySlot, verify_slot};
 use orange_core::naming::counted;
 use orange_core::runs::open_runs;
+use orange_core::{Action, text};
 use std::collections::HashSet;
 
 impl Engine {
@@ -86,7 +87,7 @@ impl Engine {
                 spec.role, spec.folder
             ),
         );
-        finding.repair("applies the exit rules, as `orange watch` does");
+        finding.repair(text!("applies the exit rules, as {} does", Action::watch()));
         if repair {
             let place = self.store.place(&spec.folder);
             let outcome = self.lock_task(place).map(|tx| {

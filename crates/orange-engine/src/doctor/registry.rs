@@ -14,6 +14,7 @@ use crate::store::replace;
 use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
 use orange_core::naming::counted;
+use orange_core::{Action, Text, text};
 use remains::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,7 +28,7 @@ const ASIDE: &str = "projects.json.damaged-";
 struct Found {
     projects: Vec<Project>,
     /// What of their settings is not as it was.
-    changed: Vec<String>,
+    changed: Vec<Text>,
     /// Entries that name a project and no repository of it.
     lost: Vec<String>,
 }
@@ -50,10 +51,7 @@ impl Engine {
                             format!("project {}", project.name),
                             format!("its repository {} is not there", project.path.display()),
                         )
-                        .by_hand(format!(
-                            "`orange project update {} --path NEW`",
-                            project.name
-                        ));
+                        .by_hand(Action::move_project(&project.name));
                 }
                 self.registry_is_gone()
                     .then(|| "is gone, though there are tasks or slots".to_owned())
@@ -88,12 +86,12 @@ impl Engine {
 
     /// The damaged file is copied aside and then replaced in one step: whenever this ends early, what was known before is
     /// still there, and the next repair begins anew.
-    fn rebuild_registry(&self) -> Result<String> {
+    fn rebuild_registry(&self) -> Result<Text> {
         let _lock = self.store.lock(Lock::Projects)?;
         let path = self.store.projects_file();
         let stamp = self.file_stamp();
         let is_there = fs::symlink_metadata(&path).is_ok();
-        let (text, mut said) = match fs::read(&path) {
+        let (text, said) = match fs::read(&path) {
             // As a power cut leaves it: as good as gone.
             Ok(text) if text.trim_ascii().is_empty() => self.newest_aside(),
             Ok(text) => {
@@ -117,23 +115,29 @@ impl Engine {
             .iter()
             .map(|project| format!("{} at {}", project.name, project.path.display()))
             .collect();
+        let mut said = Text::from(said);
         if !again.is_empty() {
-            said.push_str(&format!("; registered again: {}", again.join(", ")));
+            said = text!("{}; registered again: {}", said, again.join(", "));
         }
         for changed in &found.changed {
-            said.push_str(&format!("; {changed}"));
+            said = text!("{}; {}", said, changed.clone());
         }
         // Those that have tasks are a finding of their own.
         let lost = self.without_trace(&mut found);
-        match (lost.first(), again.is_empty()) {
-            (Some(first), _) => said.push_str(&format!(
-                "; where the repository of {} is cannot be told: `orange project add PATH --name {first}`",
-                lost.join(", ")
-            )),
-            (None, true) => said.push_str("; register projects again with `orange project add`"),
-            (None, false) => {}
-        }
-        Ok(said)
+        Ok(match (lost.first(), again.is_empty()) {
+            (Some(first), _) => text!(
+                "{}; where the repository of {} is cannot be told: {}",
+                said,
+                lost.join(", "),
+                Action::add_project(None, first.clone())
+            ),
+            (None, true) => text!(
+                "{}; register projects again with {}",
+                said,
+                Action::add_project(None, None)
+            ),
+            (None, false) => said,
+        })
     }
 
     /// Projects that have open tasks and no repository: nothing can be done for those. What is over needs none.
@@ -157,7 +161,7 @@ impl Engine {
                         counted(tasks, "open task")
                     ),
                 )
-                .by_hand(format!("`orange project add PATH --name {name}`"));
+                .by_hand(Action::add_project(None, name));
         }
         Ok(())
     }
@@ -197,9 +201,9 @@ impl Engine {
                 permissions_stated: false,
                 other: serde_json::Map::new(),
             };
-            found.changed.push(format!(
-                "{name} is known from its slots only: its default branch is {} now, its pool size {}, and its permissions are not set",
-                project.default_branch, project.pool_size
+            let (branch, size) = (&project.default_branch, project.pool_size);
+            found.changed.push(text!(
+                "{name} is known from its slots only: its default branch is {branch} now, its pool size {size}, and its permissions are not set"
             ));
             found.projects.push(project);
         }
@@ -216,7 +220,10 @@ impl Engine {
         let Some(name) = name else {
             found.changed.extend(entry.path.map(|path| {
                 let path = path.display();
-                format!("an entry without a name is left out: `orange project add {path}`")
+                text!(
+                    "an entry without a name is left out: {}",
+                    Action::add_project(path.to_string(), None)
+                )
             }));
             return;
         };
@@ -334,24 +341,25 @@ impl Found {
 }
 
 /// What a project has now in place of what could not be read.
-fn changes(entry: &Entry, project: &Project) -> Vec<String> {
+fn changes(entry: &Entry, project: &Project) -> Vec<Text> {
     let name = &project.name;
     let mut said = Vec::new();
     if entry.lost("permissions") {
-        said.push(format!(
-            "the permissions of {name} could not be read and are `ask` now: `orange project update {name} --permissions` changes that"
+        said.push(text!(
+            "the permissions of {name} could not be read and are `ask` now: {} changes that",
+            Action::set_permissions(name, None)
         ));
     }
     if entry.default_branch.is_none() {
-        said.push(format!(
-            "the default branch of {name} could not be read and is {} now",
-            project.default_branch
+        let branch = &project.default_branch;
+        said.push(text!(
+            "the default branch of {name} could not be read and is {branch} now"
         ));
     }
     if entry.pool_size.is_none() && (entry.lost("pool_size") || !entry.is_whole) {
-        said.push(format!(
-            "the pool size of {name} could not be read and is {} now",
-            project.pool_size
+        let size = project.pool_size;
+        said.push(text!(
+            "the pool size of {name} could not be read and is {size} now"
         ));
     }
     said

@@ -1,7 +1,7 @@
 //! What `doctor` finds in the repositories themselves: the rules they come with, and what makes git show other content
 //! than there is.
 
-use super::{BY_HAND, Report, some_of};
+use super::{Report, some_of};
 use crate::engine::{Engine, newest_base};
 use crate::git::branches::refs_below;
 use crate::git::worktree::common_dir_of;
@@ -54,7 +54,7 @@ impl Engine {
             if let Some(unusable) = source.unusable {
                 let finding = report.add(subject.to_owned(), unusable.to_string());
                 let path = project.path.display();
-                finding.repair(format!("{BY_HAND}: correct it in {path} and commit that"));
+                finding.by_hand(format!("correct it in {path} and commit that"));
             }
         }
         for path in prompts.unknown {

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::index::list::Filter;
 use crate::store::{Place, lock};
 use crate::tx::kept_texts;
+use orange_core::Action;
 use orange_core::attention::unreadable;
 use orange_core::history::{Event, EventType};
 use orange_core::id::read_stored;
@@ -71,7 +72,7 @@ impl Engine {
         for (what, folders) in self.index()?.doubles()? {
             report
                 .add(what, format!("is claimed by {}", folders.join(" and ")))
-                .repair("by hand: move one of the folders out of tasks/");
+                .by_hand("move one of the folders out of tasks/");
         }
         let of = match report.projects {
             // That projects.json cannot be read has been said.
@@ -181,7 +182,7 @@ impl Engine {
                                         format!("{}:{key}", row.project),
                                         format!("waits for itself: {}", cycle.join(", ")),
                                     )
-                                    .repair("by hand: `orange task update --remove-blocker`");
+                                    .by_hand(Action::remove_blocker(None, None));
                                 cycles_seen.push(cycle);
                             }
                         }
@@ -195,9 +196,7 @@ impl Engine {
                             format!("{}:{key}", row.project),
                             format!("waits for {reference}, which does not exist"),
                         )
-                        .repair(format!(
-                            "by hand: `orange task update {key} --remove-blocker {reference}`"
-                        ));
+                        .by_hand(Action::remove_blocker(key.to_string(), reference.clone()));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! What the pool's file, the tasks, git's own list and the disk say of the slots, where they disagree.
 
-use super::{BY_HAND, Report};
+use super::Report;
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use crate::git::state::{self, Head};
@@ -11,6 +11,7 @@ use crate::store::lock::{LOCK_FILE, LockError, TaskLock};
 use crate::workspaces::{Pool, Slot, SlotLock, slot_number};
 use orange_core::naming::counted;
 use orange_core::task::Task;
+use orange_core::{Action, text};
 use std::path::{Path, PathBuf};
 
 impl Engine {
@@ -95,7 +96,7 @@ impl Engine {
                 let problem = format!("may be held by {task}, whose TASK.md cannot be read");
                 report
                     .add(name, problem)
-                    .repair(format!("{BY_HAND}: correct that TASK.md first"));
+                    .by_hand("correct that TASK.md first");
                 continue;
             }
             let finding = report.add(name, problem);
@@ -162,7 +163,7 @@ impl Engine {
         if task.status.is_terminal() {
             report
                 .add(name, format!("{label} is {} and still has it", task.status))
-                .repair(format!("{BY_HAND}: `orange task retry-hooks {label}`"));
+                .by_hand(Action::retry_hooks(label));
             return;
         }
         let is_there = folder.is_dir();
@@ -186,8 +187,9 @@ impl Engine {
                         name,
                         format!("is on {branch}, {label} works on {}", task.branch),
                     )
-                    .repair(format!(
-                        "{BY_HAND}: `orange task update {label} --branch` makes {branch} its branch"
+                    .by_hand(text!(
+                        "{} makes {branch} its branch",
+                        Action::take_branch(&label)
                     ));
             } else {
                 let problem = match self.unfinished_slot(task, name) {
@@ -214,8 +216,8 @@ impl Engine {
         };
         let finding = report.add(name, problem);
         if is_there {
-            finding.repair(format!(
-                "{BY_HAND}: move {} away, then run this again",
+            finding.by_hand(format!(
+                "move {} away, then run this again",
                 folder.display()
             ));
             return;
@@ -258,9 +260,12 @@ impl Engine {
             Ok(None) => {}
             Ok(Some(what)) => {
                 let label = task.label();
-                report.add(name, what).by_hand(format!(
-                    "in `orange task shell {label}`, `git switch {0}` and merge them, or `git switch --force-create {0}` if {0} has nothing of its own",
-                    task.branch
+                let branch = &task.branch;
+                report.add(name, what).by_hand(text!(
+                    "in {}, {} and merge them, or {} if {branch} has nothing of its own",
+                    Action::shell(label),
+                    Action::switch(branch, false),
+                    Action::switch(branch, true)
                 ));
             }
             Err(error) => report.add_unchecked(name, &error),
@@ -360,7 +365,7 @@ impl Engine {
                     &name,
                     format!("is no worktree of {}", project.path.display()),
                 )
-                .repair(format!("{BY_HAND}: move {} away", folder.display()));
+                .by_hand(format!("move {} away", folder.display()));
         }
         for name in self.slot_folders(&project.name) {
             let folder = self.slot_folder(&name);
@@ -389,7 +394,7 @@ impl Engine {
                 };
                 report
                     .add(&name, problem)
-                    .repair(format!("{BY_HAND}: move {} away", folder.display()));
+                    .by_hand(format!("move {} away", folder.display()));
                 continue;
             }
             let is_clean = self.untidy(&folder)?.is_none();

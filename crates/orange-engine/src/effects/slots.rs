@@ -8,6 +8,7 @@ use orange_core::history::payload::HookEnded;
 use orange_core::history::{Event, EventType, Payload};
 use orange_core::machine;
 use orange_core::task::Field;
+use orange_core::{Action, text};
 use serde_json::Value;
 
 /// Gets the task a slot.
@@ -75,9 +76,9 @@ pub(super) fn release(tx: &TaskTx<'_>) -> Event {
             kept,
         }) => {
             if rescue.is_some() {
-                engine.notice(format!(
-                    "what was not committed is saved: `orange task rescue list {}`",
-                    tx.task.label()
+                engine.notice(text!(
+                    "what was not committed is saved: {}",
+                    Action::list_rescues(tx.task.label())
                 ));
             }
             let lease = Lease { slot, epoch };

@@ -10,11 +10,11 @@ use crate::tx::{Committed, TaskTx};
 use orange_core::exit::role_of;
 use orange_core::history::{EventType, History};
 use orange_core::machine::destination;
-use orange_core::naming::shell_word;
 use orange_core::prompt::PromptName;
 use orange_core::runs::{last_run, next_run_id};
 use orange_core::task::Task;
 use orange_core::workflow::{Intent, Prompt, Role};
+use orange_core::{Action, Text, text};
 use serde::{Serialize, Serializer};
 use std::path::PathBuf;
 
@@ -62,11 +62,11 @@ impl Engine {
         let Some(prompt) = prompt else {
             let back = destination(&tx.task, Intent::TakeBack);
             let hint = match back {
-                _ if !status.has_started() => format!("start it: `orange task spawn {label}`"),
+                _ if !status.has_started() => text!("start it: {}", Action::spawn(&label, false)),
                 Some(back) if tx.task.offers(Intent::TakeBack) => {
-                    format!("take it back: `orange task update {label} --status {back}`")
+                    text!("take it back: {}", Action::move_to(&label, back))
                 }
-                Some(_) | None => format!("`orange task why {label}` says what it waits for"),
+                Some(_) | None => text!("{} says what it waits for", Action::explain(&label)),
             };
             return Err(Error::new(
                 Code::ConditionUnmet,
@@ -75,19 +75,22 @@ impl Engine {
             .hint(hint));
         };
         if self.live_run(tx.history(), role).is_some() {
-            return Err(Error::new(
-                Code::Conflict,
-                format!("the {role} of {label} is running"),
-            )
-            .hint(format!(
-                "go to it: `orange task attach {label}`; or tell it something: `orange task send {label} TEXT`"
-            )));
+            return Err(
+                Error::new(Code::Conflict, format!("the {role} of {label} is running")).hint(
+                    text!(
+                        "go to it: {}; or tell it something: {}",
+                        Action::attach(&label),
+                        Action::send(&label, None, None)
+                    ),
+                ),
+            );
         }
         self.refuse_double(&tx.task, tx.history(), role)?;
         if let Some(why) = tx.retry_acquire()? {
             let label = tx.commit(Vec::new())?.task.label();
-            return Err(Error::new(Code::ConditionUnmet, why).hint(format!(
-                "no agent is started; when that is mended: `orange task retry-hooks {label}`"
+            return Err(Error::new(Code::ConditionUnmet, why).hint(text!(
+                "no agent is started; when that is mended: {}",
+                Action::retry_hooks(label)
             )));
         }
         self.ensure_workspace(&mut tx)?;
@@ -107,9 +110,8 @@ impl Engine {
             }
             Begun::Running => {}
             Begun::Nobody(why) => {
-                return Err(Error::new(Code::ConditionUnmet, why).hint(format!(
-                    "`orange task update {label} --harness NAME` chooses one"
-                )));
+                return Err(Error::new(Code::ConditionUnmet, why)
+                    .hint(text!("{} chooses one", Action::set_harness(label))));
             }
         }
         tx.commit(Vec::new())
@@ -149,8 +151,8 @@ impl Engine {
                 },
             )
             .hint(match view.task.status.has_started() {
-                false => format!("start it: `orange task spawn {label}`"),
-                true => format!("`orange task show {label}` tells which agents it had"),
+                false => text!("start it: {}", Action::spawn(&label, false)),
+                true => text!("{} tells which agents it had", Action::show(&label, false)),
             })
         })?;
         let alive = run.end.is_none() && self.run_folder(&run.id).is_alive();
@@ -188,9 +190,9 @@ impl Engine {
                     view.task.label()
                 ),
             )
-            .hint(format!(
-                "`orange task why {}` says what to do",
-                view.task.label()
+            .hint(text!(
+                "{} says what to do",
+                Action::explain(view.task.label())
             ))
         })?;
         Ok(Screen {
@@ -229,14 +231,14 @@ impl Engine {
                     .status
                 {
                     status if !status.has_started() => {
-                        format!("start it: `orange task spawn {label}`")
+                        text!("start it: {}", Action::spawn(label, false))
                     }
                     status if status.is_active() => {
-                        format!("start its agent again: `orange task respawn {label}`")
+                        text!("start its agent again: {}", Action::respawn(label, false))
                     }
-                    _ => format!(
+                    _ => text!(
                         "it is over; its screens are in {}",
-                        view.place.path.join("screens").display()
+                        view.place.path.join("screens").display().to_string()
                     ),
                 }),
             );
@@ -250,8 +252,12 @@ impl Engine {
     pub fn request_changes(&self, place: Place, message: &str) -> Result<Changed> {
         self.people_only("ask for changes")?;
         if message.trim().is_empty() {
-            return Err(Error::new(Code::Usage, "what should be changed?")
-                .hint("say it: `orange task request-changes ID \"the button is too small\"`"));
+            return Err(
+                Error::new(Code::Usage, "what should be changed?").hint(text!(
+                    "say it: {}",
+                    Action::request_changes("ID", "the button is too small".to_owned())
+                )),
+            );
         }
         let change = Change {
             intent: Some(Intent::RequestChanges),
@@ -263,11 +269,15 @@ impl Engine {
             let label = self.store.survey(&place.folder()).task.label();
             return Err(Error::new(
                 Code::ConditionUnmet,
-                format!("the worker of {label} runs in a workspace that was deleted, so it cannot change anything"),
+                format!(
+                    "the worker of {label} runs in a workspace that was deleted, so it cannot change anything"
+                ),
             )
-            .hint(format!(
-                "`orange doctor --repair` checks the branch out again; quit the worker (`orange task attach {label}`), then ask again: {}",
-                shell_word(message.trim())
+            .hint(text!(
+                "{} checks the branch out again; quit the worker ({}), then ask again: {}",
+                Action::repair(),
+                Action::attach(&label),
+                Action::request_changes(&label, message.trim().to_owned())
             )));
         }
         let changed = self.change(place.clone(), &change);
@@ -288,29 +298,33 @@ impl Engine {
             return error;
         };
         let task = self.store.survey(&place.folder()).task;
-        let (label, text) = (task.label(), shell_word(text));
+        let (label, text) = (task.label(), text.to_owned());
         let way = match task.status {
-            status if !status.has_started() => format!(
+            status if !status.has_started() => text!(
                 "it has not been started; put your text into `## Context` of {}: {text}",
-                place.task_file().display()
+                place.task_file().display().to_string()
             ),
-            status if status.is_terminal() => {
-                format!("it is over; new work from it: `orange task create --from {label} {text}`")
-            }
-            _ if self.live_run(&history, Role::Worker).is_some() => {
-                format!("its worker gets your text with `orange task send {label} {text}`")
-            }
-            _ if self.live_run(&history, Role::Reviewer).is_some() => format!(
-                "its reviewer gets your text with `orange task send {label} --role reviewer {text}`"
+            status if status.is_terminal() => text!(
+                "it is over; new work from it: {}",
+                Action::create_from(label, false, text)
             ),
-            _ => format!(
-                "a worker is started with your text by `orange task respawn {label} --role worker --message {text}`"
+            _ if self.live_run(&history, Role::Worker).is_some() => text!(
+                "its worker gets your text with {}",
+                Action::send(label, None, text)
+            ),
+            _ if self.live_run(&history, Role::Reviewer).is_some() => text!(
+                "its reviewer gets your text with {}",
+                Action::send(label, Role::Reviewer, text)
+            ),
+            _ => text!(
+                "a worker is started with your text by {}",
+                Action::respawn_with(label, text)
             ),
         };
         // A review that has no verdict yet can also be given one.
         let other = error.hint.clone().filter(|_| error.code == Code::GateUnmet);
-        let other = other.map_or_else(String::new, |hint| format!("; or: {hint}"));
-        error.hint(format!("{way}{other}"))
+        let other = other.map_or_else(Text::default, |hint| text!("; or: {}", hint));
+        error.hint(text!("{}{}", way, other))
     }
 }
 

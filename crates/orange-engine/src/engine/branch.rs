@@ -4,6 +4,7 @@ use super::{Edit, Engine};
 use crate::error::{Code, Error, Result};
 use crate::git;
 use orange_core::task::{Status, Task};
+use orange_core::{Action, text};
 
 impl Engine {
     /// A task that has a worktree takes its branch along when it gets another name. True if the name changed.
@@ -37,7 +38,10 @@ impl Engine {
                     current.as_deref().unwrap_or("no branch")
                 ),
             )
-            .hint("check it out in the worktree, then `orange task update --branch`; or choose another name"));
+            .hint(text!(
+                "check it out in the worktree, then {}; or choose another name",
+                Action::take_branch(after.label())
+            )));
         }
         if git::branch_exists(&project.path, &before.branch)? {
             if let Some(place) = git::worktree::checked_out_at(&project.path, &before.branch)?
@@ -120,8 +124,9 @@ impl Engine {
                     Code::Conflict,
                     format!("branch {branch} belongs to {label} ({})", task.status),
                 )
-                .hint(format!(
-                    "choose another branch, or end that task first: `orange task cancel {label}`"
+                .hint(text!(
+                    "choose another branch, or end that task first: {}",
+                    Action::cancel(label, false)
                 )))
             }
         }

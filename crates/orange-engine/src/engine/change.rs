@@ -16,6 +16,7 @@ use orange_core::runs::open_runs;
 use orange_core::task::{BadValue, Field, FieldMap, FieldValue, Status, Task};
 use orange_core::timeline::fields::noun;
 use orange_core::workflow::{Actor, Condition, Hook, Intent, Transition, Workflow};
+use orange_core::{Action, text};
 use serde_json::Value;
 
 /// One edit of a field, as a person says it.
@@ -166,7 +167,7 @@ impl Engine {
         if let Some(slot) = after.workspace.as_ref().filter(|_| renamed) {
             // It was so when the command came; now it is not any more.
             let old = &tx.task.branch;
-            self.forget_notice(&astray(&after.label(), slot, &after.branch, old));
+            self.forget_notice(astray(&after.label(), slot, &after.branch, old));
         }
         if renamed {
             tx.write(std::mem::take(&mut events))?;
@@ -299,7 +300,11 @@ impl Engine {
             };
             return Err(Error::new(
                 Code::NotAllowed,
-                format!("{} agent may not change the {}", with_article(role.as_str()), noun(field.name())),
+                format!(
+                    "{} agent may not change the {}",
+                    with_article(role.as_str()),
+                    noun(field.name())
+                ),
             )
             .hint("an agent may change its own task's status, summary and branch; ask a person for the rest"));
         }
@@ -477,9 +482,15 @@ impl Engine {
         {
             return Err(Error::new(
                 Code::Conflict,
-                format!("{own} cannot wait for {text}: a cycle, {}", cycle.join(" → ")),
+                format!(
+                    "{own} cannot wait for {text}: a cycle, {}",
+                    cycle.join(" → ")
+                ),
             )
-            .hint("remove one of these dependencies first, with `orange task update --remove-blocker`"));
+            .hint(text!(
+                "remove one of these dependencies first, with {}",
+                Action::remove_blocker(None, None)
+            )));
         }
         Ok(stored_reference(project, &found.project, key))
     }
@@ -509,8 +520,10 @@ fn same_reference(project: &str, stored: &str, typed: &str) -> bool {
 }
 
 pub(crate) fn bad_value(error: BadValue) -> Error {
-    Error::new(Code::Usage, error.to_string())
-        .hint("nothing was changed; `orange task update --help` says what each field takes")
+    Error::new(Code::Usage, error.to_string()).hint(text!(
+        "nothing was changed; {} says what each field takes",
+        Action::explain_fields()
+    ))
 }
 
 fn apply(task: &mut Task, event: &Event) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::base::{Start, check_base, existing_commit, starting_point};
 use super::{Caller, Engine, Origin};
-use crate::effects::spoken;
+use crate::effects::with_hint;
 use crate::error::{Code, Error, Result};
 use crate::event_log;
 use crate::git;
@@ -18,6 +18,7 @@ use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::machine;
 use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_core::task_file::TaskFile;
+use orange_core::text;
 use orange_core::workflow::{Creation, Hook, HookEntry, Role, Workflow};
 use orange_core::{artifact, naming, testing};
 use orange_sys::crash_points::crash_point;
@@ -164,25 +165,26 @@ impl Engine {
             return Ok(());
         }
         if let Some(missing) = self.missing_reviewer(task)? {
-            self.notice(format!("its reviewer cannot start: {}", spoken(&missing)));
+            self.notice(text!("its reviewer cannot start: {}", with_hint(&missing)));
         }
         let Err(missing) = self.could_spawn(task) else {
             return Ok(());
         };
         if starts && self.why_not_now(task)?.is_some() {
-            self.notice(format!(
+            self.notice(text!(
                 "when its turn comes it cannot start: {}",
-                spoken(&missing)
+                with_hint(&missing)
             ));
             return Ok(());
         }
-        let hint = missing
-            .hint
-            .clone()
-            .unwrap_or_else(|| "see to that".to_owned());
+        let hint = missing.hint.clone();
+        let hint = hint.unwrap_or_else(|| "see to that".into());
         Err(missing.hint(match starts {
-            true => format!("{hint}; nothing was created, --no-spawn creates it for later"),
-            false => format!("{hint}; nothing was created"),
+            true => text!(
+                "{}; nothing was created, --no-spawn creates it for later",
+                hint
+            ),
+            false => text!("{}; nothing was created", hint),
         }))
     }
 

@@ -15,6 +15,7 @@ use orange_core::history::History;
 use orange_core::id::read_stored;
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task};
+use orange_core::{Action, text};
 use serde::{Serialize, Serializer};
 use std::fmt::Write as _;
 
@@ -56,10 +57,9 @@ impl Engine {
                 return Err(match self.find_in_trash(text, project) {
                     Ok((place, task)) => {
                         Error::new(Code::ConditionUnmet, format!("{} is deleted", task.label()))
-                            .hint(format!(
-                                "bring it back first: `orange task restore {}:{}`",
-                                place.project,
-                                task.label()
+                            .hint(text!(
+                                "bring it back first: {}",
+                                Action::restore(format!("{}:{}", place.project, task.label()))
                             ))
                     }
                     Err(_) => error,
@@ -72,7 +72,7 @@ impl Engine {
         if let Some(damage) = view.damaged {
             return Err(
                 Error::new(Code::Damaged, format!("{label} is damaged: {damage}"))
-                    .hint("`orange doctor` says what can be repaired"),
+                    .hint(text!("{} says what can be repaired", Action::check())),
             );
         }
         if !view.task.status.is_terminal() {
@@ -83,8 +83,10 @@ impl Engine {
                     view.task.status
                 ),
             )
-            .hint(format!(
-                "give it up first: `orange task cancel {label}`; or let it go on: `orange task why {label}`"
+            .hint(text!(
+                "give it up first: {}; or let it go on: {}",
+                Action::cancel(&label, false),
+                Action::explain(&label)
             )));
         }
         Ok(Earlier {
@@ -189,9 +191,9 @@ impl Engine {
         for waiting in self.index()?.linked_to("blocked_by", &project, key)? {
             if waiting.id != new.id && !waiting.status.parse().is_ok_and(Status::is_terminal) {
                 let name = waiting.key.map_or(waiting.id, |key| key.to_string());
-                self.notice(format!(
-                    "{name} still waits for {key}: `orange task update {name} --remove-blocker {key} --add-blocker {}`",
-                    new.label()
+                self.notice(text!(
+                    "{name} still waits for {key}: {}",
+                    Action::replace_blocker(&name, key.to_string(), new.label())
                 ));
             }
         }

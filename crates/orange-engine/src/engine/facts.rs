@@ -16,6 +16,7 @@ use orange_core::review::{self, Left};
 use orange_core::runs::{self, Run};
 use orange_core::task::Task;
 use orange_core::workflow::{Condition, Role};
+use orange_core::{Action, text};
 use std::path::Path;
 
 impl Engine {
@@ -248,7 +249,7 @@ impl Engine {
                 Code::Damaged,
                 format!("the journal of {} cannot be read", task.label()),
             )
-            .hint("`orange doctor` says more")
+            .hint(text!("{} says more", Action::check()))
         })
     }
 

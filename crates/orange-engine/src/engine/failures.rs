@@ -113,10 +113,9 @@ impl Engine {
         if last.signal != SignalKind::TurnFailed {
             return Ok(None);
         }
-        let local_time = self.local_time;
         let settings = self.config()?.agents.clone();
         let failures = in_a_row(&folder.signals());
-        let plan = plan_for(last, failures, &settings, local_time);
+        let plan = plan_for(last, failures, &settings);
         Ok(Some(match plan {
             Plan::Person(what) => Plan::Person(format!("its {} {what}", run.role)),
             plan @ Plan::GoOn { .. } => plan,
@@ -209,12 +208,7 @@ fn is_limit(signal: &Signal) -> bool {
     signal.until.is_some_and(|until| until > signal.at)
 }
 
-fn plan_for(
-    last: &Signal,
-    failures: usize,
-    settings: &AgentsConfig,
-    local_time: fn(Timestamp) -> String,
-) -> Plan {
+fn plan_for(last: &Signal, failures: usize, settings: &AgentsConfig) -> Plan {
     let said = one_line(&last.text);
     if let Some(advice) = advice(last.error.as_deref()) {
         return Plan::Person(format!("cannot go on: {said}; {advice}"));
@@ -227,19 +221,17 @@ fn plan_for(
                 text: LIMIT_OVER,
             },
             false => Plan::Person(format!(
-                "has reached its usage limit, until {}; then tell it to go on (`orange task send`)",
-                local_time(until)
+                "has reached its usage limit, until {}; then tell it to go on",
+                until.strftime("%Y-%m-%d %H:%M UTC")
             )),
         };
     }
     if !settings.go_on {
-        return Plan::Person(format!(
-            "failed: {said}; tell it to go on (`orange task send`)"
-        ));
+        return Plan::Person(format!("failed: {said}; tell it to go on"));
     }
     if failures > MOST_RETRIES {
         return Plan::Person(format!(
-            "failed {}: {said}; tell it to go on when its model's service works again (`orange task send`)",
+            "failed {}: {said}; tell it to go on when its model's service works again",
             counted(failures, "time") + " in a row"
         ));
     }
@@ -258,17 +250,11 @@ fn advice(error: Option<&str>) -> Option<&'static str> {
         | "oauth_org_not_allowed"
         | "account_on_hold"
         | "verification_required"
-        | "cloud_credential_error" => {
-            "log in, in its window (`orange task attach`) or in your own, then tell it to go on (`orange task send`)"
-        }
-        "billing_error" => {
-            "see to the account's credit, then tell it to go on (`orange task send`)"
-        }
-        "model_not_found" => {
-            "choose another model in its window (`orange task attach`), then tell it to go on"
-        }
+        | "cloud_credential_error" => "log in, in its window or in your own, then tell it to go on",
+        "billing_error" => "see to the account's credit, then tell it to go on",
+        "model_not_found" => "choose another model in its window, then tell it to go on",
         "invalid_request" | "max_output_tokens" => {
-            "it would fail again; look at its window (`orange task attach`), or tell it something else"
+            "it would fail again; look at its window, or tell it something else"
         }
         _ => return None,
     })
@@ -293,9 +279,7 @@ mod tests {
             go_on,
             ..AgentsConfig::default()
         };
-        match plan_for(signal, failures, &settings, |time| {
-            time.strftime("%H:%M").to_string()
-        }) {
+        match plan_for(signal, failures, &settings) {
             Plan::GoOn { at, .. } => at.to_string(),
             Plan::Person(what) => what,
         }
@@ -320,10 +304,8 @@ mod tests {
         let signal = failed(Some("rate_limit"), Some("2026-01-01T14:05:00Z"));
         assert_eq!(planned(&signal, 0, true), "2026-01-01T14:05:02Z");
         let off = planned(&signal, 0, false);
-        assert!(
-            off.starts_with("has reached its usage limit, until 14:05; "),
-            "{off}"
-        );
+        let wanted = "has reached its usage limit, until 2026-01-01 14:05 UTC; ";
+        assert!(off.starts_with(wanted), "{off}");
         let over = failed(Some("rate_limit"), Some("2026-01-01T12:00:00Z"));
         assert_eq!(planned(&over, 1, true), "2026-01-01T12:01:00Z");
     }

@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::index::list::Listed;
 use crate::store::Place;
-use orange_core::action::Action;
+use orange_core::Action;
 use orange_core::exit::role_of;
 use orange_core::history::History;
 use orange_core::task::Task;
@@ -41,16 +41,16 @@ impl Engine {
             };
             return Some(LostWorkspace {
                 what: format!("its workspace {slot} was deleted{agent}"),
-                next: Action::Repair,
+                next: Action::repair(),
             });
         }
         self.runs_in_deleted_folder(history, role).then(|| {
             let label = task.label();
             LostWorkspace {
                 what: format!(
-                    "its {role} runs in a workspace that was deleted and made anew, so it does not see the files there: quit it, then run `orange task respawn {label}`"
+                    "its {role} runs in a workspace that was deleted and made anew, so it does not see the files there: quit it, then start it again"
                 ),
-                next: Action::Attach { task: label },
+                next: Action::attach(label),
             }
         })
     }

@@ -31,6 +31,7 @@ use orange_core::merge::Strategy;
 use orange_core::task::Task;
 use orange_core::why::Conflicts;
 use orange_core::workflow::{Actor, Intent};
+use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -412,9 +413,9 @@ fn left_open(task: &Task, error: &Error, unknown: &Error) -> Error {
         format!("the merge of {} was cut short: {why}", task.label()),
     )
     .hint(unknown.hint.clone().unwrap_or_else(|| {
-        format!(
-            "the next command finds out what was done and finishes it, as `orange task show {}`",
-            task.label()
+        text!(
+            "the next command finds out what was done and finishes it, as {}",
+            Action::show(task.label(), false)
         )
     }))
 }

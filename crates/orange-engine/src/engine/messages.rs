@@ -15,6 +15,7 @@ use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
 use orange_core::verification::deferred;
 use orange_core::workflow::Role;
+use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use std::time::{Duration, Instant};
 
@@ -65,11 +66,17 @@ impl Engine {
                 format!("no {role} of {label} is running"),
             )
             .hint(match tx.task.status {
-                status if !status.has_started() => format!("start it first: `orange task spawn {label}`"),
-                status if status.is_terminal() => format!(
-                    "{label} is {status}; a new task starts again from it: `orange task create --from {label}`"
+                status if !status.has_started() => {
+                    text!("start it first: {}", Action::spawn(label, false))
+                }
+                status if status.is_terminal() => text!(
+                    "{label} is {status}; a new task starts again from it: {}",
+                    Action::create_from(label, false, None)
                 ),
-                _ => format!("start one with the message: `orange task respawn {label} --message TEXT`"),
+                _ => text!(
+                    "start one with the message: {}",
+                    Action::respawn(label, true)
+                ),
             }));
         };
         self.refuse_deleted_workspace(&tx, role)?;
@@ -102,10 +109,15 @@ impl Engine {
         let label = tx.task.label();
         Err(Error::new(
             Code::ConditionUnmet,
-            format!("the message was not sent: the {role} of {label} runs in a workspace that was deleted"),
+            format!(
+                "the message was not sent: the {role} of {label} runs in a workspace that was deleted"
+            ),
         )
-        .hint(format!(
-            "`orange doctor --repair` checks the branch out again; then quit the {role} (`orange task attach {label}`) and start it with the message: `orange task respawn {label} --message TEXT`"
+        .hint(text!(
+            "{} checks the branch out again; then quit the {role} ({}) and start it with the message: {}",
+            Action::repair(),
+            Action::attach(&label),
+            Action::respawn(&label, true)
         )))
     }
 

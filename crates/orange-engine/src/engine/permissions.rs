@@ -8,6 +8,7 @@ use crate::projects;
 use orange_core::choice;
 use orange_core::config::Permissions;
 use orange_core::task::Task;
+use orange_core::{Action, text};
 
 choice! {
     /// Who said what agents may do.
@@ -91,9 +92,10 @@ impl Engine {
             }
             Ok(())
         })?;
-        self.notice(format!(
-            "agents of {0} do everything without asking (permissions full); pushing and posting to GitHub are refused. To change: `orange project update {0} --permissions edits`, or ask",
-            task.project
+        let name = &task.project;
+        self.notice(text!(
+            "agents of {name} do everything without asking (permissions full); pushing and posting to GitHub are refused. To change: {}, or ask",
+            Action::set_permissions(name, "edits".to_owned())
         ));
         Ok(())
     }

@@ -7,6 +7,7 @@ use crate::index::list::Filter;
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
 use orange_core::config::Permissions;
 use orange_core::naming::counted;
+use orange_core::{Action, text};
 use serde_json::Map;
 use std::path::PathBuf;
 
@@ -58,9 +59,9 @@ impl Engine {
                             known.name
                         ),
                     )
-                    .hint(format!(
-                        "use that name, or remove it: `orange project remove {}`",
-                        known.name
+                    .hint(text!(
+                        "use that name, or remove it: {}",
+                        Action::remove_project(&known.name)
                     )));
                 }
                 return Ok(Added {
@@ -89,11 +90,11 @@ impl Engine {
                 .into_iter()
                 .filter(|other| !other.path.is_dir());
             for other in lost {
-                self.notice(format!(
-                    "the repository of project {0} is not at {1} any more; if this is it: `orange project remove {2}`, then `orange project update {0} --path PATH`",
-                    other.name,
-                    other.path.display(),
-                    added.project.name
+                let (name, path) = (&other.name, other.path.display());
+                self.notice(text!(
+                    "the repository of project {name} is not at {path} any more; if this is it: {}, then {}",
+                    Action::remove_project(&added.project.name),
+                    Action::move_project(name)
                 ));
             }
         }
@@ -197,8 +198,9 @@ impl Engine {
             return;
         }
         if let Err(error) = git::worktree::repair(&project.path, &slots) {
-            self.notice(format!(
-                "its workspaces do not belong to that repository ({error}); `orange doctor` says more"
+            self.notice(text!(
+                "its workspaces do not belong to that repository ({error}); {} says more",
+                Action::check()
             ));
         }
     }
@@ -221,7 +223,11 @@ impl Engine {
                 .collect();
             return Err(Error::new(
                 Code::ConditionUnmet,
-                format!("project {name} has {}: {}", counted(live.len(), "open task"), keys.join(", ")),
+                format!(
+                    "project {name} has {}: {}",
+                    counted(live.len(), "open task"),
+                    keys.join(", ")
+                ),
             )
             .hint("end them first, or add --force: the tasks stay on disk and come back when the project is added again"));
         }
@@ -266,6 +272,7 @@ fn repository_at(path: &std::path::Path) -> Result<PathBuf> {
             format!("there is no folder {}: {}", path.display(), plain(&error)),
         )
         .hint("give the path of a git repository")
+        .because(error)
     })?;
     let repository = git::repository_of(&real)?.ok_or_else(|| {
         Error::new(

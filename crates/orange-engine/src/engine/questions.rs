@@ -6,12 +6,12 @@ use crate::runs::Asked;
 use crate::runs::{Answer, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, open_asks};
 use crate::store::Place;
 use crate::tx::TaskTx;
-use orange_core::Timestamp;
 use orange_core::history::payload::{AgentAnswered, AttentionNote};
 use orange_core::history::{Event, EventType, Payload};
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
 use orange_core::workflow::Role;
+use orange_core::{Action, Timestamp, text};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -89,12 +89,12 @@ impl Engine {
                     run.role
                 ),
             )
-            .hint(format!("go there: `orange task attach {label}`")),
+            .hint(text!("go there: {}", Action::attach(label))),
             None => Error::new(
                 Code::ConditionUnmet,
                 format!("no agent of {label} asks anything"),
             )
-            .hint(format!("`orange task why {label}` says what it waits for")),
+            .hint(text!("{} says what it waits for", Action::explain(label))),
         }
     }
 
@@ -132,10 +132,9 @@ impl Engine {
                 events.push(self.answered_event(run, event, &signals));
             }
         }
-        let label = tx.task.label();
         for ask in open {
             if !self.was_seen_to(tx, &ask.at.to_string()) {
-                events.push(self.asked_event(run, ask, &label));
+                events.push(self.asked_event(run, ask));
             }
         }
         match events.is_empty() {
@@ -144,14 +143,10 @@ impl Engine {
         }
     }
 
-    fn asked_event(&self, run: &Run, ask: &Signal, label: &str) -> Event {
+    fn asked_event(&self, run: &Run, ask: &Signal) -> Event {
         let verb = match ask.signal {
             SignalKind::InputAsked => "asks",
             _ => "asks permission",
-        };
-        let how = match ask.question {
-            Some(_) => format!("`orange task answer {label}`"),
-            None => format!("in its window, `orange task attach {label}`"),
         };
         let what = super::messages::in_one_line(&ask.text);
         let note = AttentionNote {
@@ -161,10 +156,7 @@ impl Engine {
             question: Some(ask.question.as_deref().unwrap_or_default()),
             ..AttentionNote::default()
         };
-        self.attention_event(
-            note,
-            format!("its {} {verb}: {what} (answer: {how})", run.role),
-        )
+        self.attention_event(note, format!("its {} {verb}: {what}", run.role))
     }
 
     fn answered_event(&self, run: &Run, asked: &Event, signals: &[Signal]) -> Event {
@@ -199,9 +191,8 @@ fn taken(folder: &RunFolder, id: &str, patience: Duration) -> Result<String> {
     while folder.is_open(id) {
         if Instant::now() >= deadline || !folder.is_alive() {
             return Err(
-                Error::new(Code::Failed, "the agent has not taken the answer").hint(
-                    "look at its window: `orange task attach`; what it asks can be answered there",
-                ),
+                Error::new(Code::Failed, "the agent has not taken the answer")
+                    .hint("look at its window; what it asks can be answered there"),
             );
         }
         std::thread::sleep(Duration::from_millis(20));

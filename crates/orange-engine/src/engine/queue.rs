@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::store::Place;
 use orange_core::naming::counted;
 use orange_core::task::Task;
+use orange_core::{Action, Text, text};
 use std::collections::HashMap;
 
 impl Engine {
@@ -62,7 +63,7 @@ impl Engine {
 
     /// What a person should hear of the queue when their command is done: who starts because of it, or who could.
     /// `made_room`: a task gave up what others may wait for.
-    pub fn queue_news(&self, made_room: bool) -> Option<String> {
+    pub fn queue_news(&self, made_room: bool) -> Option<Text> {
         if self.caller != Caller::Human {
             return None;
         }
@@ -75,14 +76,16 @@ impl Engine {
         let names: Vec<String> = next.iter().map(Task::label).collect();
         let first = names.first()?;
         Some(match (starts, names.as_slice()) {
-            (true, [_]) => format!("{first}, which had been waiting, starts now"),
-            (true, _) => format!("{}, which had been waiting, start now", names.join(", ")),
-            (false, [_]) => {
-                format!("{first} is waiting and could start now: `orange task spawn {first}`")
-            }
-            (false, _) => format!(
-                "{} are waiting and could start now: `orange run --ready`",
-                counted(names.len(), "task")
+            (true, [_]) => text!("{first}, which had been waiting, starts now"),
+            (true, _) => text!("{}, which had been waiting, start now", names.join(", ")),
+            (false, [_]) => text!(
+                "{first} is waiting and could start now: {}",
+                Action::spawn(first, false)
+            ),
+            (false, _) => text!(
+                "{} are waiting and could start now: {}",
+                counted(names.len(), "task"),
+                Action::start_ready()
             ),
         })
     }

@@ -5,6 +5,7 @@ use crate::error::{Code, Error};
 use orange_core::machine::{self, Move, Refusal};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::{Actor, Condition, Intent, Trigger, Workflow};
+use orange_core::{Action, Text, text};
 
 impl Engine {
     /// Where a person finds the task's text.
@@ -31,17 +32,20 @@ impl Engine {
             .collect();
         let caller = with_article(actor.name());
         let way_out = if from.is_terminal() && actor == Actor::Human {
-            format!(
-                "it stays so; a new task starts again from it: `orange task create --from {label}`"
+            text!(
+                "it stays so; a new task starts again from it: {}",
+                Action::create_from(&label, false, None)
             )
         } else if allowed.is_empty() {
-            format!("from {from} there is no transition for {caller}")
+            text!("from {from} there is no transition for {caller}")
         } else {
-            format!("from {from} {caller} can go to: {}", allowed.join(", "))
+            text!("from {from} {caller} can go to: {}", allowed.join(", "))
         };
         match refusal {
             Refusal::NoRow if from == to => {
-                Error::new(Code::IllegalTransition, format!("{label} is {from} already")).hint(way_out)
+                Error::new(Code::IllegalTransition, format!(
+                    "{label} is {from} already"
+                )).hint(way_out)
             }
             Refusal::NoRow => Error::new(
                 Code::IllegalTransition,
@@ -82,7 +86,7 @@ impl Engine {
                 Code::ConditionUnmet,
                 format!("cannot move {label} to {to}: {detail}"),
             )
-            .hint(unmet_hint(condition, task, &way_out)),
+            .hint(unmet_hint(condition, task, way_out)),
             Refusal::Gate(problem) => Error::new(
                 Code::GateUnmet,
                 format!("cannot move {label} to {to}: {}", problem.message()),
@@ -101,29 +105,27 @@ pub(super) fn with_article(name: &str) -> String {
     format!("{article} {name}")
 }
 
-fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
+fn unmet_hint(condition: Condition, task: &Task, way_out: Text) -> Text {
     match condition {
         Condition::DependenciesOver => "wait until that is over, or add --force".into(),
-        Condition::SlotFree => format!(
-            "end one of them, or raise the limit: `orange project update {} --pool-size N`",
-            task.project
+        Condition::SlotFree => text!(
+            "end one of them, or raise the limit: {}",
+            Action::enlarge_pool(&task.project, None)
         ),
-        Condition::SummaryGiven => format!(
-            "give it one: `orange task update {} --summary TEXT`, or {}",
-            task.label(),
+        Condition::SummaryGiven => text!(
+            "give it one: {}, or {}",
+            Action::set_summary(task.label()),
             start_of(task)
         ),
-        Condition::SummaryMissing => start_of(task),
-        Condition::Merged => format!(
-            "merge it first; if it was squashed or rebased, say so: `orange task resolve {} --message TEXT`",
-            task.label()
+        Condition::SummaryMissing => start_of(task).into(),
+        Condition::Merged => text!(
+            "merge it first; if it was squashed or rebased, say so: {}",
+            Action::resolve(task.label())
         ),
         Condition::RoundBelowMax => row_with(Condition::RoundAtMax, task, way_out),
         Condition::RoundAtMax => row_with(Condition::RoundBelowMax, task, way_out),
         Condition::WorktreeClean => "commit the changes first".into(),
-        Condition::ChildrenOpen => {
-            "create the children first: `orange task create --parent`".into()
-        }
+        Condition::ChildrenOpen => text!("create the children first: {}", Action::create_child()),
         Condition::VerifyOver => "wait for it, or add --force".into(),
         Condition::ReviewersOwn => {
             "the reviewer writes its own `## Review` in place of that one, then tries again".into()
@@ -143,7 +145,7 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: &str) -> String {
         | Condition::DecisionStored
         | Condition::RetriesLeft
         | Condition::RetriesSpent
-        | Condition::MergeNotBegun => way_out.to_owned(),
+        | Condition::MergeNotBegun => way_out,
     }
 }
 
@@ -154,11 +156,8 @@ fn start_of(task: &Task) -> String {
 }
 
 /// The move that the table has for the opposite condition.
-fn row_with(condition: Condition, task: &Task, way_out: &str) -> String {
+fn row_with(condition: Condition, task: &Task, way_out: Text) -> Text {
     let mut rows = task.rows();
     let row = rows.find(|row| row.conditions.contains(&condition));
-    row.map_or_else(
-        || way_out.to_owned(),
-        |row| format!("`orange task update {} --status {}`", task.label(), row.to),
-    )
+    row.map_or(way_out, |row| Action::move_to(task.label(), row.to).into())
 }

@@ -8,6 +8,7 @@ use crate::store::Place;
 use orange_core::history::payload;
 use orange_core::history::{Event, Payload};
 use orange_core::task::Task;
+use orange_core::{Action, text};
 use serde::Serialize;
 use std::path::{Component, Path, PathBuf};
 
@@ -139,9 +140,7 @@ impl Engine {
                         known.path.display()
                     ),
                 )
-                .hint(format!(
-                    "say where it is: `orange project update {project} --path PATH`"
-                ))),
+                .hint(text!("say where it is: {}", Action::move_project(project)))),
             };
         }
         // A workspace of it may still be there, and knows where it comes from.
@@ -154,8 +153,9 @@ impl Engine {
             Code::NotFound,
             format!("project {project} is not registered, so its repository is not known"),
         )
-        .hint(format!(
-            "register it again: `orange project add PATH --name {project}`"
+        .hint(text!(
+            "register it again: {}",
+            Action::add_project(None, project.to_owned())
         )))
     }
 
@@ -167,7 +167,7 @@ impl Engine {
     /// One rescue by its name, the beginning of it, or `latest`.
     pub fn rescue_named(&self, owner: &RescueOwner, name: &str) -> Result<Rescue> {
         let mut all = self.rescues(owner)?;
-        let see = format!("`orange task rescue list {}` shows them", owner.label);
+        let see = text!("{} shows them", Action::list_rescues(&owner.label));
         if name == "latest" {
             return rescue::latest(&all).cloned().ok_or_else(|| {
                 Error::new(Code::NotFound, format!("{} has no rescues", owner.label))

@@ -14,6 +14,7 @@ use crate::projects::Project;
 use crate::workspaces::rules;
 use orange_core::config::{Config, Ignored, Layer, LogLevel, Mistake};
 use orange_core::task::Task;
+use orange_core::{Action, text};
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
@@ -148,9 +149,10 @@ impl Engine {
 
     fn unusable(&self, message: String) -> Error {
         let path = self.settings_file();
-        Error::new(Code::Usage, message).hint(format!(
-            "correct {}: `orange config edit` opens it",
-            path.display()
+        Error::new(Code::Usage, message).hint(text!(
+            "{}{} opens it",
+            format!("correct {}: ", path.display()),
+            Action::edit_settings()
         ))
     }
 
@@ -169,7 +171,10 @@ impl Engine {
         // A pipe would be waited for.
         if std::fs::metadata(&path).is_ok_and(|about| !about.is_file()) {
             let error = Error::new(Code::Usage, format!("{} is not a file", path.display()));
-            return Err(error.hint("move it away; `orange config edit` makes a new one"));
+            return Err(error.hint(text!(
+                "move it away; {} makes a new one",
+                Action::edit_settings()
+            )));
         }
         let file = match std::fs::File::open(&path) {
             Ok(file) => file,

@@ -9,11 +9,11 @@ use crate::index::list::{Filter, Listed};
 use crate::runs;
 use crate::store::locks::{Lock, LockFile, STARTING};
 use crate::store::{Place, private};
-use orange_core::Timestamp;
 use orange_core::id::Key;
 use orange_core::machine::{self, Facts, Situation};
 use orange_core::task::{Field, FieldMap, Priority, Queue, Status, Task};
 use orange_core::workflow::{Actor, Condition, Intent, Role};
+use orange_core::{Action, Timestamp, text};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
@@ -56,7 +56,7 @@ impl Engine {
                 Code::IllegalTransition,
                 format!("{label} was started before: it is {}", task.status),
             )
-            .hint(format!("`orange task why {label}` says what it waits for")));
+            .hint(text!("{} says what it waits for", Action::explain(label))));
         }
         if self.caller != Caller::Engine {
             self.note_started_by(&task.id);

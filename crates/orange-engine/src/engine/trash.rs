@@ -13,6 +13,7 @@ use orange_core::id::{Key, Reference};
 use orange_core::machine;
 use orange_core::task::{Status, Task};
 use orange_core::workflow::Intent;
+use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -106,8 +107,9 @@ impl Engine {
             Code::ConditionUnmet,
             format!("{label} has open children: {}", names.join(", ")),
         )
-        .hint(format!(
-            "`orange task cancel {label} --with-children` cancels them too, --keep-children leaves them"
+        .hint(text!(
+            "{} cancels them too, --keep-children leaves them",
+            Action::cancel(label, true)
         )))
     }
 
@@ -267,7 +269,7 @@ impl Engine {
                 Code::NotFound,
                 format!("{label} was deleted by another command; nothing was changed"),
             )
-            .hint(format!("`orange task restore {label}` brings it back")),
+            .hint(text!("{} brings it back", Action::restore(label))),
         )
     }
 
@@ -392,9 +394,9 @@ fn is_deletable(task: &Task) -> Result<()> {
             Code::ConditionUnmet,
             format!("{} is {} and cannot be deleted", task.label(), task.status),
         )
-        .hint(format!(
-            "cancel it first: `orange task cancel {}`",
-            task.label()
+        .hint(text!(
+            "cancel it first: {}",
+            Action::cancel(task.label(), false)
         )));
     }
     if let Some(slot) = &task.workspace {
@@ -405,9 +407,10 @@ fn is_deletable(task: &Task) -> Result<()> {
                 task.label()
             ),
         )
-        .hint(format!(
-            "`orange task show {0}` says why; then `orange task retry-hooks {0}`",
-            task.label()
+        .hint(text!(
+            "{} says why; then {}",
+            Action::show(task.label(), false),
+            Action::retry_hooks(task.label())
         )));
     }
     Ok(())
@@ -443,25 +446,26 @@ fn find_among(
         .cloned()
         .collect();
     match (found.pop(), found.len()) {
-            (Some(only), 0) => Ok(only),
-            (None, _) => Err(Error::new(
-                Code::NotFound,
-                format!("there is no deleted task {text:?}"),
+        (Some(only), 0) => Ok(only),
+        (None, _) => Err(
+            Error::new(Code::NotFound, format!("there is no deleted task {text:?}")).hint(text!(
+                "deleted tasks are kept for `trash.keep_days` days; {} without a name lists them",
+                Action::list_deleted()
+            )),
+        ),
+        (Some(last), _) => {
+            found.push(last);
+            let names: Vec<String> = found
+                .iter()
+                .map(|(place, task)| format!("  {}:{} {}", place.project, task.label(), task.id))
+                .collect();
+            Err(Error::new(
+                Code::Ambiguous,
+                format!("{text:?} names more than one deleted task"),
             )
-            .hint("deleted tasks are kept for `trash.keep_days` days; `orange task restore` without a name lists them")),
-            (Some(last), _) => {
-                found.push(last);
-                let names: Vec<String> = found
-                    .iter()
-                    .map(|(place, task)| format!("  {}:{} {}", place.project, task.label(), task.id))
-                    .collect();
-                Err(Error::new(
-                    Code::Ambiguous,
-                    format!("{text:?} names more than one deleted task"),
-                )
-                .hint(format!("say which one:\n{}", names.join("\n"))))
-            }
+            .hint(format!("say which one:\n{}", names.join("\n"))))
         }
+    }
 }
 
 /// Every folder with a journal below this one.

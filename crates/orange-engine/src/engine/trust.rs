@@ -8,6 +8,7 @@ use crate::harness::claude::project_files::{ProjectFile, ProjectFiles};
 use crate::projects::{self, Project};
 use crate::workspaces::rules::{Commands, Rules};
 use orange_core::naming::counted;
+use orange_core::{Action, text};
 
 /// How many commands a refusal spells out.
 const SPELLED_OUT: usize = 3;
@@ -63,10 +64,7 @@ impl Engine {
             let offered: Vec<Commands> = offer.commands.parts().collect();
             rules.foreign.parts().all(|part| offered.contains(&part))
         });
-        let at = match same {
-            true => String::new(),
-            false => format!(" --at {}", git::short(&rules.commit)),
-        };
+        let at = (!same).then(|| git::short(&rules.commit).to_owned());
         Ok(Some(
             Error::new(
                 Code::ConditionUnmet,
@@ -76,9 +74,9 @@ impl Engine {
                     spelled_out(&rules.foreign)
                 ),
             )
-            .hint(format!(
-                "look at them and agree: `orange project trust {}{at}`",
-                project.name
+            .hint(text!(
+                "look at them and agree: {}",
+                Action::trust(&project.name, at)
             )),
         ))
     }

@@ -10,6 +10,7 @@ use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::runs;
 use orange_core::task::{Field, Task};
 use orange_core::workflow::Role;
+use orange_core::{Action, text};
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
@@ -85,8 +86,10 @@ impl Engine {
                 "the {role} of {label} runs in tmux session {name}, which another program started; a second one would work in the same files"
             ),
         )
-        .hint(format!(
-            "go to it: `orange task attach {label}`; to have Orange start one instead, end it first: `tmux kill-session -t '={name}'`"
+        .hint(text!(
+            "go to it: {}; to have Orange start one instead, end it first: {}",
+            Action::attach(label),
+            Action::kill_session(name)
         )))
     }
 
@@ -96,9 +99,10 @@ impl Engine {
             return;
         }
         if let Some(name) = session_when_adopted(history).map(session_name) {
-            self.notice(format!(
-                "{}: tmux session {name}, which another program started for it, is still there; `tmux kill-session -t '={name}'` ends it",
-                task.label()
+            self.notice(text!(
+                "{}: tmux session {name}, which another program started for it, is still there; {} ends it",
+                task.label(),
+                Action::kill_session(name)
             ));
         }
     }

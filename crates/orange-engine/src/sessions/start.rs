@@ -8,7 +8,6 @@ use crate::prompt::PromptExtra;
 use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descendants};
 use crate::tmux::{NewWindow, Pane, PaneInfo, Tmux};
 use crate::tx::{TaskTx, review_mark};
-use orange_core::Timestamp;
 use orange_core::history::payload::AgentSpawned;
 use orange_core::history::{Event, Payload};
 use orange_core::machine;
@@ -16,6 +15,7 @@ use orange_core::prompt::PromptName;
 use orange_core::runs;
 use orange_core::task::{Field, Task};
 use orange_core::workflow::Role;
+use orange_core::{Action, Timestamp, text};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -247,9 +247,9 @@ impl Engine {
                 Code::ConditionUnmet,
                 format!("{} has no workspace to start an agent in", task.label()),
             )
-            .hint(format!(
-                "`orange task respawn {}` gets it one",
-                task.label()
+            .hint(text!(
+                "{} gets it one",
+                Action::respawn(task.label(), false)
             ))
         })?;
         let worktree = self.slot_folder(slot);
@@ -263,7 +263,7 @@ impl Engine {
                 Code::ConditionUnmet,
                 format!("{}: {what}; no agent is started there", task.label()),
             )
-            .hint("`orange doctor --repair` checks the branch out again"));
+            .hint(text!("{} checks the branch out again", Action::repair())));
         }
         let program = self.fit_program(harness)?;
         let project_settings =
@@ -481,14 +481,14 @@ fn wait_for_start(folder: &RunFolder, tmux: &Tmux, pane: &Pane) -> Result<()> {
             if !there && folder.started().is_none() {
                 return Err(
                     Error::new(Code::Failed, "its window closed before the agent began")
-                        .hint("`orange task retry-hooks` tries once more"),
+                        .hint("retrying its hooks tries once more"),
                 );
             }
         }
         if now >= deadline {
             return Err(
                 Error::new(Code::Failed, "the agent's window did not report")
-                    .hint("`orange task retry-hooks` tries once more"),
+                    .hint("retrying its hooks tries once more"),
             );
         }
         std::thread::sleep(LOOK);

@@ -14,6 +14,7 @@ use orange_core::machine;
 use orange_core::reconcile::{Broken, Reconciled, begins_anew, differing_fields, last_resort};
 use orange_core::task::{Field, Task};
 use orange_core::task_file::{TaskFile, salvage_body};
+use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 
@@ -137,9 +138,10 @@ impl TaskTx<'_> {
             Code::Busy,
             format!("{} is being written by another program", target.display()),
         )
-        .hint(
-            "run the command again when it is saved; `orange doctor --repair` rebuilds it as it is",
-        ))
+        .hint(text!(
+            "run the command again when it is saved; {} rebuilds it as it is",
+            Action::repair()
+        )))
     }
 
     /// Reconciles file and journal, journals what comes out of it, and refuses what a person must mend.
@@ -243,6 +245,7 @@ impl TaskTx<'_> {
                     Code::Damaged,
                     format!("{} cannot be put back: {error}", field.name()),
                 )
+                .because(error)
             })?;
         }
         Ok(())
@@ -272,9 +275,9 @@ impl TaskTx<'_> {
                     self.place.task_file().display()
                 ),
             )
-            .hint(format!(
-                "`orange task delete {}` moves the task to the trash",
-                self.place.name
+            .hint(text!(
+                "{} moves the task to the trash",
+                Action::delete(&self.place.name)
             ))
         })
     }
@@ -305,7 +308,8 @@ impl TaskTx<'_> {
                 Code::Damaged,
                 format!("cannot edit {}: {error}", self.place.task_file().display()),
             )
-            .hint("run `orange doctor`")
+            .hint(text!("run {}", Action::check()))
+            .because(error)
         })?;
         archive(&mut file, &truth.archive);
         append(&mut file, &truth.append);

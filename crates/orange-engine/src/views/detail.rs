@@ -8,12 +8,12 @@ use crate::engine::{Engine, SaidBy};
 use crate::error::Result;
 use crate::index::DiffStat;
 use crate::sessions::SessionState;
-use orange_core::Timestamp;
 use orange_core::config::Permissions;
 use orange_core::history::payload::MessageNote;
 use orange_core::history::{Event, EventType, History};
 use orange_core::timeline::{self, Weight};
 use orange_core::usage::Usage;
+use orange_core::{Text, Timestamp};
 use serde::Serialize;
 
 /// A task, and its worktree if it has one.
@@ -67,7 +67,7 @@ pub struct TimelineEntry {
     #[serde(rename = "type")]
     pub kind: EventType,
     pub who: String,
-    pub words: String,
+    pub words: Text,
     #[serde(skip)]
     pub weight: Weight,
 }
@@ -119,7 +119,7 @@ impl Engine {
     }
 
     fn timeline(&self, history: &History) -> Vec<TimelineEntry> {
-        let entries = timeline::timeline(history, self.local_time).into_iter();
+        let entries = timeline::timeline(history).into_iter();
         entries
             .map(|entry| TimelineEntry {
                 at: entry.event.timestamp,

@@ -13,6 +13,7 @@ use orange_core::history::Event;
 use orange_core::history::payload::TaskMerged;
 use orange_core::id::Key;
 use orange_core::task::Task;
+use orange_core::{Action, text};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::Path;
@@ -180,9 +181,9 @@ impl Engine {
                     repository.display()
                 ),
             )
-            .hint(format!(
-                "say where the work goes: `orange task update {} --target-branch BRANCH`",
-                task.label()
+            .hint(text!(
+                "say where the work goes: {}",
+                Action::set_target(task.label())
             )));
         }
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
@@ -267,16 +268,16 @@ fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
         repository.display()
     );
     let Some(last) = last else {
+        let label = task.label();
         let hint = match task.status.has_started() {
-            false => format!(
-                "{} has not begun; `orange task spawn {}` starts it",
-                task.label(),
-                task.label()
+            false => text!(
+                "{label} has not begun; {} starts it",
+                Action::spawn(&label, false)
             ),
-            true => format!(
-                "if it has another name now: `orange task update {} --branch NAME`; `orange task rescue list {}` shows what was saved",
-                task.label(),
-                task.label()
+            true => text!(
+                "if it has another name now: {}; {} shows what was saved",
+                Action::name_branch(&label),
+                Action::list_rescues(&label)
             ),
         };
         return Err(Error::new(Code::NotFound, gone).hint(hint));
@@ -310,9 +311,9 @@ fn since_review(repository: &Path, view: &TaskView, evidence: Evidence) -> Resul
             Code::ConditionUnmet,
             format!("{} has not been reviewed yet", task.label()),
         )
-        .hint(format!(
-            "`orange task diff {}` shows all of its work",
-            task.label()
+        .hint(text!(
+            "{} shows all of its work",
+            Action::diff(task.label())
         )));
     };
     let Some(from) = git::commit_of(repository, &reviewed)? else {
@@ -324,9 +325,9 @@ fn since_review(repository: &Path, view: &TaskView, evidence: Evidence) -> Resul
                 repository.display()
             ),
         )
-        .hint(format!(
-            "`orange task diff {}` shows all of its work",
-            task.label()
+        .hint(text!(
+            "{} shows all of its work",
+            Action::diff(task.label())
         )));
     };
     let (head, mut notes) = head(repository, view)?;

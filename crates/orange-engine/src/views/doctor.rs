@@ -1,8 +1,8 @@
 //! What `doctor` found.
 
-use crate::doctor::{BY_HAND, DiskUse, FileSystem, HarnessFound, Program};
-use orange_core::Timestamp;
+use crate::doctor::{DiskUse, FileSystem, HarnessFound, Program};
 use orange_core::choice;
+use orange_core::{Text, Timestamp};
 use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,10 @@ pub struct Finding {
     pub subject: String,
     pub problem: String,
     /// What `--repair` would do, or did.
-    pub repair: Option<String>,
+    pub repair: Option<Text>,
+    /// No repair can decide.
+    #[serde(skip)]
+    pub by_hand: bool,
     pub repaired: bool,
 }
 
@@ -40,7 +43,7 @@ pub struct Finding {
 pub struct Remark {
     #[serde(skip)]
     pub group: Group,
-    pub text: String,
+    pub text: Text,
     /// The time that the text ends with, if any.
     pub time: Option<Timestamp>,
     #[serde(skip)]
@@ -142,10 +145,17 @@ impl Report {
 
     /// Is there anything left that `--repair` would see to?
     pub fn repairable(&self) -> bool {
-        self.findings.iter().any(|finding| {
-            let how = finding.repair.as_deref();
-            !finding.repaired && how.is_some_and(|how| !how.starts_with(BY_HAND))
-        })
+        let mut findings = self.findings.iter();
+        findings.any(|one| !one.repaired && !one.by_hand && one.repair.is_some())
+    }
+
+    /// What is to be read, for a front end that has its own words for actions.
+    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut Text> {
+        let repairs = self
+            .findings
+            .iter_mut()
+            .filter_map(|one| one.repair.as_mut());
+        repairs.chain(self.remarks.iter_mut().map(|one| &mut one.text))
     }
 
     pub fn open(&self) -> usize {

@@ -3,8 +3,9 @@
 use super::task::TaskView;
 use crate::engine::Engine;
 use crate::error::Result;
-use orange_core::action::Action;
-use orange_core::history::HookOutcome;
+use orange_core::Action;
+use orange_core::attention::raised;
+use orange_core::history::{Event, EventType, HookOutcome};
 use orange_core::reason::Reason;
 use orange_core::reconcile::Broken;
 use orange_core::task::Status;
@@ -35,7 +36,7 @@ impl Engine {
             needs_human: why.needs_human || view.attention.is_some(),
         };
         if !view.history.bad_lines.is_empty() {
-            answer.needs(Action::Repair);
+            answer.needs(Action::repair());
         }
         if let Some(damage) = &view.damaged {
             // What a person wrote is theirs to correct; a repair takes it out of the file.
@@ -45,10 +46,8 @@ impl Engine {
                 by_hand,
             };
             answer.needs(match by_hand {
-                true => Action::EditTaskFile {
-                    task: label.clone(),
-                },
-                false => Action::Repair,
+                true => Action::edit_task_file(&label),
+                false => Action::repair(),
             });
         }
         if let Some(lost) = &view.lost_workspace
@@ -60,12 +59,15 @@ impl Engine {
             answer.needs(lost.next.clone());
             return Ok(answer);
         }
+        let raised = raised(&view.history).filter(|_| !hook_failed(view));
         // A crash is what the answer speaks of already.
-        let said = |attention: &&String| !attention.contains(" crashed: ");
-        if let Some(attention) = view.attention.as_ref().filter(said) {
-            answer.reason = match is_asked_by_its_agent(&answer.reason, attention) {
+        let crashed = raised.is_some_and(|event| event.kind == EventType::AgentCrashed);
+        let question = raised.and_then(Event::question);
+        if let Some(attention) = view.attention.as_ref().filter(|_| !crashed) {
+            let is_its_agents = raised.is_some_and(|event| is_of_its_agent(&answer.reason, event));
+            answer.reason = match question.is_some() && is_its_agents {
                 true => Reason::AgentAsks {
-                    what: without_answer(attention).to_owned(),
+                    what: attention.clone(),
                 },
                 false => Reason::Attention {
                     besides: Box::new(answer.reason),
@@ -73,19 +75,15 @@ impl Engine {
                 },
             };
         }
-        // The journal has how a question is answered as the end of its text.
-        let answers = format!("orange task answer {label}");
-        let attention = view.attention.as_ref();
-        if attention.is_some_and(|words| words.contains(&answers)) {
-            answer.next = Some(Action::AnswerQuestion {
-                task: label.clone(),
-            });
+        // One without a name can only be answered in the agent's window.
+        if question.is_some_and(|name| !name.is_empty()) {
+            answer.next = Some(Action::answer_question(&label));
         }
         // Nothing goes on without what failed.
         if view.damaged.is_none() && hook_failed(view) {
             // One that would fail in the same way is no advice.
             let refused = self.start_refused(&view.task).map(|refused| refused.next);
-            answer.needs(refused.unwrap_or(Action::RetryHooks { task: label }));
+            answer.needs(refused.unwrap_or(Action::retry_hooks(label)));
         }
         Ok(answer)
     }
@@ -107,18 +105,10 @@ fn hook_failed(view: &TaskView) -> bool {
     })
 }
 
-/// Does what needs attention say all that the answer says already: that the agent it waits for asks something?
-fn is_asked_by_its_agent(reason: &Reason, attention: &str) -> bool {
+/// Is it about the agent that the task waits for?
+fn is_of_its_agent(reason: &Reason, event: &Event) -> bool {
     let (Reason::AgentGone { role, .. } | Reason::AgentAtWork { role, .. }) = reason else {
         return false;
     };
-    attention.contains(" (answer: ") && attention.starts_with(&format!("its {role} "))
-}
-
-/// What needs attention, without the command that answers it at its end.
-pub fn without_answer(attention: &str) -> &str {
-    match attention.rsplit_once(" (answer: ") {
-        Some((asked, how)) if how.ends_with(')') => asked,
-        _ => attention,
-    }
+    event.role() == Some(*role)
 }

@@ -9,6 +9,7 @@ use crate::store::Place;
 use crate::workspaces::LINK_NAMES;
 use orange_core::id::{Key, Reference};
 use orange_core::suggest;
+use orange_core::{Action, text};
 use std::path::Path;
 
 /// So many digits may be the beginning of an id.
@@ -100,7 +101,7 @@ impl Engine {
                 false => format!("{}:{label}", place.project),
             };
             return Error::new(Code::NotFound, format!("{name} is in the trash"))
-                .hint(format!("`orange task restore {name}` brings it back"));
+                .hint(text!("{} brings it back", Action::restore(name)));
         }
         let meant = self.meant(text, current).unwrap_or_default();
         not_found(text, current, &meant)
@@ -262,7 +263,12 @@ fn not_found(text: &str, current: Option<&str>, meant: &str) -> Error {
             Error::new(Code::NotFound, format!("there is no task {text:?}"))
         }
     };
-    error.hint(format!("{meant}`orange task list --all` shows every task; `orange task restore` brings back a deleted one"))
+    error.hint(text!(
+        "{}{} shows every task; {} brings back a deleted one",
+        meant,
+        Action::list_tasks(),
+        Action::list_deleted()
+    ))
 }
 
 fn ambiguous(text: &str, candidates: Vec<Found>) -> Error {

@@ -5,6 +5,7 @@ use crate::error::{Code, Error, Result};
 use crate::index::list::Filter;
 use crate::index::search::Matches;
 use orange_core::search::Query;
+use orange_core::{Action, text};
 
 impl Engine {
     /// The tasks that have all these words, best first; of these projects, or of all.
@@ -18,7 +19,7 @@ impl Engine {
                     "there is nothing to look for in {text:?}: brackets, dots and the like only separate words"
                 ),
             )
-            .hint("name a word; `orange search --help` has examples"));
+            .hint(text!("name a word; {} has examples", Action::explain_search())));
         }
         self.index()?.search(&query, projects, limit)
     }

@@ -135,7 +135,7 @@ impl Engine {
         self.apply_overrides(&mut config)?;
         // Who read the file before has told of some of them; here all of them are in the answer.
         for ignored in &user.ignored {
-            self.forget_notice(&told_of(ignored));
+            self.forget_notice(told_of(ignored));
         }
         let file = self.settings_file_name();
         let unknown = user.ignored.iter().map(|one| UnknownSetting {

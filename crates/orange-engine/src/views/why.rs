@@ -5,7 +5,6 @@ use crate::engine::Engine;
 use crate::engine::messages::one_line;
 use crate::error::{Code, Result};
 use crate::runs::{Doing, State};
-use orange_core::action::Action;
 use orange_core::evidence::Evidence;
 use orange_core::exit::role_of;
 use orange_core::gate::Verdict;
@@ -16,6 +15,7 @@ use orange_core::task::Task;
 use orange_core::verification::last_failed;
 use orange_core::why::{Agent, StartRefused, Surroundings, Why, why};
 use orange_core::workflow::{Actor, Condition, Intent};
+use orange_core::{Action, Text, text};
 
 impl Engine {
     /// Why the task is where it is.
@@ -73,9 +73,7 @@ impl Engine {
             start_refused: match &agent {
                 Agent::Gone { .. } if self.has_unjudged_run(view) => Some(StartRefused {
                     why: "nobody has seen to that yet".to_owned(),
-                    next: Action::Explain {
-                        task: view.task.label(),
-                    },
+                    next: Action::explain(view.task.label()),
                 }),
                 Agent::Gone { .. } => self.start_refused(&view.task),
                 Agent::None | Agent::Alive { .. } => None,
@@ -145,7 +143,7 @@ impl Engine {
         let role = role_of(view.task.status);
         if let Ok(Some(_)) = self.adopted_session(&view.history, role) {
             return Agent::Alive {
-                doing: "runs in a tmux session that another program started".to_owned(),
+                doing: "runs in a tmux session that another program started".into(),
             };
         }
         let agents = self.agents(&view.task, &view.history);
@@ -153,8 +151,8 @@ impl Engine {
             None => Agent::None,
             Some(agent) if agent.alive => Agent::Alive {
                 doing: match agent.doing {
-                    Some(doing) => self.with_verb(&doing),
-                    None => "is running".to_owned(),
+                    Some(doing) => with_verb(&doing),
+                    None => "is running".into(),
                 },
             },
             Some(agent) => Agent::Gone {
@@ -167,26 +165,22 @@ impl Engine {
             },
         }
     }
+}
 
-    /// What an agent does, as a part of a sentence.
-    fn with_verb(&self, doing: &Doing) -> String {
-        let words = doing.words(self.local_time);
-        let said = one_line(&doing.text);
-        match doing.state {
-            State::AsksPermission | State::WaitsForInput => words,
-            State::Finished => "has finished".to_owned(),
-            State::Failed => match doing.again {
-                Some(again) => format!(
-                    "has failed: {said}; it is told to go on at {}",
-                    (self.local_time)(again)
-                ),
-                // What is to be done about it follows.
-                None => "has failed".to_owned(),
-            },
-            State::Running => "is running (it gives no signals)".to_owned(),
-            State::Starting | State::Working | State::Idle | State::Waiting => {
-                format!("is {words}")
-            }
+/// What an agent does, as a part of a sentence.
+fn with_verb(doing: &Doing) -> Text {
+    let said = one_line(&doing.text);
+    match doing.state {
+        State::AsksPermission | State::WaitsForInput => doing.words(),
+        State::Finished => "has finished".into(),
+        State::Failed => match doing.again {
+            Some(again) => text!("has failed: {said}; it is told to go on at {}", again),
+            // What is to be done about it follows.
+            None => "has failed".into(),
+        },
+        State::Running => "is running (it gives no signals)".into(),
+        State::Starting | State::Working | State::Idle | State::Waiting => {
+            text!("is {}", doing.words())
         }
     }
 }

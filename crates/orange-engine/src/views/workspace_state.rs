@@ -9,6 +9,7 @@ use crate::git::status::{self, AheadBehind, Dirt};
 use orange_core::machine::destination;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
+use orange_core::{Action, text};
 use serde::{Serialize, Serializer};
 use std::path::{Component, Path, PathBuf};
 
@@ -59,7 +60,10 @@ impl Engine {
                 Code::Failed,
                 format!("the workspace of {}, {what}", task.label()),
             )
-            .hint("`orange doctor` says what is left of it and what can be done")
+            .hint(text!(
+                "{} says what is left of it and what can be done",
+                Action::check()
+            ))
         };
         match self.safe_slot_folder(slot) {
             Some(folder) if folder.is_dir() => Ok(folder),
@@ -130,19 +134,20 @@ fn no_workspace(task: &Task) -> Error {
     let label = task.label();
     let start = destination(task, Intent::Start).filter(|_| !task.status.has_started());
     let way = match start {
-        Some(start) => format!("`orange task update {label} --status {start}` gives it one"),
-        None if task.status.is_terminal() => {
-            format!(
-                "it is over; `orange task rescue list {label}` shows what was saved of its work"
-            )
-        }
-        None => format!("`orange task why {label}` says what it waits for"),
+        Some(start) => text!("{} gives it one", Action::move_to(&label, start)),
+        None if task.status.is_terminal() => text!(
+            "it is over; {} shows what was saved of its work",
+            Action::list_rescues(&label)
+        ),
+        None => text!("{} says what it waits for", Action::explain(&label)),
     };
     Error::new(
         Code::ConditionUnmet,
         format!("{label} has no workspace: it is {}", task.status),
     )
-    .hint(format!(
-        "{way}; `orange task path {label} --task` is the folder of its TASK.md"
+    .hint(text!(
+        "{}; {} is the folder of its TASK.md",
+        way,
+        Action::task_folder(label)
     ))
 }

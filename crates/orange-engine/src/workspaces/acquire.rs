@@ -11,6 +11,7 @@ use crate::git::{self, worktree};
 use crate::projects::Project;
 use crate::store::Place;
 use orange_core::task::Task;
+use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
@@ -321,7 +322,10 @@ impl Engine {
                 repository.display()
             ),
         )
-        .hint("`orange doctor` says more; move the folder away if it is not needed"))
+        .hint(text!(
+            "{} says more; move the folder away if it is not needed",
+            Action::check()
+        )))
     }
 
     /// A slot should have been left clean. If it was not, what is in it is saved before it goes. Returns why it cannot be
@@ -413,9 +417,9 @@ impl Engine {
                     task.label()
                 ),
             )
-            .hint(format!(
-                "setup.log in the task's folder says how its setup ended; `orange task retry-hooks {}` tries again",
-                task.label()
+            .hint(text!(
+                "setup.log in the task's folder says how its setup ended; {} tries again",
+                Action::retry_hooks(task.label())
             ))),
         }
     }
@@ -485,9 +489,9 @@ fn no_commits(project: &Project) -> Error {
                 project.name
             ),
         )
-        .hint(format!(
-            "name the one that is: `orange project update {} --default-branch NAME`",
-            project.name
+        .hint(text!(
+            "name the one that is: {}",
+            Action::set_default_branch(&project.name)
         ));
     }
     Error::new(

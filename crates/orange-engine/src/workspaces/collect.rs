@@ -8,6 +8,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::worktree;
 use crate::occupants;
 use crate::projects::Project;
+use orange_core::{Action, text};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -37,11 +38,18 @@ impl Engine {
         if count == 0 || count > project.pool_size {
             return Err(Error::new(
                 Code::Usage,
-                format!("the pool of {} has {} slots", project.name, project.pool_size),
+                format!(
+                    "the pool of {} has {} slots",
+                    project.name, project.pool_size
+                ),
             )
-            .hint(format!(
-                "give a number from 1 to {0}, or enlarge it: `orange project update {1} --pool-size N`",
-                project.pool_size, project.name
+            .hint(text!(
+                "{}{}",
+                format!(
+                    "give a number from 1 to {}, or enlarge it: ",
+                    project.pool_size
+                ),
+                Action::enlarge_pool(&project.name, None)
             )));
         }
         let park = self.parking_place(&project)?;

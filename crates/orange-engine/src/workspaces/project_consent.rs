@@ -7,11 +7,11 @@ use crate::git;
 use crate::harness;
 use crate::harness::claude::project_files::ProjectFiles;
 use crate::projects::Project;
-use orange_core::action::Action;
 use orange_core::exit::role_of;
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::why::StartRefused;
+use orange_core::{Action, text};
 use std::path::Path;
 
 /// How many files a refusal names.
@@ -62,7 +62,8 @@ impl Engine {
             return Ok(());
         }
         let (label, name) = (task.label(), &project.name);
-        let shown = worktree.join(path);
+        let (shown, branch) = (worktree.join(path), &task.branch);
+        let shown = shown.display();
         let undo = match base.contains(path) {
             true => format!("put it back as it is at commit {}", git::short(&commit)),
             false => "delete it".to_owned(),
@@ -73,11 +74,9 @@ impl Engine {
                 "cannot start claude for {label}: {path} {how} in its workspace, and you have not agreed to that"
             ),
         )
-        .hint(format!(
-            "look at {}, then {undo}; or commit it on {branch} and agree: `orange project trust {name} --at \
-             {branch}`",
-            shown.display(),
-            branch = task.branch
+        .hint(text!(
+            "look at {shown}, then {undo}; or commit it on {branch} and agree: {}",
+            Action::trust(name, branch.clone())
         )))
     }
 
@@ -97,14 +96,8 @@ impl Engine {
         let committed = ProjectFiles::at_commit(&project.path, &head).ok()?;
         let next = match here.difference(&committed) {
             // Kept in the stash: whoever changed it may want it back.
-            Some((path, _)) => Action::StashFile {
-                worktree: worktree.display().to_string(),
-                path: path.to_owned(),
-            },
-            None => Action::Trust {
-                project: project.name,
-                at: Some(task.branch.clone()),
-            },
+            Some((path, _)) => Action::stash_file(worktree.display().to_string(), path),
+            None => Action::trust(project.name, task.branch.clone()),
         };
         Some(StartRefused {
             why: refusal.message,
@@ -134,10 +127,8 @@ fn not_agreed(project: &Project, commit: &str, files: &ProjectFiles) -> Error {
     // Without more words the user is asked about the newest commit; this one may have other files.
     let newest =
         newest_base(project).and_then(|newest| ProjectFiles::at_commit(&project.path, &newest));
-    let at = match newest.is_ok_and(|newest| newest.difference(files).is_none()) {
-        true => String::new(),
-        false => format!(" --at {}", git::short(commit)),
-    };
+    let same = newest.is_ok_and(|newest| newest.difference(files).is_none());
+    let at = (!same).then(|| git::short(commit).to_owned());
     let mut named: Vec<String> = files.paths().take(NAMED).map(str::to_owned).collect();
     let more = files.paths().count().saturating_sub(named.len());
     if more > 0 {
@@ -151,7 +142,8 @@ fn not_agreed(project: &Project, commit: &str, files: &ProjectFiles) -> Error {
             named.join(", ")
         ),
     )
-    .hint(format!(
-        "look at them and agree: `orange project trust {name}{at}`; or set `agents.project_settings` to false"
+    .hint(text!(
+        "look at them and agree: {}; or set `agents.project_settings` to false",
+        Action::trust(name, at)
     ))
 }

@@ -7,6 +7,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::worktree;
 use crate::projects::Project;
 use orange_core::task::Task;
+use orange_core::{Action, text};
 use std::fs;
 use std::path::Path;
 
@@ -43,7 +44,10 @@ impl Engine {
                 Code::Refused,
                 format!("{slot} is no worktree of {}", project.path.display()),
             )
-            .hint("`orange doctor` says what is wrong with it; no agent is started there"));
+            .hint(text!(
+                "{} says what is wrong with it; no agent is started there",
+                Action::check()
+            )));
         }
         let pool = self.pool()?;
         if pool.is_anothers(&slot, task) {
@@ -51,7 +55,7 @@ impl Engine {
                 Code::Conflict,
                 format!("{slot} is another task's, so no agent is started there"),
             )
-            .hint("`orange doctor` says which tasks claim it"));
+            .hint(text!("{} says which tasks claim it", Action::check())));
         }
         self.ensure_exclude_lines(&project)?;
         let entry = pool.workspaces.get(&slot);

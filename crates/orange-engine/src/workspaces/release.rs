@@ -11,6 +11,7 @@ use crate::projects::Project;
 use crate::rescue::{self, Content};
 use crate::store::{Place, make_folder};
 use orange_core::task::Task;
+use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use std::path::{Path, PathBuf};
 
@@ -140,8 +141,9 @@ impl Engine {
     }
 
     pub(super) fn tell_retired(&self, slot: &str, why: &str) {
-        self.notice(format!(
-            "{slot} is kept as it is, and no task gets it: {why}; `orange doctor --repair` cleans it later"
+        self.notice(text!(
+            "{slot} is kept as it is, and no task gets it: {why}; {} cleans it later",
+            Action::repair()
         ));
     }
 

@@ -11,6 +11,7 @@ use orange_core::history::{Event, EventType, History};
 use orange_core::machine;
 use orange_core::task::Task;
 use orange_core::workflow::Actor;
+use orange_core::{Action, text};
 use std::path::{Path, PathBuf};
 
 /// More tasks built one upon the other than anybody has; a circle made by hand ends here too.
@@ -41,7 +42,10 @@ impl Engine {
                     task.label()
                 ),
             )
-            .hint("put the file back from a backup, or start again: `orange task create --from`"));
+            .hint(text!(
+                "put the file back from a backup, or start again: {}",
+                Action::create_from(task.label(), false, None)
+            )));
         }
         for _ in 0..LONGEST_CHAIN {
             if let Some(upon) = &made.upon {

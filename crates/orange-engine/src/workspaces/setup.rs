@@ -12,6 +12,7 @@ use crate::projects::Project;
 use crate::store::Place;
 use orange_core::naming::counted;
 use orange_core::task::Task;
+use orange_core::{Action, text};
 use std::path::Path;
 
 impl Engine {
@@ -41,9 +42,10 @@ impl Engine {
             ..Commands::default()
         };
         if self.caller == Caller::Human && !self.is_trusted(&project.name, &check)? {
-            self.notice(format!(
-                "work of project {0} is not verified until you agree to its check: `orange project trust {0}`",
-                project.name
+            let name = &project.name;
+            self.notice(text!(
+                "work of project {name} is not verified until you agree to its check: {}",
+                Action::trust(name, None)
             ));
         }
         Ok(rules)

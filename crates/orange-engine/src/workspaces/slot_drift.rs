@@ -8,6 +8,7 @@ use crate::git::worktree;
 use crate::store::replace::{self, Outcome};
 use crate::tx::TaskTx;
 use orange_core::task_file::{TaskFile, salvage_body};
+use orange_core::{Action, Text, text};
 use std::path::Path;
 
 impl TaskTx<'_> {
@@ -155,8 +156,9 @@ impl TaskTx<'_> {
 }
 
 /// Said of a worktree that is on another branch than its task's.
-pub(crate) fn astray(label: &str, slot: &str, current: &str, own: &str) -> String {
-    format!(
-        "{label}: {slot} is on {current}, its branch is {own}; `orange task update {label} --branch` makes {current} its branch"
+pub(crate) fn astray(label: &str, slot: &str, current: &str, own: &str) -> Text {
+    text!(
+        "{label}: {slot} is on {current}, its branch is {own}; {} makes {current} its branch",
+        Action::take_branch(label)
     )
 }

@@ -124,7 +124,7 @@ fn the_first_failure_ends_it_and_says_all() {
             .ends_with("failed: exit code 7\n  not so fine\n  red"),
         "{error}"
     );
-    assert!(error.hint.unwrap().contains("setup.log"));
+    assert!(error.hint.unwrap().words().unwrap().contains("setup.log"));
 }
 
 #[test]
@@ -177,7 +177,14 @@ fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
     wait_for_end(slot.process("deaf"));
     assert!(slot.log().contains("[stopped after "), "{}", slot.log());
     let error = Error::from(failed);
-    assert!(error.hint.unwrap().contains("workspace.timeout"));
+    assert!(
+        error
+            .hint
+            .unwrap()
+            .words()
+            .unwrap()
+            .contains("workspace.timeout")
+    );
 }
 
 #[test]

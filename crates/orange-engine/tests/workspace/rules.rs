@@ -111,7 +111,7 @@ fn a_broken_file_is_named_with_commit_and_line() {
         let commit = world.commit();
         let error = Rules::read(&world.repository(), &commit, &own()).unwrap_err();
         assert_eq!(error.code, Code::Damaged);
-        assert!(error.hint.unwrap().contains("commit"));
+        assert!(error.hint.unwrap().words().unwrap().contains("commit"));
         error.message.replace(commit.get(..7).unwrap(), "COMMIT")
     };
     assert_eq!(

@@ -1,6 +1,7 @@
 //! Consent as the pool asks for it: what is refused, with which words, and what ends the refusal.
 
 use crate::world::World;
+use orange_core::{Action, text};
 use orange_engine::engine::AddProject;
 use orange_engine::projects::Project;
 use orange_engine::{Code, Engine, Settings};
@@ -32,7 +33,7 @@ fn foreign_commands_are_refused_until_agreed_to() {
     );
     assert_eq!(
         refusal.hint.unwrap(),
-        "look at them and agree: `orange project trust shop`"
+        text!("look at them and agree: {}", Action::trust("shop", None))
     );
     let offer = engine.offer("shop", None).unwrap();
     assert!(!offer.trusted);
@@ -57,10 +58,8 @@ fn the_hint_names_the_commit_when_the_newest_says_something_else() {
     let refusal = engine.untrusted(&project, &rules).unwrap().unwrap();
     let short = old.get(..7).unwrap();
     let hint = refusal.hint.unwrap();
-    assert!(
-        hint.contains(&format!("`orange project trust shop --at {short}`")),
-        "{hint}"
-    );
+    let wanted = Action::trust("shop", short.to_owned());
+    assert!(hint.actions().any(|action| *action == wanted), "{hint:?}");
     let offer = engine.offer("shop", Some(short)).unwrap();
     engine.trust(&offer).unwrap();
     assert!(engine.untrusted(&project, &rules).unwrap().is_none());

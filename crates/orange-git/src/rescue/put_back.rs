@@ -2,6 +2,7 @@
 
 use super::content::TempIndex;
 use super::{Difference, LINK, Worktree, nul_separated};
+use orange_core::{Action, text};
 use orange_sys::error::{Code, Error, Result};
 use std::fs;
 use std::io::ErrorKind;
@@ -108,7 +109,10 @@ impl Worktree {
                     repository.display()
                 ),
             )
-            .hint("run `orange doctor`; --to-branch NAME restores without a workspace")),
+            .hint(text!(
+                "run {}; --to-branch NAME restores without a workspace",
+                Action::check()
+            ))),
         }
     }
 }

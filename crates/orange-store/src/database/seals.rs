@@ -70,7 +70,7 @@ impl Database {
                 },
             )
             .optional()
-            .map_err(|error| explain(&self.path, &error))
+            .map_err(|error| explain(&self.path, error))
     }
 
     /// Forgets what is remembered of the journal of a task that is gone for good.

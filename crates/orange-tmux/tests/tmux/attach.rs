@@ -98,7 +98,7 @@ fn inside_another_server_one_is_told_what_to_type() {
         .attach(&task, Some(&inside(&here)))
         .unwrap_err();
     assert_eq!(refused.code, Code::Refused);
-    let hint = refused.hint.unwrap();
+    let hint = refused.hint.unwrap().words().unwrap();
     let line = format!(
         "TMUX= tmux -S '{}' attach -t '$0'",
         world.socket().display()

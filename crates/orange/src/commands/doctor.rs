@@ -5,6 +5,7 @@ mod text;
 use crate::error::{CommandError, Result};
 use crate::output::named;
 use crate::session::Session;
+use crate::ui::command::spelled;
 use crate::ui::terminal_size;
 use clap::Args;
 use orange_core::naming::{counted, shell_word};
@@ -35,6 +36,9 @@ impl DoctorArgs {
 pub(crate) fn run(session: &Session, args: &DoctorArgs) -> Result<()> {
     let mut report = session.engine.doctor(args.repair, args.disk)?;
     report.terminal = terminal_size().map(|(columns, rows)| Terminal { columns, rows });
+    for text in report.texts_mut() {
+        *text = spelled(text).into();
+    }
     session.finish(named("doctor", &report), || {
         text::as_text(&report, args.repair)
     });

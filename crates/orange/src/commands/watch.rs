@@ -3,7 +3,8 @@
 use crate::error::Result;
 use crate::output;
 use crate::session::Session;
-use crate::ui::{Extent, clean, clock, time_of_day, wrapped_under};
+use crate::ui::command::spelled;
+use crate::ui::{Extent, clean, clock, wrapped_under};
 use clap::Args;
 use orange_core::history::Event;
 use orange_core::naming::counted;
@@ -37,9 +38,7 @@ pub(crate) fn run(session: &Session, args: &WatchArgs) -> Result<()> {
     session.people_only("watch over others")?;
     let interval = session.engine.config()?.monitor.interval;
     let only_prints = session.engine.has_lenient_config();
-    for notice in session.engine.take_notices() {
-        output::note(&notice);
-    }
+    output::notices(&session.engine.take_notices());
     if only_prints {
         output::note(
             "nothing is seen to with such settings: this only prints what happens; start it again once they are corrected",
@@ -64,9 +63,7 @@ pub(crate) fn run(session: &Session, args: &WatchArgs) -> Result<()> {
                 told_to_follow = true;
                 output::note("another orange watches already; this one only prints");
             }
-            for notice in session.engine.take_notices() {
-                output::note(&notice);
-            }
+            output::notices(&session.engine.take_notices());
         }
         news.read(session, true)?;
         if args.once {
@@ -134,7 +131,7 @@ struct EventLine<'a> {
 pub(crate) fn told(event: &Event) -> Option<String> {
     let matters = timeline::weight(event) != Weight::Detail;
     matters.then(|| {
-        let words = timeline::words(event, time_of_day);
+        let words = spelled(&timeline::words(event));
         format!("{} {words}", timeline::who(event))
     })
 }

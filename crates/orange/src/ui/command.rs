@@ -1,62 +1,171 @@
-//! Actions as the commands that carry them out.
+//! Actions as the commands that carry them out, and texts that name them.
 
-use orange_core::action::Action;
+use orange_core::Action;
 use orange_core::naming::shell_word;
+use orange_core::text::{Part, Text};
 
 /// What a person types for an action.
 pub(crate) fn command(action: &Action) -> String {
+    let text = |text: &Option<String>| text.as_deref().map_or("TEXT".into(), quoted_text);
     match action {
-        Action::AddProject { name } => format!("orange project add PATH --name {name}"),
+        Action::AddProject { path, name } => {
+            let path = path.as_deref().unwrap_or("PATH");
+            format!("orange project add {path}{}", option(" --name", name))
+        }
         Action::AnswerQuestion { task } => format!("orange task answer {task}"),
         Action::Attach { task } => format!("orange task attach {task}"),
         Action::BranchAt { repository, branch } => {
             format!("git -C {repository} branch {branch} COMMIT")
         }
+        Action::Cancel { task, children } => {
+            format!(
+                "orange task cancel {task}{}",
+                flag(*children, " --with-children")
+            )
+        }
+        Action::Check {} => "orange doctor".to_owned(),
+        Action::CleanPools {} => "orange workspace gc --all".to_owned(),
+        Action::CleanUp {} => "orange gc".to_owned(),
         Action::CommitEmpty { repository } => {
             format!("git -C {repository} commit --allow-empty -m start")
         }
         Action::Complete { task } => format!("orange task complete {task}"),
-        Action::CreateFrom { task } => format!("orange task create --from {task}"),
+        Action::CreateChild {} => "orange task create --parent".to_owned(),
+        Action::CreateFrom { task, work, text } => {
+            let text = option("", &text.as_deref().map(quoted_text));
+            format!(
+                "orange task create --from {task}{}{text}",
+                flag(*work, " --with-work")
+            )
+        }
+        Action::Delete { task } => format!("orange task delete {task}"),
+        Action::Diff { task } => format!("orange task diff {task}"),
+        Action::EditSettings {} => "orange config edit".to_owned(),
         Action::EditTaskFile { task } => {
             format!("${{EDITOR:-vi}} \"$(orange task path {task} --task)/TASK.md\"")
         }
         Action::EnlargePool { project, size } => {
+            let size = size.map_or("N".to_owned(), |size| size.to_string());
             format!("orange project update {project} --pool-size {size}")
         }
         Action::Explain { task } => format!("orange task why {task}"),
-        Action::ListDeleted => "orange task restore".to_owned(),
-        Action::Merge { task } => format!("orange task merge {task}"),
-        Action::MoveTo { task, status } => format!("orange task update {task} --status {status}"),
-        Action::RemoveBlocker { task, blocker } => {
-            format!("orange task update {task} --remove-blocker {blocker}")
+        Action::ExplainFields {} => "orange task update --help".to_owned(),
+        Action::ExplainSearch {} => "orange search --help".to_owned(),
+        Action::FetchAll {} => "git fetch --unshallow".to_owned(),
+        Action::KillSession { session } => format!("tmux kill-session -t '={session}'"),
+        Action::ListDeleted {} => "orange task restore".to_owned(),
+        Action::ListHarnesses {} => "orange harness list".to_owned(),
+        Action::ListRescues { task } => format!("orange task rescue list {task}"),
+        Action::ListSettings {} => "orange config show".to_owned(),
+        Action::ListTasks {} => "orange task list --all".to_owned(),
+        Action::Log {} => "orange log".to_owned(),
+        Action::Merge { task, force } => {
+            format!("orange task merge {task}{}", flag(*force, " --force"))
         }
-        Action::Repair => "orange doctor --repair".to_owned(),
-        Action::RequestChanges { task, text } => {
-            let text = text.as_deref().map_or("TEXT".into(), quoted_text);
-            format!("orange task request-changes {task} {text}")
+        Action::MergeBranch { branch } => format!("git merge {branch}"),
+        Action::MoveProject { project } => format!("orange project update {project} --path PATH"),
+        Action::MoveTo { task, status } => format!("orange task update {task} --status {status}"),
+        Action::NameBranch { task } => format!("orange task update {task} --branch NAME"),
+        Action::Pull {} => "git pull".to_owned(),
+        Action::RemoveBlocker { task, blocker } => {
+            let (task, blocker) = (option("", task), option("", blocker));
+            format!("orange task update{task} --remove-blocker{blocker}")
+        }
+        Action::RemoveBranch {} => "git branch -d NAME".to_owned(),
+        Action::RemoveProject { project } => format!("orange project remove {project}"),
+        Action::Repair {} => "orange doctor --repair".to_owned(),
+        Action::ReplaceBlocker { task, blocker, by } => {
+            format!("orange task update {task} --remove-blocker {blocker} --add-blocker {by}")
+        }
+        Action::RequestChanges { task, text: asked } => {
+            format!("orange task request-changes {task} {}", text(asked))
         }
         Action::Resolve { task } => format!("orange task resolve {task} --message TEXT"),
-        Action::Respawn { task, with_message } => {
-            let message = if *with_message { " --message TEXT" } else { "" };
-            format!("orange task respawn {task}{message}")
+        Action::Respawn { task, message } => {
+            format!(
+                "orange task respawn {task}{}",
+                flag(*message, " --message TEXT")
+            )
         }
+        Action::RespawnWith { task, text } => {
+            let text = quoted_text(text);
+            format!("orange task respawn {task} --role worker --message {text}")
+        }
+        Action::Restore { task } => format!("orange task restore {task}"),
         Action::RetryHooks { task } => format!("orange task retry-hooks {task}"),
-        Action::Send { task } => format!("orange task send {task} TEXT"),
-        Action::Shell { task } => format!("orange task shell {task}"),
-        Action::Spawn { task, force } => {
-            let force = if *force { " --force" } else { "" };
-            format!("orange task spawn {task}{force}")
+        Action::Send {
+            task,
+            role,
+            text: said,
+        } => {
+            let role = option(" --role", &role.map(|role| role.to_string()));
+            format!("orange task send {task}{role} {}", text(said))
         }
-        Action::StashFile { worktree, path } => format!(
-            "git -C {} stash push --all -- {}",
-            shell_word(worktree),
-            shell_word(path)
-        ),
+        Action::SetDefaultBranch { project } => {
+            format!("orange project update {project} --default-branch NAME")
+        }
+        Action::SetHarness { task } => format!("orange task update {task} --harness NAME"),
+        Action::SetPermissions { project, mode } => {
+            format!(
+                "orange project update {project} --permissions{}",
+                option("", mode)
+            )
+        }
+        Action::SetSetting { key, value } => {
+            format!("orange config set {key} {}", word(value))
+        }
+        Action::SetSummary { task } => format!("orange task update {task} --summary TEXT"),
+        Action::SetTarget { task } => format!("orange task update {task} --target-branch BRANCH"),
+        Action::Shell { task } => format!("orange task shell {task}"),
+        Action::Show { task, history } => {
+            format!("orange task show {task}{}", flag(*history, " --history"))
+        }
+        Action::ShowRescue { task, rescue } => format!("orange task rescue show {task} {rescue}"),
+        Action::ShowSetting { key } => format!("orange config get {key}"),
+        Action::Spawn { task, force } => {
+            format!("orange task spawn {task}{}", flag(*force, " --force"))
+        }
+        Action::StartReady {} => "orange run --ready".to_owned(),
+        Action::StashFile { worktree, path } => {
+            let (worktree, path) = (shell_word(worktree), shell_word(path));
+            format!("git -C {worktree} stash push --all -- {path}")
+        }
+        Action::Switch { branch, anew } => {
+            format!("git switch {}{branch}", flag(*anew, "--force-create "))
+        }
+        Action::TakeBranch { task } => format!("orange task update {task} --branch"),
+        Action::TaskFolder { task } => format!("orange task path {task} --task"),
         Action::Trust { project, at } => {
-            let at = at.as_deref().map(|at| format!(" --at {}", shell_word(at)));
-            format!("orange project trust {project}{}", at.unwrap_or_default())
+            let at = option(" --at", &at.as_deref().map(word));
+            format!("orange project trust {project}{at}")
+        }
+        Action::UnsetSetting { key } => format!("orange config unset{}", option("", key)),
+        Action::Untrack { task, path } => {
+            format!("orange task exec {task} -- git rm --cached {path}")
         }
         Action::Verify { task } => format!("orange task verify {task}"),
+        Action::Watch {} => "orange watch".to_owned(),
+    }
+}
+
+fn flag(given: bool, option: &'static str) -> &'static str {
+    if given { option } else { "" }
+}
+
+/// An option with its value, or a value alone, where there is one.
+fn option(name: &str, value: &Option<String>) -> String {
+    value
+        .as_ref()
+        .map_or_else(String::new, |value| format!("{name} {value}"))
+}
+
+/// In quotes where a shell would find something in it.
+fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
+    if text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        shell_word(text)
     }
 }
 
@@ -70,7 +179,11 @@ fn quoted_text(text: &str) -> String {
     }
 }
 
-/// An action inside a sentence.
-pub(crate) fn quoted_command(action: &Action) -> String {
-    format!("`{}`", command(action))
+/// A text for a person: actions as commands, times as this place's clock shows them.
+pub(crate) fn spelled(text: &Text) -> String {
+    text.spelled(|part| match part {
+        Part::Words(words) => words.clone(),
+        Part::Action(action) => format!("`{}`", command(action)),
+        Part::Time(time) => super::time::time_of_day(*time),
+    })
 }

@@ -81,6 +81,7 @@ mod merge_races;
 mod merge_remotes;
 mod merge_strategies;
 mod merges;
+mod no_commands;
 mod old_homes;
 mod output;
 mod payloads;

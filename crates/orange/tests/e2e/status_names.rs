@@ -106,13 +106,13 @@ fn has_word(text: &str, word: &str) -> bool {
 /// A line of a source file: its code without comments and attributes, and the texts that begin on it. A text is in the code
 /// as `""`.
 #[derive(Default)]
-struct Line {
+pub(crate) struct Line {
     code: String,
-    literals: Vec<String>,
+    pub(crate) literals: Vec<String>,
 }
 
 /// Reads as much of Rust as is needed to tell code, texts, comments and attributes apart.
-fn lines(source: &str) -> Vec<Line> {
+pub(crate) fn lines(source: &str) -> Vec<Line> {
     let source = source
         .split("#[cfg(test)]\nmod ")
         .next()

@@ -1,10 +1,10 @@
 //! Why a task is where it is, as data, and the English of it.
 
 use super::why::Conflicts;
-use crate::action::Action;
 use crate::gate::Gate;
 use crate::task::Status;
 use crate::workflow::Role;
+use crate::{Action, Text, text};
 
 /// What a task waits for, or what brought it where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Reason {
     },
     AgentAtWork {
         role: Role,
-        doing: String,
+        doing: Text,
         owes: Owed,
     },
     AsksInFile,
@@ -117,16 +117,9 @@ pub enum Stuck {
 }
 
 impl Reason {
-    /// The reason as the end of a sentence about the task called `label`. `spell` writes an action as the front end has it.
-    pub fn text(&self, label: &str, spell: &dyn Fn(&Action) -> String) -> String {
-        let task = || label.to_owned();
-        let request = || {
-            spell(&Action::RequestChanges {
-                task: task(),
-                text: None,
-            })
-        };
-        match self {
+    /// The reason as the end of a sentence about the task called `label`.
+    pub fn text(&self, label: &str) -> Text {
+        let words = match self {
             Reason::Unregistered(project) => format!(
                 "its project {project} is not registered, so nothing can be done in its repository"
             ),
@@ -134,7 +127,7 @@ impl Reason {
                 format!("its {role} {how}{}", joined(refused.as_deref()))
             }
             Reason::AgentAtWork { role, doing, owes } => {
-                format!("its {role} {doing}; {}", owes.text())
+                return text!("its {role} {}; {}", doing.clone(), owes.text());
             }
             Reason::AsksInFile => {
                 "the agent waits for your answer to its questions in TASK.md".into()
@@ -170,52 +163,61 @@ impl Reason {
             }
             Reason::Conflicts { target, conflicts } => {
                 let Conflicts { files, bring } = conflicts;
-                let shell = spell(&Action::Shell { task: task() });
-                format!(
-                    "it cannot be merged: it conflicts with {target} in {files}; its agent, or you in {shell}, must bring {bring} in first"
-                )
+                return text!(
+                    "it cannot be merged: it conflicts with {target} in {files}; its agent, or you in {}, must bring {bring} in first",
+                    Action::shell(label)
+                );
             }
-            Reason::NothingToMerge => format!(
-                "it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with {}",
-                request()
-            ),
+            Reason::NothingToMerge => {
+                return text!(
+                    "it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with {}",
+                    Action::request_changes(label, None)
+                );
+            }
             Reason::Decision {
                 branch,
                 target,
                 concerns,
             } => {
-                let decision = format!(
+                let decision = text!(
                     "waits for your decision: merge {branch} into {target}, or ask for changes with {}",
-                    request()
+                    Action::request_changes(label, None)
                 );
-                match concerns.is_empty() {
+                return match concerns.is_empty() {
                     true => decision,
-                    false => format!(
-                        "{decision}; a merge needs your word (--force): {}",
+                    false => text!(
+                        "{}; a merge needs your word (--force): {}",
+                        decision,
                         concerns.join("; ")
                     ),
-                }
+                };
             }
             Reason::Stuck(stuck) => stuck.text(),
             Reason::Children(open) if open.is_empty() => "all its children are over".into(),
             Reason::Children(open) => format!("waits for its children {}", open.join(", ")),
             // What was said then: a task that a person resolved may have got nothing into its target.
             Reason::Merged(said) => said.as_deref().unwrap_or("its work is merged").to_owned(),
-            Reason::Cancelled => format!(
-                "it was cancelled; {} starts the work again",
-                spell(&Action::CreateFrom { task: task() })
-            ),
+            Reason::Cancelled => {
+                return text!(
+                    "it was cancelled; {} starts the work again",
+                    Action::create_from(label, false, None)
+                );
+            }
             Reason::NotOfThisWorkflow { status, workflow } => {
                 format!("{status} is not a status of the {workflow} workflow")
             }
             Reason::BlockerCancelled(blocker) => {
                 format!("it waits for {blocker}, which was cancelled, so it would wait for ever")
             }
-            Reason::BlockerMissing(blocker) => format!(
-                "it waits for {blocker}, which does not exist ({} lists deleted tasks), so it would wait for ever",
-                spell(&Action::ListDeleted)
-            ),
-            Reason::Blockers(what) | Reason::Untrusted(what) | Reason::Limit(what) => what.clone(),
+            Reason::BlockerMissing(blocker) => {
+                return text!(
+                    "it waits for {blocker}, which does not exist ({} lists deleted tasks), so it would wait for ever",
+                    Action::list_deleted()
+                );
+            }
+            Reason::Blockers(what)
+            | Reason::Untrusted(what)
+            | Reason::Limit(what) => what.clone(),
             Reason::NoSlot(holders) => format!("no slot is free: {holders}"),
             Reason::NoCommit(repository) => {
                 format!("{repository} has no commit that its branch could start from")
@@ -228,18 +230,21 @@ impl Reason {
             Reason::Damaged { damage, by_hand } => {
                 let damaged = format!("its TASK.md is damaged: {damage}");
                 match by_hand {
-                    true => format!(
-                        "{damaged}; correct that line, or let {} put back the last good value",
-                        spell(&Action::Repair)
-                    ),
+                    true => {
+                        return text!(
+                            "{damaged}; correct that line, or let {} put back the last good value",
+                            Action::repair()
+                        );
+                    }
                     false => damaged,
                 }
             }
             Reason::LostWorkspace { what } | Reason::AgentAsks { what } => what.clone(),
             Reason::Attention { besides, what } => {
-                format!("{}; needs attention: {what}", besides.text(label, spell))
+                return text!("{}; needs attention: {what}", besides.text(label));
             }
-        }
+        };
+        words.into()
     }
 }
 

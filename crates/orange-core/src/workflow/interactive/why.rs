@@ -3,12 +3,12 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 use super::reason::{Owed, Reason, Round, Stuck};
-use crate::action::Action;
 use crate::exit::role_of;
 use crate::gate::{self, Gate, Verdict};
 use crate::machine::{Facts, Situation, meets};
 use crate::task::{Status, Task};
 use crate::workflow::Condition;
+use crate::{Action, Text};
 
 /// The answer to `task why`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub enum Agent {
     /// It never had one: the person does the work.
     None,
     /// Alive; `doing` says with a verb what it does.
-    Alive { doing: String },
+    Alive { doing: Text },
     /// Gone; `how` says with a verb how it ended.
     Gone { how: String },
 }
@@ -123,22 +123,17 @@ pub struct Conflicts {
 pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let task = situation.task;
     let label = || task.label();
-    let move_to = |status: Status| Action::MoveTo {
-        task: label(),
-        status,
-    };
+    let move_to = |status: Status| Action::move_to(label(), status);
     if around.unregistered && !task.status.is_over() {
         let project = task.project.clone();
-        let next = Action::AddProject {
-            name: project.clone(),
-        };
+        let next = Action::add_project(None, project.clone());
         return Why::needs_you(Reason::Unregistered(project), next);
     }
     if task.status == Status::AgentReview
         && gate::verdict(situation.body) == Some(Verdict::Pass)
         && let running @ Some(_) = situation.facts.verifying.clone()
     {
-        let next = Action::Verify { task: label() };
+        let next = Action::verify(label());
         return Why::waits(Reason::ReviewPassed(running), next);
     }
     match (task.status, &around.agent) {
@@ -157,10 +152,10 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
                 doing: doing.clone(),
                 owes: owed(situation, around),
             };
-            return Why::waits(reason, Action::Attach { task: label() });
+            return Why::waits(reason, Action::attach(label()));
         }
         (Status::Clarification, Agent::Alive { .. }) => {
-            return Why::needs_you(Reason::AsksInFile, Action::Send { task: label() });
+            return Why::needs_you(Reason::AsksInFile, Action::send(label(), None, None));
         }
         _ => {}
     }
@@ -178,7 +173,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             }
         },
         Status::Working => {
-            let next = Action::Complete { task: label() };
+            let next = Action::complete(label());
             let failed_check = around.failed_check.clone();
             artifact(situation, Gate::Handoff, next, failed_check)
         }
@@ -210,10 +205,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
 fn respawn(task: &Task, around: &Surroundings<'_>, with_message: bool) -> (Option<String>, Action) {
     match &around.start_refused {
         Some(StartRefused { why, next }) => (Some(why.clone()), next.clone()),
-        None => {
-            let task = task.label();
-            (None, Action::Respawn { task, with_message })
-        }
+        None => (None, Action::respawn(task.label(), with_message)),
     }
 }
 
@@ -270,10 +262,7 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         let found = links.find(|link| link.status == wanted);
         found.map(|link| link.reference.clone())
     };
-    let without = |blocker: &String| Action::RemoveBlocker {
-        task: task.label(),
-        blocker: blocker.clone(),
-    };
+    let without = |blocker: &String| Action::remove_blocker(task.label(), blocker.clone());
     if let Some(blocker) = blocker(Some(Status::Cancelled)) {
         let next = without(&blocker);
         return Why::needs_you(Reason::BlockerCancelled(blocker), next);
@@ -286,36 +275,26 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         let mut links = situation.facts.blockers.iter();
         let first = links.find(|link| !link.status.is_some_and(Status::is_over));
         let task = first.map_or_else(String::new, |link| link.reference.clone());
-        return Why::waits(Reason::Blockers(open), Action::Explain { task });
+        return Why::waits(Reason::Blockers(open), Action::explain(task));
     }
     if let Err(holders) = meets(Condition::SlotFree, situation) {
-        let next = Action::EnlargePool {
-            project: task.project.clone(),
-            size: situation.facts.slots.size.saturating_add(1),
-        };
+        let size = situation.facts.slots.size.saturating_add(1);
+        let next = Action::enlarge_pool(&task.project, size);
         return Why::waits(Reason::NoSlot(holders), next);
     }
     if let Some(repository) = around.without_commits.clone() {
-        let next = Action::CommitEmpty {
-            repository: repository.clone(),
-        };
+        let next = Action::commit_empty(&repository);
         return Why::needs_you(Reason::NoCommit(repository), next);
     }
     if let (Some(repository), Some(base)) = (around.without_base.clone(), task.base.clone()) {
-        let next = Action::BranchAt {
-            repository: repository.clone(),
-            branch: base.clone(),
-        };
+        let next = Action::branch_at(&repository, &base);
         return Why::needs_you(Reason::NoBase { base, repository }, next);
     }
     if let Some(what) = around.untrusted.clone() {
-        let next = Action::Trust {
-            project: task.project.clone(),
-            at: None,
-        };
+        let next = Action::trust(&task.project, None);
         return Why::needs_you(Reason::Untrusted(what), next);
     }
-    let spawn = |force: bool| Action::Spawn { task: label, force };
+    let spawn = |force: bool| Action::spawn(label, force);
     if let Some(what) = around.limit.clone() {
         return Why::waits(Reason::Limit(what), spawn(true));
     }
@@ -345,21 +324,18 @@ fn in_review(
 
 fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
     let (label, target) = (task.label(), around.target.to_owned());
-    let request = |text: String| Action::RequestChanges {
-        task: task.label(),
-        text: Some(text),
-    };
+    let request = |text: String| Action::request_changes(task.label(), text);
     if let Some(conflicts) = around.conflicts.clone() {
         let text = format!("bring {} in and resolve the conflicts", conflicts.bring);
         return Why::needs_you(Reason::Conflicts { target, conflicts }, request(text));
     }
     if around.without_work {
-        return Why::needs_you(Reason::NothingToMerge, Action::Resolve { task: label });
+        return Why::needs_you(Reason::NothingToMerge, Action::resolve(label));
     }
     let next = if around.concerns.is_empty() {
-        Action::Merge { task: label }
+        Action::merge(label, false)
     } else if around.only_unchecked {
-        Action::Verify { task: label }
+        Action::verify(label)
     } else {
         let concerns = around.concerns.join("; ");
         let concerns: Vec<&str> = concerns.split_whitespace().collect();
@@ -409,9 +385,7 @@ fn delegated(facts: &Facts, move_to: &dyn Fn(Status) -> Action) -> Why {
     let mut open_children = children.iter();
     let first = open_children.find(|child| child.status.is_some_and(|s| !s.is_terminal()));
     let next = match first {
-        Some(child) if !gone => Action::Explain {
-            task: child.reference.clone(),
-        },
+        Some(child) if !gone => Action::explain(&child.reference),
         Some(_) | None => move_to(Status::Working),
     };
     Why {

@@ -10,6 +10,7 @@ use crate::rescue::{self, Rescue};
 use orange_core::history::EventType;
 use orange_core::history::payload::{HookEnded, Work};
 use orange_core::workflow::Hook;
+use orange_core::{Action, text};
 
 impl Start {
     /// Where a new branch starts that goes on with earlier work.
@@ -57,8 +58,9 @@ impl Engine {
                 Code::ConditionUnmet,
                 format!("{label} still has {slot}, so its work is not saved yet"),
             )
-            .hint(format!(
-                "`orange task retry-hooks {label}` gives the slot back; then try again"
+            .hint(text!(
+                "{} gives the slot back; then try again",
+                Action::retry_hooks(label)
             )));
         }
         let branch = existing_commit(&project.path, &old.branch)?;
@@ -78,9 +80,10 @@ impl Engine {
             false => (None, saved),
         };
         if let Some(left) = left {
-            self.notice(format!(
-                "{label}: rescue {} was not made at the head of {}, so it is not put back; `orange task rescue show {label} {}` says what it holds",
-                left.name, old.branch, left.name
+            let (name, branch) = (&left.name, &old.branch);
+            self.notice(text!(
+                "{label}: rescue {name} was not made at the head of {branch}, so it is not put back; {} says what it holds",
+                Action::show_rescue(&label, name)
             ));
         }
         let head = match &fitting {

@@ -10,6 +10,7 @@ use orange_core::history::History;
 use orange_core::history::payload::HookEnded;
 use orange_core::merge::Strategy;
 use orange_core::task::Task;
+use orange_core::{Action, text};
 
 impl Engine {
     /// What a merge would say of a damaged task may not be what people wrote: its repair comes first.
@@ -25,7 +26,10 @@ impl Engine {
                 found.task.label()
             ),
         )
-        .hint("`orange doctor --repair` mends it; look at it, then merge it"))
+        .hint(text!(
+            "{} mends it; look at it, then merge it",
+            Action::repair()
+        )))
     }
 }
 
@@ -54,9 +58,7 @@ pub(super) fn has_a_target(task: &Task, project: &Project) -> Result<()> {
         Code::ConditionUnmet,
         format!("{label} works on {}, which is its target too", task.branch),
     )
-    .hint(format!(
-        "choose where it goes: `orange task update {label} --target-branch BRANCH`"
-    )))
+    .hint(text!("choose where it goes: {}", Action::set_target(label))))
 }
 
 /// What is not to be merged, whatever git says.
@@ -67,19 +69,20 @@ pub(super) fn mergeable(task: &Task) -> Result<()> {
             Code::IllegalTransition,
             format!("{label} is {status} already"),
         )
-        .hint(format!("`orange task show {label} --history` says how"))),
+        .hint(text!("{} says how", Action::show(label, true)))),
         status if status.is_given_up() => Err(Error::new(
             Code::IllegalTransition,
             format!("{label} was cancelled, so it is not merged"),
         )
-        .hint(format!(
-            "start again from it: `orange task create --from {label} --with-work`"
+        .hint(text!(
+            "start again from it: {}",
+            Action::create_from(label, true, None)
         ))),
         status if !status.has_started() => Err(Error::new(
             Code::IllegalTransition,
             format!("{label} is {status}: there is no work to merge yet"),
         )
-        .hint(format!("start it: `orange task spawn {label}`"))),
+        .hint(text!("start it: {}", Action::spawn(label, false)))),
         _ => Ok(()),
     }
 }
@@ -101,17 +104,20 @@ pub(super) fn has_work(
             Code::ConditionUnmet,
             format!("{label} has no commits on its branch: {beside}"),
         )
-        .hint(format!(
-            "put them on its branch: in `orange task shell {label}`, `git switch --force-create {}`",
-            task.branch
+        .hint(text!(
+            "put them on its branch: in {}, {}",
+            Action::shell(label),
+            Action::switch(&task.branch, true)
         )));
     }
     Err(Error::new(
         Code::ConditionUnmet,
         format!("{label} has no commits of its own, so there is nothing to merge"),
     )
-    .hint(format!(
-        "if nothing had to be done: `orange task resolve {label} --message TEXT`; if work is not committed yet: `orange task shell {label}`"
+    .hint(text!(
+        "if nothing had to be done: {}; if work is not committed yet: {}",
+        Action::resolve(&label),
+        Action::shell(&label)
     )))
 }
 

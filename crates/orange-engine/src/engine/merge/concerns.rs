@@ -13,6 +13,7 @@ use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::verification::{Outcome, Verified, deferred, unanswered};
 use orange_core::workflow::Intent;
+use orange_core::{Action, Text, text};
 
 /// How many commits are named.
 const NAMED: usize = 10;
@@ -22,6 +23,8 @@ const NAMED: usize = 10;
 pub struct Concern {
     pub what: String,
     pub details: Vec<String>,
+    /// What a person can do about it.
+    pub remedy: Option<Text>,
     /// A check of the work as it is now would answer it.
     pub unchecked: bool,
 }
@@ -31,6 +34,7 @@ impl Concern {
         Concern {
             what: what.into(),
             details: Vec::new(),
+            remedy: None,
             unchecked: false,
         }
     }
@@ -253,7 +257,8 @@ pub(super) fn refusal(task: &Task, concerns: &[Concern]) -> Error {
             text.push_str(&format!("\n    {detail}"));
         }
     }
-    Error::new(Code::ConditionUnmet, text).hint(format!(
-        "`orange task merge {label} --force` merges it anyway"
-    ))
+    let remedies = concerns.iter().filter_map(|one| one.remedy.clone());
+    let first = remedies.fold(Text::default(), |all, one| text!("{}{}; ", all, one));
+    let anyway = Action::merge(label, true);
+    Error::new(Code::ConditionUnmet, text).hint(text!("{}{} merges it anyway", first, anyway))
 }

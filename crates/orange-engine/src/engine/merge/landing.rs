@@ -15,6 +15,7 @@ use orange_core::history::{Event, Payload};
 use orange_core::merge::{Strategy, message};
 use orange_core::naming::counted;
 use orange_core::workflow::Role;
+use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -300,11 +301,14 @@ impl Engine {
                 {
                     return Err(Error::new(
                         Code::Conflict,
-                        format!("nothing was merged: origin has no branch {} any more", task.target),
+                        format!(
+                            "nothing was merged: origin has no branch {} any more",
+                            task.target
+                        ),
                     )
-                    .hint(format!(
-                        "choose another target (`orange task update {} --target-branch BRANCH`), push that branch again, or merge here alone with --no-push",
-                        of.label()
+                    .hint(text!(
+                        "choose another target ({}), push that branch again, or merge here alone with --no-push",
+                        Action::set_target(of.label())
                     )));
                 }
                 worktree::fetch(&task.repository, FETCH)?;
@@ -339,9 +343,9 @@ fn no_branch(of: &orange_core::task::Task, repository: &Path) -> Error {
             repository.display()
         ),
     )
-    .hint(format!(
-        "if its work got in another way: `orange task resolve {} --message TEXT`",
-        of.label()
+    .hint(text!(
+        "if its work got in another way: {}",
+        Action::resolve(of.label())
     ))
 }
 
@@ -420,7 +424,7 @@ mod tests {
             (format!("{denied}: File exists"), "rm '/shop/"),
             ("ref updates aborted by hook".to_owned(), "what git says"),
         ] {
-            let hint = failed(&why).hint.unwrap_or_default();
+            let hint = failed(&why).hint.unwrap_or_default().words().unwrap();
             assert!(hint.contains(advice), "{why}: {hint}");
             assert!(!hint.contains("stash"), "{why}: {hint}");
         }

@@ -7,6 +7,7 @@ use crate::git::committed::Committed;
 use crate::projects::Project;
 use crate::workspaces::LINK_NAMES;
 use orange_core::task::Task;
+use orange_core::{Action, text};
 
 /// The links with such a name that the task's branch has and its target has not.
 pub(super) fn committed_links(
@@ -43,9 +44,10 @@ pub(super) fn committed_links(
 fn concern(task: &Task, path: &str) -> Concern {
     let label = task.label();
     Concern {
-        details: vec![format!(
-            "to take it out: `orange task exec {label} -- git rm --cached {path}`, then commit that in the workspace"
-        )],
+        remedy: Some(text!(
+            "to take it out: {}, then commit that in the workspace",
+            Action::untrack(label, path)
+        )),
         ..Concern::plain(format!(
             "{path} was committed on its branch as a link; in a workspace that is the link to the task's own file"
         ))

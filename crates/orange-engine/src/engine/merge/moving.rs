@@ -10,6 +10,7 @@ use crate::git::fast_forward_checkout::{Held, could_forward};
 use crate::git::landing::{self, Checkout, Moved, Swap};
 use crate::store::locks::{Lock, LockFile, about_to_wait};
 use orange_core::history::payload::MergeAttempt;
+use orange_core::{Action, text};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -67,16 +68,18 @@ impl Engine {
             Moved::Refused(why) if !landing.pushed => Err(refused(&why)),
             Moved::Failed(why) if !landing.pushed => Err(failed(&why)),
             Moved::Overtaken => {
-                self.notice(format!(
-                    "origin has it; {} here has changed meanwhile and was left as it is: `git pull` brings them together",
-                    task.target
+                let target = &task.target;
+                self.notice(text!(
+                    "origin has it; {target} here has changed meanwhile and was left as it is: {} brings them together",
+                    Action::pull()
                 ));
                 Ok(Some(landing))
             }
             Moved::Refused(why) | Moved::Failed(why) => {
-                self.notice(format!(
-                    "origin has it; {} here was left as it is: {why}; `git pull` brings it forward",
-                    task.target
+                let target = &task.target;
+                self.notice(text!(
+                    "origin has it; {target} here was left as it is: {why}; {} brings it forward",
+                    Action::pull()
                 ));
                 Ok(Some(landing))
             }

@@ -4,6 +4,7 @@ use super::landing::Task;
 use crate::error::{Code, Error, Result};
 use crate::git::{self, landing};
 use orange_core::naming::counted;
+use orange_core::{Action, text};
 
 /// The target as it is here and on the remote.
 pub(super) struct Target {
@@ -33,9 +34,9 @@ pub(super) fn target(of: &orange_core::task::Task, task: &Task) -> Result<Target
                 repository.display()
             ),
         )
-        .hint(format!(
-            "create it, or choose another one: `orange task update {} --target-branch BRANCH`",
-            of.label()
+        .hint(text!(
+            "create it, or choose another one: {}",
+            Action::set_target(of.label())
         ))),
         (Some(local), None) => Ok(Target {
             onto: local.clone(),

@@ -6,6 +6,7 @@ use orange_core::history::payload::{ConflictNote, HunkNote};
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
+use orange_core::{Action, text};
 use std::fmt::Write as _;
 
 /// How much is spelled out in a message; the journal has all of it.
@@ -74,16 +75,17 @@ pub(super) fn conflict(
             counted(conflicts.len() - FILES, "file")
         );
     }
-    let ask = format!("\"bring {bring} in and resolve the conflicts\"");
+    let ask = format!("bring {bring} in and resolve the conflicts");
     let tell = match (task.offers(Intent::RequestChanges), worker) {
-        (true, _) => {
-            format!("orange task request-changes {label} {ask}")
-        }
-        (_, true) => format!("orange task send {label} {ask}"),
-        (_, false) => format!("orange task respawn {label} --role worker --message {ask}"),
+        (true, _) => Action::request_changes(&label, ask),
+        (_, true) => Action::send(&label, None, ask),
+        (_, false) => Action::respawn_with(&label, ask),
     };
-    Error::new(Code::Conflict, text).hint(format!(
-        "let its agent sort it out: `{tell}`; or do it yourself in `orange task shell {label}`: `git merge {bring}`, resolve, commit, then merge again"
+    Error::new(Code::Conflict, text).hint(text!(
+        "let its agent sort it out: {}; or do it yourself in {}: {}, resolve, commit, then merge again",
+        tell,
+        Action::shell(&label),
+        Action::merge_branch(bring)
     ))
 }
 

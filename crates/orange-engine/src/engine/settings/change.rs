@@ -8,6 +8,7 @@ use crate::store::locks::Lock;
 use crate::store::replace;
 use orange_core::config::{Kind, Layer, Setting, about, edited, unknown};
 use orange_core::yaml::Node;
+use orange_core::{Action, Text, text};
 use serde::Serialize;
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
@@ -42,14 +43,14 @@ impl Engine {
             let (message, hint) = match below.is_empty() {
                 true => (
                     unknown(key),
-                    "`orange config show` lists the settings".to_owned(),
+                    text!("{} lists the settings", Action::list_settings()),
                 ),
                 false => (
                     format!(
                         "{key} is a section, not a setting: it has {}",
                         below.join(", ")
                     ),
-                    format!("`orange config get {key}` shows their values"),
+                    text!("{} shows their values", Action::show_setting(key)),
                 ),
             };
             Error::new(Code::Usage, message).hint(hint)
@@ -73,10 +74,10 @@ impl Engine {
         let old = self.settings_bytes()?;
         let text = text_of(old.clone().unwrap_or_default()).map_err(|line| {
             let message = format!("config.yaml, line {line}: it is not UTF-8");
-            Error::new(Code::Usage, message).hint(BY_HAND)
+            Error::new(Code::Usage, message).hint(by_hand())
         })?;
         let new = edited(&text, key, after.as_ref())
-            .map_err(|error| Error::new(Code::Usage, error.to_string()).hint(BY_HAND))?;
+            .map_err(|error| Error::new(Code::Usage, error.to_string()).hint(by_hand()))?;
         let earlier = Layer::of_user(&text).ok();
         let was_bad = |key: &str| {
             let mut bad = earlier.iter().flat_map(|layer| &layer.bad);
@@ -156,14 +157,16 @@ impl Engine {
         // What was told of the text from before may not be so any more.
         if let Some(before) = std::mem::take(&mut self.loaded).get() {
             for ignored in &before.user.ignored {
-                self.forget_notice(&told_of(ignored));
+                self.forget_notice(told_of(ignored));
             }
         }
         Ok(())
     }
 }
 
-const BY_HAND: &str = "`orange config edit` opens it";
+fn by_hand() -> Text {
+    text!("{} opens it", Action::edit_settings())
+}
 
 /// A value that the setting may have.
 fn usable(setting: &Setting, key: &str, values: &[String]) -> Result<Value> {
@@ -187,20 +190,18 @@ fn usable(setting: &Setting, key: &str, values: &[String]) -> Result<Value> {
     // Nothing where a text should be: none is what the setting has once it is taken out.
     if setting.kind == Kind::Text && (value.is_null() || value == "") {
         let error = Error::new(Code::Usage, format!("{key}: the text is empty"));
-        return Err(error.hint(format!("to have none: `orange config unset {key}`")));
+        return Err(error.hint(text!(
+            "to have none: {}",
+            Action::unset_setting(key.to_owned())
+        )));
     }
     Ok(value)
 }
 
-/// A command that would work.
-fn example(setting: &Setting, key: &str) -> String {
-    let special = |c: char| !c.is_ascii_alphanumeric() && !"._/-".contains(c);
-    let value = match setting.example.contains(special) {
-        true => format!("'{}'", setting.example),
-        false => setting.example.to_owned(),
-    };
+/// A value that would do.
+fn example(setting: &Setting, key: &str) -> Text {
     let key = key.replace("harness.NAME", "harness.mine");
-    format!("for example: orange config set {key} {value}")
+    text!("for example: {}", Action::set_setting(key, setting.example))
 }
 
 fn quoted(text: &str) -> Node {

@@ -4,6 +4,7 @@ use super::{Loaded, told_of};
 use crate::engine::Engine;
 use crate::error::Result;
 use orange_core::config::{Config, ConfigError, Layer};
+use orange_core::{Action, Text, text};
 use std::sync::Arc;
 
 impl Engine {
@@ -24,12 +25,11 @@ impl Engine {
             Ok(layer) => {
                 let mistakes = layer.mistakes();
                 let told = ConfigError { mistakes }.to_string();
-                let rest = "what cannot be used has its default until you correct it: `orange config edit`";
+                let rest = "what cannot be used has its default";
                 (layer, Some(joined(&told, rest)))
             }
             Err(error) => {
-                let rest =
-                    "all settings have their defaults until you correct it: `orange config edit`";
+                let rest = "all settings have their defaults";
                 (Layer::default(), Some(joined(&error.message, rest)))
             }
         };
@@ -56,9 +56,10 @@ impl Engine {
 }
 
 /// Several mistakes are lines of their own.
-fn joined(told: &str, rest: &str) -> String {
-    match told.contains('\n') {
-        true => format!("{told}\n{rest}"),
-        false => format!("{told}; {rest}"),
-    }
+fn joined(told: &str, rest: &str) -> Text {
+    let between = if told.contains('\n') { "\n" } else { "; " };
+    text!(
+        "{told}{between}{rest} until you correct it: {}",
+        Action::edit_settings()
+    )
 }

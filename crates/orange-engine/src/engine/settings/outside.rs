@@ -3,6 +3,7 @@
 use crate::engine::Engine;
 use crate::error::{Code, Error, Result};
 use orange_core::config::{Config, Kind, Setting};
+use orange_core::{Action, text};
 
 /// A setting from outside the files, which overrides them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,8 +68,11 @@ impl Engine {
             [] => Ok(problems),
             _ if self.only_reads && !is_typed => Ok(problems),
             [one] => Err(Error::new(Code::Usage, one).hint(match is_typed {
-                true => "write it as KEY=VALUE; `orange config show` lists the keys",
-                false => "correct the variable, or unset it",
+                true => text!(
+                    "write it as KEY=VALUE; {} lists the keys",
+                    Action::list_settings()
+                ),
+                false => "correct the variable, or unset it".into(),
             })),
             several => {
                 let what = if is_typed { "settings" } else { "variables" };

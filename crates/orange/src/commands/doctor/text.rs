@@ -1,9 +1,10 @@
 //! A report of `doctor` for people: a group after the other, what is wrong before what is fine.
 
+use crate::ui::command::spelled;
 use crate::ui::{Palette, Style, ago, clean_block, size, terminal_size};
 use orange_core::naming::counted;
 use orange_core::{SignedDuration, Timestamp};
-use orange_engine::doctor::{BY_HAND, DiskUse, HarnessFound, Kept};
+use orange_engine::doctor::{DiskUse, HarnessFound, Kept};
 use orange_engine::harness::probe::Login;
 use orange_engine::views::doctor::{Finding, Group, Report, Tone};
 use std::fmt::Write;
@@ -63,11 +64,12 @@ fn of_finding(finding: &Finding, repair: bool, palette: Palette) -> Vec<String> 
         clean_block(&finding.subject),
         clean_block(&finding.problem)
     );
-    let how = finding.repair.as_deref().map(clean_block);
+    let how = finding.repair.as_ref().map(spelled);
+    let how = how.as_deref().map(clean_block);
     match how {
         Some(done) if finding.repaired => vec![format!("{} {what} → {done}", palette.green("+"))],
         Some(how) => {
-            let is_told = repair || how.starts_with(BY_HAND);
+            let is_told = repair || finding.by_hand;
             let verb = if is_told { "" } else { "--repair: " };
             vec![
                 format!("{} {what}", palette.red("✗")),
@@ -99,7 +101,11 @@ fn remarks(report: &Report, group: Group, palette: Palette) -> Vec<String> {
         let time = remark
             .time
             .map(|time| format!(" {}", ago(Timestamp::now(), time)));
-        let text = format!("{}{}", clean_block(&remark.text), time.unwrap_or_default());
+        let text = format!(
+            "{}{}",
+            clean_block(&spelled(&remark.text)),
+            time.unwrap_or_default()
+        );
         lines.push(match remark.tone {
             Tone::Fine => fine(palette, &text),
             Tone::Note => note(palette, &text),

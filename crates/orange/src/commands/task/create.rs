@@ -15,6 +15,7 @@ use orange_core::config::Permissions;
 use orange_core::history::Event;
 use orange_core::naming::counted;
 use orange_core::task::{Category, Priority, Queue, Status, Task, Weight, WorkflowName};
+use orange_core::{Action, text};
 use orange_engine::engine::{AddProject, Created, NewTask, Origin, Start, StartOutcome};
 use orange_engine::error::plain;
 use orange_engine::views::TaskResult;
@@ -293,9 +294,8 @@ fn not_started(task: &Task, error: CommandError) -> CommandError {
     let CommandError(mut error) = error;
     let label = task.label();
     error.message = format!("{label} was created but not started: {}", error.message);
-    let hint = error.hint.unwrap_or_else(|| "see to that".to_owned());
-    error.hint = Some(format!("{hint}; then `orange task spawn {label}`"));
-    CommandError(error)
+    let hint = error.hint.take().unwrap_or_else(|| "see to that".into());
+    CommandError(error.hint(text!("{}; then {}", hint, Action::spawn(label, false))))
 }
 
 fn read(session: &Session, source: &str) -> Result<String> {

@@ -68,9 +68,7 @@ pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
         session.finish(DiffView::of(&view.task, &comparison, &files), String::new);
         return Ok(());
     }
-    for notice in session.engine.take_notices() {
-        output::note(&notice);
-    }
+    output::notices(&session.engine.take_notices());
     if let Some(nothing) = &comparison.nothing {
         output::note(&format!("{}: {nothing}", view.task.label()));
         return Ok(());

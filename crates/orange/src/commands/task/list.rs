@@ -5,14 +5,15 @@ use super::{status, style, word};
 use crate::commands::at_least_one;
 use crate::error::Result;
 use crate::session::Session;
-use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative, time_of_day};
+use crate::ui::command::spelled;
+use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative};
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::task::{Category, Priority, Queue, Status};
 use orange_engine::index::list::{Filter, Listed, Listing};
 use orange_engine::runs::Doing;
 use orange_engine::sessions::{LiveAgents, SessionState};
-use orange_engine::views::{TaskRow, list_json, without_answer};
+use orange_engine::views::{TaskRow, list_json};
 use std::fmt::Write;
 
 const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
@@ -277,16 +278,12 @@ fn summary<'a>(row: &'a Listed, halted: Option<&Doing>) -> Cell<'a> {
     }
     if let Some(attention) = &row.attention {
         return Cell::new(
-            format!(
-                "{checks}needs attention: {} · {}",
-                without_answer(attention),
-                row.summary
-            ),
+            format!("{checks}needs attention: {} · {}", attention, row.summary),
             Style::Yellow,
         );
     }
     if let Some(halted) = halted {
-        let halted = halted.words(time_of_day);
+        let halted = spelled(&halted.words());
         return Cell::new(format!("{checks}{halted} · {}", row.summary), Style::Yellow);
     }
     if row.checks_failed {

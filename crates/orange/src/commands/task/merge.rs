@@ -4,6 +4,7 @@ use super::titled;
 use crate::error::Result;
 use crate::question::{asks, yes};
 use crate::session::Session;
+use crate::ui::command::spelled;
 use crate::ui::{clean, clean_block};
 use clap::Args;
 use orange_core::merge::{Strategy, strategy};
@@ -89,6 +90,9 @@ fn question(plan: &MergePlan) -> String {
         let _ = writeln!(text, "  {}", clean_block(&concern.what));
         for detail in &concern.details {
             let _ = writeln!(text, "    {}", clean(detail));
+        }
+        if let Some(remedy) = &concern.remedy {
+            let _ = writeln!(text, "    {}", clean(&spelled(remedy)));
         }
     }
     let _ = write!(

@@ -141,8 +141,6 @@ fn worktree(session: &Session, id: Option<&str>, verb: &str) -> Result<(Task, Pa
 
 /// Prints pending messages, then lets the program take over.
 fn hand_over(session: &Session, program: Program) -> Result<()> {
-    for notice in session.engine.take_notices() {
-        output::note(&notice);
-    }
+    output::notices(&session.engine.take_notices());
     program.take_over()
 }

@@ -10,6 +10,7 @@ use super::diff::stat_text;
 use super::{style, why};
 use crate::error::Result;
 use crate::session::Session;
+use crate::ui::command::spelled;
 use crate::ui::{
     Extent, KeyValues, Palette, Style, ago, clean, clean_block, terminal_size, wrapped_prose,
 };
@@ -57,7 +58,10 @@ pub(crate) fn run(session: &Session, args: &ShowArgs) -> Result<()> {
     };
     // The text shows the end of the history in any case.
     let with_history = args.history || !session.json;
-    let detail = session.engine.detail(view, with_history, args.disk)?;
+    let mut detail = session.engine.detail(view, with_history, args.disk)?;
+    for entry in detail.task.timeline.iter_mut().flatten() {
+        entry.words = spelled(&entry.words).into();
+    }
     session.finish(&detail, || to_text(&detail, args) + &last);
     Ok(())
 }

@@ -91,9 +91,7 @@ pub(crate) fn attach(session: &Session, args: &AttachArgs) -> Result<()> {
                 .hint("look at the screen instead: `orange task peek`"),
         ));
     }
-    for notice in session.engine.take_notices() {
-        output::note(&notice);
-    }
+    output::notices(&session.engine.take_notices());
     let error = attach.command().exec();
     Err(CommandError(Error::new(
         Code::Failed,

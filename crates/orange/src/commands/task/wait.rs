@@ -3,7 +3,7 @@
 use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::Session;
-use crate::ui::command::quoted_command;
+use crate::ui::command::spelled;
 use clap::Args;
 use orange_core::choice;
 use orange_core::config::time_span;
@@ -97,7 +97,7 @@ fn tell_what_a_start_waits_for(
         None => task.status.as_str(),
     };
     let reason = session.engine.why(view)?.reason;
-    let because = reason.text(&task.label(), &quoted_command);
+    let because = spelled(&reason.text(&task.label()));
     let text = format!("{} is {queued}: {because}", task.label());
     if *told != text {
         output::note(&text);

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::output::named;
 use crate::session::Session;
-use crate::ui::command::{command, quoted_command};
+use crate::ui::command::{command, spelled};
 use crate::ui::{Extent, clean};
 use clap::Args;
 use orange_core::task::Status;
@@ -30,7 +30,7 @@ struct Told<'a> {
 }
 
 fn because(answer: &Explanation) -> String {
-    answer.reason.text(&answer.task, &quoted_command)
+    spelled(&answer.reason.text(&answer.task))
 }
 
 /// One line; where it does not fit into one, the command has a line of its own.

@@ -3,7 +3,6 @@
 use crate::error::{CommandError, Result, exit_code};
 use crate::session::Session;
 use orange_core::task::Task;
-use orange_engine::Error;
 use serde::Serialize;
 
 /// What became of one task.
@@ -33,7 +32,7 @@ impl Done {
 #[derive(Serialize)]
 struct Outcomes<'a> {
     tasks: &'a [Done],
-    errors: Vec<&'a Error>,
+    errors: &'a [CommandError],
 }
 
 /// The outcomes, told as they come.
@@ -72,7 +71,7 @@ impl Each {
         if self.wanted > 1 && session.json {
             let outcomes = Outcomes {
                 tasks: &self.done,
-                errors: self.failed.iter().map(|error| &error.0).collect(),
+                errors: &self.failed,
             };
             session.finish(outcomes, String::new);
             return match worst {

@@ -1,6 +1,7 @@
 //! The part of `task show` about agents: who runs, what it is doing, what it has not been told yet.
 
-use crate::ui::{Palette, Style, ago, clean, lasting, time_of_day};
+use crate::ui::command::spelled;
+use crate::ui::{Palette, Style, ago, clean, lasting};
 use orange_core::Timestamp;
 use orange_core::usage::Usage;
 use orange_engine::runs::{Doing, Source, State};
@@ -64,7 +65,7 @@ fn line(agent: &AgentView, now: Timestamp) -> String {
 
 /// `working for 4m`, `finished 2m ago`, `waiting until 14:05 (usage limit) for 2m`
 fn for_how_long(doing: &Doing, now: Timestamp) -> String {
-    let words = doing.words(time_of_day);
+    let words = spelled(&doing.words());
     let screen = match doing.source {
         Source::Signals => "",
         Source::Screen => " (no signals; see its screen)",

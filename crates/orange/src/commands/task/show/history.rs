@@ -1,5 +1,6 @@
 //! The part of `task show` about what happened: who did what, when, newest last.
 
+use crate::ui::command::spelled;
 use crate::ui::{Palette, Style, ago, clean};
 use orange_core::Timestamp;
 use orange_core::timeline::Weight;
@@ -45,7 +46,7 @@ pub(super) fn to_text(timeline: &[TimelineEntry], all: bool) -> String {
             "  {:when_width$}  {:who_width$}  {}",
             palette.paint(Style::Dim, when),
             clean(&entry.who),
-            palette.paint(style, &entry.words),
+            palette.paint(style, &spelled(&entry.words)),
         );
     }
     text

@@ -1,0 +1,147 @@
+//! Words for a person in which actions and times stand as what they are: each front end shows these in its own way.
+
+use crate::Timestamp;
+use crate::action::Action;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Part {
+    Words(String),
+    Action(Action),
+    Time(Timestamp),
+}
+
+/// Built with [`text!`](crate::text!). It has no `Display`: only a front end knows how it reads.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Text(Vec<Part>);
+
+/// Written like `format!`, but what is given beside the words stays what it is: actions, times, other texts.
+#[macro_export]
+macro_rules! text {
+    (@$part:expr) => { $crate::text::PLACE };
+    ($words:literal $(, $part:expr)* $(,)?) => {
+        $crate::text::Text::filled(
+            &format!($words $(, $crate::text!(@$part))*),
+            vec![$(Into::<$crate::text::Text>::into($part)),*],
+        )
+    };
+}
+
+/// Stands for a part while the words are put together; no text has it.
+#[doc(hidden)]
+pub const PLACE: char = '\u{10FFFF}';
+
+impl Text {
+    #[doc(hidden)]
+    pub fn filled(words: &str, parts: Vec<Text>) -> Text {
+        let mut parts = parts.into_iter();
+        let mut all = Vec::new();
+        for words in words.split(PLACE) {
+            all.extend((!words.is_empty()).then(|| words.into()));
+            all.extend(parts.next().unwrap_or_default().0);
+        }
+        Text(all)
+    }
+
+    pub fn actions(&self) -> impl Iterator<Item = &Action> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Action(action) => Some(action),
+            Part::Words(_) | Part::Time(_) => None,
+        })
+    }
+
+    /// As a front end shows it.
+    pub fn spelled(&self, spell: impl Fn(&Part) -> String) -> String {
+        self.0.iter().map(spell).collect()
+    }
+
+    /// The words, if it is nothing else.
+    pub fn words(&self) -> Option<String> {
+        let words = self.0.iter().map(|part| match part {
+            Part::Words(words) => Some(words.as_str()),
+            Part::Action(_) | Part::Time(_) => None,
+        });
+        words.collect()
+    }
+}
+
+impl<T: Into<Part>> From<T> for Text {
+    fn from(part: T) -> Text {
+        Text(vec![part.into()])
+    }
+}
+
+macro_rules! parts {
+    ($($variant:ident($from:ty) $made:expr;)*) => {
+        $(impl From<$from> for Part {
+            fn from(given: $from) -> Part {
+                Part::$variant($made(given))
+            }
+        })*
+    };
+}
+
+parts! {
+    Words(&str) str::to_owned;
+    Words(&String) String::clone;
+    Words(String) std::convert::identity;
+    Action(Action) std::convert::identity;
+    Time(Timestamp) std::convert::identity;
+}
+
+/// For logs.
+impl fmt::Debug for Text {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| match part {
+            Part::Words(words) => to.write_str(words),
+            Part::Action(action) => write!(to, "{action:?}"),
+            Part::Time(time) => write!(to, "{time}"),
+        })
+    }
+}
+
+/// Words as one text; with anything else in it, a list of its parts.
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.words() {
+            Some(words) => words.serialize(to),
+            None => self.0.serialize(to),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_keeps_its_actions_and_times() {
+        let (label, time) = ("TASK-001", Timestamp::UNIX_EPOCH);
+        let start = text!("start it: {}", Action::spawn(label, false));
+        let text = text!("{label}, from {}: {}; then go on", time, start);
+        let shown = text.spelled(|part| match part {
+            Part::Words(words) => words.clone(),
+            Part::Action(_) => "[start]".to_owned(),
+            Part::Time(_) => "12:00".to_owned(),
+        });
+        assert_eq!(shown, "TASK-001, from 12:00: start it: [start]; then go on");
+        let actions: Vec<&Action> = text.actions().collect();
+        assert_eq!(actions, [&Action::spawn(label, false)]);
+        assert_eq!(text.words(), None);
+    }
+
+    #[test]
+    fn programs_get_words_as_one_text_and_the_rest_as_parts() {
+        let json = |text: Text| serde_json::to_string(&text).unwrap();
+        assert_eq!(
+            json(text!("{} is over", "TASK-001")),
+            r#""TASK-001 is over""#
+        );
+        assert_eq!(
+            json(text!("run {}", Action::repair())),
+            r#"["run ",{"action":"repair"}]"#
+        );
+    }
+}
