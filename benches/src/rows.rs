@@ -8,8 +8,9 @@ use crate::report::{Row, milliseconds};
 use crate::scratch::Scratch;
 use crate::{Result, note};
 use orange_core::task::Status;
-use orange_engine::engine::Change;
-use orange_engine::{Engine, Settings};
+use orange_engine::verbs::change::Change;
+use orange_engine::{Call, Settings, verbs};
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -201,12 +202,12 @@ pub(crate) fn change(scratch: &Scratch) -> Result<Vec<Row>> {
         home.settle(scratch)?;
         let floor = FloorTask::copy_of(&root, &home)?;
         let recipe = recipe(&home)?;
-        let engine = engine(&home);
+        let call = call(&home);
         let rounds = if place == "disk" { 25 } else { 60 };
         let [ours, loop_of_writes] = in_turns(
             rounds,
             [
-                Box::new(|round| timed(|| pair(&engine, &home, home.planning(round)))),
+                Box::new(|round| timed(|| pair(&call, &home, home.planning(round)))),
                 Box::new(|_| {
                     timed(|| {
                         recipe.iter().try_for_each(|writes| {
@@ -264,18 +265,18 @@ pub(crate) fn change(scratch: &Scratch) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn engine(home: &Home) -> Engine {
-    Engine::new(Settings::at(home.path.clone()))
+fn call(home: &Home) -> Call {
+    Call::new(Settings::at(home.path.clone()))
 }
 
 /// There and back again, so that every round finds the same.
-fn pair(engine: &Engine, home: &Home, number: usize) -> Result<()> {
+fn pair(call: &Call, home: &Home, number: usize) -> Result<()> {
     for status in [Status::Clarification, Status::Planning] {
         let change = Change {
             status: Some(status),
             ..Change::default()
         };
-        engine.change(home.place(number), &change)?;
+        verbs::change::change(call, home.place(number), &change)?;
     }
     Ok(())
 }
@@ -284,14 +285,14 @@ fn pair(engine: &Engine, home: &Home, number: usize) -> Result<()> {
 fn recipe(home: &Home) -> Result<[Writes; 2]> {
     let number = home.planning(39);
     let place = home.place(number);
-    let engine = engine(home);
+    let call = call(home);
     let mut before = fs::read(place.journal())?.len();
     let mut writes = |status, blocks: usize| -> Result<Writes> {
         let change = Change {
             status: Some(status),
             ..Change::default()
         };
-        engine.change(place.clone(), &change)?;
+        verbs::change::change(&call, place.clone(), &change)?;
         let journal = fs::read(place.journal())?;
         let added = journal.get(before..).unwrap_or_default();
         before = journal.len();

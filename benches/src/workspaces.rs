@@ -6,8 +6,10 @@ use crate::report::Row;
 use crate::scratch::Scratch;
 use crate::{Result, note};
 use orange_core::Timestamp;
-use orange_engine::rescue::{self, Save};
+use orange_engine::rescue;
+use orange_engine::rescue::Save;
 use orange_engine::workspaces::slot_name;
+
 use std::cell::Cell;
 use std::fs;
 use std::io::{BufWriter, Write};

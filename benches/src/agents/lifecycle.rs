@@ -50,7 +50,7 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
     stage.git(&["worktree", "add", "--quiet", "--detach", &path])?;
     let shell = stage.root.join("lifecycle.sh");
     fs::write(&shell, SCRIPT)?;
-    let [engine, script] = in_turns(
+    let [call, script] = in_turns(
         ROUNDS,
         [
             Box::new(|round| {
@@ -98,7 +98,7 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
     Ok(vec![Row::at_most(
         "a task from creation to `reviewing`",
         "a shell script with the same agents",
-        engine.best(),
+        call.best(),
         script.best(),
         Some(3.0),
     )])

@@ -5,8 +5,9 @@ use crate::measure::{in_turns, run, timed};
 use crate::report::Row;
 use crate::scratch::Scratch;
 use crate::{Result, note};
-use orange_engine::monitor::Monitor;
-use orange_engine::{Engine, Settings};
+use orange_engine::background::monitor::Monitor;
+use orange_engine::{Call, Settings};
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -19,7 +20,7 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
     for _ in 0..SESSIONS {
         stage.orange(&["task", "create", "Do it"])?;
     }
-    let engine = Engine::new(Settings {
+    let call = Call::new(Settings {
         orange: scratch.orange.clone(),
         ..Settings::at(stage.home.clone())
     });
@@ -30,7 +31,7 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
         [
             Box::new(|_| {
                 timed(|| {
-                    alive = monitor.tick(&engine)?.alive;
+                    alive = monitor.tick(&call)?.alive;
                     Ok(())
                 })
             }),

@@ -1,5 +1,6 @@
 //! How much disk a folder takes.
 
+use orange_core::Timestamp;
 use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -37,6 +38,13 @@ pub fn used(folder: &Path) -> u64 {
         }
     }
     bytes
+}
+
+/// When a file was last written; None for links, folders and what cannot be looked at.
+pub(crate) fn written(path: &Path) -> Option<Timestamp> {
+    let about = fs::symlink_metadata(path).ok()?;
+    let time = about.is_file().then(|| about.modified().ok())??;
+    Timestamp::try_from(time).ok()
 }
 
 #[cfg(test)]

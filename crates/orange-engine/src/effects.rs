@@ -1,15 +1,20 @@
 //! Carrying out hooks. Each finds out what of it was done before, so that it can be carried out again after a kill.
 
-mod agents;
-mod slots;
+pub(crate) mod agents;
+pub(crate) mod delegation;
+pub(crate) mod failures;
+pub(crate) mod merge;
+pub(crate) mod messages;
+pub(crate) mod notify;
+pub(crate) mod remote_branch;
+pub(crate) mod slots;
+pub(crate) mod start_agent;
+pub(crate) mod stop_agent;
+pub(crate) mod verify;
 
-pub(crate) use agents::{heard, with_undelivered};
-pub(crate) use slots::acquire as acquired;
-
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::error::Error;
 use crate::tx::TaskTx;
-use crate::verify;
 use orange_core::history::{Event, EventType};
 use orange_core::workflow::Hook;
 use orange_core::{Text, text};
@@ -24,10 +29,7 @@ const SUPERSEDED: &str = "the journal lost its end; the task may have moved on s
 pub(crate) fn carry_out(tx: &mut TaskTx<'_>, hook: &str) -> Vec<Event> {
     let mut events = match Hook::from_name(hook) {
         Some(known) => effect(tx, known),
-        None => vec![skipped(
-            tx.engine,
-            "this version of orange does not know it",
-        )],
+        None => vec![skipped(tx.call, "this version of orange does not know it")],
     };
     if let Some(last) = events.last_mut() {
         last.hook = Some(hook.to_owned());
@@ -36,7 +38,7 @@ pub(crate) fn carry_out(tx: &mut TaskTx<'_>, hook: &str) -> Vec<Event> {
 }
 
 fn effect(tx: &mut TaskTx<'_>, hook: Hook) -> Vec<Event> {
-    let engine = tx.engine;
+    let call = tx.call;
     match hook {
         Hook::AcquireWorkspace => vec![slots::acquire(tx)],
         Hook::ReleaseWorkspace => vec![slots::release(tx)],
@@ -46,26 +48,26 @@ fn effect(tx: &mut TaskTx<'_>, hook: Hook) -> Vec<Event> {
         Hook::KillReviewer => agents::kill_reviewer(tx),
         Hook::KillSession => agents::kill_session(tx),
         Hook::NotifyWorker => agents::notify_worker(tx),
-        Hook::SpawnNext => agents::spawn_next(engine),
+        Hook::SpawnNext => agents::spawn_next(call),
         Hook::DeleteRemoteBranch => {
-            let outcome = engine.delete_remote_branch(tx);
-            let now = engine.now();
+            let outcome = remote_branch::delete_remote_branch(call, tx);
+            let now = call.now();
             vec![match outcome {
                 Ok(done) => Event::new(EventType::HookCompleted, now).because(done),
                 Err(error) => Event::new(EventType::HookFailed, now).because(spoken(&error)),
             }]
         }
-        Hook::Verify => verify::begin(engine, tx),
+        Hook::Verify => verify::begin(call, tx),
         Hook::IncrementReviewRound
         | Hook::ResetReviewRound
         | Hook::ArchiveReview
-        | Hook::ArchiveHandoff => vec![Event::new(EventType::HookCompleted, engine.now())],
+        | Hook::ArchiveHandoff => vec![Event::new(EventType::HookCompleted, call.now())],
         Hook::Classify
         | Hook::WritePlan
         | Hook::StartExecutor
         | Hook::StopExecutor
         | Hook::CommitWip
-        | Hook::StartFinalize => vec![skipped(engine, NOT_YET)],
+        | Hook::StartFinalize => vec![skipped(call, NOT_YET)],
     }
 }
 
@@ -76,14 +78,14 @@ pub(crate) fn acted(hook: &str, events: &[Event]) -> bool {
     events.len() > 1 || slots.contains(&hook) || events.iter().any(tells)
 }
 
-pub(crate) fn superseded(engine: &Engine, hook: &str) -> Vec<Event> {
-    let mut event = skipped(engine, SUPERSEDED);
+pub(crate) fn superseded(call: &Call, hook: &str) -> Vec<Event> {
+    let mut event = skipped(call, SUPERSEDED);
     event.hook = Some(hook.to_owned());
     vec![event]
 }
 
-fn skipped(engine: &Engine, why: &str) -> Event {
-    Event::new(EventType::HookSkipped, engine.now()).because(why)
+pub(crate) fn skipped(call: &Call, why: &str) -> Event {
+    Event::new(EventType::HookSkipped, call.now()).because(why)
 }
 
 /// What went wrong, and what helps.

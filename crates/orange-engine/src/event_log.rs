@@ -2,7 +2,8 @@
 
 use orange_core::history::{Event, EventType};
 use orange_core::task::Task;
-use orange_core::timeline::{self, Weight};
+use orange_core::timeline;
+use orange_core::timeline::Weight;
 
 /// The components of the log under which these lines stand.
 pub const COMPONENTS: &[&str] = &[
@@ -30,6 +31,7 @@ macro_rules! write_line {
         )
     };
 }
+
 pub(crate) fn tell(task: &Task, events: &[Event]) {
     for event in events {
         macro_rules! told {

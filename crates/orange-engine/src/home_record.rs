@@ -1,13 +1,12 @@
 //! Which home this is. `.home.json` records the path of the home, so that a copy of it (a backup) is recognised. A copy is
 //! only read: the runs, workspaces, tmux sessions and refs that it speaks of are those of the original.
 
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::error::{Code, Error, Result};
-use crate::git::{state, worktree};
+use crate::git::state;
 use crate::runs;
-use crate::store::replace;
 pub use orange_agents::home_paths::HomePaths;
-use orange_agents::home_paths::{RECORD, Record, read, real};
+use orange_agents::home_paths::{Record, read, real};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// What the record says about the home that it is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Identity {
+pub(crate) enum Identity {
     Own,
     /// No record yet, or one that cannot be read.
     Unrecorded,
@@ -28,53 +27,52 @@ enum Identity {
     },
 }
 
-impl Engine {
-    /// The home of which this one is a copy.
-    pub fn copied_from(&self) -> Option<&Path> {
-        let home = self.store.home();
-        let found = self.copied_from.get_or_init(|| match identify(home) {
-            Identity::Copy { original } => Some(original),
-            Identity::Own | Identity::Unrecorded | Identity::Moved(_) => None,
-        });
-        found.as_deref()
-    }
+/// The home of which this one is a copy.
+pub fn copied_from(call: &Call) -> Option<&Path> {
+    let home = call.store.home();
+    let found = call.copied_from.get_or_init(|| match identify(home) {
+        Identity::Copy { original } => Some(original),
+        Identity::Own | Identity::Unrecorded | Identity::Moved(_) => None,
+    });
+    found.as_deref()
+}
 
-    /// Where the home was recorded last, if it was moved since and no command has recorded that.
-    pub(crate) fn moved_from(&self) -> Option<PathBuf> {
-        match identify(self.store.home()) {
-            Identity::Moved(record) => Some(record.path),
-            Identity::Own | Identity::Unrecorded | Identity::Copy { .. } => None,
-        }
+/// Where the home was recorded last, if it was moved since and no command has recorded that.
+pub(crate) fn moved_from(call: &Call) -> Option<PathBuf> {
+    match identify(call.store.home()) {
+        Identity::Moved(record) => Some(record.path),
+        Identity::Own | Identity::Unrecorded | Identity::Copy { .. } => None,
     }
+}
 
-    /// Tells a person who looks at a copy that it is one.
-    pub fn mention_copy(&self) {
-        let home = self.store.home().display().to_string();
-        if let Some(original) = self.copied_from() {
-            let text = format!(
-                "{home} is a copy of {}: it is only shown, nothing is changed from here",
-                original.display()
-            );
-            self.notice(text);
-        }
+/// Tells a person who looks at a copy that it is one.
+pub fn note_copy(call: &Call) {
+    let home = call.store.home().display().to_string();
+    if let Some(original) = copied_from(call) {
+        let text = format!(
+            "{home} is a copy of {}: it is only shown, nothing is changed from here",
+            original.display()
+        );
+        call.notice(text);
     }
+}
 
-    pub(crate) fn home_paths(&self) -> HomePaths {
-        HomePaths::of(self.store.home())
-    }
+pub(crate) fn home_paths(call: &Call) -> HomePaths {
+    HomePaths::of(call.store.home())
+}
 
-    /// Refuses to change anything in a copy.
-    pub fn refuse_copy(&self) -> Result<()> {
-        let home = self.store.home().display().to_string();
-        let Some(original) = self.copied_from() else {
-            return Ok(());
-        };
-        let what = match original.exists() {
-            true => "which is still there",
-            false => "whose agents still run",
-        };
-        let original = original.display();
-        Err(Error::new(
+/// Refuses to change anything in a copy.
+pub fn refuse_copy(call: &Call) -> Result<()> {
+    let home = call.store.home().display().to_string();
+    let Some(original) = copied_from(call) else {
+        return Ok(());
+    };
+    let what = match original.exists() {
+        true => "which is still there",
+        false => "whose agents still run",
+    };
+    let original = original.display();
+    Err(Error::new(
             Code::Refused,
             format!(
                 "{home} is a copy of {original}, {what}: its agents, workspaces and branches belong to the original, so nothing is changed from here"
@@ -83,60 +81,9 @@ impl Engine {
         .hint(format!(
             "work in the original: `ORANGE_HOME={original}`; to go on with this copy instead, rename or remove the original first"
         )))
-    }
-
-    /// Records that this is the home, for a command that may change something. A home that was moved gets its workspaces
-    /// registered with git under their new path; a copy is refused.
-    pub fn claim_home(&self) -> Result<()> {
-        let home = self.store.home().to_owned();
-        if !home.is_dir() {
-            return Ok(());
-        }
-        let record = match identify(&home) {
-            Identity::Own => return Ok(()),
-            Identity::Copy { .. } => return self.refuse_copy(),
-            Identity::Unrecorded => new_record(&home),
-            Identity::Moved(old) => {
-                self.follow_move(&old);
-                moved_record(&home, old)
-            }
-        };
-        // Without a record the home works as before; only a copy of it is not recognised as easily.
-        if let Some(record) = record
-            && let Ok(text) = serde_json::to_vec(&record)
-            && let Err(error) = replace::write_atomic(&home.join(RECORD), &text)
-        {
-            tracing::debug!(%error, "the path of the home was not recorded");
-        }
-        Ok(())
-    }
-
-    /// Tells git where the workspaces are now. Git would go on naming the old path, and a branch that is checked out in one
-    /// of them would seem to be checked out elsewhere.
-    fn follow_move(&self, old: &Record) {
-        for project in self.projects().unwrap_or_default() {
-            let slots: Vec<PathBuf> = self
-                .slot_folders(&project.name)
-                .iter()
-                .map(|slot| self.slot_folder(slot))
-                .filter(|slot| state::git_folder(slot).is_ok())
-                .collect();
-            if slots.is_empty() || !project.path.is_dir() {
-                continue;
-            }
-            if let Err(error) = worktree::repair(&project.path, &slots) {
-                tracing::warn!(%error, project = project.name, "git was not told where the workspaces are");
-            }
-        }
-        self.notice(format!(
-            "the home was at {} and is at {} now",
-            old.path.display(),
-            self.store.home().display()
-        ));
-    }
 }
 
-fn identify(home: &Path) -> Identity {
+pub(crate) fn identify(home: &Path) -> Identity {
     let Some(record) = read(home) else {
         return match original_of(home) {
             Some(original) => Identity::Copy { original },
@@ -197,35 +144,6 @@ fn original_of(home: &Path) -> Option<PathBuf> {
     homes.into_iter().find(is_other)
 }
 
-fn new_record(home: &Path) -> Option<Record> {
-    Some(Record {
-        id: nanoid::nanoid!(21, &orange_core::id::ID_ALPHABET),
-        path: real(home)?,
-        inode: inode(home)?,
-        former: Vec::new(),
-    })
-}
-
-fn moved_record(home: &Path, old: Record) -> Option<Record> {
-    let inode = inode(home)?;
-    let mut former = old.former;
-    // In a folder with another inode nobody who named the old path is still at work.
-    match inode == old.inode {
-        true => former.push(old.path),
-        false => former.clear(),
-    }
-    Some(Record {
-        id: old.id,
-        path: real(home)?,
-        inode,
-        former,
-    })
-}
-
-fn inode(path: &Path) -> Option<u64> {
-    Some(fs::metadata(path).ok()?.ino())
-}
-
 fn is_same_folder(one: &Path, other: &Path) -> bool {
     match (fs::metadata(one), fs::metadata(other)) {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
@@ -236,10 +154,11 @@ fn is_same_folder(one: &Path, other: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use orange_agents::home_paths::RECORD;
 
     fn recorded(home: &Path) {
-        let engine = Engine::new(crate::Settings::at(home.to_owned()));
-        engine.claim_home().unwrap();
+        let call = Call::new(crate::Settings::at(home.to_owned()));
+        crate::recovery::claim_home(&call).unwrap();
     }
 
     fn copy(from: &Path, to: &Path) {

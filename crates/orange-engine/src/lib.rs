@@ -1,26 +1,34 @@
-//! The half of Orange that touches the world: files, locks, SQLite, git, tmux. Front ends call [`Engine`];
-//! nothing here prints or reads the user's environment.
+//! What happens: verbs that change tasks, views that show them, and what runs in the background. Front ends make a [`Call`] and
+//! pass it to the functions of `verbs/` and `views/`; nothing here prints or reads the user's environment. Read `verbs.rs` first.
 
+pub mod access;
+pub mod background;
+pub mod call;
+pub mod checks;
 pub mod disk;
-pub mod doctor;
 mod effects;
-pub mod engine;
 pub mod event_log;
-pub mod gc;
+pub mod facts;
+mod field_checks;
 mod home;
 pub mod home_record;
-pub mod monitor;
-mod notify;
+mod keys;
+pub mod maintenance;
 pub mod prompt;
 pub mod recovery;
 pub mod rescue;
+pub mod rules;
 pub mod sessions;
+pub mod settings;
+pub mod started_by;
+pub mod testimony;
+pub mod trash;
 pub mod tx;
-mod verify;
+pub mod verbs;
 pub mod views;
 pub mod workspaces;
 
-pub use engine::{Caller, Engine, Settings};
+pub use call::{Call, Caller, Settings};
 pub use home::Home;
 pub use orange_agents::{
     agent_run, errand, harness, headless, occupants, person_environment, runs,

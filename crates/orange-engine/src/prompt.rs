@@ -1,15 +1,16 @@
 //! What agents are told: a repository's own prompt as the base commit has it, else the one that comes with Orange.
 //! A prompt that cannot be used keeps no task from starting; it is said, and Orange's own takes its place.
 
-mod values;
+pub mod values;
 
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::error::{Code, Error, Result};
 use crate::git::committed::{Committed, Unreadable};
 use crate::git::short;
 use crate::projects::Project;
-use crate::views::TaskView;
-use orange_core::prompt::{self, PromptError, PromptName, Template};
+use crate::rules::rules_commit;
+use crate::{call, rules};
+use orange_core::prompt::{PromptError, PromptName, Template};
 use orange_core::task::Task;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -113,89 +114,45 @@ pub struct PromptExtra {
     pub missing: String,
 }
 
-impl Engine {
-    /// The prompt that a project's agents get, by what the repository says at that commit.
-    pub fn prompt_text(
-        &self,
-        project: &Project,
-        base: &str,
-        name: PromptName,
-    ) -> Result<PromptSource> {
-        let files = crate::workspaces::base_files(&project.path, base, &[name.path()])?;
-        source_in(&files, base, name)
-    }
+/// The prompt that a project's agents get, by what the repository says at that commit.
+pub fn prompt_text(
+    _call: &Call,
+    project: &Project,
+    base: &str,
+    name: PromptName,
+) -> Result<PromptSource> {
+    let files = rules::base_files(&project.path, base, &[name.path()])?;
+    source_in(&files, base, name)
+}
 
-    /// The same for a task: the commit is the one its rules come from.
-    pub fn prompt_source(&self, task: &Task, name: PromptName) -> Result<PromptSource> {
-        let project = self.registered(&task.project)?;
-        let commit = self.rules_commit(&project, task)?;
-        self.prompt_text(&project, &commit, name)
-    }
+/// The same for a task: the commit is the one its rules come from.
+pub fn prompt_source(call: &Call, task: &Task, name: PromptName) -> Result<PromptSource> {
+    let project = call::registered(call, &task.project)?;
+    let commit = rules_commit::rules_commit(call, &project, task)?;
+    prompt_text(call, &project, &commit, name)
+}
 
-    /// Exactly what an agent of the task is told.
-    pub fn prompt_for(&self, task: &Task, name: PromptName, extra: &PromptExtra) -> Result<String> {
-        let source = self.prompt_source(task, name)?;
-        if let Some(unusable) = &source.unusable {
-            self.notice(format!("{unusable}; Orange's own prompt is used instead"));
-        }
-        let values = self.prompt_values(task, extra)?;
-        Ok(source.template.render(&values))
+/// Exactly what an agent of the task is told.
+pub fn prompt_for(
+    call: &Call,
+    task: &Task,
+    name: PromptName,
+    extra: &PromptExtra,
+) -> Result<String> {
+    let source = prompt_source(call, task, name)?;
+    if let Some(unusable) = &source.unusable {
+        call.notice(format!("{unusable}; Orange's own prompt is used instead"));
     }
-
-    /// The same for a person who wants to see it: no message, and what is missing as it is now.
-    pub fn prompt_preview(&self, view: &TaskView, name: PromptName) -> Result<String> {
-        let max_rounds = self.max_rounds(&view.task)?;
-        let missing = prompt::missing(&view.task, &view.body, max_rounds);
-        let extra = PromptExtra {
-            message: String::new(),
-            missing: missing.unwrap_or_default(),
-        };
-        self.prompt_for(&view.task, name, &extra)
-    }
-
-    /// Every prompt as new work of a project would get it; without one, those of Orange.
-    pub fn prompts(&self, project: Option<&str>) -> Result<Prompts> {
-        let project = project.map(|name| self.registered(name)).transpose()?;
-        let commit = match &project {
-            Some(project) => self.newest_rules(project)?,
-            None => None,
-        };
-        let (Some(project), Some(commit)) = (project, commit) else {
-            let sources = PromptName::ALL.iter().map(|name| built_in(*name, None));
-            return Ok(Prompts {
-                commit: None,
-                sources: sources.collect::<Result<_>>()?,
-                unknown: Vec::new(),
-            });
-        };
-        let folder = format!("{}/", prompt::FOLDER);
-        let files = crate::workspaces::base_files(&project.path, &commit, &[folder])?;
-        let sources = PromptName::ALL
-            .iter()
-            .map(|name| source_in(&files, &commit, *name));
-        let known: Vec<String> = PromptName::ALL.iter().map(|name| name.path()).collect();
-        let unknown = files
-            .paths()
-            .filter(|path| !known.iter().any(|name| name == path));
-        Ok(Prompts {
-            sources: sources.collect::<Result<_>>()?,
-            unknown: unknown.map(str::to_owned).collect(),
-            commit: Some(commit),
-        })
-    }
-
-    /// Where new work starts from; none in a repository without a commit.
-    fn newest_rules(&self, project: &Project) -> Result<Option<String>> {
-        match self.parking_place(project) {
-            Ok(commit) => Ok(Some(commit)),
-            Err(error) if error.code == Code::ConditionUnmet => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
+    let values = values::prompt_values(call, task, extra)?;
+    Ok(source.template.render(&values))
 }
 
 /// The repository's own, if it is there and can be used.
-fn source_in(files: &Committed<'_>, commit: &str, name: PromptName) -> Result<PromptSource> {
+pub(crate) fn source_in(
+    files: &Committed<'_>,
+    commit: &str,
+    name: PromptName,
+) -> Result<PromptSource> {
     let path = name.path();
     let unusable = |line: Option<usize>, reason: String| {
         let (commit, path) = (commit.to_owned(), path.clone());
@@ -236,7 +193,7 @@ fn source_in(files: &Committed<'_>, commit: &str, name: PromptName) -> Result<Pr
     }
 }
 
-fn built_in(name: PromptName, unusable: Option<Unusable>) -> Result<PromptSource> {
+pub(crate) fn built_in(name: PromptName, unusable: Option<Unusable>) -> Result<PromptSource> {
     let text = name.built_in().to_owned();
     // Cannot happen: the tests read every one of them.
     let template = Template::parse(name, &text)

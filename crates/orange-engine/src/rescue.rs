@@ -2,24 +2,24 @@
 //! `refs/orange/rescue/<task id>/<time>`, and as plain copies of what git cannot hold. Neither the index nor a
 //! file of the worktree is touched.
 
-mod nested;
-mod note;
-mod raw;
-mod restore;
-mod same;
-
-pub use note::Note;
-pub(crate) use raw::is_same;
-pub use restore::{LostCommit, Restored, Shown, ShownFile, restore, restore_from, show, to_branch};
+pub mod nested;
+pub mod note;
+pub mod raw;
+pub mod restore;
+pub mod same;
 
 use crate::error::{Code, Error, Result};
 use crate::git::rescue::content::{Entries, TempIndex};
-use crate::git::rescue::refs::{self, Kept};
-use crate::git::rescue::{LINK, Worktree};
+use crate::git::rescue::refs::Kept;
+use crate::git::rescue::{LINK, Worktree, refs};
+pub use crate::rescue::note::Note;
+use crate::rescue::raw::Staging;
+pub use crate::rescue::restore::{
+    LostCommit, Restored, Shown, ShownFile, restore, restore_from, show, to_branch,
+};
 use orange_core::{SignedDuration, Timestamp};
 use orange_sys::crash_points::crash_point;
-use raw::Staging;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
 /// Beside the pool's slots: copies of what belongs to no task that is there.
@@ -258,7 +258,7 @@ impl Rescue {
     }
 }
 
-struct Tree {
+pub(crate) struct Tree {
     tree: String,
     parents: Vec<String>,
 }
@@ -334,4 +334,22 @@ fn read_index(worktree: &Worktree, index: &TempIndex<'_>) -> Result<(Entries, Op
         Err(_) => return Err(Error::new(Code::Failed, "git write-tree: it was not run")),
     };
     Ok((entries, Some(tree)))
+}
+
+/// The folder beside TASK.md for copies of what git cannot hold.
+pub(crate) const RAW: &str = "rescued";
+
+/// Serializes a path that need not be UTF-8.
+pub(crate) fn lossy_path<S: Serializer>(
+    path: &Path,
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_str(&path.display())
+}
+
+pub(crate) fn lossy_paths<S: Serializer>(
+    paths: &[PathBuf],
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
 }

@@ -1,21 +1,20 @@
 //! Sessions: agents started in windows of a task's tmux session, ended with all they started, and their screens
 //! kept with the task. What is done here is found done when it is done again.
 
-mod adopted;
-mod start;
-mod stop;
+pub mod adopted;
+pub mod lost_workspace;
+pub mod permissions;
+pub mod programs;
 
-use adopted::AdoptedSessions;
-pub(crate) use adopted::{is_adopted_run, session_when_adopted};
-pub(crate) use start::{Begin, Begun};
-
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::error::Result;
 use crate::runs::{Doing, RunFolder};
-use crate::tmux::{self, Pane, PaneInfo, Server, Tmux};
-use crate::versions;
+use crate::sessions::adopted::AdoptedSessions;
+use crate::tmux::{Pane, PaneInfo, Server, Tmux};
+use crate::{home_record, settings, tmux, versions};
 use orange_core::history::History;
-use orange_core::runs::{self, Run};
+use orange_core::runs;
+use orange_core::runs::Run;
 use orange_core::task::{Status, Task};
 use orange_core::workflow::{Role, WaitsFor};
 use orange_sys::programs::located;
@@ -95,107 +94,109 @@ impl LiveAgents {
     }
 }
 
-impl Engine {
-    /// Every agent that is alive now, those in sessions of other programs too.
-    pub fn live_and_adopted_agents(&self) -> LiveAgents {
-        let mut live = self.live_agents();
-        live.adopted = self.adopted_sessions();
-        live
-    }
+/// Every agent that is alive now, those in sessions of other programs too.
+pub fn live_and_adopted_agents(call: &Call) -> LiveAgents {
+    let mut live = live_agents(call);
+    live.adopted = adopted::adopted_sessions(call);
+    live
+}
 
-    /// Every agent that is alive now; costs a look at each run, none at tasks.
-    pub fn live_agents(&self) -> LiveAgents {
-        let mut live = LiveAgents::default();
-        for folder in crate::runs::all(self.store.home()) {
-            if folder.is_alive()
-                && let Some(spec) = folder.spec()
-            {
-                let agent = LiveAgent {
-                    role: spec.role,
-                    harness: spec.harness,
-                    doing: folder.state(),
-                };
-                live.add(&spec.folder, agent);
-            }
+/// Every agent that is alive now; costs a look at each run, none at tasks.
+pub fn live_agents(call: &Call) -> LiveAgents {
+    let mut live = LiveAgents::default();
+    for folder in crate::runs::all(call.store.home()) {
+        if folder.is_alive()
+            && let Some(spec) = folder.spec()
+        {
+            let agent = LiveAgent {
+                role: spec.role,
+                harness: spec.harness,
+                doing: folder.state(),
+            };
+            live.add(&spec.folder, agent);
         }
-        live
     }
+    live
+}
 
-    /// The server that sessions are made on.
-    pub(crate) fn tmux(&self) -> Result<Tmux> {
-        let setting = self.config()?.tmux.server.clone().unwrap_or_default();
-        Ok(Tmux::new(Server::from_setting(&setting)))
-    }
+/// The server that sessions are made on.
+pub(crate) fn tmux(call: &Call) -> Result<Tmux> {
+    let setting = settings::config(call)?
+        .tmux
+        .server
+        .clone()
+        .unwrap_or_default();
+    Ok(Tmux::new(Server::from_setting(&setting)))
+}
 
-    /// The same, when there is a tmux that will do.
-    pub(crate) fn usable_tmux(&self) -> Result<Tmux> {
-        let tmux = self.tmux()?;
-        match located(tmux::PROGRAM, self.search_path.as_deref()) {
-            Some(program) => {
-                versions::remembered(self.store.home(), &program, || tmux.version())?;
-            }
-            // It says what is missing.
-            None => drop(tmux.version()?),
+/// The same, when there is a tmux that will do.
+pub(crate) fn usable_tmux(call: &Call) -> Result<Tmux> {
+    let tmux = tmux(call)?;
+    match located(tmux::PROGRAM, call.search_path.as_deref()) {
+        Some(program) => {
+            versions::remembered(call.store.home(), &program, || tmux.version())?;
         }
-        Ok(tmux)
+        // It says what is missing.
+        None => drop(tmux.version()?),
     }
+    Ok(tmux)
+}
 
-    pub(crate) fn run_folder(&self, run: &str) -> RunFolder {
-        RunFolder::new(self.store.home(), run)
-    }
+pub(crate) fn run_folder(call: &Call, run: &str) -> RunFolder {
+    RunFolder::new(call.store.home(), run)
+}
 
-    /// The live run of a role.
-    pub(crate) fn live_run(&self, history: &History, role: Role) -> Option<Run> {
-        let mut open = runs::open_runs(history).into_iter().rev();
-        open.find(|run| run.role == role && self.run_folder(&run.id).is_alive())
-    }
+/// The live run of a role.
+pub(crate) fn live_run(call: &Call, history: &History, role: Role) -> Option<Run> {
+    let mut open = runs::open_runs(history).into_iter().rev();
+    open.find(|run| run.role == role && run_folder(call, &run.id).is_alive())
+}
 
-    /// Does it work once through, without taking messages?
-    pub(crate) fn is_one_shot(&self, run: &Run) -> bool {
-        let spec = self.run_folder(&run.id).spec();
-        spec.is_some_and(|spec| spec.one_shot)
-    }
+/// Does it work once through, without taking messages?
+pub(crate) fn is_one_shot(call: &Call, run: &Run) -> bool {
+    let spec = run_folder(call, &run.id).spec();
+    spec.is_some_and(|spec| spec.one_shot)
+}
 
-    /// Where a run is shown; asked of tmux when nobody noted it.
-    pub(crate) fn pane_of(&self, run: &str) -> Result<Option<Pane>> {
-        if let Some(pane) = self.run_folder(run).pane() {
-            return Ok(Some(pane));
-        }
-        let tagged = |info: &PaneInfo| info.run_id.as_deref() == Some(run);
-        let panes = self.own_panes()?;
-        Ok(panes.into_iter().find(tagged).map(|info| info.pane))
+/// Where a run is shown; asked of tmux when nobody noted it.
+pub(crate) fn pane_of(call: &Call, run: &str) -> Result<Option<Pane>> {
+    if let Some(pane) = run_folder(call, run).pane() {
+        return Ok(Some(pane));
     }
+    let tagged = |info: &PaneInfo| info.run_id.as_deref() == Some(run);
+    let panes = own_panes(call)?;
+    Ok(panes.into_iter().find(tagged).map(|info| info.pane))
+}
 
-    /// The session of a task whose branch has another name now gets that name too. It is found by its tag, so
-    /// nothing is lost when the name is taken.
-    pub(crate) fn rename_session(&self, task: &Task) -> Result<Option<String>> {
-        if task.tmux_session.is_none() {
-            return Ok(None);
-        }
-        let tmux = self.tmux()?;
-        let home = self.home_paths();
-        let is_ours = |tag: Option<&str>| home.has_tagged(tag);
-        let Some(session) = tmux.session_of(&task.id, is_ours)? else {
-            return Ok(None);
-        };
-        tmux.rename_session(session, &format!("{}/{}", task.project, task.branch))?;
-        Ok(tmux
-            .session_of(&task.id, is_ours)?
-            .map(|session| session.session_name))
+/// The session of a task whose branch has another name now gets that name too. It is found by its tag, so
+/// nothing is lost when the name is taken.
+pub(crate) fn rename_session(call: &Call, task: &Task) -> Result<Option<String>> {
+    if task.tmux_session.is_none() {
+        return Ok(None);
     }
+    let tmux = tmux(call)?;
+    let home = home_record::home_paths(call);
+    let is_ours = |tag: Option<&str>| home.has_tagged(tag);
+    let Some(session) = tmux.session_of(&task.id, is_ours)? else {
+        return Ok(None);
+    };
+    tmux.rename_session(session, &format!("{}/{}", task.project, task.branch))?;
+    Ok(tmux
+        .session_of(&task.id, is_ours)?
+        .map(|session| session.session_name))
+}
 
-    /// All panes but those of another home.
-    fn own_panes(&self) -> Result<Vec<PaneInfo>> {
-        let home = self.home_paths();
-        let mut panes = self.tmux()?.panes()?;
-        panes.retain(|info| home.has_tagged(info.home_tag.as_deref()));
-        Ok(panes)
-    }
+/// All panes but those of another home.
+fn own_panes(call: &Call) -> Result<Vec<PaneInfo>> {
+    let home = home_record::home_paths(call);
+    let mut panes = tmux(call)?.panes()?;
+    panes.retain(|info| home.has_tagged(info.home_tag.as_deref()));
+    Ok(panes)
+}
 
-    /// The windows of a task, whatever is left in them.
-    pub(crate) fn windows_of(&self, task: &Task) -> Result<Vec<PaneInfo>> {
-        let mut panes = self.own_panes()?;
-        panes.retain(|info| info.task_id.as_deref() == Some(task.id.as_str()));
-        Ok(panes)
-    }
+/// The windows of a task, whatever is left in them.
+pub(crate) fn windows_of(call: &Call, task: &Task) -> Result<Vec<PaneInfo>> {
+    let mut panes = own_panes(call)?;
+    panes.retain(|info| info.task_id.as_deref() == Some(task.id.as_str()));
+    Ok(panes)
 }

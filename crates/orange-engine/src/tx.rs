@@ -1,46 +1,51 @@
 //! One task under its lock: brought into order first, then changed by events. Journal, TASK.md, witness and
 //! index are written in that order; a process killed in between leaves a mark that the next one follows.
 
-mod agents;
-mod commit;
-mod deferred;
-mod failed_check;
-mod racing;
-mod retry;
-mod taken_out;
-mod write_reconciled;
+pub(crate) mod agents;
+pub(crate) mod commit;
+pub(crate) mod decide;
+pub(crate) mod deferred;
+pub(crate) mod failed_check;
+pub(crate) mod handover;
+pub(crate) mod racing;
+pub(crate) mod refusal;
+pub(crate) mod retry;
+pub(crate) mod slot_drift;
+pub(crate) mod taken_out;
+pub(crate) mod write_reconciled;
 
-pub use commit::Committed;
-pub(crate) use commit::Given;
-pub use orange_agents::marks::context_mark;
-pub(crate) use orange_agents::marks::review_mark;
-pub(crate) use racing::kept_texts;
-pub use write_reconciled::written_fields;
-
-use crate::effects;
-use crate::engine::{Engine, Sealing};
+use crate::call::Call;
+use crate::effects::notify::Notification;
+use crate::effects::{delegation, notify};
 use crate::error::{Code, Error, Result};
-use crate::event_log;
-use crate::notify::{self, Notification};
 use crate::seal::SealedJournal;
 use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::locks::Rank;
 use crate::store::{PATIENCE, Place, Snapshot, journal};
-use crate::workspaces::Lease;
-use orange_core::artifact;
+use crate::testimony::Sealing;
+pub use crate::tx::commit::Committed;
+pub(crate) use crate::tx::commit::Given;
+pub use crate::tx::write_reconciled::written_fields;
+use crate::workspaces::{Lease, acquire};
+use crate::{
+    effects, event_log, field_checks, home_record, sessions, settings, started_by, testimony,
+    trash, workspaces,
+};
+pub use orange_agents::marks::context_mark;
+pub(crate) use orange_agents::marks::review_mark;
 use orange_core::history::payload::{ContextChanged, HookEnded};
 use orange_core::history::{Event, EventType, HookOutcome, Payload};
-use orange_core::machine::{self, Facts, Situation};
+use orange_core::machine::{Facts, Situation};
 use orange_core::reconcile::Broken;
 use orange_core::task::{Field, Status, Task};
 use orange_core::workflow::Actor;
-use orange_core::{Action, text};
+use orange_core::{Action, artifact, machine, text};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 
 /// A task that no other Orange process can change right now.
 pub struct TaskTx<'a> {
-    pub(crate) engine: &'a Engine,
+    pub(crate) call: &'a Call,
     lock: TaskLock,
     pub place: Place,
     pub task: Task,
@@ -54,7 +59,7 @@ pub struct TaskTx<'a> {
     /// Somebody still writes to a file that was swapped out: the next command has to look again.
     writer_open: bool,
     /// What the person is to hear of.
-    untold: Vec<Notification>,
+    unsent: Vec<Notification>,
     /// Rebuild what a command alone would not touch (`doctor --repair`).
     repair: bool,
     /// Lines of the journal, by their place, that Orange did not write; `snapshot` is without them.
@@ -67,121 +72,103 @@ pub struct TaskTx<'a> {
     pub(crate) given: Given,
 }
 
-impl Engine {
-    /// Locks a task, puts its files in order and finishes what a dead process began.
-    pub fn lock_task(&self, place: Place) -> Result<TaskTx<'_>> {
-        let lock = self.wait_for_lock(&place, Rank::Task)?;
-        self.opened(place, lock, false, false)
-    }
+/// Locks a task, puts its files in order and finishes what a dead process began.
+pub fn lock_task(call: &Call, place: Place) -> Result<TaskTx<'_>> {
+    let lock = wait_for_lock(call, &place, Rank::Task)?;
+    opened(call, place, lock, false, false)
+}
 
-    /// As [`Engine::lock_task`], for a task without a key that another task names, whose lock may be held.
-    pub(crate) fn lock_to_adopt(&self, place: Place) -> Result<TaskTx<'_>> {
-        let lock = self.wait_for_lock(&place, Rank::AdoptedTask)?;
-        self.opened(place, lock, false, false)
-    }
+/// As [`lock_task`], for a task without a key that another task names, whose lock may be held.
+pub(crate) fn lock_to_adopt(call: &Call, place: Place) -> Result<TaskTx<'_>> {
+    let lock = wait_for_lock(call, &place, Rank::AdoptedTask)?;
+    opened(call, place, lock, false, false)
+}
 
-    /// As [`Engine::lock_task`], for the parent of a task whose lock may be held.
-    pub(crate) fn lock_parent(&self, place: Place) -> Result<TaskTx<'_>> {
-        let lock = self.wait_for_lock(&place, Rank::ParentTask)?;
-        self.opened(place, lock, false, false)
-    }
+/// As [`lock_task`], for the parent of a task whose lock may be held.
+pub(crate) fn lock_parent(call: &Call, place: Place) -> Result<TaskTx<'_>> {
+    let lock = wait_for_lock(call, &place, Rank::ParentTask)?;
+    opened(call, place, lock, false, false)
+}
 
-    /// Waits for the lock; reports the holder after a while.
-    fn wait_for_lock(&self, place: &Place, rank: Rank) -> Result<TaskLock> {
-        let tell = |busy: &LockError| (self.say)(&format!("waits: {}: {busy}", place.folder()));
-        TaskLock::acquire_telling(&place.path, rank, PATIENCE, tell).map_err(|error| {
-            let gone = match error {
-                LockError::Gone => self.gone_meanwhile(place),
-                LockError::Busy { .. } | LockError::Io(_) => None,
-            };
-            gone.unwrap_or_else(|| explain_lock(place, error))
-        })
-    }
-
-    /// As [`Engine::lock_task`], for a task that this process has listed as changing.
-    pub(crate) fn lock_marked(&self, place: Place) -> Result<TaskTx<'_>> {
-        let lock = self.wait_for_lock(&place, Rank::Task)?;
-        self.opened(place, lock, false, true)
-    }
-
-    /// Finishes a task that somebody listed as changing; false when a live process has it.
-    pub(crate) fn finish_marked(&self, place: &Place) -> Result<bool> {
-        let lock = match TaskLock::try_acquire(&place.path) {
-            Ok(Some(lock)) => lock,
-            Ok(None) => return Ok(false),
-            Err(error) => return Err(explain_lock(place, error)),
+/// Waits for the lock; reports the holder after a while.
+fn wait_for_lock(call: &Call, place: &Place, rank: Rank) -> Result<TaskLock> {
+    let tell = |busy: &LockError| (call.say)(&format!("waits: {}: {busy}", place.folder()));
+    TaskLock::acquire_telling(&place.path, rank, PATIENCE, tell).map_err(|error| {
+        let gone = match error {
+            LockError::Gone => trash::explain_gone(call, place),
+            LockError::Busy { .. } | LockError::Io(_) => None,
         };
-        if self.history_at(&place.path)?.is_deleted() {
-            self.move_to_trash(place)?;
-            self.store.unmark(place);
-            return Ok(true);
-        }
-        self.opened(place.clone(), lock, false, true)?;
-        Ok(true)
-    }
+        gone.unwrap_or_else(|| explain_lock(place, error))
+    })
+}
 
-    /// Locks a damaged task and rebuilds it from what is left.
-    pub fn lock_for_repair(&self, place: Place) -> Result<TaskTx<'_>> {
-        let lock = self.wait_for_lock(&place, Rank::Task)?;
-        self.opened(place, lock, true, false)
-    }
+/// As [`lock_task`], for a task that this process has listed as changing.
+pub(crate) fn lock_marked(call: &Call, place: Place) -> Result<TaskTx<'_>> {
+    let lock = wait_for_lock(call, &place, Rank::Task)?;
+    opened(call, place, lock, false, true)
+}
 
-    fn opened(
-        &self,
-        place: Place,
-        lock: TaskLock,
-        repair: bool,
-        marked: bool,
-    ) -> Result<TaskTx<'_>> {
-        self.refuse_copy()?;
-        let mut snapshot = self.store.read(&place)?;
-        let Sealing { seals, foreign, .. } = self.set_foreign_aside(&mut snapshot.history);
-        let torn = snapshot.torn;
-        let was_missing = snapshot.file.as_ref().err() == Some(&Broken::Missing);
-        let mut tx = TaskTx {
-            engine: self,
-            lock,
-            task: Task::default(),
-            body: String::new(),
-            snapshot,
-            marked,
-            // Of what an earlier step left undone the index may be all.
-            unindexed: marked,
-            writer_open: false,
-            untold: Vec::new(),
-            repair,
-            place,
-            foreign,
-            seals,
-            from: Task::default().status,
-            given: Given::default(),
-        };
-        if torn {
-            self.notice(format!(
-                "{}: the last line of history.jsonl was cut short; it is set aside",
-                tx.place.folder()
-            ));
-        }
-        tx.merge_leftovers()?;
-        tx.settle()?;
-        if marked {
-            tx.untold = tx.perhaps_untold();
-        }
-        tx.note_changed_context(was_missing)?;
-        tx.look_into_slot()?;
-        tx.note_kept_texts()?;
-        if tx.finish_merge()? && tx.ends_itself() {
-            return self.lock_task(tx.leave_to_errand()?);
-        }
-        tx.finish_hooks()?;
-        tx.take_failed_check()?;
-        tx.settle_runs()?;
-        tx.take_deferred()?;
-        tx.index()?;
-        tx.conclude();
-        tx.from = tx.task.status;
-        Ok(tx)
+/// Locks a damaged task and rebuilds it from what is left.
+pub fn lock_for_repair(call: &Call, place: Place) -> Result<TaskTx<'_>> {
+    let lock = wait_for_lock(call, &place, Rank::Task)?;
+    opened(call, place, lock, true, false)
+}
+
+pub(crate) fn opened(
+    call: &Call,
+    place: Place,
+    lock: TaskLock,
+    repair: bool,
+    marked: bool,
+) -> Result<TaskTx<'_>> {
+    home_record::refuse_copy(call)?;
+    let mut snapshot = call.store.read(&place)?;
+    let Sealing { seals, foreign, .. } = testimony::drop_unsealed(call, &mut snapshot.history);
+    let torn = snapshot.torn;
+    let was_missing = snapshot.file.as_ref().err() == Some(&Broken::Missing);
+    let mut tx = TaskTx {
+        call,
+        lock,
+        task: Task::default(),
+        body: String::new(),
+        snapshot,
+        marked,
+        // Of what an earlier step left undone the index may be all.
+        unindexed: marked,
+        writer_open: false,
+        unsent: Vec::new(),
+        repair,
+        place,
+        foreign,
+        seals,
+        from: Task::default().status,
+        given: Given::default(),
+    };
+    if torn {
+        call.notice(format!(
+            "{}: the last line of history.jsonl was cut short; it is set aside",
+            tx.place.folder()
+        ));
     }
+    tx.merge_leftovers()?;
+    tx.write_reconciled()?;
+    if marked {
+        tx.unsent = tx.unsent_notifications();
+    }
+    tx.note_changed_context(was_missing)?;
+    tx.check_slot()?;
+    tx.note_kept_texts()?;
+    if tx.finish_merge()? && tx.ends_itself() {
+        return lock_task(call, tx.leave_to_errand()?);
+    }
+    tx.finish_hooks()?;
+    tx.take_failed_check()?;
+    tx.judge_ended_runs()?;
+    tx.make_deferred_move()?;
+    tx.index()?;
+    tx.conclude();
+    tx.from = tx.task.status;
+    Ok(tx)
 }
 
 impl TaskTx<'_> {
@@ -191,8 +178,8 @@ impl TaskTx<'_> {
             task: &self.task,
             body: &self.body,
             facts,
-            max_rounds: self.engine.max_rounds(&self.task)?,
-            now: self.engine.now(),
+            max_rounds: settings::max_rounds(self.call, &self.task)?,
+            now: self.call.now(),
         })
     }
 
@@ -202,7 +189,8 @@ impl TaskTx<'_> {
         self.mark()?;
         self.append(events)?;
         crash_point("commit.journalled");
-        self.settle().map_err(|error| self.happened(error))?;
+        self.write_reconciled()
+            .map_err(|error| self.happened(error))?;
         crash_point("commit.written");
         Ok(())
     }
@@ -245,7 +233,7 @@ impl TaskTx<'_> {
             .collect();
         let superseded = state.superseded;
         // Whoever journalled it may not have lived to tell of it; the same thing is told once.
-        self.untold.extend(notify::worth_telling(
+        self.unsent.extend(notify::worth_telling(
             &self.task,
             std::slice::from_ref(state.opening),
         ));
@@ -254,7 +242,7 @@ impl TaskTx<'_> {
         for hook in open {
             crash_point("hook.before");
             let outcome = match superseded {
-                true => effects::superseded(self.engine, &hook),
+                true => effects::superseded(self.call, &hook),
                 false => effects::carry_out(self, &hook),
             };
             let acted = effects::acted(&hook, &outcome);
@@ -271,7 +259,7 @@ impl TaskTx<'_> {
         events.push(machine::finish_transition(
             &self.task,
             &transition,
-            self.engine.now(),
+            self.call.now(),
         ));
         self.outcome(events)
     }
@@ -280,7 +268,7 @@ impl TaskTx<'_> {
     /// that a reservation of a process that dies is found and given back.
     pub(crate) fn reserve(&mut self, task: &Task) -> Result<()> {
         self.mark()?;
-        match self.engine.reserve_for(task) {
+        match acquire::reserve_for(self.call, task) {
             Ok(_) => {
                 crash_point("reserved");
                 Ok(())
@@ -299,7 +287,7 @@ impl TaskTx<'_> {
         crash_point("hooks.journalled");
         self.unindexed = true;
         match changes_fields {
-            true => self.settle(),
+            true => self.write_reconciled(),
             false => Ok(()),
         }
     }
@@ -308,7 +296,7 @@ impl TaskTx<'_> {
     pub(crate) fn reread(&mut self) -> Result<()> {
         self.mark()?;
         self.unindexed = true;
-        self.settle()
+        self.write_reconciled()
     }
 
     /// The branch has another name now.
@@ -320,15 +308,10 @@ impl TaskTx<'_> {
 
     /// The tmux session is called as the branch is. A help for people, so nothing fails for it.
     pub(crate) fn follow_session(&mut self) {
-        let renamed = self
-            .engine
-            .rename_session(&self.task)
-            .and_then(|name| match name {
-                Some(name) => {
-                    self.correct(Field::TmuxSession, name.into(), "named after the branch")
-                }
-                None => Ok(()),
-            });
+        let renamed = sessions::rename_session(self.call, &self.task).and_then(|name| match name {
+            Some(name) => self.correct(Field::TmuxSession, name.into(), "named after the branch"),
+            None => Ok(()),
+        });
         if let Err(error) = renamed {
             tracing::warn!(%error, "the session keeps its old name");
         }
@@ -342,8 +325,8 @@ impl TaskTx<'_> {
     /// Changes a field that only the engine may change.
     fn correct(&mut self, field: Field, value: Value, why: &str) -> Result<()> {
         let changes = std::iter::once((field.name().to_owned(), value)).collect();
-        let event = machine::update(&self.task, changes, Actor::Engine, self.engine.now())
-            .map_err(crate::engine::bad_value)?;
+        let event = machine::update(&self.task, changes, Actor::Engine, self.call.now())
+            .map_err(field_checks::bad_value)?;
         match event {
             Some(event) => self.write(vec![event.because(why)]),
             None => Ok(()),
@@ -364,30 +347,30 @@ impl TaskTx<'_> {
     /// The end of a change: what follows from it elsewhere is seen to while the task is still listed.
     pub(crate) fn conclude(&mut self) {
         if self.marked
-            && let Err(error) = self.engine.drop_reservation(&self.task)
+            && let Err(error) = workspaces::drop_reservation(self.call, &self.task)
         {
-            self.engine
+            self.call
                 .notice(format!("a slot is still reserved for it: {error}"));
             return;
         }
         if self.marked
             && self.task.status.is_terminal()
-            && let Err(error) = self.engine.advance_parent(&self.task)
+            && let Err(error) = delegation::advance_parent(self.call, &self.task)
         {
-            self.engine
+            self.call
                 .notice(format!("its parent could not be looked at: {error}"));
             return;
         }
         if self.marked && self.task.status.is_terminal() {
-            self.engine.forget_environment(&self.task.id);
+            started_by::forget_environment(self.call, &self.task.id);
         }
-        let untold = std::mem::take(&mut self.untold);
-        self.engine.tell_person(&self.task, untold);
+        let unsent = std::mem::take(&mut self.unsent);
+        notify::notify_person(self.call, &self.task, unsent);
         self.unmark();
     }
 
     /// What a process that died may not have told the person any more; nothing is told twice.
-    fn perhaps_untold(&self) -> Vec<Notification> {
+    fn unsent_notifications(&self) -> Vec<Notification> {
         let events = &self.snapshot.history.events;
         let last = events
             .iter()
@@ -397,7 +380,7 @@ impl TaskTx<'_> {
     }
 
     /// Gives the lock back while the task stays listed as changing: another process goes on with it.
-    pub(crate) fn let_go(&mut self) {
+    pub(crate) fn release_lock(&mut self) {
         self.lock.release();
     }
 
@@ -411,14 +394,14 @@ impl TaskTx<'_> {
         }
         if self.marked {
             crash_point("unmark.before");
-            self.engine.store.unmark(&self.place);
+            self.call.store.unmark(&self.place);
             self.marked = false;
         }
     }
 
     fn mark(&mut self) -> Result<()> {
         if !self.marked {
-            self.engine.store.mark(&self.place)?;
+            self.call.store.mark(&self.place)?;
             self.marked = true;
             crash_point("marked");
         }
@@ -443,14 +426,14 @@ impl TaskTx<'_> {
     fn journal(&mut self, mut events: Vec<Event>) -> Result<()> {
         let path = self.place.journal();
         let mut seals = self.seals.clone();
-        self.engine.seal(&self.task.id, &mut seals, &mut events)?;
+        testimony::seal(self.call, &self.task.id, &mut seals, &mut events)?;
         let lines: Vec<String> = events.iter().map(Event::to_line).collect();
         self.snapshot.journal_bytes =
             journal::append(&path, &lines).map_err(|error| Error::io("write", &path, &error))?;
-        self.engine.remember_seals(&self.task.id, &seals, &events);
+        testimony::remember_seals(self.call, &self.task.id, &seals, &events);
         self.seals = seals;
         event_log::tell(&self.task, &events);
-        self.untold
+        self.unsent
             .extend(notify::worth_telling(&self.task, &events));
         self.snapshot.history.events.extend(events);
         Ok(())
@@ -474,8 +457,8 @@ impl TaskTx<'_> {
                     context: Some(&current),
                     gone: gone.then_some(true),
                 };
-                let mut event = Event::of(Payload::ContextChanged(change), self.engine.now())
-                    .by(&self.engine.caller_name());
+                let mut event = Event::of(Payload::ContextChanged(change), self.call.now())
+                    .by(&self.call.caller_name());
                 if was_missing {
                     event = event.by("engine").because("TASK.md was missing");
                 }
@@ -484,7 +467,7 @@ impl TaskTx<'_> {
                     (false, true) => "its Context is gone from TASK.md",
                     (false, false) => "its Context was changed",
                 };
-                self.engine.notice(format!("{}: {what}", self.task.label()));
+                self.call.notice(format!("{}: {what}", self.task.label()));
                 self.append(vec![event])
             }
             Some(_) | None => Ok(()),
@@ -506,7 +489,7 @@ impl TaskTx<'_> {
             tracing::warn!(%error, "the lock file could not be written");
         }
         let entry = self.snapshot.entry_of(&self.place, self.task.clone());
-        self.engine.index()?.store(&[entry], &[]);
+        self.call.index()?.store(&[entry], &[]);
         self.unindexed = false;
         Ok(())
     }

@@ -1,44 +1,48 @@
 //! What every front end shows, as values that serialize: `--json` prints them, the text of a command is made from them.
 //! Nothing here prints or knows about columns, colours and signs. Read `task.rs` first.
 
-mod agents;
-mod counts;
-mod deps;
-mod detail;
-mod diff;
-mod diff_stat;
+pub mod agents;
+pub mod concerns;
+pub mod counts;
+pub mod deps;
+pub mod detail;
+pub mod diff;
+pub mod diff_stat;
 pub mod doctor;
-mod evidence;
-mod explain;
-pub(crate) mod find;
-mod list;
-mod quick_reads;
-mod results;
-mod search;
-mod settings;
-mod task;
-mod why;
-mod workspace_state;
-mod workspaces;
+pub mod evidence;
+pub mod explain;
+pub mod find;
+pub mod harnesses;
+pub mod list;
+pub mod lost_workspaces;
+pub mod prompts;
+pub mod quick_reads;
+pub mod results;
+pub mod search;
+pub mod settings;
+pub mod task;
+pub mod why;
+pub mod workspace_state;
+pub mod workspaces;
 
-pub use agents::AgentView;
-pub use counts::{Standing, kinds};
-pub use deps::{DepsEdge, DepsNode, Links};
-pub use detail::{MessageState, OpenMessage, PermissionMode, TaskDetail, TaskFacts, TimelineEntry};
-pub use diff::{Comparison, DiffOf, DiffView};
-pub use evidence::EvidenceView;
-pub use explain::Explanation;
-pub use list::{TaskRow, list_json};
-pub use results::TaskResult;
-pub use settings::{SettingView, SettingsView, Source, UnknownSetting};
-pub use task::{HookView, LastTransition, TaskView};
-pub use workspace_state::WorkspaceState;
-pub use workspaces::WorkspaceRow;
-
+pub use crate::views::agents::AgentView;
+pub use crate::views::counts::{Standing, kinds};
+pub use crate::views::deps::{DepsEdge, DepsNode, Links};
+pub use crate::views::detail::{
+    MessageState, OpenMessage, PermissionMode, TaskDetail, TaskFacts, TimelineEntry,
+};
+pub use crate::views::diff::{Comparison, DiffOf, DiffView};
+pub use crate::views::evidence::EvidenceView;
+pub use crate::views::explain::Explanation;
+pub use crate::views::list::{TaskRow, list_json};
+pub use crate::views::results::TaskResult;
+pub use crate::views::settings::{SettingView, SettingsView, Source, UnknownSetting};
+pub use crate::views::task::{HookView, LastTransition, TaskView};
+pub use crate::views::workspace_state::WorkspaceState;
+pub use crate::views::workspaces::WorkspaceRow;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
 
 /// Serializes what a value says of itself.
 pub(crate) fn as_text<T: Display, S: Serializer>(
@@ -49,7 +53,7 @@ pub(crate) fn as_text<T: Display, S: Serializer>(
 }
 
 /// Serializes the keys of a value; without a value each of them is null.
-fn or_nulls<T: Serialize + Default, S: Serializer>(
+pub(crate) fn or_nulls<T: Serialize + Default, S: Serializer>(
     value: &Option<T>,
     to: S,
 ) -> Result<S::Ok, S::Error> {
@@ -57,13 +61,4 @@ fn or_nulls<T: Serialize + Default, S: Serializer>(
         (None, Ok(Value::Object(keys))) => to.collect_map(keys.keys().map(|key| (key, ()))),
         _ => value.serialize(to),
     }
-}
-
-/// Serializes a path that need not be UTF-8.
-pub(crate) fn lossy_path<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(&path.display())
-}
-
-pub(crate) fn lossy_paths<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
 }

@@ -6,6 +6,7 @@ use orange_core::workflow::Role;
 use orange_engine::runs::{is_below_check, run_above};
 use orange_engine::workspaces::CHECK_MARK;
 use orange_engine::{Caller, Code, Error};
+
 use std::path::{Path, PathBuf};
 
 pub(crate) fn find(home: &Path) -> Result<Caller> {

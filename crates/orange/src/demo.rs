@@ -17,6 +17,7 @@ use crate::signals::Signals;
 use landed::Main;
 use orange_engine::tmux::Tmux;
 use orange_engine::{Code, Error};
+
 use play::Play;
 use report::Finished;
 use screen::Screen;

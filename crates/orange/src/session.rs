@@ -8,19 +8,25 @@ use crate::{caller, log};
 use orange_core::Timestamp;
 use orange_core::config::{Config, Setting};
 use orange_engine::agent_run::without_fence;
-use orange_engine::crash_points;
-use orange_engine::engine::{Outside, Override};
+use orange_engine::background::queue;
+use orange_engine::call::{Outside, Override};
 use orange_engine::harness::environment::of_agents;
-use orange_engine::person_environment;
+use orange_engine::settings::lenient_config;
 use orange_engine::store::Place;
 use orange_engine::tmux::Inside;
-use orange_engine::{Caller, Code, Engine, Error, Settings};
+use orange_engine::verbs::start;
+use orange_engine::views::find;
+use orange_engine::{
+    Call, Caller, Code, Error, Settings, access, crash_points, home_record, person_environment,
+    recovery, settings, started_by,
+};
+
 use serde::Serialize;
 use std::cell::Cell;
 use std::path::PathBuf;
 
 pub(crate) struct Session {
-    pub(crate) engine: Engine,
+    pub(crate) call: Call,
     pub(crate) folder: PathBuf,
     pub(crate) json: bool,
     caller: Caller,
@@ -51,21 +57,21 @@ impl Session {
             let error = Error::new(Code::NotAllowed, message);
             return Err(CommandError(error.hint("leave it out")));
         }
-        let mut engine = engine(home, caller.clone(), flags(settings)?)?;
+        let mut call = call(home, caller.clone(), flags(settings)?)?;
         if let Caller::Agent { task, .. } = &caller {
-            engine = engine.as_started(task);
+            call = started_by::as_started(&call, task);
         }
         if only_reads {
-            engine.only_reads();
+            call.only_reads();
         }
         match access {
-            Access::Change => engine.claim_home()?,
-            Access::Read | Access::ReadMistakes => engine.mention_copy(),
+            Access::Change => recovery::claim_home(&call)?,
+            Access::Read | Access::ReadMistakes => home_record::note_copy(&call),
         }
-        start_log(&engine)?;
+        start_log(&call)?;
         // What an earlier process began is not finished with settings that nobody wanted.
-        if !only_reads || !engine.has_lenient_config() {
-            engine.recover();
+        if !only_reads || !lenient_config::has_lenient_config(&call) {
+            recovery::recover(&call);
         }
         let folder = std::env::current_dir().map_err(|error| {
             CommandError::usage(
@@ -74,7 +80,7 @@ impl Session {
             )
         })?;
         Ok(Session {
-            engine,
+            call,
             folder,
             json,
             caller,
@@ -85,12 +91,12 @@ impl Session {
     /// For Orange itself, away from any terminal.
     pub(crate) fn for_errand() -> Result<Session> {
         let home = home()?;
-        let engine = engine(home.clone(), Caller::Engine, Vec::new())?;
-        engine.refuse_copy()?;
-        start_log(&engine)?;
+        let call = call(home.clone(), Caller::Engine, Vec::new())?;
+        home_record::refuse_copy(&call)?;
+        start_log(&call)?;
         crash_points::arm(std::env::var("ORANGE_CRASH_AT").ok());
         Ok(Session {
-            engine,
+            call,
             folder: home,
             json: false,
             caller: Caller::Engine,
@@ -105,7 +111,7 @@ impl Session {
 
     /// Refuses an agent where only a person decides.
     pub(crate) fn people_only(&self, what: &str) -> Result<()> {
-        Ok(self.engine.people_only(what)?)
+        Ok(access::people_only(&self.call, what)?)
     }
 
     /// The project that was named, the one we are in, or that of the agent's task.
@@ -125,7 +131,7 @@ impl Session {
         if let Some(name) = named {
             return Ok(Some(name.to_owned()));
         }
-        match self.engine.project_at(&self.folder.clone())? {
+        match find::project_at(&self.call, &self.folder.clone())? {
             None => Ok(self.own_task().map(|own| own.project)),
             found => Ok(found),
         }
@@ -136,7 +142,7 @@ impl Session {
         let Caller::Agent { task, .. } = &self.caller else {
             return None;
         };
-        self.engine.find(task, None).ok()
+        find::find(&self.call, task, None).ok()
     }
 
     /// The same for a command that needs one.
@@ -147,7 +153,7 @@ impl Session {
                 "name it with --project; `orange project list` shows them",
             )
         })?;
-        let registry = self.engine.projects()?;
+        let registry = self.call.projects()?;
         orange_engine::projects::named(&registry, &name)?;
         Ok(name)
     }
@@ -156,13 +162,13 @@ impl Session {
     pub(crate) fn task(&self, named: Option<&str>) -> Result<Place> {
         if let Some(name) = named {
             let project = self.project(None)?;
-            return Ok(self.engine.find(name, project.as_deref())?);
+            return Ok(find::find(&self.call, name, project.as_deref())?);
         }
         if let Caller::Agent { task, .. } = self.caller.clone() {
-            return Ok(self.engine.find(&task, None)?);
+            return Ok(find::find(&self.call, &task, None)?);
         }
         let folder = self.folder.clone();
-        self.engine.task_at(&folder)?.ok_or_else(|| {
+        find::task_at(&self.call, &folder)?.ok_or_else(|| {
             CommandError::usage(
                 "which task is meant? this folder is not a task's workspace",
                 "name it: a key like TASK-001, an id, or project/branch",
@@ -182,7 +188,7 @@ impl Session {
 
     /// The same for a text that is somebody else's, whose lines are left as they are.
     pub(crate) fn finish_as_it_is(&self, view: impl Serialize, text: impl FnOnce() -> String) {
-        let notices = self.engine.take_notices();
+        let notices = self.call.take_notices();
         if self.json {
             output::print_json(&view);
         } else {
@@ -194,17 +200,17 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        output::notices(&self.engine.take_notices());
-        if let Some(news) = self.engine.queue_news(self.made_room.get()) {
+        output::notices(&self.call.take_notices());
+        if let Some(news) = queue::queue_news(&self.call, self.made_room.get()) {
             output::note(&spelled(&news));
         }
         if self.caller != Caller::Engine {
-            self.engine.leave_queue_to_errand();
+            start::leave_queue_to_errand(&self.call);
         }
     }
 }
 
-fn engine(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Engine> {
+fn call(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Call> {
     let pane = std::env::var("TMUX_PANE").ok();
     let inside = std::env::var("TMUX").ok();
     let mut heard = variables();
@@ -213,7 +219,7 @@ fn engine(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Engine>
     }
     let person =
         (caller == Caller::Human).then(|| person_environment::from_variables(std::env::vars_os()));
-    Ok(Engine::new(Settings {
+    Ok(Call::new(Settings {
         person,
         home,
         caller,
@@ -232,15 +238,15 @@ fn engine(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Engine>
 
 /// Starts the log of a process that has no session.
 pub(crate) fn start_log_at(home: PathBuf) -> Result<()> {
-    start_log(&Engine::new(Settings {
+    start_log(&Call::new(Settings {
         overrides: variables(),
         ..Settings::at(home)
     }))
 }
 
-fn start_log(engine: &Engine) -> Result<()> {
-    let level = engine.log_level()?;
-    log::init(engine.store().home(), level)
+fn start_log(call: &Call) -> Result<()> {
+    let level = settings::log_level(call)?;
+    log::init(call.store().home(), level)
         .map_err(|message| CommandError(Error::new(Code::Failed, message)))?;
     tracing::debug!(target: "command", "{}", crate::error::typed());
     Ok(())

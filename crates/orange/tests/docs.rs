@@ -10,6 +10,8 @@ use orange_core::config::{Config, Setting};
 use orange_core::merge::Strategy;
 use orange_core::prompt::{PromptName, Template, Variable};
 use orange_engine::harness::supports::COLUMNS;
+use orange_engine::maintenance::gc;
+use orange_engine::views::doctor;
 use std::path::Path;
 
 fn document(name: &str) -> String {
@@ -288,10 +290,66 @@ fn every_crate_is_in_the_table_and_uses_only_crates_above_it() {
     assert_eq!(there.len(), names.len(), "{names:?}");
 }
 
+/// The modules of the engine in the order of the table, so that each may use those before it. Only `tx` and `effects` call each
+/// other: a commit carries out hooks, and hooks journal what they did.
+#[test]
+fn every_module_of_the_engine_uses_only_modules_above_it() {
+    let text = document("ARCHITECTURE.md");
+    let (_, table) = text.split_once("| module | what is in it |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let rows = table.lines().skip(2);
+    let names: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
+    let at = |name: &str| names.iter().position(|row| *row == name);
+    let mut there: Vec<String> = Vec::new();
+    for (path, source) in sources::sources() {
+        let Some((_, inside)) = path.to_str().unwrap().split_once("orange-engine/src/") else {
+            continue;
+        };
+        let module = inside.split('/').next().unwrap().trim_end_matches(".rs");
+        if module == "lib" {
+            continue;
+        }
+        let own = at(module).unwrap_or_else(|| panic!("{module} is not in the table"));
+        if !there.iter().any(|known| known == module) {
+            there.push(module.to_owned());
+        }
+        for used in modules_used(source.split("#[cfg(test)]").next().unwrap()) {
+            let is_pair = module == "tx" && used == "effects";
+            if let Some(other) = at(used) {
+                assert!(other <= own || is_pair, "{inside} uses {used}");
+            }
+        }
+    }
+    assert_eq!(there.len(), names.len(), "{names:?} {there:?}");
+}
+
+/// The names behind `crate::`, also in a group.
+fn modules_used(source: &str) -> Vec<&str> {
+    let code = source
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = Vec::new();
+    for line in code {
+        for (at, found_at) in line.match_indices("crate::") {
+            let rest = &line[at + found_at.len()..];
+            match rest.strip_prefix('{') {
+                Some(group) => {
+                    let group = group.split('}').next().unwrap_or_default();
+                    let parts = group.split(',').map(str::trim);
+                    found.extend(parts.map(|part| part.split(|c| !is_name(c)).next().unwrap()));
+                }
+                None => found.push(rest.split(|c| !is_name(c)).next().unwrap()),
+            }
+        }
+    }
+    found
+}
+
 #[test]
 fn the_document_about_health_names_every_group_and_everything_that_is_kept() {
-    use orange_engine::gc::Kind;
-    use orange_engine::views::doctor::Group;
+    use doctor::Group;
+    use gc::Kind;
     let text = document("docs/health.md");
     for group in Group::ALL {
         assert!(

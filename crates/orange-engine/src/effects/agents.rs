@@ -1,12 +1,17 @@
 //! The hooks about agents: starting, telling and ending them.
 
-use super::{skipped, spoken};
-use crate::engine::{Engine, Whose, undelivered};
-use crate::error::Result;
+use crate::call::Call;
+use crate::effects::messages::{Whose, undelivered};
+use crate::effects::start_agent::{Begin, Begun};
+use crate::effects::{messages, skipped, slots, spoken, start_agent, stop_agent};
+use crate::error::{Code, Error, Result};
 use crate::prompt::PromptExtra;
 use crate::runs::Message;
-use crate::sessions::{Begin, Begun};
+use crate::sessions::adopted;
+use crate::settings::harness;
 use crate::tx::TaskTx;
+use crate::workspaces::acquire;
+use crate::{call, prompt, sessions};
 use orange_core::history::payload::MessageNote;
 use orange_core::history::{Event, EventType, Payload};
 use orange_core::machine;
@@ -17,72 +22,72 @@ use orange_core::verification::returned_by;
 use orange_core::workflow::{Hook, Prompt, Role};
 use serde_json::Value;
 
-pub(super) fn spawn(tx: &mut TaskTx<'_>, prompt: Prompt) -> Vec<Event> {
-    let engine = tx.engine;
+pub(crate) fn spawn(tx: &mut TaskTx<'_>, prompt: Prompt) -> Vec<Event> {
+    let call = tx.call;
     match PromptName::for_hook(prompt, tx.task.status) {
         Some(name) => {
             let message = Some(extra(tx).message).filter(|text| !text.is_empty());
             begin(tx, Role::Worker, name, message)
         }
-        None => vec![skipped(engine, "no agent is expected where the task is")],
+        None => vec![skipped(call, "no agent is expected where the task is")],
     }
 }
 
-pub(super) fn spawn_reviewer(tx: &mut TaskTx<'_>) -> Vec<Event> {
+pub(crate) fn spawn_reviewer(tx: &mut TaskTx<'_>) -> Vec<Event> {
     begin(tx, Role::Reviewer, PromptName::Reviewer, None)
 }
 
 /// A live worker is told; otherwise an agent is started that knows what it is about.
-pub(super) fn ensure_fixer(tx: &mut TaskTx<'_>) -> Vec<Event> {
-    let engine = tx.engine;
-    match engine.live_run(tx.history(), Role::Worker) {
-        Some(run) if engine.is_one_shot(&run) => {
+pub(crate) fn ensure_fixer(tx: &mut TaskTx<'_>) -> Vec<Event> {
+    let call = tx.call;
+    match sessions::live_run(call, tx.history(), Role::Worker) {
+        Some(run) if sessions::is_one_shot(call, &run) => {
             let opening = tx.history().last_transition();
             if opening.is_some_and(|state| state.opening.by.as_deref() == Some("agent")) {
                 let why = "its worker takes no messages, and works on to its end";
-                return vec![skipped(engine, why)];
+                return vec![skipped(call, why)];
             }
             if let Err(error) = end_worker(tx) {
-                return vec![failed(engine, &spoken(&error))];
+                return vec![failed(call, &spoken(&error))];
             }
         }
         Some(_) => return tell(tx, PromptName::ToldStuck),
         None => {}
     }
     if tx.task.workspace.is_none() {
-        return vec![skipped(engine, "it has no workspace")];
+        return vec![skipped(call, "it has no workspace")];
     }
     let output = returned_by(tx.history()).map(|told| told.result.report());
     begin(tx, Role::Worker, PromptName::StuckFix, output)
 }
 
-pub(super) fn kill_reviewer(tx: &mut TaskTx<'_>) -> Vec<Event> {
-    let engine = tx.engine;
+pub(crate) fn kill_reviewer(tx: &mut TaskTx<'_>) -> Vec<Event> {
+    let call = tx.call;
     if !has_had_agents(tx) {
-        return vec![completed(engine)];
+        return vec![completed(call)];
     }
-    match engine.stop_runs(tx, &[Role::Reviewer]) {
+    match stop_agent::stop_runs(call, tx, &[Role::Reviewer]) {
         Ok(stopped) => {
-            let closed = engine.close_windows(tx, Role::Reviewer);
-            after(engine, stopped, closed)
+            let closed = stop_agent::close_windows(call, tx, Role::Reviewer);
+            after(call, stopped, closed)
         }
-        Err(error) => vec![failed(engine, &spoken(&error))],
+        Err(error) => vec![failed(call, &spoken(&error))],
     }
 }
 
-pub(super) fn kill_session(tx: &mut TaskTx<'_>) -> Vec<Event> {
-    let engine = tx.engine;
-    engine.mention_adopted_session(&tx.task, tx.history());
+pub(crate) fn kill_session(tx: &mut TaskTx<'_>) -> Vec<Event> {
+    let call = tx.call;
+    adopted::note_adopted_session(call, &tx.task, tx.history());
     if !has_had_agents(tx) {
-        return vec![completed(engine)];
+        return vec![completed(call)];
     }
     let roles = [Role::Worker, Role::Reviewer, Role::Executor];
-    let mut events = match engine.stop_runs(tx, &roles) {
+    let mut events = match stop_agent::stop_runs(call, tx, &roles) {
         Ok(stopped) => {
-            let closed = engine.close_session(&tx.task);
-            after(engine, stopped, closed)
+            let closed = stop_agent::close_session(call, &tx.task);
+            after(call, stopped, closed)
         }
-        Err(error) => vec![failed(engine, &spoken(&error))],
+        Err(error) => vec![failed(call, &spoken(&error))],
     };
     let named = tx.task.tmux_session.is_some();
     if let Some(last) = events
@@ -97,8 +102,8 @@ pub(super) fn kill_session(tx: &mut TaskTx<'_>) -> Vec<Event> {
 }
 
 /// A live worker is told what happened; one that is gone, or that takes no messages, is started again with it.
-pub(super) fn notify_worker(tx: &mut TaskTx<'_>) -> Vec<Event> {
-    let engine = tx.engine;
+pub(crate) fn notify_worker(tx: &mut TaskTx<'_>) -> Vec<Event> {
+    let call = tx.call;
     let from = tx
         .history()
         .last_transition()
@@ -106,25 +111,25 @@ pub(super) fn notify_worker(tx: &mut TaskTx<'_>) -> Vec<Event> {
     let by_check = returned_by(tx.history()).is_some();
     let name = from.and_then(|from| PromptName::for_notice(from, by_check));
     let Some(name) = name else {
-        return vec![skipped(engine, "there is nothing to tell")];
+        return vec![skipped(call, "there is nothing to tell")];
     };
     let mut events = Vec::new();
-    if let Some(run) = engine.live_run(tx.history(), Role::Worker) {
-        if !engine.is_one_shot(&run) {
+    if let Some(run) = sessions::live_run(call, tx.history(), Role::Worker) {
+        if !sessions::is_one_shot(call, &run) {
             return tell(tx, name);
         }
         // It has handed over what it did.
         if let Err(error) = end_worker(tx) {
-            return vec![failed(engine, &spoken(&error))];
+            return vec![failed(call, &spoken(&error))];
         }
     }
     if is_wanted(tx)
-        && let Err(error) = engine.ensure_workspace(tx)
+        && let Err(error) = ensure_workspace(call, tx)
     {
-        return vec![failed(engine, &spoken(&error))];
+        return vec![failed(call, &spoken(&error))];
     }
     let Some(respawn) = PromptName::for_hook(Prompt::Respawn, tx.task.status) else {
-        return vec![skipped(engine, "no agent is expected where the task is")];
+        return vec![skipped(call, "no agent is expected where the task is")];
     };
     // A prompt asks git; where nobody is started there is nobody to read it.
     let told = match is_wanted(tx) {
@@ -133,54 +138,54 @@ pub(super) fn notify_worker(tx: &mut TaskTx<'_>) -> Vec<Event> {
     };
     match told {
         Ok(text) => events.extend(begin(tx, Role::Worker, respawn, Some(text))),
-        Err(error) => events.push(failed(engine, &spoken(&error))),
+        Err(error) => events.push(failed(call, &spoken(&error))),
     }
     events
 }
 
 /// Ends a worker that takes no messages: what it still does would meet the work of the one that follows.
 fn end_worker(tx: &mut TaskTx<'_>) -> Result<()> {
-    let engine = tx.engine;
-    let stopped = engine.stop_runs(tx, &[Role::Worker])?;
+    let call = tx.call;
+    let stopped = stop_agent::stop_runs(call, tx, &[Role::Worker])?;
     tx.note(stopped)
 }
 
 /// The queue is looked at when this task is let go of.
-pub(super) fn spawn_next(engine: &Engine) -> Vec<Event> {
-    match engine.want_queue() {
-        Ok(()) => vec![completed(engine)],
-        Err(error) => vec![failed(engine, &spoken(&error))],
+pub(crate) fn spawn_next(call: &Call) -> Vec<Event> {
+    match call::request_queue_run(call) {
+        Ok(()) => vec![completed(call)],
+        Err(error) => vec![failed(call, &spoken(&error))],
     }
 }
 
 fn tell(tx: &mut TaskTx<'_>, name: PromptName) -> Vec<Event> {
-    let engine = tx.engine;
+    let call = tx.call;
     let told = told(tx, name);
     match told {
-        Ok(()) => vec![completed(engine)],
-        Err(error) => vec![failed(engine, &spoken(&error))],
+        Ok(()) => vec![completed(call)],
+        Err(error) => vec![failed(call, &spoken(&error))],
     }
 }
 
 fn told(tx: &mut TaskTx<'_>, name: PromptName) -> Result<()> {
-    let engine = tx.engine;
+    let call = tx.call;
     let text = notice(tx, name)?;
-    let Some(run) = engine.live_run(tx.history(), Role::Worker) else {
+    let Some(run) = sessions::live_run(call, tx.history(), Role::Worker) else {
         return Ok(());
     };
     // The same hook again is the same message, whoever carries it out.
     let message = Message {
         id: transition_id(tx),
-        ..engine.message(&text)
+        ..messages::message(call, &text)
     };
-    engine.tell(tx, &run, "engine", message)
+    messages::tell(call, tx, &run, "engine", message)
 }
 
 /// What a worker is told, with the words that came with the transition even where the prompt has no place for them.
 fn notice(tx: &TaskTx<'_>, name: PromptName) -> Result<String> {
-    let engine = tx.engine;
+    let call = tx.call;
     let extra = extra(tx);
-    let text = engine.prompt_for(&tx.task, name, &extra)?;
+    let text = prompt::prompt_for(call, &tx.task, name, &extra)?;
     Ok(match text.contains(extra.message.trim()) {
         true => text,
         false => format!("{text}\n\nA message from a person:\n\n{}\n", extra.message),
@@ -193,9 +198,9 @@ fn begin(
     prompt: PromptName,
     message: Option<String>,
 ) -> Vec<Event> {
-    let engine = tx.engine;
+    let call = tx.call;
     if let Some(why) = unready(tx) {
-        return vec![failed(engine, &why)];
+        return vec![failed(call, &why)];
     }
     let begin = Begin {
         role,
@@ -203,16 +208,16 @@ fn begin(
         run: format!("{}-{}", transition_id(tx), letter(role)),
         message: with_undelivered(tx, role, message),
     };
-    match engine.begin(tx, &begin) {
+    match start_agent::begin(call, tx, &begin) {
         Ok(Begun::Started(event)) => {
             tx.given.spawned.push((*event).clone());
             let mut events = heard(tx, role);
-            events.extend([*event, completed(engine)]);
+            events.extend([*event, completed(call)]);
             events
         }
-        Ok(Begun::Running) => vec![completed(engine)],
-        Ok(Begun::Nobody(why)) => vec![skipped(engine, &why)],
-        Err(error) => vec![failed(engine, &spoken(&error))],
+        Ok(Begun::Running) => vec![completed(call)],
+        Ok(Begun::Nobody(why)) => vec![skipped(call, &why)],
+        Err(error) => vec![failed(call, &spoken(&error))],
     }
 }
 
@@ -225,14 +230,14 @@ fn unready(tx: &TaskTx<'_>) -> Option<String> {
 
 /// The words of people that went into a prompt have arrived.
 pub(crate) fn heard(tx: &TaskTx<'_>, role: Role) -> Vec<Event> {
-    let engine = tx.engine;
+    let call = tx.call;
     let lost = undelivered(tx.history(), Whose::Role(role)).into_iter();
     lost.map(|(id, _)| {
         let delivered = MessageNote {
             message: Some(&id),
             ..MessageNote::default()
         };
-        Event::of(Payload::MessageDelivered(delivered), engine.now())
+        Event::of(Payload::MessageDelivered(delivered), call.now())
             .by("engine")
             .because("in the prompt of the next run")
     })
@@ -273,24 +278,44 @@ fn has_had_agents(tx: &TaskTx<'_>) -> bool {
 }
 
 fn is_wanted(tx: &TaskTx<'_>) -> bool {
-    let engine = tx.engine;
-    let harness = engine.harness_for(&tx.task, Role::Worker);
+    let call = tx.call;
+    let harness = harness::harness_for(call, &tx.task, Role::Worker);
     !matches!(harness, Ok(None))
 }
 
 /// What ended is journalled as ended, whether or not its window could be closed.
-fn after(engine: &Engine, mut stopped: Vec<Event>, closed: Result<()>) -> Vec<Event> {
+fn after(call: &Call, mut stopped: Vec<Event>, closed: Result<()>) -> Vec<Event> {
     stopped.push(match closed {
-        Ok(()) => completed(engine),
-        Err(error) => failed(engine, &spoken(&error)),
+        Ok(()) => completed(call),
+        Err(error) => failed(call, &spoken(&error)),
     });
     stopped
 }
 
-fn completed(engine: &Engine) -> Event {
-    Event::new(EventType::HookCompleted, engine.now())
+fn completed(call: &Call) -> Event {
+    Event::new(EventType::HookCompleted, call.now())
 }
 
-fn failed(engine: &Engine, why: &str) -> Event {
-    Event::new(EventType::HookFailed, engine.now()).because(why)
+fn failed(call: &Call, why: &str) -> Event {
+    Event::new(EventType::HookFailed, call.now()).because(why)
+}
+
+/// A slot for a task that has none, as a task has that began as `reviewing`.
+pub(crate) fn ensure_workspace(call: &Call, tx: &mut TaskTx<'_>) -> Result<()> {
+    if tx.task.workspace.is_some() && acquire::unprepared_slot(call, &tx.task)?.is_none() {
+        return Ok(());
+    }
+    let mut event = slots::acquire(tx);
+    let failed = event.kind == EventType::HookFailed;
+    let reason = event.reason.clone().unwrap_or_default();
+    if event.revision.is_some() {
+        // No hook of a transition, and journalled at once: the agent starts in it. A slot whose setup failed is
+        // still the task's.
+        event.kind = EventType::TaskUpdated;
+        tx.note(vec![event])?;
+    }
+    match failed {
+        true => Err(Error::new(Code::ConditionUnmet, reason)),
+        false => Ok(()),
+    }
 }

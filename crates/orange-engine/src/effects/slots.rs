@@ -1,21 +1,23 @@
 //! The hooks about workspaces.
 
-use super::spoken;
+use crate::effects::spoken;
 use crate::error::Error;
+use crate::rules::rules_commit;
 use crate::tx::TaskTx;
-use crate::workspaces::{Acquired, Lease, Released};
+use crate::workspaces::acquire::Acquired;
+use crate::workspaces::release::Released;
+use crate::workspaces::{Lease, acquire, earlier_work, release};
 use orange_core::history::payload::HookEnded;
 use orange_core::history::{Event, EventType, Payload};
-use orange_core::machine;
 use orange_core::task::Field;
-use orange_core::{Action, text};
+use orange_core::{Action, machine, text};
 use serde_json::Value;
 
 /// Gets the task a slot.
 pub(crate) fn acquire(tx: &mut TaskTx<'_>) -> Event {
-    let engine = tx.engine;
-    let outcome = engine.acquire(&tx.task, &tx.place);
-    let now = engine.now();
+    let call = tx.call;
+    let outcome = acquire::acquire(call, &tx.task, &tx.place);
+    let now = call.now();
     match outcome {
         Ok(mut acquired) => {
             let Acquired { lease, start, .. } = &acquired;
@@ -24,11 +26,11 @@ pub(crate) fn acquire(tx: &mut TaskTx<'_>) -> Event {
                 let slot = Value::from(lease.slot.as_str());
                 workspace(event.because(spoken(error)), tx, slot)
             };
-            let brought = match engine.bring_work(&tx.task, &tx.place, lease) {
+            let brought = match earlier_work::bring_work(call, &tx.task, &tx.place, lease) {
                 Ok(brought) => brought,
                 Err(error) => return failed(&error),
             };
-            let rules = match engine.rules_at_start(&tx.task, start) {
+            let rules = match rules_commit::rules_at_start(call, &tx.task, start) {
                 Ok(commit) => commit,
                 Err(error) => return failed(&error),
             };
@@ -59,10 +61,10 @@ pub(crate) fn acquire(tx: &mut TaskTx<'_>) -> Event {
 }
 
 /// Gives the task's slot back.
-pub(super) fn release(tx: &TaskTx<'_>) -> Event {
-    let engine = tx.engine;
-    let outcome = engine.release(&tx.task, &tx.place, tx.noted_lease());
-    let completed = Event::new(EventType::HookCompleted, engine.now());
+pub(crate) fn release(tx: &TaskTx<'_>) -> Event {
+    let call = tx.call;
+    let outcome = release::release(call, &tx.task, &tx.place, tx.noted_lease());
+    let completed = Event::new(EventType::HookCompleted, call.now());
     match outcome {
         Ok(Released::Nothing) => workspace(completed, tx, Value::Null),
         Ok(Released::Passed { slot }) => {
@@ -76,7 +78,7 @@ pub(super) fn release(tx: &TaskTx<'_>) -> Event {
             kept,
         }) => {
             if rescue.is_some() {
-                engine.notice(text!(
+                call.notice(text!(
                     "what was not committed is saved: {}",
                     Action::list_rescues(tx.task.label())
                 ));
@@ -89,7 +91,7 @@ pub(super) fn release(tx: &TaskTx<'_>) -> Event {
             };
             workspace(completed.with(parked), tx, Value::Null)
         }
-        Err(error) => Event::new(EventType::HookFailed, engine.now()).because(spoken(&error)),
+        Err(error) => Event::new(EventType::HookFailed, call.now()).because(spoken(&error)),
     }
 }
 

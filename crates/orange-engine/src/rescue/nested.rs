@@ -1,15 +1,14 @@
 //! Repositories inside a worktree: which of them hold work that git will not take into a commit of ours.
 
 use crate::error::Result;
-use crate::git::rescue::submodule;
-use crate::git::rescue::{Difference, Worktree};
+use crate::git::rescue::{Difference, Worktree, submodule};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A folder to copy as it is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Copy {
+pub(crate) struct Copy {
     pub(super) path: PathBuf,
     /// False where a folder above is copied already.
     pub(super) files: bool,
@@ -18,7 +17,7 @@ pub(super) struct Copy {
 }
 
 /// What has to be copied: every new nested repository, and submodules with something of their own.
-pub(super) fn to_copy<'p>(
+pub(crate) fn to_copy<'p>(
     worktree: &Worktree,
     links: impl Iterator<Item = &'p Path>,
     new: Vec<PathBuf>,
@@ -36,7 +35,7 @@ pub(super) fn to_copy<'p>(
 }
 
 /// New files beside a `.git` that git does not take for a repository: it passes over what is in there.
-pub(super) fn broken(root: &Path, changes: &[Difference]) -> Vec<PathBuf> {
+pub(crate) fn broken(root: &Path, changes: &[Difference]) -> Vec<PathBuf> {
     let folders: BTreeSet<&Path> = changes
         .iter()
         .filter(|change| change.status != 'D')

@@ -85,13 +85,13 @@ impl Note {
 }
 
 /// A time as a part of a ref: `20261115T113822.045Z`.
-pub(super) fn name_of(time: Timestamp) -> String {
+pub(crate) fn name_of(time: Timestamp) -> String {
     let milliseconds = time.as_millisecond().rem_euclid(1000);
     format!("{}.{milliseconds:03}Z", time.strftime("%Y%m%dT%H%M%S"))
 }
 
 /// The number of a rescue among several of one millisecond, from 1.
-pub(super) fn number_of(name: &str) -> u32 {
+pub(crate) fn number_of(name: &str) -> u32 {
     let number = name
         .rsplit_once('-')
         .and_then(|(_, number)| number.parse().ok());
@@ -99,7 +99,7 @@ pub(super) fn number_of(name: &str) -> u32 {
 }
 
 /// When a rescue was made, as its name says; several of one millisecond are numbered.
-pub(super) fn time_of(name: &str) -> Option<Timestamp> {
+pub(crate) fn time_of(name: &str) -> Option<Timestamp> {
     let (time, number) = name.split_once('Z')?;
     let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%S%.f", time).ok()?;
     let numbered = |rest: &str| rest.parse::<u32>().is_ok();
@@ -109,7 +109,7 @@ pub(super) fn time_of(name: &str) -> Option<Timestamp> {
 }
 
 /// A task id as a part of a ref.
-pub(super) fn escaped(id: &str) -> String {
+pub(crate) fn escaped(id: &str) -> String {
     let mut text = String::with_capacity(id.len());
     for byte in id.bytes() {
         match byte {
@@ -122,7 +122,7 @@ pub(super) fn escaped(id: &str) -> String {
     text
 }
 
-pub(super) fn unescaped(text: &str) -> String {
+pub(crate) fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {

@@ -1,24 +1,25 @@
 //! Plain copies of what git cannot hold: made under a passing name, made durable, then given their name at once.
 
-use super::nested::Copy;
 use crate::error::{Code, Error, Result, plain};
 use crate::git::rescue::submodule;
+use crate::rescue::nested::Copy;
 use crate::store::{make_folder, private};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, FileTimes};
-use std::io::{self, BufRead};
+use std::fs::{File, FileTimes};
+use std::io::BufRead;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::{fs, io};
 
 /// How a folder begins that is not whole yet.
 const PART: &str = ".part-";
 
 /// What the bundle of a submodule is called, after its path.
-pub(super) const BUNDLE: &str = ".git-bundle";
+pub(crate) const BUNDLE: &str = ".git-bundle";
 
 /// A folder of copies in the making; gone when it is dropped before [`Staging::keep`].
-pub(super) struct Staging {
+pub(crate) struct Staging {
     folder: PathBuf,
     current: PathBuf,
     count: usize,
@@ -109,7 +110,7 @@ pub(super) fn bundle_of(path: &Path) -> PathBuf {
 }
 
 /// Copies a file, a link or a folder with all that is in it: content, modes and times.
-pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     let mut open = vec![(from.to_owned(), to.to_owned())];
     // Times and modes of folders come last: writing into them would need the one and change the other.
     let mut folders = Vec::new();
@@ -215,7 +216,7 @@ fn times(data: &fs::Metadata) -> io::Result<FileTimes> {
 }
 
 /// Everything on its file system: one call instead of one for each of thousands of files.
-pub(super) fn sync_all(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_all(folder: &Path) -> io::Result<()> {
     Ok(rustix::fs::syncfs(File::open(folder)?)?)
 }
 

@@ -1,11 +1,10 @@
 //! Looking into a rescue, and bringing back what it holds: into a worktree, or as a branch.
 
-use super::raw::{copy_tree, sync_all};
-use super::{Rescue, Rescued, Save, save};
 use crate::error::{Code, Error};
 use crate::git::rescue::{Difference, LINK, Worktree, differences, refs};
 use crate::git::{branch_exists, valid_branch_name};
-use crate::views::{lossy_path, lossy_paths};
+use crate::rescue::raw::{copy_tree, sync_all};
+use crate::rescue::{Rescue, Rescued, Save, lossy_path, lossy_paths, raw, save};
 use serde::{Serialize, Serializer};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -221,7 +220,7 @@ fn only_folders(folder: &Path) -> bool {
 fn is_bundle(path: &Path) -> bool {
     path.as_os_str()
         .as_encoded_bytes()
-        .ends_with(super::raw::BUNDLE.as_bytes())
+        .ends_with(raw::BUNDLE.as_bytes())
 }
 
 /// Nothing there, or an empty folder.

@@ -1,15 +1,16 @@
 //! Whether a worktree's content is in the task's newest rescue already, so that one release makes one rescue.
 
-use super::{Note, Rescue, Rescued, Save, Tree, list};
 use crate::error::Result;
 use crate::git::rescue::Worktree;
+use crate::rescue::note::Note;
+use crate::rescue::{Rescue, Rescued, Save, Tree, list};
 use orange_core::SignedDuration;
 
 /// A rescue that is older would expire too soon after what is destroyed now.
 const RECENT: SignedDuration = SignedDuration::from_hours(24);
 
 /// The task's newest rescue, if it holds exactly this and nothing needs a copy.
-pub(super) fn saved_before(
+pub(crate) fn saved_before(
     worktree: &Worktree,
     save: &Save<'_>,
     tree: &Tree,

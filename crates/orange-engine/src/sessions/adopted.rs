@@ -1,16 +1,16 @@
 //! Sessions of tasks that were adopted: the program that made them started agents in tmux sessions that have a name and no tag. Such
 //! a session is shown as alive, is never doubled by an agent of Orange, and the exit rules apply when it is gone.
 
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::error::{Code, Error, Result};
+use crate::sessions;
 use crate::store::{Store, journal};
 use crate::tmux::{PaneInfo, Server, Tmux, session_name};
 use orange_core::history::payload::AgentSpawned;
 use orange_core::history::{Event, EventType, History, Payload};
-use orange_core::runs;
 use orange_core::task::{Field, Task};
 use orange_core::workflow::Role;
-use orange_core::{Action, text};
+use orange_core::{Action, runs, text};
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
@@ -31,56 +31,64 @@ pub(crate) fn is_adopted_run(history: &History, run: &str) -> bool {
     starts.any(|start| start.run == Some(run) && start.adopted == Some(true))
 }
 
-impl Engine {
-    /// The panes of a session that another program made, by its name. An error is no answer: whoever decides by this must not
-    /// take it for "none".
-    fn panes_of_stranger(&self, session: &str) -> Result<Vec<PaneInfo>> {
-        let name = session_name(session);
-        let mut panes = panes_without_tag(&self.servers_of_strangers()?)?;
-        panes.retain(|info| info.pane.session_name == name);
-        Ok(panes)
-    }
+/// The panes of a session that another program made, by its name. An error is no answer: whoever decides by this must not
+/// take it for "none".
+fn panes_of_stranger(call: &Call, session: &str) -> Result<Vec<PaneInfo>> {
+    let name = session_name(session);
+    let mut panes = panes_without_tag(&servers_of_strangers(call)?)?;
+    panes.retain(|info| info.pane.session_name == name);
+    Ok(panes)
+}
 
-    /// The server of the settings and the user's own, which the older program used.
-    fn servers_of_strangers(&self) -> Result<Vec<Tmux>> {
-        let configured = self.tmux()?;
-        let default = (!configured.is_default()).then(|| Tmux::new(Server::Default));
-        Ok(std::iter::once(configured).chain(default).collect())
-    }
+/// The server of the settings and the user's own, which the older program used.
+fn servers_of_strangers(call: &Call) -> Result<Vec<Tmux>> {
+    let configured = sessions::tmux(call)?;
+    let default = (!configured.is_default()).then(|| Tmux::new(Server::Default));
+    Ok(std::iter::once(configured).chain(default).collect())
+}
 
-    /// The live session of another program in which this role of an adopted task is at work. Once a run of that role is
-    /// journalled, agents of that role are Orange's own.
-    pub fn adopted_session(&self, history: &History, role: Role) -> Result<Option<Vec<PaneInfo>>> {
-        let Some(session) = session_when_adopted(history) else {
-            return Ok(None);
-        };
-        if runs::runs(history).iter().any(|run| run.role == role) {
-            return Ok(None);
-        }
-        let mut panes = self.panes_of_stranger(session)?;
-        if role == Role::Reviewer {
-            panes.retain(|info| info.window_name.starts_with(REVIEW));
-        }
-        Ok((!panes.is_empty()).then_some(panes))
+/// The live session of another program in which this role of an adopted task is at work. Once a run of that role is
+/// journalled, agents of that role are Orange's own.
+pub fn adopted_session(
+    call: &Call,
+    history: &History,
+    role: Role,
+) -> Result<Option<Vec<PaneInfo>>> {
+    let Some(session) = session_when_adopted(history) else {
+        return Ok(None);
+    };
+    if runs::runs(history).iter().any(|run| run.role == role) {
+        return Ok(None);
     }
-
-    /// Whether such a session lives, for whoever only shows it.
-    pub fn has_adopted_session(&self, history: &History) -> bool {
-        let found = self.adopted_session(history, Role::Worker);
-        found.is_ok_and(|found| found.is_some())
+    let mut panes = panes_of_stranger(call, session)?;
+    if role == Role::Reviewer {
+        panes.retain(|info| info.window_name.starts_with(REVIEW));
     }
+    Ok((!panes.is_empty()).then_some(panes))
+}
 
-    /// Refuses to start a second agent beside one that another program started.
-    pub(crate) fn refuse_double(&self, task: &Task, history: &History, role: Role) -> Result<()> {
-        let Some(panes) = self.adopted_session(history, role)? else {
-            return Ok(());
-        };
-        let name = panes
-            .first()
-            .map(|info| info.pane.session_name.clone())
-            .unwrap_or_default();
-        let label = task.label();
-        Err(Error::new(
+/// Whether such a session lives, for whoever only shows it.
+pub fn has_adopted_session(call: &Call, history: &History) -> bool {
+    let found = adopted_session(call, history, Role::Worker);
+    found.is_ok_and(|found| found.is_some())
+}
+
+/// Refuses to start a second agent beside one that another program started.
+pub(crate) fn refuse_second_agent(
+    call: &Call,
+    task: &Task,
+    history: &History,
+    role: Role,
+) -> Result<()> {
+    let Some(panes) = adopted_session(call, history, role)? else {
+        return Ok(());
+    };
+    let name = panes
+        .first()
+        .map(|info| info.pane.session_name.clone())
+        .unwrap_or_default();
+    let label = task.label();
+    Err(Error::new(
             Code::Conflict,
             format!(
                 "the {role} of {label} runs in tmux session {name}, which another program started; a second one would work in the same files"
@@ -91,50 +99,55 @@ impl Engine {
             Action::attach(label),
             Action::kill_session(name)
         )))
-    }
+}
 
-    /// Tells a person of a session of another program whose task is over: Orange ends only what it started.
-    pub(crate) fn mention_adopted_session(&self, task: &Task, history: &History) {
-        if !self.has_adopted_session(history) {
-            return;
-        }
-        if let Some(name) = session_when_adopted(history).map(session_name) {
-            self.notice(text!(
+/// Tells a person of a session of another program whose task is over: Orange ends only what it started.
+pub(crate) fn note_adopted_session(call: &Call, task: &Task, history: &History) {
+    if !has_adopted_session(call, history) {
+        return;
+    }
+    if let Some(name) = session_when_adopted(history).map(session_name) {
+        call.notice(text!(
                 "{}: tmux session {name}, which another program started for it, is still there; {} ends it",
                 task.label(),
                 Action::kill_session(name)
             ));
-        }
     }
+}
 
-    /// The start of a run that another program made, so that its end can be journalled and judged.
-    pub(crate) fn adopted_start(&self, task: &Task, run: &str, role: Role, session: &str) -> Event {
-        let start = AgentSpawned {
-            run: Some(run),
-            role: Some(role),
-            harness: Some(task.harness.as_deref().unwrap_or_default()),
-            session: Some(session),
-            adopted: Some(true),
-            ..AgentSpawned::default()
-        };
-        Event::of(Payload::AgentSpawned(start), self.now())
-            .by("engine")
-            .because("another program had started it before the task was adopted")
-    }
+/// The start of a run that another program made, so that its end can be journalled and judged.
+pub(crate) fn adopted_start(
+    call: &Call,
+    task: &Task,
+    run: &str,
+    role: Role,
+    session: &str,
+) -> Event {
+    let start = AgentSpawned {
+        run: Some(run),
+        role: Some(role),
+        harness: Some(task.harness.as_deref().unwrap_or_default()),
+        session: Some(session),
+        adopted: Some(true),
+        ..AgentSpawned::default()
+    };
+    Event::of(Payload::AgentSpawned(start), call.now())
+        .by("engine")
+        .because("another program had started it before the task was adopted")
+}
 
-    /// What a list needs to show the sessions of other programs as alive.
-    pub(super) fn adopted_sessions(&self) -> Option<AdoptedSessions> {
-        Some(AdoptedSessions {
-            store: self.store.clone(),
-            servers: self.servers_of_strangers().ok()?,
-            names: OnceLock::new(),
-        })
-    }
+/// What a list needs to show the sessions of other programs as alive.
+pub(crate) fn adopted_sessions(call: &Call) -> Option<AdoptedSessions> {
+    Some(AdoptedSessions {
+        store: call.store.clone(),
+        servers: servers_of_strangers(call).ok()?,
+        names: OnceLock::new(),
+    })
 }
 
 /// The sessions of other programs, asked for when a list has a task whose agent seems to be gone.
 #[derive(Debug, Clone)]
-pub(super) struct AdoptedSessions {
+pub(crate) struct AdoptedSessions {
     store: Store,
     servers: Vec<Tmux>,
     names: OnceLock<HashSet<String>>,

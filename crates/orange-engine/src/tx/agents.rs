@@ -1,20 +1,25 @@
 //! Runs of a task whose end nobody has seen to yet: judged by the exit rules, once each.
 
-use super::TaskTx;
-use crate::effects::{heard, with_undelivered};
-use crate::engine::Engine;
+use crate::call::Call;
+use crate::effects::agents::{heard, with_undelivered};
+use crate::effects::start_agent::{Begin, Begun};
+use crate::effects::{messages, start_agent, stop_agent};
 use crate::error::Result;
 use crate::runs::Ended;
-use crate::sessions::{Begin, Begun, is_adopted_run, session_when_adopted};
-use orange_core::exit::{self, Consequence, is_expected, role_of};
+use crate::sessions::adopted;
+use crate::sessions::adopted::{is_adopted_run, session_when_adopted};
+use crate::tx::TaskTx;
+use crate::{call, checks, facts, home_record, sessions, testimony};
+use orange_core::exit::{Consequence, is_expected, role_of};
 use orange_core::history::payload::{AgentEnded, AttentionNote, StatusMoved};
 use orange_core::history::{Event, EventType, History};
-use orange_core::machine::{self, Facts};
+use orange_core::machine::Facts;
 use orange_core::prompt::PromptName;
 use orange_core::review::Left;
 use orange_core::runs::{Ending, Run, last_run, next_run_id, open_runs};
 use orange_core::task::Field;
 use orange_core::workflow::{Actor, Role, Workflow};
+use orange_core::{exit, machine};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 
@@ -24,23 +29,23 @@ impl TaskTx<'_> {
     }
 
     /// Judges every run that is gone, and starts the reviewer again that a review still needs.
-    pub(super) fn settle_runs(&mut self) -> Result<()> {
+    pub(super) fn judge_ended_runs(&mut self) -> Result<()> {
         self.adopt_runs()?;
         self.settle_adopted()?;
         for run in open_runs(self.history()) {
-            let folder = self.engine.run_folder(&run.id);
+            let folder = sessions::run_folder(self.call, &run.id);
             if folder.is_alive() {
-                self.engine.post_again(self, &run)?;
+                messages::resend(self.call, self, &run)?;
                 continue;
             }
             // It may have written since this process read the file.
-            self.settle()?;
+            self.write_reconciled()?;
             let ended = folder.ended();
-            self.engine.note_outcomes(self, &run)?;
+            messages::note_outcomes(self.call, self, &run)?;
             self.judge(&run, ended.as_ref())?;
             if run.role == Role::Worker {
                 // There is room for another one.
-                self.engine.want_queue()?;
+                call::request_queue_run(self.call)?;
             }
             folder.remove()?;
         }
@@ -70,7 +75,7 @@ impl TaskTx<'_> {
             {
                 return Ok(());
             }
-            match self.engine.adopted_session(self.history(), role) {
+            match adopted::adopted_session(self.call, self.history(), role) {
                 Ok(None) => {}
                 Ok(Some(_)) => return Ok(()),
                 Err(error) => {
@@ -80,7 +85,7 @@ impl TaskTx<'_> {
                 }
             }
             let id = next_run_id(self.history(), &self.task.id, role);
-            let event = self.engine.adopted_start(&self.task, &id, role, &session);
+            let event = adopted::adopted_start(self.call, &self.task, &id, role, &session);
             self.note(vec![event])?;
             crash_point("adopted.started");
         }
@@ -101,7 +106,7 @@ impl TaskTx<'_> {
     fn adopt_runs(&mut self) -> Result<()> {
         for role in [Role::Worker, Role::Reviewer] {
             let id = next_run_id(self.history(), &self.task.id, role);
-            if let Some(event) = self.engine.begun(self, &id)? {
+            if let Some(event) = start_agent::begun(self.call, self, &id)? {
                 let mut events = heard(self, role);
                 events.push(event);
                 self.note(events)?;
@@ -112,7 +117,7 @@ impl TaskTx<'_> {
 
     /// Forgets a run of which everything is journalled, or which came to nothing.
     pub(crate) fn forget_run(&self, id: &str) -> Result<()> {
-        let folder = self.engine.run_folder(id);
+        let folder = sessions::run_folder(self.call, id);
         let open = open_runs(self.history()).iter().any(|run| run.id == id);
         match open || folder.is_alive() {
             true => Ok(()),
@@ -127,17 +132,17 @@ impl TaskTx<'_> {
         };
         if ended.is_none() {
             // Nobody was left to end what the agent had started.
-            crate::runs::end_tagged(&self.engine.home_paths(), &run.id);
+            crate::runs::end_tagged(&home_record::home_paths(self.call), &run.id);
         }
         if ended.is_some_and(|ended| ended.stopped) {
-            self.engine.keep_screen(&self.place, run);
-            return self.note(vec![gone(self.engine, EventType::AgentStopped, run, &how)]);
+            stop_agent::keep_screen(self.call, &self.place, run);
+            return self.note(vec![gone(self.call, EventType::AgentStopped, run, &how)]);
         }
         let end = End {
             how,
             last_words: ended.map_or(String::new(), |ended| ended.last_words.clone()),
             by_signal: ended.is_none_or(Ended::was_by_signal)
-                || !self.engine.is_sealed_end(run, ended),
+                || !testimony::is_sealed_end(self.call, run, ended),
             review: ended.and_then(|ended| ended.review.clone()),
         };
         self.follow(run, &end)
@@ -149,7 +154,7 @@ impl TaskTx<'_> {
         let how = end.how.as_str();
         // A run that was replaced by another one has no say any more.
         let current = last_run(self.history(), run.role).is_some_and(|last| last.id == run.id);
-        let exited = end.noted(gone(self.engine, EventType::AgentExited, run, how));
+        let exited = end.noted(gone(self.call, EventType::AgentExited, run, how));
         match self.consequence(run, end)? {
             Consequence::Advance(decision) if current => {
                 let mut event = decision
@@ -157,11 +162,14 @@ impl TaskTx<'_> {
                     .because(format!("its {} ended: {how}", run.role));
                 let goes_on = run.role == Role::Worker;
                 event = match goes_on {
-                    true => self.engine.with_head(&self.task, event),
-                    false => {
-                        self.engine
-                            .with_verdict(&self.task, self.history(), &self.body, event)
-                    }
+                    true => facts::with_head(self.call, &self.task, event),
+                    false => facts::with_verdict(
+                        self.call,
+                        &self.task,
+                        self.history(),
+                        &self.body,
+                        event,
+                    ),
                 };
                 if !goes_on && is_adopted_run(self.history(), &run.id) {
                     // Nobody knows which commit that reviewer saw; the merge says so.
@@ -175,7 +183,7 @@ impl TaskTx<'_> {
                 self.write(events)?;
                 crash_point("exit.advanced");
                 // Whoever waits for the status need not wait for tmux; hooks may close the window.
-                self.engine.keep_screen(&self.place, run);
+                stop_agent::keep_screen(self.call, &self.place, run);
                 self.finish_hooks()?;
                 match goes_on {
                     true => self.follow(run, end),
@@ -183,7 +191,7 @@ impl TaskTx<'_> {
                 }
             }
             Consequence::Wait { to, running } if current => {
-                self.engine.keep_screen(&self.place, run);
+                stop_agent::keep_screen(self.call, &self.place, run);
                 let deferral = self.deferral(Actor::Engine, to, &running);
                 self.note([exited].into_iter().chain(deferral).collect())
             }
@@ -198,7 +206,7 @@ impl TaskTx<'_> {
             | Consequence::Wait { .. }
             | Consequence::Crash { .. }
             | Consequence::Nothing => {
-                self.engine.keep_screen(&self.place, run);
+                stop_agent::keep_screen(self.call, &self.place, run);
                 self.note(vec![exited])
             }
         }
@@ -210,11 +218,15 @@ impl TaskTx<'_> {
             mark: end.review.as_deref(),
         };
         let facts = Facts {
-            verifying: self
-                .engine
-                .check_to_wait_for(&self.task, &self.place, self.history())?,
+            verifying: checks::check_to_wait_for(
+                self.call,
+                &self.task,
+                &self.place,
+                self.history(),
+            )?,
             review_problem: match run.role {
-                Role::Reviewer => self.engine.review_problem(
+                Role::Reviewer => facts::review_problem(
+                    self.call,
                     &self.task,
                     self.history(),
                     &self.body,
@@ -234,7 +246,7 @@ impl TaskTx<'_> {
     fn crashed(&mut self, run: &Run, end: &End, reason: &str) -> Result<()> {
         let count = self.task.crash_count.saturating_add(1);
         let mut event = end
-            .noted(gone(self.engine, EventType::AgentCrashed, run, reason))
+            .noted(gone(self.call, EventType::AgentCrashed, run, reason))
             .with(AgentEnded {
                 status: Some(self.task.status),
                 crash_count: Some(count),
@@ -249,7 +261,7 @@ impl TaskTx<'_> {
         }
         self.write(vec![event])?;
         crash_point("exit.counted");
-        self.engine.keep_screen(&self.place, run);
+        stop_agent::keep_screen(self.call, &self.place, run);
         self.give_up()
     }
 
@@ -310,7 +322,7 @@ impl TaskTx<'_> {
             run: next_run_id(self.history(), &self.task.id, Role::Reviewer),
             message: with_undelivered(self, Role::Reviewer, None),
         };
-        match self.engine.begin(self, &begin) {
+        match start_agent::begin(self.call, self, &begin) {
             Ok(Begun::Started(event)) => {
                 let mut events = heard(self, Role::Reviewer);
                 events.push(*event);
@@ -324,7 +336,7 @@ impl TaskTx<'_> {
                     ..AttentionNote::default()
                 };
                 let why = format!("the reviewer could not be started again: {error}");
-                self.note(vec![self.engine.attention_event(note, why)])
+                self.note(vec![messages::attention_event(self.call, note, why)])
             }
         }
     }
@@ -363,6 +375,6 @@ impl End {
     }
 }
 
-fn gone(engine: &Engine, kind: EventType, run: &Run, how: &str) -> Event {
-    engine.ending(kind, run).because(how)
+fn gone(call: &Call, kind: EventType, run: &Run, how: &str) -> Event {
+    stop_agent::ending(call, kind, run).because(how)
 }

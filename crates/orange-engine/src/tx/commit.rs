@@ -1,11 +1,11 @@
 //! The end of a change: journal, TASK.md, hooks, index, mark, in this order, and what came of it.
 
-use super::TaskTx;
-use crate::engine::Caller;
-use crate::errand;
+use crate::call::Caller;
 use crate::error::Result;
 use crate::store::Place;
-use crate::workspaces::Acquired;
+use crate::tx::{TaskTx, handover};
+use crate::workspaces::acquire::Acquired;
+use crate::{errand, tx};
 use orange_core::history::{Event, HookOutcome};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::Hook;
@@ -78,13 +78,13 @@ impl TaskTx<'_> {
                 hook.outcome == HookOutcome::Open && closes.contains(&hook.name.as_str())
             })
         });
-        open && self.engine.sits_in_session_of(&self.task.id)
+        open && handover::sits_in_session_of(self.call, &self.task.id)
     }
 
     /// Leaves the hooks to an errand.
     fn hand_over(self) -> Result<Committed> {
-        let (engine, from) = (self.engine, self.from);
-        let mut finished = engine.lock_task(self.leave_to_errand()?)?.committed();
+        let (call, from) = (self.call, self.from);
+        let mut finished = tx::lock_task(call, self.leave_to_errand()?)?.committed();
         finished.from = from;
         Ok(finished)
     }
@@ -92,19 +92,19 @@ impl TaskTx<'_> {
     /// Lets go of the task and waits for the errand that finishes its hooks, as long as this process lives.
     pub(super) fn leave_to_errand(mut self) -> Result<Place> {
         self.index()?;
-        let engine = self.engine;
-        if engine.caller == Caller::Human {
+        let call = self.call;
+        if call.caller == Caller::Human {
             let transition = self.history().last_transition();
             let reason = transition.and_then(|last| last.opening.reason.clone());
             let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
             let (label, status) = (self.task.label(), self.task.status);
-            (engine.say)(&format!(
+            (call.say)(&format!(
                 "{label} is {status}{reason}; its session closes now, and this window with it"
             ));
         }
-        self.let_go();
-        let (home, folder) = (engine.store.home(), self.place.folder());
-        errand::carry_out(&engine.orange, home, &["finish", &folder])?;
+        self.release_lock();
+        let (home, folder) = (call.store.home(), self.place.folder());
+        errand::carry_out(&call.orange, home, &["finish", &folder])?;
         Ok(self.place)
     }
 }

@@ -1,10 +1,13 @@
 //! A verdict that waits for the end of a check: noted when it is given, carried out once when the check is over.
 
-use super::TaskTx;
+use crate::effects::messages;
 use crate::error::Result;
+use crate::tx::{TaskTx, handover};
+use crate::{checks, facts, testimony};
 use orange_core::history::payload::{AttentionNote, StatusMoved};
 use orange_core::history::{Event, Payload};
-use orange_core::machine::{self, Facts, Move, Refusal};
+use orange_core::machine;
+use orange_core::machine::{Facts, Move, Refusal};
 use orange_core::task::Status;
 use orange_core::verification::deferred;
 use orange_core::workflow::{Actor, Condition, Role, Workflow};
@@ -26,36 +29,36 @@ impl TaskTx<'_> {
             wish: Some(to),
             ..StatusMoved::default()
         };
-        let event = Event::of(Payload::StatusDeferred(wanted), self.engine.now())
+        let event = Event::of(Payload::StatusDeferred(wanted), self.call.now())
             .by(actor.name())
             .because(format!("to {to}, when the check is over: {running}"));
-        Some(
-            self.engine
-                .with_verdict(&self.task, self.history(), &self.body, event),
-        )
+        Some(facts::with_verdict(
+            self.call,
+            &self.task,
+            self.history(),
+            &self.body,
+            event,
+        ))
     }
 
     /// Makes the move that waited for a check which is over. Attributed to the original actor and to the commit that they
     /// reviewed.
-    pub(crate) fn take_deferred(&mut self) -> Result<()> {
+    pub(crate) fn make_deferred_move(&mut self) -> Result<()> {
         if !self.task.status.is_in_review() {
             return Ok(());
         }
         let Some(noted) = deferred(self.history()) else {
             return Ok(());
         };
-        if self
-            .engine
-            .check_to_wait_for(&self.task, &self.place, self.history())?
-            .is_some()
+        if checks::check_to_wait_for(self.call, &self.task, &self.place, self.history())?.is_some()
         {
             return Ok(());
         }
-        if self.engine.sits_in_session_of(&self.task.id) {
+        if handover::sits_in_session_of(self.call, &self.task.id) {
             // Its hooks would end this process; whoever carries out the check, or comes next, does it.
             return Ok(());
         }
-        let testimony = self.engine.testimony(&self.task.id, self.history());
+        let testimony = testimony::testimony(self.call, &self.task.id, self.history());
         if testimony.unreadable.is_some() {
             return Ok(());
         }
@@ -69,7 +72,8 @@ impl TaskTx<'_> {
             _ => Actor::Engine,
         };
         let facts = Facts {
-            review_problem: self.engine.review_problem(
+            review_problem: facts::review_problem(
+                self.call,
                 &self.task,
                 self.history(),
                 &self.body,
@@ -88,9 +92,8 @@ impl TaskTx<'_> {
                     None => "the check is over".to_owned(),
                 };
                 let mut event = decision.event.because(why);
-                event = self
-                    .engine
-                    .with_verdict(&self.task, self.history(), &self.body, event);
+                event =
+                    facts::with_verdict(self.call, &self.task, self.history(), &self.body, event);
                 event = match wish.head {
                     Some(head) => event.with_head(&head),
                     None => event,
@@ -117,6 +120,6 @@ impl TaskTx<'_> {
             wish: Some(to),
             ..AttentionNote::default()
         };
-        self.note(vec![self.engine.attention_event(note, why)])
+        self.note(vec![messages::attention_event(self.call, note, why)])
     }
 }

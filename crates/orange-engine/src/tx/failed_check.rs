@@ -1,10 +1,12 @@
 //! A check that newly failed: the task goes back to its worker, or is stuck after its last round. The process that sees
 //! the check's end makes the move; if it dies before, the next one that locks the task does.
 
-use super::TaskTx;
+use crate::checks;
 use crate::error::Result;
+use crate::tx::{TaskTx, handover};
 use orange_core::history::payload::StatusMoved;
-use orange_core::machine::{self, Facts};
+use orange_core::machine;
+use orange_core::machine::Facts;
 use orange_core::workflow::{Condition, Trigger, Workflow};
 use orange_sys::crash_points::crash_point;
 
@@ -14,10 +16,10 @@ impl TaskTx<'_> {
         if !self.task.status.is_in_review() {
             return Ok(());
         }
-        let Some(told) = self.engine.check_that_returns(&self.task, self.history())? else {
+        let Some(told) = checks::check_that_returns(self.call, &self.task, self.history())? else {
             return Ok(());
         };
-        if self.engine.sits_in_session_of(&self.task.id) {
+        if handover::sits_in_session_of(self.call, &self.task.id) {
             // The hooks would end this process. The process that carries out the check, or the next one, moves the task.
             return Ok(());
         }

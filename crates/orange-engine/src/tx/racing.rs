@@ -1,9 +1,11 @@
 //! Texts that others wrote into TASK.md while a command replaced it: merged into its body, or kept beside it and told.
 
-use super::TaskTx;
-use super::write_reconciled::MOST_MERGES;
+use crate::effects::messages;
 use crate::error::{Error, Result};
-use crate::store::replace::{self, Outcome, Theirs};
+use crate::store::replace;
+use crate::store::replace::{Outcome, Theirs};
+use crate::tx::TaskTx;
+use crate::tx::write_reconciled::MOST_MERGES;
 use orange_core::attention::unmerged;
 use orange_core::body_merge::merge_bodies;
 use orange_core::history::payload::AttentionNote;
@@ -16,7 +18,7 @@ use std::path::Path;
 const KEPT: &str = "TASK.md.conflict-";
 
 /// One replacement of TASK.md that somebody else's write came into.
-pub(super) struct Race<'r> {
+pub(crate) struct Race<'r> {
     /// What the file held before.
     pub(super) in_place: Option<&'r [u8]>,
     /// What `new` was made of: `in_place`, or a text of somebody else's.
@@ -150,10 +152,10 @@ impl TaskTx<'_> {
         if kept.iter().any(same) {
             return Ok(());
         }
-        let name = format!("{KEPT}{}", self.engine.file_stamp());
+        let name = format!("{KEPT}{}", self.call.file_stamp());
         let aside = self.place.path.join(&name);
         replace::write_atomic(&aside, bytes).map_err(|error| Error::io("write", &aside, &error))?;
-        self.engine.notice(format!(
+        self.call.notice(format!(
             "{}: two writers changed TASK.md at once; the other text is kept as {name}",
             self.place.folder()
         ));
@@ -169,13 +171,13 @@ impl TaskTx<'_> {
             let why = format!(
                 "two writers changed TASK.md at once; {name} beside it has the other text: take over what is missing, then delete that file"
             );
-            self.engine.attention_event(about(name), why)
+            messages::attention_event(self.call, about(name), why)
         });
         let gone = told
             .iter()
             .filter(|name| !kept.iter().any(|file| file == *name));
         let cleared = gone.map(|name| {
-            Event::of(Payload::AttentionCleared(about(name)), self.engine.now())
+            Event::of(Payload::AttentionCleared(about(name)), self.call.now())
                 .by("engine")
                 .because(format!("{name} is gone"))
         });
@@ -238,7 +240,7 @@ fn discard(theirs: Theirs) -> bool {
     discarded.is_ok()
 }
 
-pub(super) fn discard_all(pending: &mut Vec<Theirs>) {
+pub(crate) fn discard_all(pending: &mut Vec<Theirs>) {
     for theirs in pending.drain(..) {
         discard(theirs);
     }

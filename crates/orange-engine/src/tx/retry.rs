@@ -1,8 +1,8 @@
 //! Hooks of the last transition that failed: carried out once more, or made up for by what a person did.
 
-use super::TaskTx;
 use crate::effects;
 use crate::error::Result;
+use crate::tx::TaskTx;
 use orange_core::history::{Event, EventType, HookOutcome};
 use orange_core::workflow::{Hook, Role};
 
@@ -55,7 +55,7 @@ impl TaskTx<'_> {
         failed
             .filter(|(hook, _)| starts(hook))
             .map(|(hook, _)| {
-                let mut event = Event::new(EventType::HookCompleted, self.engine.now())
+                let mut event = Event::new(EventType::HookCompleted, self.call.now())
                     .because("a person started the agent");
                 event.hook = Some(hook);
                 event.transition.clone_from(&transition);

@@ -1,8 +1,9 @@
 //! Lines that `doctor --repair` takes out of a journal: those that are no events, and those that Orange did not write.
 
-use super::TaskTx;
 use crate::error::{Error, Result};
 use crate::store::journal;
+use crate::testimony;
+use crate::tx::TaskTx;
 use orange_core::history::History;
 
 impl TaskTx<'_> {
@@ -33,7 +34,7 @@ impl TaskTx<'_> {
         let name = self.take_out(&numbers)?;
         // The witness is noted with the shorter journal first: it has lost nothing.
         self.index()?;
-        self.settle()?;
+        self.write_reconciled()?;
         Ok(name)
     }
 
@@ -47,7 +48,7 @@ impl TaskTx<'_> {
             journal::take_out(&path, numbers).map_err(|error| Error::io("write", &path, &error))?;
         let left = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
         self.snapshot.history = History::parse(&left.text);
-        let sealing = self.engine.set_foreign_aside(&mut self.snapshot.history);
+        let sealing = testimony::drop_unsealed(self.call, &mut self.snapshot.history);
         (self.seals, self.foreign) = (sealing.seals, sealing.foreign);
         self.snapshot.journal_bytes = length;
         self.unindexed = true;

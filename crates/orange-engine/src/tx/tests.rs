@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::Settings;
-use crate::engine::{Change, Edit};
 use crate::store::replace::{Outcome, replace};
+use crate::tx::racing::kept_texts;
+use crate::verbs::change;
+use crate::verbs::change::{Change, Edit};
 use orange_core::task::Field;
 use orange_sys::crash_points::hook;
 use std::fs;
@@ -13,7 +15,7 @@ const BODY: &str = "\n## Notes\n\nbefore\n";
 
 struct Home {
     _folder: tempfile::TempDir,
-    engine: Engine,
+    call: Call,
     place: Place,
 }
 
@@ -21,16 +23,16 @@ impl Home {
     /// One task of an older program, adopted.
     fn new() -> Home {
         let folder = tempfile::tempdir().unwrap();
-        let engine = Engine::new(Settings::at(folder.path().to_owned()));
-        engine.store.ensure_home().unwrap();
-        let place = engine.store.place("shop/one");
+        let call = Call::new(Settings::at(folder.path().to_owned()));
+        call.store.ensure_home().unwrap();
+        let place = call.store.place("shop/one");
         fs::create_dir_all(&place.path).unwrap();
         let text = format!("---\nid: one\nstatus: pending\nbranch: b\nsummary: s\n---\n{BODY}");
         fs::write(place.task_file(), text).unwrap();
-        drop(engine.lock_task(place.clone()).unwrap());
+        drop(lock_task(&call, place.clone()).unwrap());
         Home {
             _folder: folder,
-            engine,
+            call,
             place,
         }
     }
@@ -40,7 +42,7 @@ impl Home {
             edits: vec![Edit::Set(Field::Model, effort.into())],
             ..Change::default()
         };
-        self.engine.change(self.place.clone(), &change).unwrap();
+        change::change(&self.call, self.place.clone(), &change).unwrap();
     }
 
     /// All texts a person can find in the task's folder.
@@ -97,7 +99,7 @@ fn a_second_writer_does_not_undo_the_first() {
                 Vec::<String>::new(),
                 "{point}"
             );
-            let task = home.engine.lock_task(home.place.clone()).unwrap().task;
+            let task = lock_task(&home.call, home.place.clone()).unwrap().task;
             assert_eq!(task.model.as_deref(), Some("low"));
         }
     }

@@ -1,32 +1,30 @@
 //! TASK.md and its journal made to say the same, while people and agents may be writing TASK.md.
 
-use super::racing::{Race, discard_all};
-use super::{TaskTx, context_mark, damaged, damaged_for_good};
-use crate::engine::bad_value;
 use crate::error::{Code, Error, Result};
-use crate::store::replace::{self, Outcome, Theirs};
-use crate::store::{nanoseconds, stamp_at};
-use orange_core::artifact;
-use orange_core::gate;
+use crate::field_checks::bad_value;
+use crate::store::replace::{Outcome, Theirs};
+use crate::store::{nanoseconds, replace, stamp_at};
+use crate::tx::racing::{Race, discard_all};
+use crate::tx::{TaskTx, context_mark, damaged, damaged_for_good};
+use crate::{field_checks, keys};
 use orange_core::history::payload::{Details as _, FieldsRestored, TaskFound};
 use orange_core::history::{AppendSection, ArchiveSection, Event, EventType, History};
-use orange_core::machine;
 use orange_core::reconcile::{Broken, Reconciled, begins_anew, differing_fields, last_resort};
 use orange_core::task::{Field, Task};
 use orange_core::task_file::{TaskFile, salvage_body};
-use orange_core::{Action, text};
+use orange_core::{Action, artifact, gate, machine, text};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 
 /// Racing writers are merged one after the other; after so many the next command goes on.
-pub(super) const MOST_MERGES: usize = 32;
+pub(crate) const MOST_MERGES: usize = 32;
 
 /// How often a command looks at a TASK.md that is half written; each look waits a tenth of a second.
 const HALF_WRITTEN_LOOKS: usize = 20;
 
 impl TaskTx<'_> {
     /// Makes TASK.md say what the journal says, and the journal what people wrote into TASK.md.
-    pub(super) fn settle(&mut self) -> Result<()> {
+    pub(super) fn write_reconciled(&mut self) -> Result<()> {
         let target = self.place.task_file();
         let mut wrote = false;
         let mut in_place = self.content()?;
@@ -108,7 +106,7 @@ impl TaskTx<'_> {
     /// middle of writing is not mistaken for a damaged one.
     pub(super) fn content(&mut self) -> Result<Option<Vec<u8>>> {
         let target = self.place.task_file();
-        self.snapshot.read_at = nanoseconds(self.engine.now());
+        self.snapshot.read_at = nanoseconds(self.call.now());
         let stat = rustix::fs::lstat(&target);
         let is_file = |mode| rustix::fs::FileType::from_raw_mode(mode).is_file();
         match stat {
@@ -146,12 +144,13 @@ impl TaskTx<'_> {
 
     /// Reconciles file and journal, journals what comes out of it, and refuses what a person must mend.
     fn truth(&mut self, found: Option<&[u8]>) -> Result<Reconciled> {
-        let now = self.engine.now();
+        let now = self.call.now();
         let witness = self.lock.witness();
         let place = self.place.clone();
         let mut put_back = None;
         let verdict = loop {
-            let mut refuse = |field: Field, task: &Task| self.engine.refuses(&place, field, task);
+            let mut refuse =
+                |field: Field, task: &Task| field_checks::refuses(self.call, &place, field, task);
             let verdict = self
                 .snapshot
                 .reconcile(&place, &|| witness, now, &mut refuse);
@@ -184,7 +183,7 @@ impl TaskTx<'_> {
             }
         }
         if truth.unadopted && truth.task.key.is_none() {
-            let key = self.engine.key_for_adopted(&truth.task)?;
+            let key = keys::key_for_adopted(self.call, &truth.task)?;
             truth.task.key = Some(key);
             for event in &mut truth.events {
                 event
@@ -253,7 +252,7 @@ impl TaskTx<'_> {
 
     /// For `doctor --repair`: no usable journal, or no usable file either.
     fn last_resort(&self, found: Option<&[u8]>, broken: Broken) -> Result<Reconciled> {
-        let now = self.engine.now();
+        let now = self.call.now();
         if let (Broken::Journal(_), Ok(_)) = (&broken, &self.snapshot.file) {
             let mut without_journal = self.snapshot.clone();
             without_journal.history = History::default();
@@ -319,7 +318,7 @@ impl TaskTx<'_> {
     /// Keeps what cannot be read under another name, so that rebuilding loses nothing.
     fn set_aside(&self, found: Option<&[u8]>) -> Result<()> {
         let target = self.place.task_file();
-        let name = format!("TASK.md.damaged-{}", self.engine.file_stamp());
+        let name = format!("TASK.md.damaged-{}", self.call.file_stamp());
         let aside = self.place.path.join(&name);
         let kept = match found {
             Some(bytes) => replace::write_atomic(&aside, bytes),
@@ -327,7 +326,7 @@ impl TaskTx<'_> {
             None => return Ok(()),
         };
         kept.map_err(|error| Error::io("set aside", &target, &error))?;
-        self.engine.notice(format!(
+        self.call.notice(format!(
             "{}: TASK.md was rebuilt from its journal; the damaged file is kept as {name}",
             self.task.label()
         ));
@@ -357,12 +356,12 @@ impl TaskTx<'_> {
                     Some(reason) => format!(" ({reason})"),
                     None => String::new(),
                 };
-                self.engine.notice(format!(
+                self.call.notice(format!(
                     "{label}: TASK.md was edited by hand; put back: {}{why}",
                     described.join(", ")
                 ));
             } else if event.kind == EventType::TaskUpdated {
-                self.engine.notice(format!(
+                self.call.notice(format!(
                     "{label}: taken over from TASK.md: {}",
                     names.join(", ")
                 ));
@@ -371,7 +370,7 @@ impl TaskTx<'_> {
                     true => "history.jsonl was lost, and with it what happened before",
                     false => "history.jsonl had lost events",
                 };
-                self.engine
+                self.call
                     .notice(format!("{label}: {what}; TASK.md is taken as it is"));
             }
         }

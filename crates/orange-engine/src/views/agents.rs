@@ -1,14 +1,15 @@
 //! A task's agents: the newest run of each role and what it is doing.
 
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::runs::{Doing, Source, State};
-use orange_core::Timestamp;
+use crate::sessions;
 use orange_core::exit::is_expected;
 use orange_core::history::History;
 use orange_core::runs::{RunEnd, last_run};
 use orange_core::task::Task;
-use orange_core::usage::{self, Usage};
+use orange_core::usage::Usage;
 use orange_core::workflow::Role;
+use orange_core::{Timestamp, usage};
 use serde::{Serialize, Serializer};
 
 /// An agent as `task show` tells of it.
@@ -34,7 +35,7 @@ pub struct AgentView {
 }
 
 /// What an agent is doing; null where that is not known.
-pub(super) fn activity<S: Serializer>(doing: &Option<Doing>, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn activity<S: Serializer>(doing: &Option<Doing>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Keys {
         state: Option<State>,
@@ -54,44 +55,42 @@ pub(super) fn activity<S: Serializer>(doing: &Option<Doing>, to: S) -> Result<S:
     keys.serialize(to)
 }
 
-impl Engine {
-    /// The newest run of each role.
-    pub fn agents(&self, task: &Task, history: &History) -> Vec<AgentView> {
-        let expected = |role: Role| is_expected(task.status, role);
-        let newest = [Role::Worker, Role::Reviewer, Role::Executor]
-            .into_iter()
-            .filter_map(|role| last_run(history, role));
-        newest
-            .map(|run| {
-                let folder = self.run_folder(&run.id);
-                let alive = run.end.is_none() && folder.is_alive();
-                let doing = folder
-                    .state()
-                    .filter(|_| alive)
-                    .map(|doing| doing.expected(expected(run.role)));
-                let said = doing.as_ref().map(|doing| doing.text.clone());
-                AgentView {
-                    doing,
-                    said: said.filter(|text| !text.is_empty()),
-                    usage: run.usage.or_else(|| folder.usage()),
-                    pane: folder.pane().map(|pane| pane.pane),
-                    waiting: match alive {
-                        true => folder.waiting().into_iter().map(|told| told.text).collect(),
-                        false => Vec::new(),
-                    },
-                    alive,
-                    run: run.id,
-                    role: run.role,
-                    harness: run.harness,
-                    started: run.started,
-                    ended: run.end,
-                }
-            })
-            .collect()
-    }
+/// The newest run of each role.
+pub fn agents(call: &Call, task: &Task, history: &History) -> Vec<AgentView> {
+    let expected = |role: Role| is_expected(task.status, role);
+    let newest = [Role::Worker, Role::Reviewer, Role::Executor]
+        .into_iter()
+        .filter_map(|role| last_run(history, role));
+    newest
+        .map(|run| {
+            let folder = sessions::run_folder(call, &run.id);
+            let alive = run.end.is_none() && folder.is_alive();
+            let doing = folder
+                .state()
+                .filter(|_| alive)
+                .map(|doing| doing.expected(expected(run.role)));
+            let said = doing.as_ref().map(|doing| doing.text.clone());
+            AgentView {
+                doing,
+                said: said.filter(|text| !text.is_empty()),
+                usage: run.usage.or_else(|| folder.usage()),
+                pane: folder.pane().map(|pane| pane.pane),
+                waiting: match alive {
+                    true => folder.waiting().into_iter().map(|told| told.text).collect(),
+                    false => Vec::new(),
+                },
+                alive,
+                run: run.id,
+                role: run.role,
+                harness: run.harness,
+                started: run.started,
+                ended: run.end,
+            }
+        })
+        .collect()
+}
 
-    /// What all agents of a task have used of their models; None where no harness tells.
-    pub fn usage(&self, history: &History) -> Option<Usage> {
-        usage::total(history, |run| self.run_folder(run).usage())
-    }
+/// What all agents of a task have used of their models; None where no harness tells.
+pub fn usage(call: &Call, history: &History) -> Option<Usage> {
+    usage::total(history, |run| sessions::run_folder(call, run).usage())
 }

@@ -1,9 +1,11 @@
 //! How things stand, in numbers: for a prompt, so neither git nor tmux is asked and no task's file is read.
 
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::error::Result;
 use crate::index::counts::{Attended, Count, Counts, DAMAGED, QUEUED};
+use crate::sessions;
 use crate::sessions::SessionState;
+use crate::views::list;
 use orange_core::task::{Status, WorkflowName};
 use orange_core::workflow::{Kind, Workflow};
 use std::cell::OnceCell;
@@ -59,25 +61,23 @@ impl Standing {
     }
 }
 
-impl Engine {
-    /// Of one project, or of all. A home that is not there has nothing in it, and is not made.
-    pub fn standing(&self, project: Option<&str>) -> Result<Standing> {
-        if !self.store.home().is_dir() {
-            return Ok(Standing::default());
-        }
-        let live = OnceCell::new();
-        let live = || live.get_or_init(|| self.live_agents());
-        let is_left = |task: &Attended| {
-            let status = task.status.parse().ok();
-            live().session(&task.folder, status, true) == SessionState::Gone
-        };
-        let counts = self.index()?.counts(project, &is_left)?;
-        let agents = live().count(project);
-        Ok(Standing { counts, agents })
+/// Of one project, or of all. A home that is not there has nothing in it, and is not made.
+pub fn counts(call: &Call, project: Option<&str>) -> Result<Standing> {
+    if !call.store.home().is_dir() {
+        return Ok(Standing::default());
     }
+    let live = OnceCell::new();
+    let live = || live.get_or_init(|| sessions::live_agents(call));
+    let is_left = |task: &Attended| {
+        let status = task.status.parse().ok();
+        live().session(&task.folder, status, true) == SessionState::Gone
+    };
+    let counts = call.index()?.counts(project, &is_left)?;
+    let agents = live().count(project);
+    Ok(Standing { counts, agents })
+}
 
-    /// Has anybody heard of it?
-    pub fn knows_project(&self, project: &str) -> Result<()> {
-        self.refuse_unknown(&[project.to_owned()])
-    }
+/// Has anybody heard of it?
+pub fn knows_project(call: &Call, project: &str) -> Result<()> {
+    list::refuse_unknown(call, &[project.to_owned()])
 }

@@ -1,19 +1,21 @@
 //! Everything about one task: what `task show` tells.
 
-use super::agents::AgentView;
-use super::evidence::EvidenceView;
-use super::task::TaskView;
-use super::workspace_state::WorkspaceState;
-use crate::engine::{Engine, SaidBy};
+use crate::call::Call;
 use crate::error::Result;
 use crate::index::DiffStat;
-use crate::sessions::SessionState;
+use crate::sessions::permissions::SaidBy;
+use crate::sessions::{SessionState, adopted, permissions};
+use crate::views::agents::AgentView;
+use crate::views::evidence::EvidenceView;
+use crate::views::task::TaskView;
+use crate::views::workspace_state::WorkspaceState;
+use crate::views::{agents, diff_stat, evidence, workspace_state};
 use orange_core::config::Permissions;
 use orange_core::history::payload::MessageNote;
 use orange_core::history::{Event, EventType, History};
-use orange_core::timeline::{self, Weight};
+use orange_core::timeline::Weight;
 use orange_core::usage::Usage;
-use orange_core::{Text, Timestamp};
+use orange_core::{Text, Timestamp, timeline};
 use serde::Serialize;
 
 /// A task, and its worktree if it has one.
@@ -88,48 +90,52 @@ orange_core::choice! {
     }
 }
 
-impl Engine {
-    /// All that is known of a task. With its whole history if asked for; `measure` finds out what its worktree takes on
-    /// disk, which reads every folder in it.
-    pub fn detail(&self, view: TaskView, with_history: bool, measure: bool) -> Result<TaskDetail> {
-        let (task, history) = (&view.task, &view.history);
-        let agents = self.agents(task, history);
-        let alive = agents.iter().any(|agent| agent.alive) || self.has_adopted_session(history);
-        let (mode, said_by) = self.permissions(task)?;
-        let diff = self.diff_stat(task, history);
-        Ok(TaskDetail {
-            workspace_state: self.workspace_state(task, measure),
-            task: TaskFacts {
-                session: SessionState::of(alive, Some(task.status), task.tmux_session.is_some()),
-                permission_mode: PermissionMode {
-                    mode,
-                    said_by,
-                    without_modes: self.worker_without_modes(task)?,
-                },
-                usage: self.usage(history),
-                diff: diff.map(|(stat, target)| DiffAgainst { stat, target }),
-                evidence: self.evidence_view(&view),
-                events: with_history.then(|| history.events.clone()),
-                timeline: with_history.then(|| self.timeline(history)),
-                messages: open_messages(history),
-                agents,
-                view,
+/// All that is known of a task. With its whole history if asked for; `measure` finds out what its worktree takes on
+/// disk, which reads every folder in it.
+pub fn detail(
+    call: &Call,
+    view: TaskView,
+    with_history: bool,
+    measure: bool,
+) -> Result<TaskDetail> {
+    let (task, history) = (&view.task, &view.history);
+    let agents = agents::agents(call, task, history);
+    let alive =
+        agents.iter().any(|agent| agent.alive) || adopted::has_adopted_session(call, history);
+    let (mode, said_by) = permissions::permissions(call, task)?;
+    let diff = diff_stat::diff_stat(call, task, history);
+    Ok(TaskDetail {
+        workspace_state: workspace_state::workspace_state(call, task, measure),
+        task: TaskFacts {
+            session: SessionState::of(alive, Some(task.status), task.tmux_session.is_some()),
+            permission_mode: PermissionMode {
+                mode,
+                said_by,
+                without_modes: permissions::worker_without_modes(call, task)?,
             },
-        })
-    }
+            usage: agents::usage(call, history),
+            diff: diff.map(|(stat, target)| DiffAgainst { stat, target }),
+            evidence: evidence::evidence_view(call, &view),
+            events: with_history.then(|| history.events.clone()),
+            timeline: with_history.then(|| timeline(call, history)),
+            messages: open_messages(history),
+            agents,
+            view,
+        },
+    })
+}
 
-    fn timeline(&self, history: &History) -> Vec<TimelineEntry> {
-        let entries = timeline::timeline(history).into_iter();
-        entries
-            .map(|entry| TimelineEntry {
-                at: entry.event.timestamp,
-                kind: entry.event.kind.clone(),
-                who: entry.who.to_owned(),
-                words: entry.words,
-                weight: entry.weight,
-            })
-            .collect()
-    }
+fn timeline(_call: &Call, history: &History) -> Vec<TimelineEntry> {
+    let entries = timeline::timeline(history).into_iter();
+    entries
+        .map(|entry| TimelineEntry {
+            at: entry.event.timestamp,
+            kind: entry.event.kind.clone(),
+            who: entry.who.to_owned(),
+            words: entry.words,
+            weight: entry.weight,
+        })
+        .collect()
 }
 
 fn open_messages(history: &History) -> Vec<OpenMessage> {

@@ -1,13 +1,15 @@
 //! What a task changed: which two states of the work are compared, and how that is shown.
 
-use super::diff_stat::merged;
-use super::task::TaskView;
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::error::{Code, Error, Result};
-use crate::git::diff::{self, FileChange, Shape, Sides, Sink};
+use crate::git::diff::{FileChange, Shape, Sides, Sink};
 use crate::git::diff_stat::spans;
 use crate::git::rescue::refs::empty_tree;
-use crate::git::{self, short};
+use crate::git::{diff, short};
+use crate::views::diff_stat::merged;
+use crate::views::task::TaskView;
+use crate::views::workspace_state;
+use crate::{git, testimony, workspaces};
 use orange_core::evidence::{Evidence, Statement};
 use orange_core::history::Event;
 use orange_core::history::payload::TaskMerged;
@@ -106,101 +108,99 @@ impl<'a> DiffView<'a> {
     }
 }
 
-impl Engine {
-    pub fn comparison(&self, view: &TaskView, of: DiffOf) -> Result<Comparison> {
-        let task = &view.task;
-        if of == DiffOf::Uncommitted {
-            return self.uncommitted_work(task);
+pub fn comparison(call: &Call, view: &TaskView, of: DiffOf) -> Result<Comparison> {
+    let task = &view.task;
+    if of == DiffOf::Uncommitted {
+        return uncommitted_work(call, task);
+    }
+    let repository = workspaces::repository_of(call, task, &task.project)?;
+    match (of, merged(task, &view.history)) {
+        (DiffOf::SinceReview, _) => {
+            // A review that somebody else wrote into the journal would hide what came before it.
+            let testimony = testimony::testimony(call, &task.id, &view.history);
+            since_review(&repository, view, testimony.evidence(&view.history))
         }
-        let repository = self.repository_of(task, &task.project)?;
-        match (of, merged(task, &view.history)) {
-            (DiffOf::SinceReview, _) => {
-                // A review that somebody else wrote into the journal would hide what came before it.
-                let testimony = self.testimony(&task.id, &view.history);
-                since_review(&repository, view, testimony.evidence(&view.history))
-            }
-            (_, Some(event)) => merged_work(&repository, task, event),
-            (_, None) => self.own_work(&repository, view),
-        }
+        (_, Some(event)) => merged_work(&repository, task, event),
+        (_, None) => own_work(call, &repository, view),
     }
+}
 
-    /// Git's own diff, handed over piece by piece.
-    pub fn diff(
-        &self,
-        comparison: &Comparison,
-        shape: Shape,
-        files: &[OsString],
-        sink: &mut Sink<'_>,
-    ) -> Result<()> {
-        let shown = diff::show(&comparison.sides, shape, files, sink);
-        shown.map_err(|error| about_paths(error, files))
+/// Git's own diff, handed over piece by piece.
+pub fn diff(
+    _call: &Call,
+    comparison: &Comparison,
+    shape: Shape,
+    files: &[OsString],
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let shown = diff::show(&comparison.sides, shape, files, sink);
+    shown.map_err(|error| about_paths(error, files))
+}
+
+/// The files that differ.
+pub fn diff_files(
+    _call: &Call,
+    comparison: &Comparison,
+    files: &[OsString],
+) -> Result<Vec<FileChange>> {
+    let found = diff::files(&comparison.sides, files);
+    found.map_err(|error| about_paths(error, files))
+}
+
+fn uncommitted_work(call: &Call, task: &Task) -> Result<Comparison> {
+    let folder = workspace_state::workspace_folder(call, task)?;
+    Ok(Comparison {
+        base: git::commit_of(&folder, "HEAD")?,
+        sides: Sides::Worktree(folder),
+        head: None,
+        against: "its last commit".to_owned(),
+        commits: None,
+        notes: Vec::new(),
+        nothing: None,
+    })
+}
+
+fn own_work(call: &Call, repository: &Path, view: &TaskView) -> Result<Comparison> {
+    let task = &view.task;
+    let (head, notes) = head(repository, view)?;
+    // A project that is not registered any more has told nobody else.
+    let project = call.project_of(&task.project);
+    let default = match project {
+        Some(project) => project.default_branch,
+        None => git::default_branch(repository)?,
+    };
+    let target = task.target(&default);
+    let mut targets = Vec::new();
+    for place in ["refs/heads", "refs/remotes/origin"] {
+        targets.extend(git::commit_of(repository, &format!("{place}/{target}"))?);
     }
-
-    /// The files that differ.
-    pub fn diff_files(
-        &self,
-        comparison: &Comparison,
-        files: &[OsString],
-    ) -> Result<Vec<FileChange>> {
-        let found = diff::files(&comparison.sides, files);
-        found.map_err(|error| about_paths(error, files))
+    if targets.is_empty() {
+        return Err(Error::new(
+            Code::NotFound,
+            format!(
+                "there is no branch {target} in {} to compare with",
+                repository.display()
+            ),
+        )
+        .hint(text!(
+            "say where the work goes: {}",
+            Action::set_target(task.label())
+        )));
     }
-
-    fn uncommitted_work(&self, task: &Task) -> Result<Comparison> {
-        let folder = self.workspace_folder(task)?;
-        Ok(Comparison {
-            base: git::commit_of(&folder, "HEAD")?,
-            sides: Sides::Worktree(folder),
-            head: None,
-            against: "its last commit".to_owned(),
-            commits: None,
-            notes: Vec::new(),
-            nothing: None,
-        })
-    }
-
-    fn own_work(&self, repository: &Path, view: &TaskView) -> Result<Comparison> {
-        let task = &view.task;
-        let (head, notes) = head(repository, view)?;
-        // A project that is not registered any more has told nobody else.
-        let project = self.project_of(&task.project);
-        let default = match project {
-            Some(project) => project.default_branch,
-            None => git::default_branch(repository)?,
+    let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+    let mut comparison = compared(repository, &head, &targets, target)?;
+    comparison.notes.splice(0..0, notes);
+    if comparison.commits == Some(0) {
+        let uncommitted = match task.workspace {
+            Some(_) => "; --uncommitted shows what lies in its worktree",
+            None => "",
         };
-        let target = task.target(&default);
-        let mut targets = Vec::new();
-        for place in ["refs/heads", "refs/remotes/origin"] {
-            targets.extend(git::commit_of(repository, &format!("{place}/{target}"))?);
-        }
-        if targets.is_empty() {
-            return Err(Error::new(
-                Code::NotFound,
-                format!(
-                    "there is no branch {target} in {} to compare with",
-                    repository.display()
-                ),
-            )
-            .hint(text!(
-                "say where the work goes: {}",
-                Action::set_target(task.label())
-            )));
-        }
-        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
-        let mut comparison = compared(repository, &head, &targets, target)?;
-        comparison.notes.splice(0..0, notes);
-        if comparison.commits == Some(0) {
-            let uncommitted = match task.workspace {
-                Some(_) => "; --uncommitted shows what lies in its worktree",
-                None => "",
-            };
-            comparison.nothing = Some(match task.status.is_over() {
-                true => format!("all of {} is in {target}", task.branch),
-                false => format!("{} has no commits of its own yet{uncommitted}", task.branch),
-            });
-        }
-        Ok(comparison)
+        comparison.nothing = Some(match task.status.is_over() {
+            true => format!("all of {} is in {target}", task.branch),
+            false => format!("{} has no commits of its own yet{uncommitted}", task.branch),
+        });
     }
+    Ok(comparison)
 }
 
 fn about_paths(error: Error, files: &[OsString]) -> Error {

@@ -2,13 +2,14 @@
 //! those that moved since, or whose target did, and for all of them at once. So nothing is stale, nothing has to be
 //! told when a branch moves, and a look at which nothing moved starts no process.
 
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::error::Result;
 use crate::git::branches::Branches;
 use crate::git::diff_stat::{Size, Span, sizes, spans};
 use crate::index::list::{Filter, Listed, Listing};
 use crate::index::{DiffStat, Index, KeptStat};
 use crate::projects::Project;
+use crate::views::list;
 use orange_core::history::payload::TaskMerged;
 use orange_core::history::{Event, EventType, History};
 use orange_core::task::{Status, Task};
@@ -116,139 +117,137 @@ fn look(index: &Index, tips: Tips) -> Look {
     }
 }
 
-impl Engine {
-    /// A list whose active tasks tell how much they change. It is made from what is remembered, and once more if
-    /// that was not enough.
-    pub(crate) fn list_with_diff<T>(
-        &self,
-        filter: &Filter,
-        show: impl Fn(Listing) -> T,
-    ) -> Result<T> {
-        // A list does not need the registry; without it nobody knows where the branches are.
-        let known = Known::of(self.projects().unwrap_or_default());
-        let (shown, moved) = self.ask_index(|index, deleted| {
-            index.fresh_list(filter, deleted, |mut listing| {
-                let moved = fill(&known, index, &mut listing.rows);
-                (show(listing), moved)
-            })
-        })?;
-        if moved.is_empty() {
-            return Ok(shown);
-        }
-        self.measure(&known, moved);
-        self.ask_index(|index, deleted| {
-            let mut listing = index.list(filter, deleted)?;
-            fill(&known, index, &mut listing.rows);
-            Ok(show(listing))
+/// A list whose active tasks tell how much they change. It is made from what is remembered, and once more if
+/// that was not enough.
+pub(crate) fn list_with_diff<T>(
+    call: &Call,
+    filter: &Filter,
+    show: impl Fn(Listing) -> T,
+) -> Result<T> {
+    // A list does not need the registry; without it nobody knows where the branches are.
+    let known = Known::of(call.projects().unwrap_or_default());
+    let (shown, moved) = list::ask_index(call, |index, deleted| {
+        index.fresh_list(filter, deleted, |mut listing| {
+            let moved = fill(&known, index, &mut listing.rows);
+            (show(listing), moved)
         })
+    })?;
+    if moved.is_empty() {
+        return Ok(shown);
     }
+    measure_branches(call, &known, moved);
+    list::ask_index(call, |index, deleted| {
+        let mut listing = index.list(filter, deleted)?;
+        fill(&known, index, &mut listing.rows);
+        Ok(show(listing))
+    })
+}
 
-    /// How much a task changes, and against which branch: its own as it is, or what was merged of it. None for one
-    /// that has not begun, and where that cannot be told.
-    pub fn diff_stat(&self, task: &Task, history: &History) -> Option<(DiffStat, String)> {
-        let known = Known::of(self.projects().ok()?);
-        let default = &known.projects.get(&task.project)?.default_branch;
-        let mut target = task.target(default).to_owned();
-        let tips = match merged(task, history) {
-            Some(event) => {
-                let merge = TaskMerged::of(event)?;
-                target = merge.target.map_or(target, str::to_owned);
-                Tips {
-                    project: task.project.clone(),
-                    branch: task.branch.clone(),
-                    head: merge.head?.to_owned(),
-                    targets: vec![merge.onto?.to_owned()],
-                }
-            }
-            None if !task.status.has_started() => return None,
-            None => known.tips(&task.project, &task.branch, Some(&target))?,
-        };
-        let stat = match look(self.index().ok()?, tips) {
-            Look::Known(stat) => stat,
-            Look::Moved(tips) => self.measure(&known, vec![tips]).pop()?.stat,
-        };
-        Some((stat, target))
-    }
-
-    /// Asks git about branches that moved, and remembers what it says.
-    fn measure(&self, known: &Known, moved: Vec<Tips>) -> Vec<KeptStat> {
-        let until = Instant::now() + PATIENCE;
-        let mut groups: BTreeMap<(PathBuf, Vec<String>), Vec<Tips>> = BTreeMap::new();
-        for tips in moved {
-            if let Some(project) = known.projects.get(&tips.project) {
-                let group = (project.path.clone(), tips.targets.clone());
-                groups.entry(group).or_default().push(tips);
+/// How much a task changes, and against which branch: its own as it is, or what was merged of it. None for one
+/// that has not begun, and where that cannot be told.
+pub fn diff_stat(call: &Call, task: &Task, history: &History) -> Option<(DiffStat, String)> {
+    let known = Known::of(call.projects().ok()?);
+    let default = &known.projects.get(&task.project)?.default_branch;
+    let mut target = task.target(default).to_owned();
+    let tips = match merged(task, history) {
+        Some(event) => {
+            let merge = TaskMerged::of(event)?;
+            target = merge.target.map_or(target, str::to_owned);
+            Tips {
+                project: task.project.clone(),
+                branch: task.branch.clone(),
+                head: merge.head?.to_owned(),
+                targets: vec![merge.onto?.to_owned()],
             }
         }
-        let mut measured = Vec::new();
-        for ((repository, targets), tips) in groups {
-            match self.measured(&repository, &targets, tips, until) {
-                Ok(stats) => measured.extend(stats),
-                Err(error) => {
-                    tracing::warn!(%error, repository = %repository.display(), "branches were not compared");
-                }
+        None if !task.status.has_started() => return None,
+        None => known.tips(&task.project, &task.branch, Some(&target))?,
+    };
+    let stat = match look(call.index().ok()?, tips) {
+        Look::Known(stat) => stat,
+        Look::Moved(tips) => measure_branches(call, &known, vec![tips]).pop()?.stat,
+    };
+    Some((stat, target))
+}
+
+/// Asks git about branches that moved, and remembers what it says.
+fn measure_branches(call: &Call, known: &Known, moved: Vec<Tips>) -> Vec<KeptStat> {
+    let until = Instant::now() + PATIENCE;
+    let mut groups: BTreeMap<(PathBuf, Vec<String>), Vec<Tips>> = BTreeMap::new();
+    for tips in moved {
+        if let Some(project) = known.projects.get(&tips.project) {
+            let group = (project.path.clone(), tips.targets.clone());
+            groups.entry(group).or_default().push(tips);
+        }
+    }
+    let mut measured = Vec::new();
+    for ((repository, targets), tips) in groups {
+        match measure_group(call, &repository, &targets, tips, until) {
+            Ok(stats) => measured.extend(stats),
+            Err(error) => {
+                tracing::warn!(%error, repository = %repository.display(), "branches were not compared");
             }
         }
-        if let Ok(index) = self.index() {
-            index.keep_diff_stats(&measured);
-        }
-        measured
     }
+    if let Ok(index) = call.index() {
+        index.keep_diff_stats(&measured);
+    }
+    measured
+}
 
-    fn measured(
-        &self,
-        repository: &Path,
-        targets: &[String],
-        tips: Vec<Tips>,
-        until: Instant,
-    ) -> Result<Vec<KeptStat>> {
-        let heads: Vec<&str> = tips.iter().map(|tips| tips.head.as_str()).collect();
-        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
-        let spans = spans(repository, &heads, &targets, Some(until))?;
-        let mut found: Vec<(&Tips, Span, Option<Size>)> = Vec::new();
-        for (tips, span) in tips.iter().zip(spans) {
-            let Ok(span) = span else { continue };
-            let size = match span.commits {
-                0 => Some(Size::default()),
-                // The target moved, the branch did not: what it changes is the same.
-                _ => self
-                    .index()?
-                    .diff_stat(&tips.project, &tips.branch)
-                    .and_then(|kept| {
-                        let stat = kept.stat;
-                        (stat.head == tips.head && stat.base == span.base).then_some(Size {
-                            files: stat.files,
-                            added: stat.added,
-                            deleted: stat.deleted,
-                        })
-                    }),
-            };
-            found.push((tips, span, size));
-        }
-        let open: Vec<(Option<&str>, &str)> = found
-            .iter()
-            .filter(|(_, _, size)| size.is_none())
-            .map(|(tips, span, _)| (span.base.as_deref(), tips.head.as_str()))
-            .collect();
-        let mut sizes = sizes(repository, &open, Some(until))?.into_iter();
-        let stat = |(tips, span, size): (&Tips, Span, Option<Size>)| {
-            let size = size.or_else(|| sizes.next().flatten())?;
-            Some(KeptStat {
-                project: tips.project.clone(),
-                branch: tips.branch.clone(),
-                targets: tips.targets.clone(),
-                stat: DiffStat {
-                    base: span.base,
-                    head: tips.head.clone(),
-                    commits: span.commits,
-                    files: size.files,
-                    added: size.added,
-                    deleted: size.deleted,
-                },
-            })
+fn measure_group(
+    call: &Call,
+    repository: &Path,
+    targets: &[String],
+    tips: Vec<Tips>,
+    until: Instant,
+) -> Result<Vec<KeptStat>> {
+    let heads: Vec<&str> = tips.iter().map(|tips| tips.head.as_str()).collect();
+    let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+    let spans = spans(repository, &heads, &targets, Some(until))?;
+    let mut found: Vec<(&Tips, Span, Option<Size>)> = Vec::new();
+    for (tips, span) in tips.iter().zip(spans) {
+        let Ok(span) = span else { continue };
+        let size = match span.commits {
+            0 => Some(Size::default()),
+            // The target moved, the branch did not: what it changes is the same.
+            _ => call
+                .index()?
+                .diff_stat(&tips.project, &tips.branch)
+                .and_then(|kept| {
+                    let stat = kept.stat;
+                    (stat.head == tips.head && stat.base == span.base).then_some(Size {
+                        files: stat.files,
+                        added: stat.added,
+                        deleted: stat.deleted,
+                    })
+                }),
         };
-        Ok(found.clone().into_iter().filter_map(stat).collect())
+        found.push((tips, span, size));
     }
+    let open: Vec<(Option<&str>, &str)> = found
+        .iter()
+        .filter(|(_, _, size)| size.is_none())
+        .map(|(tips, span, _)| (span.base.as_deref(), tips.head.as_str()))
+        .collect();
+    let mut sizes = sizes(repository, &open, Some(until))?.into_iter();
+    let stat = |(tips, span, size): (&Tips, Span, Option<Size>)| {
+        let size = size.or_else(|| sizes.next().flatten())?;
+        Some(KeptStat {
+            project: tips.project.clone(),
+            branch: tips.branch.clone(),
+            targets: tips.targets.clone(),
+            stat: DiffStat {
+                base: span.base,
+                head: tips.head.clone(),
+                commits: span.commits,
+                files: size.files,
+                added: size.added,
+                deleted: size.deleted,
+            },
+        })
+    };
+    Ok(found.clone().into_iter().filter_map(stat).collect())
 }
 
 /// What is remembered of the active tasks of a list. Gives those about which git has to be asked.

@@ -1,9 +1,11 @@
 //! What `doctor` found.
 
-use crate::doctor::{DiskUse, FileSystem, HarnessFound, Program};
-use orange_core::choice;
-use orange_core::{Text, Timestamp};
+use crate::disk;
+use crate::harness::probe::{Login, Version};
+use crate::views::as_text;
+use orange_core::{Text, Timestamp, choice};
 use serde::{Serialize, Serializer};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 choice! {
@@ -164,4 +166,119 @@ impl Report {
             .filter(|finding| !finding.repaired)
             .count()
     }
+}
+
+/// A folder of the pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SlotUse {
+    #[serde(rename = "slot")]
+    pub name: String,
+    /// None unless it was measured.
+    pub bytes: Option<u64>,
+}
+
+/// What is kept, how much there is of it and since when.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    pub count: usize,
+    pub bytes: u64,
+    pub oldest: Option<Timestamp>,
+}
+
+/// Everything that takes disk and is not a task's own text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DiskUse {
+    pub slots: Vec<SlotUse>,
+    /// Refs, and the bytes of the copies beside them: their commits are git's.
+    pub rescue: Kept,
+    pub trash: Kept,
+    pub screens: Kept,
+    #[serde(rename = "log")]
+    pub logs: Kept,
+    #[serde(rename = "verify")]
+    pub checks: Kept,
+    /// All of the home; None unless slots were measured.
+    #[serde(rename = "total_bytes")]
+    pub total: Option<u64>,
+}
+
+impl Kept {
+    /// Those that are there; `dated` is the file that tells how old one is.
+    pub(crate) fn of(paths: &[PathBuf], dated: impl Fn(&Path) -> PathBuf) -> Kept {
+        let there: Vec<&PathBuf> = paths.iter().filter(|path| path.exists()).collect();
+        let time = |path: &&PathBuf| {
+            let written = fs::metadata(dated(path)).and_then(|about| about.modified());
+            Timestamp::try_from(written.ok()?).ok()
+        };
+        Kept {
+            count: there.len(),
+            bytes: there.iter().map(|path| disk::used(path)).sum(),
+            oldest: there.iter().filter_map(time).min(),
+        }
+    }
+}
+
+/// A harness as it is here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HarnessFound {
+    pub name: String,
+    #[serde(flatten, serialize_with = "installed")]
+    pub path: Option<PathBuf>,
+    /// How to get it, where that is known.
+    pub install: Option<&'static str>,
+    /// What it says of its version; an error if it does not.
+    #[serde(serialize_with = "if_told")]
+    pub version: Result<String, String>,
+    /// The version that is needed, if it is older.
+    #[serde(rename = "needed_version", serialize_with = "as_text")]
+    pub needed: Option<Version>,
+    #[serde(flatten)]
+    pub login: Login,
+    /// What a person should know besides.
+    pub note: Option<String>,
+    /// Whether its agents are heard; None where no agent that runs now tells.
+    #[serde(rename = "signals_work", serialize_with = "work")]
+    pub signals: Option<Result<String, String>>,
+}
+
+type Told = Result<String, String>;
+
+fn installed<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Keys<'a> {
+        installed: bool,
+        path: &'a Option<PathBuf>,
+    }
+    let installed = path.is_some();
+    Keys { installed, path }.serialize(to)
+}
+
+fn if_told<S: Serializer>(told: &Told, to: S) -> Result<S::Ok, S::Error> {
+    told.as_ref().ok().serialize(to)
+}
+
+fn work<S: Serializer>(signals: &Option<Told>, to: S) -> Result<S::Ok, S::Error> {
+    signals.as_ref().map(Result::is_ok).serialize(to)
+}
+
+/// Where the home lies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileSystem {
+    pub path: PathBuf,
+    /// `ext4`; a number where the name is not known.
+    pub kind: String,
+    pub free_bytes: u64,
+    pub read_only: bool,
+    /// Two files change names in one step, and a writer is noticed: nobody's edit of TASK.md is lost.
+    pub safe_edits: bool,
+}
+
+/// A program as it is here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Program {
+    pub name: &'static str,
+    /// None: not installed, or it does not say.
+    pub version: Option<String>,
+    /// The oldest that will do, where that matters.
+    pub oldest: Option<String>,
 }

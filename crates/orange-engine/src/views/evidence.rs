@@ -1,7 +1,8 @@
 //! What speaks for a task's work, and for which commit: handoff, verdict, the repository's own check.
 
-use super::task::TaskView;
-use crate::engine::Engine;
+use crate::call::Call;
+use crate::views::task::TaskView;
+use crate::{checks, facts, testimony};
 use orange_core::evidence::Evidence;
 use serde::Serialize;
 
@@ -24,20 +25,18 @@ pub struct EvidenceView {
     pub moved_since_review: Option<bool>,
 }
 
-impl Engine {
-    pub(super) fn evidence_view(&self, view: &TaskView) -> EvidenceView {
-        let testimony = self.testimony(&view.task.id, &view.history);
-        let evidence = testimony.evidence(&view.history);
-        let head = self.branch_head(&view.task);
-        EvidenceView {
-            verifying: self.check_under_way(&view.place, &view.history),
-            unconfirmed: testimony.unconfirmed(&view.history),
-            incomplete: testimony.incomplete,
-            unreadable: testimony.unreadable,
-            moved_since_review: moved(&evidence, head.as_deref()),
-            evidence,
-            head,
-        }
+pub(crate) fn evidence_view(call: &Call, view: &TaskView) -> EvidenceView {
+    let testimony = testimony::testimony(call, &view.task.id, &view.history);
+    let evidence = testimony.evidence(&view.history);
+    let head = facts::branch_head(call, &view.task);
+    EvidenceView {
+        verifying: checks::check_under_way(call, &view.place, &view.history),
+        unconfirmed: testimony.unconfirmed(&view.history),
+        incomplete: testimony.incomplete,
+        unreadable: testimony.unreadable,
+        moved_since_review: moved(&evidence, head.as_deref()),
+        evidence,
+        head,
     }
 }
 

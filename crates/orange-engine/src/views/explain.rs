@@ -1,8 +1,10 @@
 //! Why a task is where it is, and what moves it on.
 
-use super::task::TaskView;
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::error::Result;
+use crate::views::task::TaskView;
+use crate::views::why;
+use crate::workspaces::project_consent;
 use orange_core::Action;
 use orange_core::attention::raised;
 use orange_core::history::{Event, EventType, HookOutcome};
@@ -22,71 +24,69 @@ pub struct Explanation {
     pub needs_human: bool,
 }
 
-impl Engine {
-    /// Why the task is where it is, with what keeps it from going on beside its status.
-    pub fn explanation(&self, view: &TaskView) -> Result<Explanation> {
-        let why = self.why(view)?;
-        let label = view.task.label();
-        let mut answer = Explanation {
-            task: label.clone(),
-            status: view.task.status,
-            reason: why.reason,
-            next: why.next,
-            too_early: why.too_early,
-            needs_human: why.needs_human || view.attention.is_some(),
-        };
-        if !view.history.bad_lines.is_empty() {
-            answer.needs(Action::repair());
-        }
-        if let Some(damage) = &view.damaged {
-            // What a person wrote is theirs to correct; a repair takes it out of the file.
-            let by_hand = matches!(damage, Broken::Value { .. });
-            answer.reason = Reason::Damaged {
-                damage: damage.to_string(),
-                by_hand,
-            };
-            answer.needs(match by_hand {
-                true => Action::edit_task_file(&label),
-                false => Action::repair(),
-            });
-        }
-        if let Some(lost) = &view.lost_workspace
-            && view.damaged.is_none()
-        {
-            answer.reason = Reason::LostWorkspace {
-                what: lost.what.clone(),
-            };
-            answer.needs(lost.next.clone());
-            return Ok(answer);
-        }
-        let raised = raised(&view.history).filter(|_| !hook_failed(view));
-        // A crash is what the answer speaks of already.
-        let crashed = raised.is_some_and(|event| event.kind == EventType::AgentCrashed);
-        let question = raised.and_then(Event::question);
-        if let Some(attention) = view.attention.as_ref().filter(|_| !crashed) {
-            let is_its_agents = raised.is_some_and(|event| is_of_its_agent(&answer.reason, event));
-            answer.reason = match question.is_some() && is_its_agents {
-                true => Reason::AgentAsks {
-                    what: attention.clone(),
-                },
-                false => Reason::Attention {
-                    besides: Box::new(answer.reason),
-                    what: attention.clone(),
-                },
-            };
-        }
-        // One without a name can only be answered in the agent's window.
-        if question.is_some_and(|name| !name.is_empty()) {
-            answer.next = Some(Action::answer_question(&label));
-        }
-        // Nothing goes on without what failed.
-        if view.damaged.is_none() && hook_failed(view) {
-            // One that would fail in the same way is no advice.
-            let refused = self.start_refused(&view.task).map(|refused| refused.next);
-            answer.needs(refused.unwrap_or(Action::retry_hooks(label)));
-        }
-        Ok(answer)
+/// Why the task is where it is, with what keeps it from going on beside its status.
+pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
+    let why = why::why_of(call, view)?;
+    let label = view.task.label();
+    let mut answer = Explanation {
+        task: label.clone(),
+        status: view.task.status,
+        reason: why.reason,
+        next: why.next,
+        too_early: why.too_early,
+        needs_human: why.needs_human || view.attention.is_some(),
+    };
+    if !view.history.bad_lines.is_empty() {
+        answer.needs(Action::repair());
     }
+    if let Some(damage) = &view.damaged {
+        // What a person wrote is theirs to correct; a repair takes it out of the file.
+        let by_hand = matches!(damage, Broken::Value { .. });
+        answer.reason = Reason::Damaged {
+            damage: damage.to_string(),
+            by_hand,
+        };
+        answer.needs(match by_hand {
+            true => Action::edit_task_file(&label),
+            false => Action::repair(),
+        });
+    }
+    if let Some(lost) = &view.lost_workspace
+        && view.damaged.is_none()
+    {
+        answer.reason = Reason::LostWorkspace {
+            what: lost.what.clone(),
+        };
+        answer.needs(lost.next.clone());
+        return Ok(answer);
+    }
+    let raised = raised(&view.history).filter(|_| !hook_failed(view));
+    // A crash is what the answer speaks of already.
+    let crashed = raised.is_some_and(|event| event.kind == EventType::AgentCrashed);
+    let question = raised.and_then(Event::question);
+    if let Some(attention) = view.attention.as_ref().filter(|_| !crashed) {
+        let is_its_agents = raised.is_some_and(|event| is_of_its_agent(&answer.reason, event));
+        answer.reason = match question.is_some() && is_its_agents {
+            true => Reason::AgentAsks {
+                what: attention.clone(),
+            },
+            false => Reason::Attention {
+                besides: Box::new(answer.reason),
+                what: attention.clone(),
+            },
+        };
+    }
+    // One without a name can only be answered in the agent's window.
+    if question.is_some_and(|name| !name.is_empty()) {
+        answer.next = Some(Action::answer_question(&label));
+    }
+    // Nothing goes on without what failed.
+    if view.damaged.is_none() && hook_failed(view) {
+        // One that would fail in the same way is no advice.
+        let refused = project_consent::start_refused(call, &view.task).map(|refused| refused.next);
+        answer.needs(refused.unwrap_or(Action::retry_hooks(label)));
+    }
+    Ok(answer)
 }
 
 impl Explanation {

@@ -1,223 +1,216 @@
 //! From what a person typed to one task: id, prefix, key, `project:KEY`, `project/branch`.
 
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::error::{Code, Error, Result};
-use crate::git;
 use crate::index::query::Found;
-use crate::projects;
 use crate::store::Place;
+use crate::trash::SHORTEST_NUMBER;
 use crate::workspaces::LINK_NAMES;
+use crate::{git, projects, trash};
 use orange_core::id::{Key, Reference};
-use orange_core::suggest;
-use orange_core::{Action, text};
+use orange_core::{Action, suggest, text};
 use std::path::Path;
 
-/// So many digits may be the beginning of an id.
-pub(crate) const SHORTEST_NUMBER: usize = 6;
+/// Finds one task. A miss is looked up once more after a look at the disk.
+pub fn find(call: &Call, text: &str, current_project: Option<&str>) -> Result<Place> {
+    let found = find_entry(call, text, current_project)?;
+    Ok(call.store.place(&found.folder))
+}
 
-impl Engine {
-    /// Finds one task. A miss is looked up once more after a look at the disk.
-    pub fn find(&self, text: &str, current_project: Option<&str>) -> Result<Place> {
-        let found = self.find_entry(text, current_project)?;
-        Ok(self.store.place(&found.folder))
+pub(crate) fn find_entry(call: &Call, text: &str, current: Option<&str>) -> Result<Found> {
+    let mut candidates = find_candidates(call, text, current)?;
+    let stale = |call: &Call, found: &Found| !call.store.place(&found.folder).path.is_dir();
+    if candidates.is_empty() || candidates.iter().any(|found| stale(call, found)) {
+        call.fresh_index()?;
+        candidates = find_candidates(call, text, current)?;
     }
-
-    pub(crate) fn find_entry(&self, text: &str, current: Option<&str>) -> Result<Found> {
-        let mut candidates = self.candidates(text, current)?;
-        let stale =
-            |engine: &Engine, found: &Found| !engine.store.place(&found.folder).path.is_dir();
-        if candidates.is_empty() || candidates.iter().any(|found| stale(self, found)) {
-            self.fresh_index()?;
-            candidates = self.candidates(text, current)?;
+    let mut candidates = candidates.into_iter();
+    match (candidates.next(), candidates.next()) {
+        (Some(found), None) => {
+            note_short_id(call, text, &found);
+            Ok(found)
         }
-        let mut candidates = candidates.into_iter();
-        match (candidates.next(), candidates.next()) {
-            (Some(found), None) => {
-                self.tell_if_short(text, &found);
-                Ok(found)
+        (None, _) => Err(explain_missing(call, text, current)),
+        (Some(first), Some(second)) => {
+            let all = [first, second].into_iter().chain(candidates);
+            Err(ambiguous(text, all.collect()))
+        }
+    }
+}
+
+fn find_candidates(call: &Call, text: &str, current: Option<&str>) -> Result<Vec<Found>> {
+    let index = call.index()?;
+    match Reference::parse(text) {
+        Reference::ProjectKey(project, key) => index.all_by_key(&project, key),
+        Reference::Key(key) => match current {
+            Some(project) => index.all_by_key(project, key),
+            None => index.by_key_anywhere(key),
+        },
+        Reference::Branch(project, branch) => {
+            let mut found = index.by_branch(&project, &branch)?;
+            if let (true, Some(current)) = (found.is_empty(), current) {
+                found = index.by_branch(current, text)?;
             }
-            (None, _) => Err(self.not_found(text, current)),
-            (Some(first), Some(second)) => {
-                let all = [first, second].into_iter().chain(candidates);
-                Err(ambiguous(text, all.collect()))
+            Ok(only_live(found))
+        }
+        Reference::IdPrefix(prefix) => {
+            if prefix.is_empty() {
+                return Ok(Vec::new());
             }
-        }
-    }
-
-    fn candidates(&self, text: &str, current: Option<&str>) -> Result<Vec<Found>> {
-        let index = self.index()?;
-        match Reference::parse(text) {
-            Reference::ProjectKey(project, key) => index.all_by_key(&project, key),
-            Reference::Key(key) => match current {
-                Some(project) => index.all_by_key(project, key),
-                None => index.by_key_anywhere(key),
-            },
-            Reference::Branch(project, branch) => {
-                let mut found = index.by_branch(&project, &branch)?;
-                if let (true, Some(current)) = (found.is_empty(), current) {
-                    found = index.by_branch(current, text)?;
-                }
-                Ok(only_live(found))
-            }
-            Reference::IdPrefix(prefix) => {
-                if prefix.is_empty() {
-                    return Ok(Vec::new());
-                }
-                // `2` is what people type for TASK-002. A few digits are never meant as the beginning of an id.
-                if let Ok(number) = prefix.parse::<u32>() {
-                    let found = match current {
-                        Some(project) => index.all_by_key(project, Key(number))?,
-                        None => index.by_key_anywhere(Key(number))?,
-                    };
-                    if !found.is_empty() || prefix.len() < SHORTEST_NUMBER {
-                        return Ok(found);
-                    }
-                }
-                let mut found = index.by_id_prefix(&prefix)?;
-                if let (true, Some(current)) = (found.is_empty(), current) {
-                    found = only_live(index.by_branch(current, &prefix)?);
-                }
-                Ok(found)
-            }
-        }
-    }
-
-    /// So little of an id is more often a slip than a wish: it counts, and what it was taken for is told.
-    fn tell_if_short(&self, text: &str, found: &Found) {
-        const SHORT: usize = 4;
-        // `3` is TASK-003, whatever its id begins with.
-        let is_key = found.key.is_some_and(|key| text.parse() == Ok(key.0));
-        if !is_key && text.len() < SHORT && found.id.starts_with(text) && found.id != text {
-            let key = found.key.map_or_else(String::new, |key| format!("{key}, "));
-            self.notice(format!("{text:?} is taken for {key}{}", found.id));
-        }
-    }
-
-    fn not_found(&self, text: &str, current: Option<&str>) -> Error {
-        if let Ok((place, task)) = self.find_in_trash(text, current) {
-            let label = task.label();
-            let name = match current == Some(place.project.as_str()) {
-                true => label,
-                false => format!("{}:{label}", place.project),
-            };
-            return Error::new(Code::NotFound, format!("{name} is in the trash"))
-                .hint(text!("{} brings it back", Action::restore(name)));
-        }
-        let meant = self.meant(text, current).unwrap_or_default();
-        not_found(text, current, &meant)
-    }
-
-    /// The task, or the project, that may be meant, as the beginning of a hint.
-    fn meant(&self, text: &str, current: Option<&str>) -> Result<String> {
-        if let Reference::ProjectKey(project, _) | Reference::Branch(project, _) =
-            Reference::parse(text)
-        {
-            let known = self.projects()?;
-            let mut names = known.iter().map(|known| known.name.as_str());
-            if !names.clone().any(|name| name == project) {
-                let of_project = suggest::nearest(&project, names.by_ref());
-                if let Some(name) = of_project {
-                    let rest = text.get(project.len()..).unwrap_or_default();
-                    return Ok(format!("did you mean {name}{rest}? "));
+            // `2` is what people type for TASK-002. A few digits are never meant as the beginning of an id.
+            if let Ok(number) = prefix.parse::<u32>() {
+                let found = match current {
+                    Some(project) => index.all_by_key(project, Key(number))?,
+                    None => index.by_key_anywhere(Key(number))?,
+                };
+                if !found.is_empty() || prefix.len() < SHORTEST_NUMBER {
+                    return Ok(found);
                 }
             }
-        }
-        if matches!(Reference::parse(text), Reference::Key(_)) || text.parse::<u64>().is_ok() {
-            // Another number is another task.
-            return Ok(String::new());
-        }
-        let mut names = Vec::new();
-        for found in self.index()?.newest()? {
-            let here = current == Some(found.project.as_str());
-            // Another number is another task.
-            let key = found.key.filter(|key| here && has_number(text, *key));
-            names.extend(key.map(|key| key.to_string()));
-            names.push(format!("{}/{}", found.project, found.branch));
-            if here {
-                names.push(found.branch);
+            let mut found = index.by_id_prefix(&prefix)?;
+            if let (true, Some(current)) = (found.is_empty(), current) {
+                found = only_live(index.by_branch(current, &prefix)?);
             }
+            Ok(found)
         }
-        Ok(suggest::meant(text, names.iter().map(String::as_str)))
     }
+}
 
-    /// The project a folder belongs to: its repository is registered, or it is a slot of the pool.
-    pub fn project_at(&self, folder: &Path) -> Result<Option<String>> {
-        if let Some((project, _)) = self.slot_at(folder) {
-            return Ok(Some(project));
-        }
-        let known = self.projects()?;
-        if known.is_empty() {
-            return Ok(None);
-        }
-        // Most often the folder lies in the registered work tree: no need to ask git.
-        let mut inside: Vec<&projects::Project> = known
-            .iter()
-            .filter(|project| folder.starts_with(&project.path))
-            .collect();
-        inside.sort_by_key(|project| project.path.as_os_str().len());
-        if let Some(project) = inside.last()
-            && !nested_repository(folder, &project.path)
-        {
-            return Ok(Some(project.name.clone()));
-        }
-        let Some(repository) = git::repository_of(folder)? else {
-            return Ok(None);
+/// So little of an id is more often a slip than a wish: it counts, and what it was taken for is told.
+fn note_short_id(call: &Call, text: &str, found: &Found) {
+    const SHORT: usize = 4;
+    // `3` is TASK-003, whatever its id begins with.
+    let is_key = found.key.is_some_and(|key| text.parse() == Ok(key.0));
+    if !is_key && text.len() < SHORT && found.id.starts_with(text) && found.id != text {
+        let key = found.key.map_or_else(String::new, |key| format!("{key}, "));
+        call.notice(format!("{text:?} is taken for {key}{}", found.id));
+    }
+}
+
+fn explain_missing(call: &Call, text: &str, current: Option<&str>) -> Error {
+    if let Ok((place, task)) = trash::find_in_trash(call, text, current) {
+        let label = task.label();
+        let name = match current == Some(place.project.as_str()) {
+            true => label,
+            false => format!("{}:{label}", place.project),
         };
-        Ok(projects::at(&known, &repository).map(|project| project.name.clone()))
+        return Error::new(Code::NotFound, format!("{name} is in the trash"))
+            .hint(text!("{} brings it back", Action::restore(name)));
     }
+    let meant = suggestion(call, text, current).unwrap_or_default();
+    not_found(text, current, &meant)
+}
 
-    /// The task a folder belongs to: it holds that slot of the pool, or the folder has its TASK.md link.
-    pub fn task_at(&self, folder: &Path) -> Result<Option<Place>> {
-        // A link may be left from the task before, so the slot's holder comes first.
-        if let Some((project, slot)) = self.slot_at(folder)
-            && let Some(holder) = self.holder(&project, &slot)?
-        {
-            return Ok(Some(holder));
-        }
-        let Ok(tasks) = self.store.tasks().canonicalize() else {
-            return Ok(None);
-        };
-        for ancestor in folder.ancestors() {
-            for name in LINK_NAMES {
-                if let Ok(target) = std::fs::canonicalize(ancestor.join(name))
-                    && let Ok(inside) = target.strip_prefix(&tasks)
-                    && let Some(parent) = inside.parent().and_then(Path::to_str)
-                {
-                    return Ok(Some(self.store.place(parent)));
-                }
+/// The task, or the project, that may be meant, as the beginning of a hint.
+fn suggestion(call: &Call, text: &str, current: Option<&str>) -> Result<String> {
+    if let Reference::ProjectKey(project, _) | Reference::Branch(project, _) =
+        Reference::parse(text)
+    {
+        let known = call.projects()?;
+        let mut names = known.iter().map(|known| known.name.as_str());
+        if !names.clone().any(|name| name == project) {
+            let of_project = suggest::nearest(&project, names.by_ref());
+            if let Some(name) = of_project {
+                let rest = text.get(project.len()..).unwrap_or_default();
+                return Ok(format!("did you mean {name}{rest}? "));
             }
         }
-        Ok(None)
     }
-
-    /// The live task that has a slot. What the index says is checked against the task itself.
-    fn holder(&self, project: &str, slot: &str) -> Result<Option<Place>> {
-        let mut claims = self.index()?.by_workspace(project, slot)?;
-        let certain = claims.len() == 1
-            && claims.iter().all(|claim| {
-                let task = self.store.survey(&claim.folder).task;
-                task.workspace.as_deref() == Some(slot)
-            });
-        if !certain {
-            claims = self.fresh_index()?.by_workspace(project, slot)?;
-        }
-        match claims.as_slice() {
-            [] => Ok(None),
-            [claim] => Ok(Some(self.store.place(&claim.folder))),
-            _ => Err(ambiguous(slot, claims)),
+    if matches!(Reference::parse(text), Reference::Key(_)) || text.parse::<u64>().is_ok() {
+        // Another number is another task.
+        return Ok(String::new());
+    }
+    let mut names = Vec::new();
+    for found in call.index()?.newest()? {
+        let here = current == Some(found.project.as_str());
+        // Another number is another task.
+        let key = found.key.filter(|key| here && has_number(text, *key));
+        names.extend(key.map(|key| key.to_string()));
+        names.push(format!("{}/{}", found.project, found.branch));
+        if here {
+            names.push(found.branch);
         }
     }
+    Ok(suggest::meant(text, names.iter().map(String::as_str)))
+}
 
-    /// `workspaces/<project>--<n>/…` → project and slot name.
-    fn slot_at(&self, folder: &Path) -> Option<(String, String)> {
-        let pool = self.store.workspaces();
-        let pool = pool.canonicalize().unwrap_or(pool);
-        let inside = folder.strip_prefix(&pool).ok()?;
-        let slot = inside.components().next()?.as_os_str().to_str()?;
-        let (project, number) = slot.rsplit_once("--")?;
-        number.parse::<u32>().ok()?;
-        Some((project.to_owned(), slot.to_owned()))
+/// The project a folder belongs to: its repository is registered, or it is a slot of the pool.
+pub fn project_at(call: &Call, folder: &Path) -> Result<Option<String>> {
+    if let Some((project, _)) = slot_at(call, folder) {
+        return Ok(Some(project));
     }
+    let known = call.projects()?;
+    if known.is_empty() {
+        return Ok(None);
+    }
+    // Most often the folder lies in the registered work tree: no need to ask git.
+    let mut inside: Vec<&projects::Project> = known
+        .iter()
+        .filter(|project| folder.starts_with(&project.path))
+        .collect();
+    inside.sort_by_key(|project| project.path.as_os_str().len());
+    if let Some(project) = inside.last()
+        && !nested_repository(folder, &project.path)
+    {
+        return Ok(Some(project.name.clone()));
+    }
+    let Some(repository) = git::repository_of(folder)? else {
+        return Ok(None);
+    };
+    Ok(projects::at(&known, &repository).map(|project| project.name.clone()))
+}
+
+/// The task a folder belongs to: it holds that slot of the pool, or the folder has its TASK.md link.
+pub fn task_at(call: &Call, folder: &Path) -> Result<Option<Place>> {
+    // A link may be left from the task before, so the slot's holder comes first.
+    if let Some((project, slot)) = slot_at(call, folder)
+        && let Some(holder) = holder(call, &project, &slot)?
+    {
+        return Ok(Some(holder));
+    }
+    let Ok(tasks) = call.store.tasks().canonicalize() else {
+        return Ok(None);
+    };
+    for ancestor in folder.ancestors() {
+        for name in LINK_NAMES {
+            if let Ok(target) = std::fs::canonicalize(ancestor.join(name))
+                && let Ok(inside) = target.strip_prefix(&tasks)
+                && let Some(parent) = inside.parent().and_then(Path::to_str)
+            {
+                return Ok(Some(call.store.place(parent)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The live task that has a slot. What the index says is checked against the task itself.
+fn holder(call: &Call, project: &str, slot: &str) -> Result<Option<Place>> {
+    let mut claims = call.index()?.by_workspace(project, slot)?;
+    let certain = claims.len() == 1
+        && claims.iter().all(|claim| {
+            let task = call.store.survey(&claim.folder).task;
+            task.workspace.as_deref() == Some(slot)
+        });
+    if !certain {
+        claims = call.fresh_index()?.by_workspace(project, slot)?;
+    }
+    match claims.as_slice() {
+        [] => Ok(None),
+        [claim] => Ok(Some(call.store.place(&claim.folder))),
+        _ => Err(ambiguous(slot, claims)),
+    }
+}
+
+/// `workspaces/<project>--<n>/…` → project and slot name.
+fn slot_at(call: &Call, folder: &Path) -> Option<(String, String)> {
+    let pool = call.store.workspaces();
+    let pool = pool.canonicalize().unwrap_or(pool);
+    let inside = folder.strip_prefix(&pool).ok()?;
+    let slot = inside.components().next()?.as_os_str().to_str()?;
+    let (project, number) = slot.rsplit_once("--")?;
+    number.parse::<u32>().ok()?;
+    Some((project.to_owned(), slot.to_owned()))
 }
 
 /// Do the digits in it make the number of this key?

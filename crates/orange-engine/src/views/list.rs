@@ -1,13 +1,15 @@
 //! Lists of tasks, straight from the index.
 
-use super::agents::activity;
-use crate::engine::Engine;
-use crate::engine::lost_workspace::mark;
+use crate::call::Call;
 use crate::error::Result;
 use crate::index::list::{Deleted, Filter, Listed, Listing};
 use crate::index::{DiffStat, Index};
 use crate::runs::{Doing, State};
+use crate::sessions::lost_workspace::mark;
 use crate::sessions::{LiveAgent, LiveAgents, SessionState};
+use crate::trash;
+use crate::views::agents::activity;
+use crate::views::{diff_stat, lost_workspaces, search};
 use orange_core::exit::{is_expected, role_of};
 use orange_core::id::Key;
 use orange_core::task::Status;
@@ -105,59 +107,59 @@ pub fn list_json(rows: &[Listed], live: &LiveAgents) -> String {
     text
 }
 
-impl Engine {
-    pub fn list(&self, filter: &Filter) -> Result<Vec<Listed>> {
-        self.list_as(filter, |listing| listing.rows)
-    }
+pub fn list(call: &Call, filter: &Filter) -> Result<Vec<Listed>> {
+    list_as(call, filter, |listing| listing.rows)
+}
 
-    /// What `show` makes of the tasks a filter lets through; it may be called twice.
-    pub fn list_as<T>(&self, filter: &Filter, show: impl Fn(Listing) -> T) -> Result<T> {
-        self.refuse_unknown(&filter.projects)?;
-        let looked_up = self.look_up(filter);
-        let filter = looked_up.as_ref().unwrap_or(filter);
-        let lost = self.lost_workspaces();
-        let show = |mut listing: Listing| {
-            mark(&mut listing.rows, &lost);
-            show(listing)
-        };
-        if !filter.with_diff {
-            return self.ask_index(|index, deleted| index.fresh_list(filter, deleted, show));
+/// What `show` makes of the tasks a filter lets through; it may be called twice.
+pub fn list_as<T>(call: &Call, filter: &Filter, show: impl Fn(Listing) -> T) -> Result<T> {
+    refuse_unknown(call, &filter.projects)?;
+    let looked_up = search::look_up(call, filter);
+    let filter = looked_up.as_ref().unwrap_or(filter);
+    let lost = lost_workspaces::lost_workspaces(call);
+    let show = |mut listing: Listing| {
+        mark(&mut listing.rows, &lost);
+        show(listing)
+    };
+    if !filter.with_diff {
+        return ask_index(call, |index, deleted| {
+            index.fresh_list(filter, deleted, show)
+        });
+    }
+    diff_stat::list_with_diff(call, filter, show)
+}
+
+/// Refuses a project that is neither registered nor has tasks.
+pub(crate) fn refuse_unknown(call: &Call, projects: &[String]) -> Result<()> {
+    for project in projects {
+        let registry = call.projects()?;
+        if let Err(unknown) = crate::projects::named(&registry, project)
+            && !call.fresh_index()?.project_names()?.contains(project)
+        {
+            return Err(unknown);
         }
-        self.list_with_diff(filter, show)
     }
+    Ok(())
+}
 
-    /// Refuses a project that is neither registered nor has tasks.
-    pub(crate) fn refuse_unknown(&self, projects: &[String]) -> Result<()> {
-        for project in projects {
-            let registry = self.projects()?;
-            if let Err(unknown) = crate::projects::named(&registry, project)
-                && !self.fresh_index()?.project_names()?.contains(project)
-            {
-                return Err(unknown);
-            }
-        }
-        Ok(())
-    }
+/// The rows of the index as it is.
+pub(crate) fn listed(call: &Call, filter: &Filter) -> Result<Vec<Listed>> {
+    ask_index(call, |index, deleted| Ok(index.list(filter, deleted)?.rows))
+}
 
-    /// The rows of the index as it is.
-    pub(crate) fn listed(&self, filter: &Filter) -> Result<Vec<Listed>> {
-        self.ask_index(|index, deleted| Ok(index.list(filter, deleted)?.rows))
-    }
-
-    /// Asks the index something for which it has to know what became of deleted tasks.
-    pub(crate) fn ask_index<T>(
-        &self,
-        question: impl FnOnce(&Index, &Deleted<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let deleted = |project: &str, key: Key| self.over_in_trash(project, key);
-        question(self.index()?, &deleted)
-    }
+/// Asks the index something for which it has to know what became of deleted tasks.
+pub(crate) fn ask_index<T>(
+    call: &Call,
+    question: impl FnOnce(&Index, &Deleted<'_>) -> Result<T>,
+) -> Result<T> {
+    let deleted = |project: &str, key: Key| trash::over_in_trash(call, project, key);
+    question(call.index()?, &deleted)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Settings;
+    use crate::{Settings, sessions};
     use orange_core::task::Task;
     use serde_json::json;
 
@@ -183,13 +185,13 @@ mod tests {
             std::fs::create_dir_all(&folder).unwrap();
             std::fs::write(folder.join("TASK.md"), format!("---\n{text}\n---\n")).unwrap();
         }
-        let engine = Engine::new(Settings::at(home.path().to_owned()));
+        let call = Call::new(Settings::at(home.path().to_owned()));
         let filter = Filter {
             all: true,
             with_fields: true,
             ..Filter::default()
         };
-        let mut live = engine.live_agents();
+        let mut live = sessions::live_agents(&call);
         live.add(
             "shop/1",
             LiveAgent {
@@ -198,11 +200,11 @@ mod tests {
                 doing: None,
             },
         );
-        let mut rows = engine.list(&filter).unwrap();
+        let mut rows = list(&call, &filter).unwrap();
         assert_eq!(rows.len(), texts.len());
         rows[0].diff = Some(Box::default());
         let serialized = rows.iter().map(|row| {
-            let task = engine.store.survey(&row.folder).task;
+            let task = call.store.survey(&row.folder).task;
             let row = TaskRow::of(row, &live);
             serde_json::to_string(&Whole {
                 task: &task,

@@ -1,38 +1,37 @@
 //! A glance, for completions: what is known without waiting, writing or failing. Who cannot be asked knows nothing.
 
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::git::branches::Branches;
 use crate::index::list::{Filter, Listed, as_it_is};
-use crate::rescue::{self, Rescue};
+use crate::rescue;
+use crate::rescue::Rescue;
 use std::time::Duration;
 
 /// A person waits with a finger on the Tab key.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-impl Engine {
-    /// Every task that index.db knows, those that need a person first and those that are over last.
-    pub fn glance_at_tasks(&self) -> Vec<Listed> {
-        let all = Filter {
-            all: true,
-            ..Filter::default()
-        };
-        as_it_is(&self.store, &all)
-    }
+/// Every task that index.db knows, those that need a person first and those that are over last.
+pub fn quick_tasks(call: &Call) -> Vec<Listed> {
+    let all = Filter {
+        all: true,
+        ..Filter::default()
+    };
+    as_it_is(&call.store, &all)
+}
 
-    /// The branches of a project's repository.
-    pub fn glance_at_branches(&self, project: &str) -> Vec<String> {
-        match self.project_of(project) {
-            Some(project) => Branches::of(&project.path, PATIENCE).local(),
-            None => Vec::new(),
-        }
+/// The branches of a project's repository.
+pub fn quick_branches(call: &Call, project: &str) -> Vec<String> {
+    match call.project_of(project) {
+        Some(project) => Branches::of(&project.path, PATIENCE).local(),
+        None => Vec::new(),
     }
+}
 
-    /// What was saved of a task, the newest first.
-    pub fn glance_at_rescues(&self, project: &str, task_id: &str) -> Vec<Rescue> {
-        let repository = self.project_of(project).map(|project| project.path);
-        let rescues = repository.and_then(|path| rescue::list(&path, Some(task_id)).ok());
-        let mut rescues = rescues.unwrap_or_default();
-        rescues.reverse();
-        rescues
-    }
+/// What was saved of a task, the newest first.
+pub fn quick_rescues(call: &Call, project: &str, task_id: &str) -> Vec<Rescue> {
+    let repository = call.project_of(project).map(|project| project.path);
+    let rescues = repository.and_then(|path| rescue::list(&path, Some(task_id)).ok());
+    let mut rescues = rescues.unwrap_or_default();
+    rescues.reverse();
+    rescues
 }

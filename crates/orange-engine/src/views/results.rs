@@ -1,11 +1,17 @@
 //! What became of a task with which somebody did something.
 
-use crate::engine::{Landing, OpenQuestion, Origin};
-use crate::workspaces::Acquired;
+use crate::git::contained::Landed;
+use crate::runs::{Asked, Question};
+use crate::workspaces::acquire::Acquired;
+use orange_core::Timestamp;
 use orange_core::history::Event;
-use orange_core::task::Task;
+use orange_core::history::payload::Work;
+use orange_core::runs::Run;
+use orange_core::task::{Status, Task};
 use orange_core::verification::Verified;
+use orange_core::workflow::Role;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// The task as it is now, what is to be said of it, and what else came of it.
@@ -71,4 +77,119 @@ fn details<S: Serializer>(spawned: &Option<&[Event]>, to: S) -> Result<S::Ok, S:
             .flatten()
             .map(|event| event.details()),
     )
+}
+
+/// Where a new task comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    pub id: String,
+    #[serde(rename = "task")]
+    pub label: String,
+    pub status: Status,
+    /// What it goes on with; None: it starts from its base like any other.
+    #[serde(flatten, serialize_with = "work_keys")]
+    pub work: Option<Work>,
+}
+
+fn work_keys<S: Serializer>(work: &Option<Work>, to: S) -> Result<S::Ok, S::Error> {
+    let work = work.as_ref();
+    to.collect_map([
+        ("head", work.map(|work| &work.head)),
+        ("rescue", work.and_then(|work| work.rescue.as_ref())),
+    ])
+}
+
+/// A question, and whose it is.
+#[derive(Debug, Clone)]
+pub struct OpenQuestion {
+    pub run: Run,
+    pub question: Question,
+}
+
+impl Serialize for OpenQuestion {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            id: &'a str,
+            run: &'a str,
+            role: Role,
+            harness: &'a str,
+            at: Timestamp,
+            text: &'a str,
+            tool: &'a str,
+            input: &'a Value,
+            asked: &'a [Asked],
+        }
+        let (run, question) = (&self.run, &self.question);
+        let keys = Keys {
+            id: &question.id,
+            run: &run.id,
+            role: run.role,
+            harness: &run.harness,
+            at: question.at,
+            text: &question.text,
+            tool: &question.tool,
+            input: &question.input,
+            asked: &question.asked,
+        };
+        keys.serialize(to)
+    }
+}
+
+/// What git sees of a task's work in the branch that it is meant for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Landing {
+    pub branch: String,
+    pub target: String,
+    /// Where the work ends; None when there is nothing to look for.
+    pub head: Option<String>,
+    /// None: nothing could be compared.
+    pub landed: Option<Landed>,
+    /// Nothing was ever committed for it: that its branch begins in the target says nothing.
+    pub without_work: bool,
+    /// Commits that are checked out in the task's workspace and are not on its branch, in words.
+    pub beside: Option<String>,
+    /// Paths in the task's worktree that are in no commit.
+    pub uncommitted: usize,
+    /// The task can be resolved at all: it is under way.
+    pub under_way: bool,
+}
+
+impl Serialize for Landing {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            seen: &'static str,
+            commit: Option<&'a str>,
+            head: &'a Option<String>,
+            branch: &'a str,
+            target: &'a str,
+            uncommitted: usize,
+        }
+        let (seen, commit) = match &self.landed {
+            _ if self.without_work => ("nothing", None),
+            Some(Landed::Head) => ("head", None),
+            Some(Landed::Change(commit)) => ("change", commit.as_deref()),
+            Some(Landed::No { .. }) => ("no", None),
+            None => ("unknown", None),
+        };
+        let keys = Keys {
+            seen,
+            commit,
+            head: &self.head,
+            branch: &self.branch,
+            target: &self.target,
+            uncommitted: self.uncommitted,
+        };
+        keys.serialize(to)
+    }
+}
+
+impl Landing {
+    /// Does git see the work in the target?
+    pub fn is_seen(&self) -> bool {
+        !self.without_work
+            && self.beside.is_none()
+            && matches!(self.landed, Some(Landed::Head | Landed::Change(_)))
+    }
 }

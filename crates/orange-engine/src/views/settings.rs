@@ -1,11 +1,11 @@
 //! Every setting with its value, where each value comes from, and what is wrong with it.
 
-use crate::engine::settings::told_of;
-use crate::engine::{Engine, Outside, Override, newest_base};
+use crate::call::{Call, Outside, Override};
 use crate::error::Result;
 use crate::git::short;
-use crate::projects;
-use crate::workspaces::rules;
+use crate::rules::newest_base;
+use crate::settings::{outside, told_of};
+use crate::{projects, rules, settings};
 use orange_core::config::{Config, Layer, Mistake, Repository, Said, Setting};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -125,69 +125,67 @@ struct Layers<'a> {
     overrides: &'a [Override],
 }
 
-impl Engine {
-    /// Every setting, for new work of a project if one is named. Mistakes in the user's file do not hide the rest.
-    pub fn settings(&self, project: Option<&str>) -> Result<SettingsView> {
-        let user = self.user_layer()?;
-        // Values from outside are checked with the rest.
-        let mut config = Config::default();
-        user.apply(&mut config);
-        self.apply_overrides(&mut config)?;
-        // Who read the file before has told of some of them; here all of them are in the answer.
-        for ignored in &user.ignored {
-            self.forget_notice(told_of(ignored));
-        }
-        let file = self.settings_file_name();
-        let unknown = user.ignored.iter().map(|one| UnknownSetting {
-            key: one.key.clone(),
-            value: one.value.clone(),
-            source: Source::User {
-                file: file.clone(),
-                line: one.line,
-            },
-            mistake: one.mistake(),
-        });
-        let mut view = SettingsView {
-            mistakes: user.mistakes(),
-            unknown: unknown.collect(),
-            ..SettingsView::default()
-        };
-        let (mut repository, mut commit) = (Layer::default(), String::new());
-        if let Some(name) = project {
-            let registry = self.projects()?;
-            let project = projects::named(&registry, name)?;
-            view.project = Some(name.to_owned());
-            // Without a commit there is nothing that a repository could say.
-            if let Ok(base) = newest_base(project) {
-                match rules::layer_at(&project.path, &base) {
-                    Ok((layer, _)) => repository = layer,
-                    Err(error) => view.ignored.push(error.message),
-                }
-                commit = base;
-            }
-        }
-        let said = repository.ignored.iter();
-        view.ignored
-            .extend(said.map(|ignored| format!(".orange/config.yaml, {ignored}")));
-        let layers = Layers {
-            user: &user,
-            file: &file,
-            repository: &repository,
-            commit: &commit,
-            overrides: &self.overrides,
-        };
-        view.settings = layers.settings();
-        Ok(view)
+/// Every setting, for new work of a project if one is named. Mistakes in the user's file do not hide the rest.
+pub fn settings(call: &Call, project: Option<&str>) -> Result<SettingsView> {
+    let user = settings::user_layer(call)?;
+    // Values from outside are checked with the rest.
+    let mut config = Config::default();
+    user.apply(&mut config);
+    outside::apply_overrides(call, &mut config)?;
+    // Who read the file before has told of some of them; here all of them are in the answer.
+    for ignored in &user.ignored {
+        call.forget_notice(told_of(ignored));
     }
-
-    /// The user's file, as a person finds it: `~/orange/config.yaml`.
-    pub fn settings_file_name(&self) -> String {
-        let path = self.settings_file();
-        let below = (self.user_home.as_ref()).and_then(|home| path.strip_prefix(home).ok());
-        match below {
-            Some(below) => format!("~/{}", below.display()),
-            None => path.display().to_string(),
+    let file = settings_file_name(call);
+    let unknown = user.ignored.iter().map(|one| UnknownSetting {
+        key: one.key.clone(),
+        value: one.value.clone(),
+        source: Source::User {
+            file: file.clone(),
+            line: one.line,
+        },
+        mistake: one.mistake(),
+    });
+    let mut view = SettingsView {
+        mistakes: user.mistakes(),
+        unknown: unknown.collect(),
+        ..SettingsView::default()
+    };
+    let (mut repository, mut commit) = (Layer::default(), String::new());
+    if let Some(name) = project {
+        let registry = call.projects()?;
+        let project = projects::named(&registry, name)?;
+        view.project = Some(name.to_owned());
+        // Without a commit there is nothing that a repository could say.
+        if let Ok(base) = newest_base(project) {
+            match rules::layer_at(&project.path, &base) {
+                Ok((layer, _)) => repository = layer,
+                Err(error) => view.ignored.push(error.message),
+            }
+            commit = base;
         }
+    }
+    let said = repository.ignored.iter();
+    view.ignored
+        .extend(said.map(|ignored| format!(".orange/config.yaml, {ignored}")));
+    let layers = Layers {
+        user: &user,
+        file: &file,
+        repository: &repository,
+        commit: &commit,
+        overrides: &call.overrides,
+    };
+    view.settings = layers.settings();
+    Ok(view)
+}
+
+/// The user's file, as a person finds it: `~/orange/config.yaml`.
+pub fn settings_file_name(call: &Call) -> String {
+    let path = settings::settings_file(call);
+    let below = (call.user_home.as_ref()).and_then(|home| path.strip_prefix(home).ok());
+    match below {
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
     }
 }
 

@@ -1,12 +1,15 @@
 //! One task as it is shown: its fields, its text, its journal and what hangs on it.
 
-use super::as_text;
-use crate::engine::Engine;
-use crate::engine::lost_workspace::LostWorkspace;
+use crate::call::Call;
+use crate::effects::delegation;
 use crate::error::{Code, Error, Result};
 use crate::index::query::Found;
+use crate::sessions::lost_workspace;
+use crate::sessions::lost_workspace::LostWorkspace;
 use crate::store::{Place, journal, lock};
-use crate::tx::kept_texts;
+use crate::tx::racing::kept_texts;
+use crate::views::{as_text, why};
+use crate::{facts, home_record, sessions, trash, tx};
 use orange_core::attention::{attention, unmerged};
 use orange_core::history::{Event, EventType, History, HookOutcome, HookState};
 use orange_core::id::stored_reference;
@@ -96,137 +99,135 @@ fn sorted(mut names: Vec<&str>) -> Vec<&str> {
     names
 }
 
-impl Engine {
-    /// One task. Its files are put in order first, if need be and possible.
-    pub fn view(&self, place: Place) -> Result<TaskView> {
-        let snapshot = self.store.read(&place)?;
-        let witness = || lock::read_witness(&place.path);
-        let truth = snapshot.reconcile(&place, &witness, self.now(), &mut |_, _| None);
-        let needs_order = truth
-            .as_ref()
-            .is_ok_and(|truth| truth.rewrite && truth.broken.is_none())
-            || snapshot
-                .history
-                .last_transition()
-                .is_some_and(|transition| !transition.finished)
-            || kept_texts(&place.path) != sorted(unmerged(&snapshot.history));
-        if self.copied_from().is_some() {
-            return self.view_as_is(place);
-        }
-        if let Ok(truth) = &truth
-            && truth.task.waits_for_children()
-            && let Some(key) = truth.task.key
-            && let Err(error) = self.advance_delegated(&place.project, key)
-        {
-            tracing::warn!(%error, "a delegated task was not looked at");
-        }
-        if needs_order {
-            match self.lock_task(place.clone()) {
-                Ok(tx) => {
-                    drop(tx);
-                    return self.view_as_is(place);
-                }
-                Err(error) if error.code == Code::Storage || error.code == Code::Busy => {
-                    self.notice(format!("shown as it will be; not written: {error}"));
-                }
-                Err(error) => return Err(error),
+/// One task. Its files are put in order first, if need be and possible.
+pub fn view(call: &Call, place: Place) -> Result<TaskView> {
+    let snapshot = call.store.read(&place)?;
+    let witness = || lock::read_witness(&place.path);
+    let truth = snapshot.reconcile(&place, &witness, call.now(), &mut |_, _| None);
+    let needs_order = truth
+        .as_ref()
+        .is_ok_and(|truth| truth.rewrite && truth.broken.is_none())
+        || snapshot
+            .history
+            .last_transition()
+            .is_some_and(|transition| !transition.finished)
+        || kept_texts(&place.path) != sorted(unmerged(&snapshot.history));
+    if home_record::copied_from(call).is_some() {
+        return view_as_is(call, place);
+    }
+    if let Ok(truth) = &truth
+        && truth.task.waits_for_children()
+        && let Some(key) = truth.task.key
+        && let Err(error) = delegation::advance_delegated(call, &place.project, key)
+    {
+        tracing::warn!(%error, "a delegated task was not looked at");
+    }
+    if needs_order {
+        match tx::lock_task(call, place.clone()) {
+            Ok(tx) => {
+                drop(tx);
+                return view_as_is(call, place);
             }
+            Err(error) if error.code == Code::Storage || error.code == Code::Busy => {
+                call.notice(format!("shown as it will be; not written: {error}"));
+            }
+            Err(error) => return Err(error),
         }
-        self.view_as_is(place)
     }
+    view_as_is(call, place)
+}
 
-    /// As [`Engine::view`], after the exit rules were applied to agents that are gone: by this process, or by the one that
-    /// is at it. Advice about the task would else be outdated by the very next command.
-    pub fn view_judged(&self, place: Place) -> Result<TaskView> {
-        let view = self.view(place.clone())?;
-        let is_gone = |run: &Run| !self.run_folder(&run.id).is_alive();
-        let unjudged = open_runs(&view.history).iter().any(is_gone);
-        // A reviewer that crashed may be on its way back.
-        let waits =
-            view.task.status.is_in_review() && matches!(self.agent_of(&view), Agent::Gone { .. });
-        if view.damaged.is_some() || !(unjudged || waits) {
-            return Ok(view);
-        }
-        match self.lock_task(place.clone()) {
-            Ok(tx) => drop(tx),
-            Err(error) => tracing::warn!(%error, "an agent that is gone was not judged"),
-        }
-        self.view_as_is(place)
+/// As [`view`], after the exit rules were applied to agents that are gone: by this process, or by the one that
+/// is at it. Advice about the task would else be outdated by the very next command.
+pub fn view_judged(call: &Call, place: Place) -> Result<TaskView> {
+    let view = view(call, place.clone())?;
+    let is_gone = |run: &Run| !sessions::run_folder(call, &run.id).is_alive();
+    let unjudged = open_runs(&view.history).iter().any(is_gone);
+    // A reviewer that crashed may be on its way back.
+    let waits =
+        view.task.status.is_in_review() && matches!(why::agent_of(call, &view), Agent::Gone { .. });
+    if view.damaged.is_some() || !(unjudged || waits) {
+        return Ok(view);
     }
+    match tx::lock_task(call, place.clone()) {
+        Ok(tx) => drop(tx),
+        Err(error) => tracing::warn!(%error, "an agent that is gone was not judged"),
+    }
+    view_as_is(call, place)
+}
 
-    fn view_as_is(&self, place: Place) -> Result<TaskView> {
-        let snapshot = self.store.read(&place)?;
-        let witness = || lock::read_witness(&place.path);
-        let truth = snapshot
-            .reconcile(&place, &witness, self.now(), &mut |_, _| None)
-            .map_err(|broken| {
-                let gone = (!place.path.exists()).then(|| self.gone_meanwhile(&place));
-                gone.flatten()
-                    .unwrap_or_else(|| crate::tx::damaged_for_good(&place, &broken))
-            })?;
-        let task = truth.task;
-        let references = |list: &[String]| list.to_vec();
-        let linked = |engine: &Engine, list: Vec<String>| -> Result<Vec<Linked>> {
-            list.iter()
-                .map(|reference| engine.linked(&task.project, reference))
-                .collect()
-        };
-        let blockers = linked(self, references(&task.blocked_by))?;
-        let related = linked(self, references(&task.related_to))?;
-        let (mut blocks, mut referenced_by) = (Vec::new(), Vec::new());
-        if let Some(key) = task.key {
-            let index = self.index()?;
-            let as_link = |found: Found| named(&task.project, found);
-            blocks = index
-                .linked_to("blocked_by", &task.project, key)?
-                .into_iter()
-                .map(as_link)
-                .collect();
-            referenced_by = index
-                .linked_to("mentions", &task.project, key)?
-                .into_iter()
-                .map(as_link)
-                .collect();
-        }
-        let children = self.children(&task)?;
-        let lost_workspace = self.lost_workspace(&task, &snapshot.history);
-        let lost = lost_workspace.as_ref().map(|lost| lost.what.clone());
-        Ok(TaskView {
-            body: snapshot.body().to_owned(),
-            attention: lost
-                .or_else(|| attention(&snapshot.history))
-                .or_else(|| cancelled_link(&blockers, &children)),
-            lost_workspace,
-            unmerged: kept_texts(&place.path)
-                .into_iter()
-                .map(|name| place.path.join(name))
-                .collect(),
-            hooks: LastTransition::of(&snapshot.history),
-            path: place.task_file(),
-            context_changed: snapshot
-                .history
-                .own()
-                .iter()
-                .any(|event| event.kind == EventType::ContextChanged),
-            damaged: truth.broken,
-            history: snapshot.history,
-            task,
-            place,
-            blockers,
-            blocks,
-            related,
-            referenced_by,
-            children,
-        })
+fn view_as_is(call: &Call, place: Place) -> Result<TaskView> {
+    let snapshot = call.store.read(&place)?;
+    let witness = || lock::read_witness(&place.path);
+    let truth = snapshot
+        .reconcile(&place, &witness, call.now(), &mut |_, _| None)
+        .map_err(|broken| {
+            let gone = (!place.path.exists()).then(|| trash::explain_gone(call, &place));
+            gone.flatten()
+                .unwrap_or_else(|| tx::damaged_for_good(&place, &broken))
+        })?;
+    let task = truth.task;
+    let references = |list: &[String]| list.to_vec();
+    let linked = |call: &Call, list: Vec<String>| -> Result<Vec<Linked>> {
+        list.iter()
+            .map(|reference| facts::linked(call, &task.project, reference))
+            .collect()
+    };
+    let blockers = linked(call, references(&task.blocked_by))?;
+    let related = linked(call, references(&task.related_to))?;
+    let (mut blocks, mut referenced_by) = (Vec::new(), Vec::new());
+    if let Some(key) = task.key {
+        let index = call.index()?;
+        let as_link = |found: Found| named(&task.project, found);
+        blocks = index
+            .linked_to("blocked_by", &task.project, key)?
+            .into_iter()
+            .map(as_link)
+            .collect();
+        referenced_by = index
+            .linked_to("mentions", &task.project, key)?
+            .into_iter()
+            .map(as_link)
+            .collect();
     }
+    let children = facts::children(call, &task)?;
+    let lost_workspace = lost_workspace::lost_workspace(call, &task, &snapshot.history);
+    let lost = lost_workspace.as_ref().map(|lost| lost.what.clone());
+    Ok(TaskView {
+        body: snapshot.body().to_owned(),
+        attention: lost
+            .or_else(|| attention(&snapshot.history))
+            .or_else(|| cancelled_link(&blockers, &children)),
+        lost_workspace,
+        unmerged: kept_texts(&place.path)
+            .into_iter()
+            .map(|name| place.path.join(name))
+            .collect(),
+        hooks: LastTransition::of(&snapshot.history),
+        path: place.task_file(),
+        context_changed: snapshot
+            .history
+            .own()
+            .iter()
+            .any(|event| event.kind == EventType::ContextChanged),
+        damaged: truth.broken,
+        history: snapshot.history,
+        task,
+        place,
+        blockers,
+        blocks,
+        related,
+        referenced_by,
+        children,
+    })
+}
 
-    /// The events of a journal from a byte on; a line that is cut short is left for the next time.
-    pub fn events_since(&self, place: &Place, from: usize) -> Result<Vec<Event>> {
-        let path = place.journal();
-        let bytes = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
-        let later = bytes.text.get(from..).unwrap_or_default();
-        Ok(History::parse(later).events)
-    }
+/// The events of a journal from a byte on; a line that is cut short is left for the next time.
+pub fn events_since(_call: &Call, place: &Place, from: usize) -> Result<Vec<Event>> {
+    let path = place.journal();
+    let bytes = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+    let later = bytes.text.get(from..).unwrap_or_default();
+    Ok(History::parse(later).events)
 }
 
 fn named(own_project: &str, found: Found) -> Linked {

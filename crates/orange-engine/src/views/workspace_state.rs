@@ -1,17 +1,18 @@
 //! Where a task's work lies, and how it stands there.
 
-use super::or_nulls;
-use crate::disk;
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::error::{Code, Error};
-use crate::git::state::{self, Head, Operation};
-use crate::git::status::{self, AheadBehind, Dirt};
+use crate::git::state::{Head, Operation};
+use crate::git::status::{AheadBehind, Dirt};
+use crate::git::{state, status};
+use crate::views::or_nulls;
+use crate::{disk, workspaces};
 use orange_core::machine::destination;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
 use orange_core::{Action, text};
 use serde::{Serialize, Serializer};
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
 /// A task's worktree as it is now. What could not be found out is None.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -49,85 +50,74 @@ fn checked_out<S: Serializer>(head: &Head, to: S) -> Result<S::Ok, S::Error> {
     ])
 }
 
-impl Engine {
-    /// The folder of the task's worktree, which is there.
-    pub fn workspace_folder(&self, task: &Task) -> crate::Result<PathBuf> {
-        let Some(slot) = &task.workspace else {
-            return Err(no_workspace(task));
-        };
-        let gone = |what: String| {
-            Error::new(
-                Code::Failed,
-                format!("the workspace of {}, {what}", task.label()),
-            )
-            .hint(text!(
-                "{} says what is left of it and what can be done",
-                Action::check()
-            ))
-        };
-        match self.safe_slot_folder(slot) {
-            Some(folder) if folder.is_dir() => Ok(folder),
-            Some(folder) => Err(gone(format!("{}, is gone", folder.display()))),
-            None => Err(gone(format!("{slot:?}, is not the name of a workspace"))),
-        }
+/// The folder of the task's worktree, which is there.
+pub fn workspace_folder(call: &Call, task: &Task) -> crate::Result<PathBuf> {
+    let Some(slot) = &task.workspace else {
+        return Err(no_workspace(task));
+    };
+    let gone = |what: String| {
+        Error::new(
+            Code::Failed,
+            format!("the workspace of {}, {what}", task.label()),
+        )
+        .hint(text!(
+            "{} says what is left of it and what can be done",
+            Action::check()
+        ))
+    };
+    match workspaces::safe_slot_folder(call, slot) {
+        Some(folder) if folder.is_dir() => Ok(folder),
+        Some(folder) => Err(gone(format!("{}, is gone", folder.display()))),
+        None => Err(gone(format!("{slot:?}, is not the name of a workspace"))),
     }
+}
 
-    /// How the task's worktree stands; None for a task without one. Starts git only where there is a worktree.
-    /// Measuring its disk use reads every folder in it.
-    pub fn workspace_state(&self, task: &Task, measure: bool) -> Option<WorkspaceState> {
-        let slot = task.workspace.clone()?;
-        let Some(folder) = self.safe_slot_folder(&slot) else {
-            return Some(WorkspaceState {
-                folder: self.store.workspaces(),
-                head: Head::Missing(format!("{slot:?} is not the name of a workspace")),
-                slot,
-                on_branch: false,
-                base: String::new(),
-                distance: None,
-                dirt: None,
-                operation: None,
-                disk: None,
-            });
-        };
-        let base = task.base.clone().unwrap_or_else(|| {
-            let project = self.project_of(&task.project);
-            let default = project.map_or_else(|| "main".to_owned(), |known| known.default_branch);
-            task.target(&default).to_owned()
-        });
-        let mut head = state::head(&folder);
-        // Without the link to its repository there is nothing to ask git about.
-        let is_worktree = folder.join(".git").exists();
-        let status = is_worktree
-            .then(|| status::status(&folder, head.branch(), &base))
-            .flatten();
-        // Some repositories keep their HEAD where only git can read it.
-        if let (Head::Missing(_), Some(branch)) = (
-            &head,
-            status.as_ref().and_then(|status| status.branch.clone()),
-        ) {
-            head = Head::Branch(branch);
-        }
-        Some(WorkspaceState {
-            on_branch: head.branch() == Some(task.branch.as_str()),
-            operation: state::operation(&folder),
-            distance: status.as_ref().and_then(|status| status.distance),
-            dirt: status.map(|status| status.dirt),
-            disk: (measure && folder.is_dir()).then(|| disk::used(&folder)),
-            head,
-            base,
-            folder,
+/// How the task's worktree stands; None for a task without one. Starts git only where there is a worktree.
+/// Measuring its disk use reads every folder in it.
+pub fn workspace_state(call: &Call, task: &Task, measure: bool) -> Option<WorkspaceState> {
+    let slot = task.workspace.clone()?;
+    let Some(folder) = workspaces::safe_slot_folder(call, &slot) else {
+        return Some(WorkspaceState {
+            folder: call.store.workspaces(),
+            head: Head::Missing(format!("{slot:?} is not the name of a workspace")),
             slot,
-        })
+            on_branch: false,
+            base: String::new(),
+            distance: None,
+            dirt: None,
+            operation: None,
+            disk: None,
+        });
+    };
+    let base = task.base.clone().unwrap_or_else(|| {
+        let project = call.project_of(&task.project);
+        let default = project.map_or_else(|| "main".to_owned(), |known| known.default_branch);
+        task.target(&default).to_owned()
+    });
+    let mut head = state::head(&folder);
+    // Without the link to its repository there is nothing to ask git about.
+    let is_worktree = folder.join(".git").exists();
+    let status = is_worktree
+        .then(|| status::status(&folder, head.branch(), &base))
+        .flatten();
+    // Some repositories keep their HEAD where only git can read it.
+    if let (Head::Missing(_), Some(branch)) = (
+        &head,
+        status.as_ref().and_then(|status| status.branch.clone()),
+    ) {
+        head = Head::Branch(branch);
     }
-
-    /// A slot is a folder of the pool: a name with a way in it leads out, and is none.
-    pub(crate) fn safe_slot_folder(&self, slot: &str) -> Option<PathBuf> {
-        let mut parts = Path::new(slot).components();
-        match (parts.next(), parts.next()) {
-            (Some(Component::Normal(name)), None) => Some(self.store.workspaces().join(name)),
-            _ => None,
-        }
-    }
+    Some(WorkspaceState {
+        on_branch: head.branch() == Some(task.branch.as_str()),
+        operation: state::operation(&folder),
+        distance: status.as_ref().and_then(|status| status.distance),
+        dirt: status.map(|status| status.dirt),
+        disk: (measure && folder.is_dir()).then(|| disk::used(&folder)),
+        head,
+        base,
+        folder,
+        slot,
+    })
 }
 
 fn no_workspace(task: &Task) -> Error {

@@ -1,34 +1,37 @@
 //! Runs setup and teardown commands in a slot: with a time limit, all output in a log, a failure shown and not
 //! swallowed. The one file that starts `sh`.
 
-mod group;
-mod output;
+pub mod group;
+pub mod output;
 
-pub(crate) use self::group::end_left;
-use self::output::Output;
-pub(crate) use self::output::shown;
 use crate::error::{Code, Error, plain};
 use crate::git::calls::Call;
 use crate::git::{REAL_OBJECTS, REDIRECTING};
-use crate::person_environment::{self, PersonEnvironment};
+use crate::person_environment;
+use crate::person_environment::PersonEnvironment;
+pub(crate) use crate::workspaces::commands::group::end_left;
+use crate::workspaces::commands::output::Output;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
 };
-use std::fmt;
-use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 const SHELL: &str = "/bin/sh";
+
 /// What a command gets between being asked to end and being killed.
-const GRACE: Duration = Duration::from_secs(2);
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
+
 /// How long the output of a command that has ended is waited for, should something it left behind hold it open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
+
 /// How long to wait before looking again; doubled while nothing happens.
 const SHORTEST_NAP: Duration = Duration::from_millis(1);
-const LONGEST_NAP: Duration = Duration::from_millis(20);
+
+pub(crate) const LONGEST_NAP: Duration = Duration::from_millis(20);
 
 /// A command that did not do what it should.
 #[derive(Debug, Clone, PartialEq, Eq)]

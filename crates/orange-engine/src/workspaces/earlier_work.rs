@@ -1,76 +1,82 @@
 //! The work of an earlier task, brought into the slot of the one that goes on with it: commits as the start of its
 //! branch, and what was not committed as files.
 
-use super::Lease;
-use super::slot_lock::SlotLock;
-use crate::engine::{Engine, Start, Work};
+use crate::call::Call;
 use crate::error::{Code, Error, Result};
-use crate::git::{self, short};
+use crate::git::short;
 use crate::projects::Project;
-use crate::rescue;
+use crate::rescue::restore;
+use crate::rules::Start;
 use crate::store::Place;
+use crate::workspaces::slot_lock::SlotLock;
+use crate::workspaces::{Lease, base, release};
+use crate::{call, git, rescue, trash, workspaces};
+use orange_core::history::payload::Work;
 use orange_core::task::Task;
 use orange_sys::crash_points::crash_point;
 
-impl Engine {
-    /// Where the branch of a task starts, or started; that of an earlier task's work comes before the base.
-    pub(super) fn start_for(&self, project: &Project, task: &Task, place: &Place) -> Result<Start> {
-        let start = self.start_of(project, task, true)?;
-        match Work::of(&self.history_at(&place.path)?) {
-            Some(work) if !start.existing => start_at(project, &work),
-            Some(_) | None => Ok(start),
-        }
+/// Where the branch of a task starts, or started; that of an earlier task's work comes before the base.
+pub(crate) fn start_for(
+    call: &Call,
+    project: &Project,
+    task: &Task,
+    place: &Place,
+) -> Result<Start> {
+    let start = base::start_of(call, project, task, true)?;
+    match Work::of(&trash::history_at(call, &place.path)?) {
+        Some(work) if !start.existing => start_at(project, &work),
+        Some(_) | None => Ok(start),
     }
+}
 
-    /// Puts the files into the slot that the earlier task had not committed; once in the task's life. Gives the
-    /// rescue that they come from.
-    pub(crate) fn bring_work(
-        &self,
-        task: &Task,
-        place: &Place,
-        lease: &Lease,
-    ) -> Result<Option<String>> {
-        let history = self.history_at(&place.path)?;
-        let work = Work::of(&history);
-        let Some((work, wanted)) = work.and_then(|work| Some((work.clone(), work.rescue?))) else {
-            return Ok(None);
-        };
-        if work.is_brought(&history) {
-            return Ok(None);
-        }
-        let project = self.registered(&task.project)?;
-        let all = rescue::list(&project.path, Some(&work.task_id))?;
-        let Some(rescue) = all.into_iter().find(|rescue| rescue.reference == wanted) else {
-            self.notice(format!(
+/// Puts the files into the slot that the earlier task had not committed; once in the task's life. Gives the
+/// rescue that they come from.
+pub(crate) fn bring_work(
+    call: &Call,
+    task: &Task,
+    place: &Place,
+    lease: &Lease,
+) -> Result<Option<String>> {
+    let history = trash::history_at(call, &place.path)?;
+    let work = Work::of(&history);
+    let Some((work, wanted)) = work.and_then(|work| Some((work.clone(), work.rescue?))) else {
+        return Ok(None);
+    };
+    if work.is_brought(&history) {
+        return Ok(None);
+    }
+    let project = call::registered(call, &task.project)?;
+    let all = rescue::list(&project.path, Some(&work.task_id))?;
+    let Some(rescue) = all.into_iter().find(|rescue| rescue.reference == wanted) else {
+        call.notice(format!(
                 "{}: what was not committed cannot be put back: {wanted} is gone; rescues are kept for `rescue.keep_days`",
                 task.label()
             ));
-            return Ok(None);
-        };
-        let lock = SlotLock::take(&self.store, &lease.slot)?;
-        let folder = self.slot_folder(&lease.slot);
-        let copies = self.raw_folder(&work.task_id);
-        let own_copies = self.raw_folder(&task.id);
-        let save = rescue::Save {
-            slot: &folder,
-            task_id: &task.id,
-            raw_folder: &own_copies,
-            branch: Some(&task.branch),
-            reason: &format!("before {} was put back", rescue.name),
-            now: self.now(),
-        };
-        let restored =
-            lock.handed_on(|| rescue::restore_from(&project.path, &rescue, &copies, &save))?;
-        crash_point("acquire.brought");
-        for path in restored.not_copied {
-            self.notice(format!(
-                "{} is not copied back: its place is not free; the copy stays in {}",
-                path.display(),
-                copies.display()
-            ));
-        }
-        Ok(Some(rescue.reference))
+        return Ok(None);
+    };
+    let lock = SlotLock::take(&call.store, &lease.slot)?;
+    let folder = workspaces::slot_folder(call, &lease.slot);
+    let copies = release::raw_folder(call, &work.task_id);
+    let own_copies = release::raw_folder(call, &task.id);
+    let save = rescue::Save {
+        slot: &folder,
+        task_id: &task.id,
+        raw_folder: &own_copies,
+        branch: Some(&task.branch),
+        reason: &format!("before {} was put back", rescue.name),
+        now: call.now(),
+    };
+    let restored =
+        lock.handed_on(|| restore::restore_from(&project.path, &rescue, &copies, &save))?;
+    crash_point("acquire.brought");
+    for path in restored.not_copied {
+        call.notice(format!(
+            "{} is not copied back: its place is not free; the copy stays in {}",
+            path.display(),
+            copies.display()
+        ));
     }
+    Ok(Some(rescue.reference))
 }
 
 fn start_at(project: &Project, work: &Work) -> Result<Start> {

@@ -4,13 +4,13 @@
 //! left anything in the slot, links to elsewhere included: every folder is entered by its descriptor, no link is
 //! followed, nothing is written outside.
 
-mod folders;
-mod one;
+pub mod folders;
+pub mod one;
 
-pub(super) use self::folders::{Entered, Folders};
-use self::one::{Copier, Step};
 use crate::error::{Error, Result};
 use crate::git::Git;
+pub(super) use crate::workspaces::files::folders::Folders;
+use crate::workspaces::files::one::{Copier, Step};
 use orange_core::naming::counted;
 use std::collections::HashSet;
 use std::ffi::OsStr;

@@ -3,14 +3,13 @@
 
 use crate::error::{Error, Result};
 use crate::git::worktree;
+use crate::rules;
+use crate::rules::LINK;
 pub(crate) use crate::runs::LINK_NAMES;
 use crate::store::replace;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-/// What the link is called, unless the repository has a file of that name.
-pub(crate) const LINK: &str = LINK_NAMES[1];
 const OTHER_LINK: &str = LINK_NAMES[0];
 
 /// Where a file that replaced the link waits until its text is taken over.
@@ -20,7 +19,7 @@ const REPLACED: &str = ".orange-TASK.md";
 const NOTE: &str = "# orange: links to task files; `orange project remove` takes these lines away";
 
 /// Which name the link gets in a worktree, by what is checked out there.
-pub(super) fn name_for(slot: &Path) -> Result<&'static str> {
+pub(crate) fn name_for(slot: &Path) -> Result<&'static str> {
     match is_known(slot, LINK)? {
         true => Ok(OTHER_LINK),
         false => Ok(LINK),
@@ -45,12 +44,12 @@ fn is_known(slot: &Path, path: &str) -> Result<bool> {
 }
 
 fn has_path(repository: &Path, commit: &str, path: &str) -> Result<bool> {
-    let found = super::base_files(repository, commit, &[path])?;
+    let found = rules::base_files(repository, commit, &[path])?;
     Ok(found.paths().next().is_some())
 }
 
 /// What the link is called, or was before something replaced it, in a slot of which nobody knows it any more.
-pub(super) fn name_in(slot: &Path) -> Result<Option<&'static str>> {
+pub(crate) fn name_in(slot: &Path) -> Result<Option<&'static str>> {
     let is_link =
         |name: &&str| fs::symlink_metadata(slot.join(name)).is_ok_and(|meta| meta.is_symlink());
     let names = [LINK, OTHER_LINK];
@@ -61,14 +60,14 @@ pub(super) fn name_in(slot: &Path) -> Result<Option<&'static str>> {
 }
 
 /// Is there a link of one of the names?
-pub(super) fn is_in(slot: &Path) -> bool {
+pub(crate) fn is_in(slot: &Path) -> bool {
     let is_link =
         |name: &&str| fs::symlink_metadata(slot.join(name)).is_ok_and(|about| about.is_symlink());
     LINK_NAMES.iter().any(is_link)
 }
 
 /// Makes the link. Whatever untracked thing has its name was saved before, or is taken over by [`replaced`].
-pub(super) fn make(slot: &Path, name: &str, task_file: &Path) -> Result<()> {
+pub(crate) fn make(slot: &Path, name: &str, task_file: &Path) -> Result<()> {
     let link = slot.join(name);
     if fs::read_link(&link).is_ok_and(|target| target == task_file) {
         return Ok(());
@@ -83,7 +82,7 @@ pub(super) fn make(slot: &Path, name: &str, task_file: &Path) -> Result<()> {
 }
 
 /// Takes the link away; anything else of its name stays.
-pub(super) fn remove(slot: &Path, name: &str) -> Result<()> {
+pub(crate) fn remove(slot: &Path, name: &str) -> Result<()> {
     let link = slot.join(name);
     if fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_symlink()) {
         fs::remove_file(&link).map_err(|error| Error::io("remove", &link, &error))?;
@@ -92,7 +91,7 @@ pub(super) fn remove(slot: &Path, name: &str) -> Result<()> {
 }
 
 /// Files with a name of the link's that no commit has: an editor put one there, of this task or of one before.
-pub(super) fn strays(slot: &Path) -> Result<Vec<&'static str>> {
+pub(crate) fn strays(slot: &Path) -> Result<Vec<&'static str>> {
     let mut found = Vec::new();
     for name in [LINK, OTHER_LINK, REPLACED] {
         let path = slot.join(name);
@@ -105,7 +104,7 @@ pub(super) fn strays(slot: &Path) -> Result<Vec<&'static str>> {
 }
 
 /// Does a file stand where the link was?
-pub(super) fn is_replaced(slot: &Path, name: &str) -> bool {
+pub(crate) fn is_replaced(slot: &Path, name: &str) -> bool {
     fs::symlink_metadata(slot.join(name)).is_ok_and(|meta| meta.is_file())
 }
 
@@ -145,7 +144,7 @@ fn exclude_file(repository: &Path) -> Result<Option<PathBuf>> {
 
 /// Keeps the links out of `git status` in every worktree. Only the shared file is read by git. Returns whether lines were
 /// missing.
-pub(super) fn exclude(repository: &Path) -> Result<bool> {
+pub(crate) fn exclude(repository: &Path) -> Result<bool> {
     let Some(path) = exclude_file(repository)? else {
         return Ok(false);
     };

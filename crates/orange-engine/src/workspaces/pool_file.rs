@@ -1,10 +1,11 @@
 //! `.pool.json`: which task has which slot. Written whole, under the pool's lock; what other programs keep in
 //! it stays.
 
-use super::Lease;
 use crate::error::{Error, Result};
 use crate::projects::Project;
 use crate::store::{Store, make_folder, replace};
+use crate::workspaces;
+use crate::workspaces::Lease;
 use orange_core::task::Task;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -61,7 +62,9 @@ fn is_zero(number: &u64) -> bool {
 }
 
 const BOUND: &str = "bound";
+
 const AVAILABLE: &str = "available";
+
 const RETIRED: &str = "retired";
 
 impl Default for Slot {
@@ -83,7 +86,7 @@ impl Default for Slot {
 }
 
 impl Slot {
-    pub(super) fn bound_to(task: &Task, epoch: u64) -> Slot {
+    pub(crate) fn bound_to(task: &Task, epoch: u64) -> Slot {
         let mut slot = Slot::default();
         slot.bind(task, epoch);
         slot
@@ -107,13 +110,13 @@ impl Slot {
     }
 
     /// Takes it out of use.
-    pub(super) fn retire(&mut self, why: &str) {
+    pub(crate) fn retire(&mut self, why: &str) {
         self.release();
         self.status = RETIRED.to_owned();
         self.why_retired = Some(why.to_owned());
     }
 
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.status = AVAILABLE.to_owned();
         self.why_retired = None;
         self.task_id = None;
@@ -140,7 +143,7 @@ fn path_in(store: &Store) -> PathBuf {
 
 impl Pool {
     /// None: there is no file, or none that can be read.
-    pub(super) fn read(store: &Store) -> Result<Option<Pool>> {
+    pub(crate) fn read(store: &Store) -> Result<Option<Pool>> {
         let path = path_in(store);
         match std::fs::read(&path) {
             Ok(text) => match serde_json::from_slice(&text) {
@@ -163,7 +166,7 @@ impl Pool {
     }
 
     /// Keeps a file that cannot be read under another name.
-    pub(super) fn set_aside(store: &Store, stamp: &str) -> Result<Option<String>> {
+    pub(crate) fn set_aside(store: &Store, stamp: &str) -> Result<Option<String>> {
         let path = path_in(store);
         let name = format!(".pool.json.damaged-{stamp}");
         match std::fs::rename(&path, path.with_file_name(&name)) {
@@ -173,7 +176,7 @@ impl Pool {
         }
     }
 
-    pub(super) fn write(&self, store: &Store) -> Result<()> {
+    pub(crate) fn write(&self, store: &Store) -> Result<()> {
         let path = path_in(store);
         let write = || -> io::Result<()> {
             make_folder(&store.workspaces())?;
@@ -203,7 +206,7 @@ impl Pool {
     }
 
     /// Was it the last lease of a slot that is free now?
-    pub(super) fn was_last(&self, task: &Task, lease: &Lease) -> bool {
+    pub(crate) fn was_last(&self, task: &Task, lease: &Lease) -> bool {
         self.workspaces.get(&lease.slot).is_some_and(|slot| {
             slot.is_free()
                 && slot.epoch == lease.epoch
@@ -214,33 +217,35 @@ impl Pool {
     /// Slots of a project that somebody has.
     pub fn held(&self, project: &str) -> impl Iterator<Item = (&String, &Slot)> {
         self.workspaces.iter().filter(move |(name, slot)| {
-            super::slot_number(project, name).is_some() && !slot.is_free() && !slot.is_retired()
+            workspaces::slot_number(project, name).is_some()
+                && !slot.is_free()
+                && !slot.is_retired()
         })
     }
 
     /// Slots of a project that could not be cleaned.
     pub fn retired(&self, project: &str) -> impl Iterator<Item = (&String, &Slot)> {
         self.workspaces.iter().filter(move |(name, slot)| {
-            super::slot_number(project, name).is_some() && slot.is_retired()
+            workspaces::slot_number(project, name).is_some() && slot.is_retired()
         })
     }
 
-    pub(super) fn is_retired(&self, slot: &str) -> bool {
+    pub(crate) fn is_retired(&self, slot: &str) -> bool {
         self.workspaces.get(slot).is_some_and(Slot::is_retired)
     }
 
     /// The highest number that a slot of a project may have: each retired slot is replaced by a new one.
-    pub(super) fn last_number(&self, project: &Project) -> u32 {
+    pub(crate) fn last_number(&self, project: &Project) -> u32 {
         let retired = self.retired(&project.name).count();
         let retired = u32::try_from(retired).unwrap_or(u32::MAX);
         project.pool_size.saturating_add(retired)
     }
 
-    pub(super) fn is_free(&self, slot: &str) -> bool {
+    pub(crate) fn is_free(&self, slot: &str) -> bool {
         self.workspaces.get(slot).is_none_or(Slot::is_free)
     }
 
-    pub(super) fn bind(&mut self, slot: &str, task: &Task, epoch: u64) -> Lease {
+    pub(crate) fn bind(&mut self, slot: &str, task: &Task, epoch: u64) -> Lease {
         let entry = self.workspaces.entry(slot.to_owned()).or_default();
         entry.bind(task, epoch);
         Lease {
@@ -250,7 +255,7 @@ impl Pool {
     }
 
     /// False when the lease is not the one that counts: then the slot is somebody else's.
-    pub(super) fn free(&mut self, task: &Task, lease: &Lease) -> bool {
+    pub(crate) fn free(&mut self, task: &Task, lease: &Lease) -> bool {
         if !self.holds(task, lease) {
             return false;
         }

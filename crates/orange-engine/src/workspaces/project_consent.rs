@@ -1,12 +1,12 @@
 //! Consent to the files of a repository that claude loads (`agents.project_settings`): asked for before a task starts, and
 //! compared with the worktree at every start of an agent.
 
-use crate::engine::{Engine, newest_base};
+use crate::call::Call;
 use crate::error::{Code, Error, Result};
-use crate::git;
-use crate::harness;
 use crate::harness::claude::project_files::ProjectFiles;
 use crate::projects::Project;
+use crate::rules::{newest_base, rules_commit};
+use crate::{call, git, harness, settings, workspaces};
 use orange_core::exit::role_of;
 use orange_core::naming::counted;
 use orange_core::task::Task;
@@ -17,58 +17,56 @@ use std::path::Path;
 /// How many files a refusal names.
 const NAMED: usize = 3;
 
-impl Engine {
-    /// Did the user agree to exactly these files? Nobody need agree to none.
-    pub(crate) fn agreed_to_files(&self, project: &str, files: &ProjectFiles) -> Result<bool> {
-        let hash = files.hash();
-        Ok(files.is_empty()
-            || self.with_database(|database| database.has_consent(project, &hash))?)
-    }
+/// Did the user agree to exactly these files? Nobody need agree to none.
+pub(crate) fn agreed_to_files(call: &Call, project: &str, files: &ProjectFiles) -> Result<bool> {
+    let hash = files.hash();
+    Ok(files.is_empty() || call.with_database(|database| database.has_consent(project, &hash))?)
+}
 
-    /// Why no agent of a task can be started yet: the base has files for claude that nobody agreed to.
-    pub(crate) fn unwanted_project_files(
-        &self,
-        project: &Project,
-        task: &Task,
-    ) -> Result<Option<Error>> {
-        if !self.config()?.agents.project_settings || !self.would_load_files(task)? {
-            return Ok(None);
-        }
-        let commit = self.rules_commit(project, task)?;
-        let files = match ProjectFiles::at_commit(&project.path, &commit) {
-            Ok(files) => files,
-            Err(refusal) => return Ok(Some(refusal)),
-        };
-        match self.agreed_to_files(&project.name, &files)? {
-            true => Ok(None),
-            false => Ok(Some(not_agreed(project, &commit, &files))),
-        }
+/// Why no agent of a task can be started yet: the base has files for claude that nobody agreed to.
+pub(crate) fn unwanted_project_files(
+    call: &Call,
+    project: &Project,
+    task: &Task,
+) -> Result<Option<Error>> {
+    if !settings::config(call)?.agents.project_settings || !would_load_files(call, task)? {
+        return Ok(None);
     }
+    let commit = rules_commit::rules_commit(call, project, task)?;
+    let files = match ProjectFiles::at_commit(&project.path, &commit) {
+        Ok(files) => files,
+        Err(refusal) => return Ok(Some(refusal)),
+    };
+    match agreed_to_files(call, &project.name, &files)? {
+        true => Ok(None),
+        false => Ok(Some(not_agreed(project, &commit, &files))),
+    }
+}
 
-    /// Refuses a claude in a worktree with other files than those that the user agreed to, whoever changed them.
-    pub(crate) fn check_project_files(&self, task: &Task, worktree: &Path) -> Result<()> {
-        let project = self.registered(&task.project)?;
-        let commit = self.rules_commit(&project, task)?;
-        let base = ProjectFiles::at_commit(&project.path, &commit)?;
-        let here = ProjectFiles::in_worktree(worktree)?;
-        let Some((path, how)) = here.difference(&base) else {
-            return match self.agreed_to_files(&project.name, &here)? {
-                true => Ok(()),
-                false => Err(not_agreed(&project, &commit, &here)),
-            };
+/// Refuses a claude in a worktree with other files than those that the user agreed to, whoever changed them.
+pub(crate) fn check_project_files(call: &Call, task: &Task, worktree: &Path) -> Result<()> {
+    let project = call::registered(call, &task.project)?;
+    let commit = rules_commit::rules_commit(call, &project, task)?;
+    let base = ProjectFiles::at_commit(&project.path, &commit)?;
+    let here = ProjectFiles::in_worktree(worktree)?;
+    let Some((path, how)) = here.difference(&base) else {
+        return match agreed_to_files(call, &project.name, &here)? {
+            true => Ok(()),
+            false => Err(not_agreed(&project, &commit, &here)),
         };
-        // A branch of its own may have been agreed to as well.
-        if !here.is_empty() && self.agreed_to_files(&project.name, &here)? {
-            return Ok(());
-        }
-        let (label, name) = (task.label(), &project.name);
-        let (shown, branch) = (worktree.join(path), &task.branch);
-        let shown = shown.display();
-        let undo = match base.contains(path) {
-            true => format!("put it back as it is at commit {}", git::short(&commit)),
-            false => "delete it".to_owned(),
-        };
-        Err(Error::new(
+    };
+    // A branch of its own may have been agreed to as well.
+    if !here.is_empty() && agreed_to_files(call, &project.name, &here)? {
+        return Ok(());
+    }
+    let (label, name) = (task.label(), &project.name);
+    let (shown, branch) = (worktree.join(path), &task.branch);
+    let shown = shown.display();
+    let undo = match base.contains(path) {
+        true => format!("put it back as it is at commit {}", git::short(&commit)),
+        false => "delete it".to_owned(),
+    };
+    Err(Error::new(
             Code::ConditionUnmet,
             format!(
                 "cannot start claude for {label}: {path} {how} in its workspace, and you have not agreed to that"
@@ -78,49 +76,47 @@ impl Engine {
             "look at {shown}, then {undo}; or commit it on {branch} and agree: {}",
             Action::trust(name, branch.clone())
         )))
-    }
+}
 
-    /// What would keep an agent of the task from being started again in its workspace, and what helps.
-    pub fn start_refused(&self, task: &Task) -> Option<StartRefused> {
-        let slot = task.workspace.as_ref()?;
-        let worktree = self.slot_folder(slot);
-        let harness = self.harness_for(task, role_of(task.status)).ok()??;
-        let wanted = self.config().ok()?.agents.project_settings;
-        if !harness.adapter.loads_project_files() || !wanted {
-            return None;
-        }
-        let refusal = self.check_project_files(task, &worktree).err()?;
-        let project = self.registered(&task.project).ok()?;
-        let here = ProjectFiles::in_worktree(&worktree).ok()?;
-        let head = git::commit_of(&worktree, "HEAD").ok()??;
-        let committed = ProjectFiles::at_commit(&project.path, &head).ok()?;
-        let next = match here.difference(&committed) {
-            // Kept in the stash: whoever changed it may want it back.
-            Some((path, _)) => Action::stash_file(worktree.display().to_string(), path),
-            None => Action::trust(project.name, task.branch.clone()),
-        };
-        Some(StartRefused {
-            why: refusal.message,
-            next,
+/// What would keep an agent of the task from being started again in its workspace, and what helps.
+pub fn start_refused(call: &Call, task: &Task) -> Option<StartRefused> {
+    let slot = task.workspace.as_ref()?;
+    let worktree = workspaces::slot_folder(call, slot);
+    let harness = settings::harness::harness_for(call, task, role_of(task.status)).ok()??;
+    let wanted = settings::config(call).ok()?.agents.project_settings;
+    if !harness.adapter.loads_project_files() || !wanted {
+        return None;
+    }
+    let refusal = check_project_files(call, task, &worktree).err()?;
+    let project = call::registered(call, &task.project).ok()?;
+    let here = ProjectFiles::in_worktree(&worktree).ok()?;
+    let head = git::commit_of(&worktree, "HEAD").ok()??;
+    let committed = ProjectFiles::at_commit(&project.path, &head).ok()?;
+    let next = match here.difference(&committed) {
+        // Kept in the stash: whoever changed it may want it back.
+        Some((path, _)) => Action::stash_file(worktree.display().to_string(), path),
+        None => Action::trust(project.name, task.branch.clone()),
+    };
+    Some(StartRefused {
+        why: refusal.message,
+        next,
+    })
+}
+
+/// Whether an agent of the task loads a project's files.
+fn would_load_files(call: &Call, task: &Task) -> Result<bool> {
+    let config = settings::config(call)?.clone();
+    let worker = task.harness.as_ref().unwrap_or(&config.agents.harness);
+    let reviewer = task.review_harness.as_ref();
+    let reviewer = reviewer.or(config.agents.review_harness.as_ref());
+    let reviewer = reviewer.map_or(harness::REVIEWER, String::as_str);
+    let loads = |name: &str| {
+        let found = harness::find(name, &config, &call.orange).ok().flatten();
+        found.is_some_and(|found| {
+            found.adapter.loads_project_files() && found.is_installed(call.search_path.as_deref())
         })
-    }
-
-    /// Whether an agent of the task loads a project's files.
-    fn would_load_files(&self, task: &Task) -> Result<bool> {
-        let config = self.config()?.clone();
-        let worker = task.harness.as_ref().unwrap_or(&config.agents.harness);
-        let reviewer = task.review_harness.as_ref();
-        let reviewer = reviewer.or(config.agents.review_harness.as_ref());
-        let reviewer = reviewer.map_or(harness::REVIEWER, String::as_str);
-        let loads = |name: &str| {
-            let found = harness::find(name, &config, &self.orange).ok().flatten();
-            found.is_some_and(|found| {
-                found.adapter.loads_project_files()
-                    && found.is_installed(self.search_path.as_deref())
-            })
-        };
-        Ok(loads(worker) || loads(reviewer))
-    }
+    };
+    Ok(loads(worker) || loads(reviewer))
 }
 
 fn not_agreed(project: &Project, commit: &str, files: &ProjectFiles) -> Error {

@@ -2,36 +2,41 @@
 //! afterwards, so that nobody can change it in between; what is not in the rescue is moved back. The folder tells a later
 //! process how far a killed one came.
 
-use super::files::{Entered, Folders};
 use crate::error::{Error, Result};
 use crate::store::private;
 use crate::store::replace::is_let_go;
+use crate::workspaces::files::folders::{Entered, Folders};
 use rustix::fs::{AtFlags, FileType, Mode, RenameFlags, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 /// In the folder of workspaces.
 pub(crate) const LEAVING: &str = ".leaving";
 
 /// What the names of folders end in.
 const DONE: &str = ".done";
+
 const WHOLE: &str = ".whole";
+
 const CHECKED: &str = ".checked";
+
 const REVIVED: &str = ".revived";
 
 /// Below a slot's own folder: its files, by their paths, and the commit at which it is being parked.
 const FILES: &str = "files";
+
 const HEAD: &str = "head";
+
 const PARK: &str = "park";
 
 /// How long the removal of one file waits for a process that has it open for writing.
 const WRITER: Duration = Duration::from_millis(200);
 
-pub(super) struct Quarantine {
+pub(crate) struct Quarantine {
     slot: PathBuf,
     /// Holds what is not compared yet.
     open: PathBuf,
@@ -47,7 +52,7 @@ pub(super) struct Quarantine {
 
 /// What was found at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     File,
     Link,
     Folder,
@@ -338,7 +343,7 @@ pub(crate) fn left_of(name: &str) -> (&str, bool) {
 }
 
 /// The slots that a killed process was about to remove or to bring back.
-pub(super) fn wholes(workspaces: &Path) -> Vec<String> {
+pub(crate) fn wholes(workspaces: &Path) -> Vec<String> {
     let entries = fs::read_dir(workspaces.join(LEAVING)).into_iter().flatten();
     let names = entries.flatten().map(|entry| entry.file_name());
     names

@@ -13,7 +13,7 @@ pub(crate) struct SlotLock {
 
 impl SlotLock {
     /// Waits, but not for ever. The pool's lock must not be held.
-    pub(super) fn take(store: &Store, slot: &str) -> Result<SlotLock> {
+    pub(crate) fn take(store: &Store, slot: &str) -> Result<SlotLock> {
         let file = store.lock(Lock::Slot(slot))?;
         Ok(SlotLock { file })
     }
@@ -33,7 +33,7 @@ impl SlotLock {
     }
 
     /// What is started while `work` runs holds the lock as well, as long as it lives.
-    pub(super) fn handed_on<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn handed_on<T>(&self, work: impl FnOnce() -> T) -> T {
         self.inherit(true);
         let result = work();
         self.inherit(false);

@@ -2,18 +2,17 @@
 //! worktree are passed over.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// Paths relative to the worktree.
 #[derive(Debug, Default)]
-pub(super) struct Unseen {
+pub(crate) struct Unseen {
     pub(super) special: Vec<PathBuf>,
     pub(super) empty: Vec<PathBuf>,
 }
 
-pub(super) fn find(slot: &Path, ignored: &[PathBuf]) -> io::Result<Unseen> {
+pub(crate) fn find(slot: &Path, ignored: &[PathBuf]) -> io::Result<Unseen> {
     let ignored: HashSet<&Path> = ignored.iter().map(PathBuf::as_path).collect();
     let mut found = Unseen::default();
     let mut open = vec![PathBuf::new()];

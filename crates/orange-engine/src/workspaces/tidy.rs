@@ -1,16 +1,16 @@
 //! Parking a slot. What is in it is saved; then exactly that is removed, and the files of a commit are put in its place.
 //! What somebody writes meanwhile is saved again, a few times; after that the slot stays as it is.
 
-use super::quarantine::{Kind, Quarantine};
-use super::{link, special_files};
-use crate::engine::Engine;
+use crate::call::Call;
 use crate::error::{Code, Error, Result};
-use crate::git::parking::{self, Missing, Moved};
+use crate::git::parking::{Missing, Moved};
 use crate::git::rescue::{Difference, LINK, differences, submodule};
-use crate::git::state::{self, Head};
-use crate::git::{own_state, worktree};
+use crate::git::state::Head;
+use crate::git::{own_state, parking, state, worktree};
 use crate::occupants;
-use crate::rescue::{self, Content};
+use crate::rescue::{Content, raw};
+use crate::workspaces::quarantine::{Kind, Quarantine};
+use crate::workspaces::{link, release, special_files};
 use orange_sys::crash_points::crash_point;
 use std::collections::BTreeSet;
 use std::fs;
@@ -52,245 +52,239 @@ struct Removal<'a> {
     folders: Vec<(PathBuf, Option<PathBuf>)>,
 }
 
-impl Engine {
-    /// Saves what is in a slot and parks it at a commit. The slot's lock must be held.
-    pub(crate) fn tidy(
-        &self,
-        task_id: &str,
-        folder: &Path,
-        park: &str,
-        reason: &str,
-    ) -> Result<Tidied> {
-        worktree::inside(&self.store.workspaces(), folder)?;
-        if self.occupant(folder).is_none() {
-            super::release::unlock(folder)?;
-        }
-        self.neutralise_settings(task_id, folder)?;
-        finish_interrupted(folder)?;
-        let (saved, mut content) = self.save_and_detach(task_id, folder, reason)?;
-        parking::leave_unborn(folder, park)?;
-        worktree::quit_unfinished(folder)?;
-        let mut tidied = Tidied { saved, kept: None };
-        let mut round = 1;
-        loop {
-            match self.replace_files(task_id, folder, &content, park)? {
-                Attempt::Clean => break,
-                Attempt::Kept(why) => {
-                    tidied.kept = Some(why);
-                    return Ok(tidied);
-                }
-                Attempt::Again(why) if round == ROUNDS => {
-                    tidied.kept = Some(why);
-                    return Ok(tidied);
-                }
-                Attempt::Again(_) => {}
+/// Saves what is in a slot and parks it at a commit. The slot's lock must be held.
+pub(crate) fn tidy(
+    call: &Call,
+    task_id: &str,
+    folder: &Path,
+    park: &str,
+    reason: &str,
+) -> Result<Tidied> {
+    worktree::inside(&call.store.workspaces(), folder)?;
+    if release::occupant(call, folder).is_none() {
+        release::unlock(folder)?;
+    }
+    neutralise_settings(call, task_id, folder)?;
+    finish_interrupted(folder)?;
+    let (saved, mut content) = release::save_and_detach(call, task_id, folder, reason)?;
+    parking::leave_unborn(folder, park)?;
+    worktree::quit_unfinished(folder)?;
+    let mut tidied = Tidied { saved, kept: None };
+    let mut round = 1;
+    loop {
+        match replace_files(call, task_id, folder, &content, park)? {
+            Attempt::Clean => break,
+            Attempt::Kept(why) => {
+                tidied.kept = Some(why);
+                return Ok(tidied);
             }
-            round += 1;
-            // Ignored by the branch and not by the base, or written while the slot was emptied.
-            let saved;
-            (saved, content) =
-                self.save_and_detach(task_id, folder, "found when the slot was cleaned")?;
-            tidied.saved = tidied.saved.or(saved);
+            Attempt::Again(why) if round == ROUNDS => {
+                tidied.kept = Some(why);
+                return Ok(tidied);
+            }
+            Attempt::Again(_) => {}
         }
-        worktree::forget_moves(folder)?;
-        Ok(tidied)
+        round += 1;
+        // Ignored by the branch and not by the base, or written while the slot was emptied.
+        let saved;
+        (saved, content) =
+            release::save_and_detach(call, task_id, folder, "found when the slot was cleaned")?;
+        tidied.saved = tidied.saved.or(saved);
     }
+    worktree::forget_moves(folder)?;
+    Ok(tidied)
+}
 
-    /// Is this folder a worktree of the repository? Settings of its own that say otherwise are taken away first.
-    pub(super) fn is_worktree_of(
-        &self,
-        repository: &Path,
-        folder: &Path,
-        owner: &str,
-    ) -> Result<bool> {
-        if folder.is_dir() && worktree::inside(&self.store.workspaces(), folder).is_ok() {
-            self.neutralise_settings(owner, folder)?;
-        }
-        worktree::belongs(folder, repository)
+/// Is this folder a worktree of the repository? Settings of its own that say otherwise are taken away first.
+pub(crate) fn is_worktree_of(
+    call: &Call,
+    repository: &Path,
+    folder: &Path,
+    owner: &str,
+) -> Result<bool> {
+    if folder.is_dir() && worktree::inside(&call.store.workspaces(), folder).is_ok() {
+        neutralise_settings(call, owner, folder)?;
     }
+    worktree::belongs(folder, repository)
+}
 
-    fn neutralise_settings(&self, task_id: &str, folder: &Path) -> Result<()> {
-        if !own_state::has_settings(folder) {
-            return Ok(());
-        }
-        let stamp = self.file_stamp();
-        let keep_as = self
-            .raw_folder(task_id)
-            .join(format!("config.worktree-{stamp}"));
-        if let Some(kept) = own_state::neutralise(folder, &keep_as)? {
-            self.notice(format!(
-                "{} had git settings of its own; they are kept as {}",
-                folder.display(),
-                kept.display()
-            ));
-        }
-        Ok(())
+fn neutralise_settings(call: &Call, task_id: &str, folder: &Path) -> Result<()> {
+    if !own_state::has_settings(folder) {
+        return Ok(());
     }
-
-    /// Why a free slot is not as it should be; None if it is.
-    pub(crate) fn untidy(&self, folder: &Path) -> Result<Option<String>> {
-        let said = |why: &str| Ok(Some(why.to_owned()));
-        if Quarantine::of(folder).is_in_use() {
-            return said("its cleaning was interrupted");
-        }
-        if !matches!(state::head(folder), Head::Detached(_)) {
-            return said("its HEAD is not detached");
-        }
-        if worktree::is_unfinished(folder)? {
-            return said("a git operation is not finished in it");
-        }
-        if let Some(found) = own_state::found(folder)? {
-            return Ok(Some(found));
-        }
-        let look = parking::look(folder)?;
-        if let Some(path) = look.changed.first() {
-            return Ok(Some(format!("{} is not committed", path.display())));
-        }
-        let unseen = special_files::find(folder, &look.ignored)
-            .map_err(|error| Error::io("read", folder, &error))?;
-        Ok(unseen
-            .special
-            .first()
-            .map(|path| format!("{} is no file or folder", path.display())))
+    let stamp = call.file_stamp();
+    let keep_as = release::raw_folder(call, task_id).join(format!("config.worktree-{stamp}"));
+    if let Some(kept) = own_state::neutralise(folder, &keep_as)? {
+        call.notice(format!(
+            "{} had git settings of its own; they are kept as {}",
+            folder.display(),
+            kept.display()
+        ));
     }
+    Ok(())
+}
 
-    fn replace_files(
-        &self,
-        task_id: &str,
-        folder: &Path,
-        content: &Content,
-        park: &str,
-    ) -> Result<Attempt> {
-        if let Some(why) = own_state::is_sparse_in_its_own_way(folder)? {
-            return Ok(Attempt::Kept(why));
-        }
-        let quarantine = Quarantine::of(folder);
-        // Before HEAD moves: whoever goes on after a failure must compare the files with the commit that they belong to.
-        quarantine.begin(content.head.as_deref(), park)?;
-        if !parking::move_head(folder, content.head.as_deref(), park)? {
-            quarantine.put_all_back()?;
-            return Ok(Attempt::Again(HEAD_MOVED.to_owned()));
-        }
-        let differing = differences(folder, park, &content.tree)?;
-        let mut removal = Removal {
-            folder,
-            content,
-            quarantine: &quarantine,
-            files: Vec::new(),
-            folders: Vec::new(),
+/// Why a free slot is not as it should be; None if it is.
+pub(crate) fn untidy(_call: &Call, folder: &Path) -> Result<Option<String>> {
+    let said = |why: &str| Ok(Some(why.to_owned()));
+    if Quarantine::of(folder).is_in_use() {
+        return said("its cleaning was interrupted");
+    }
+    if !matches!(state::head(folder), Head::Detached(_)) {
+        return said("its HEAD is not detached");
+    }
+    if worktree::is_unfinished(folder)? {
+        return said("a git operation is not finished in it");
+    }
+    if let Some(found) = own_state::found(folder)? {
+        return Ok(Some(found));
+    }
+    let look = parking::look(folder)?;
+    if let Some(path) = look.changed.first() {
+        return Ok(Some(format!("{} is not committed", path.display())));
+    }
+    let unseen = special_files::find(folder, &look.ignored)
+        .map_err(|error| Error::io("read", folder, &error))?;
+    Ok(unseen
+        .special
+        .first()
+        .map(|path| format!("{} is no file or folder", path.display())))
+}
+
+fn replace_files(
+    call: &Call,
+    task_id: &str,
+    folder: &Path,
+    content: &Content,
+    park: &str,
+) -> Result<Attempt> {
+    if let Some(why) = own_state::is_sparse_in_its_own_way(folder)? {
+        return Ok(Attempt::Kept(why));
+    }
+    let quarantine = Quarantine::of(folder);
+    // Before HEAD moves: whoever goes on after a failure must compare the files with the commit that they belong to.
+    quarantine.begin(content.head.as_deref(), park)?;
+    if !parking::move_head(folder, content.head.as_deref(), park)? {
+        quarantine.put_all_back()?;
+        return Ok(Attempt::Again(HEAD_MOVED.to_owned()));
+    }
+    let differing = differences(folder, park, &content.tree)?;
+    let mut removal = Removal {
+        folder,
+        content,
+        quarantine: &quarantine,
+        files: Vec::new(),
+        folders: Vec::new(),
+    };
+    if let Err(error) = removal.take_all(&differing) {
+        take_back(folder, &quarantine)?;
+        return Ok(Attempt::Kept(error.message));
+    }
+    crash_point("release.moved");
+    if let Err(error) = return_unsaved(call, task_id, &removal) {
+        take_back(folder, &quarantine)?;
+        return Err(error);
+    }
+    quarantine.confirm()?;
+    crash_point("release.confirmed");
+    for (difference, _) in &removal.files {
+        quarantine.remove_empty_above(&difference.path);
+    }
+    for (path, _) in &removal.folders {
+        quarantine.remove_empty_above(path);
+    }
+    let missing: Vec<&Path> = differing
+        .iter()
+        .filter(|difference| difference.status != 'A')
+        .map(|difference| difference.path.as_path())
+        .collect();
+    fill(folder, park, &Missing::These(&missing))?;
+    if !removal.folders.is_empty() {
+        make_link_folders(folder)?;
+    }
+    quarantine.end()?;
+    if state::head(folder) != Head::Detached(park.to_owned()) {
+        return Ok(Attempt::Again(HEAD_MOVED.to_owned()));
+    }
+    let look = parking::look(folder)?;
+    if let Some(path) = look.changed.first() {
+        let why = format!("{} was written while it was cleaned", path.display());
+        return Ok(Attempt::Again(why));
+    }
+    if let Some(name) = link::strays(folder)?.first() {
+        let why = format!("{name} was written while it was cleaned");
+        return Ok(Attempt::Again(why));
+    }
+    remove_unseen(call, folder, &quarantine, &look.ignored, park)
+}
+
+/// Leaves only what is saved in the quarantine.
+fn return_unsaved(call: &Call, task_id: &str, removal: &Removal<'_>) -> Result<()> {
+    for path in removal.unsaved_files()? {
+        removal.quarantine.put_back(&path)?;
+    }
+    for path in removal.unsaved_folders()? {
+        keep_folder(call, task_id, removal.quarantine, &path)?;
+    }
+    Ok(())
+}
+
+/// A folder that cannot be compared with a copy is kept as it is.
+fn keep_folder(call: &Call, task_id: &str, from: &Quarantine, path: &Path) -> Result<()> {
+    let kept = release::raw_folder(call, task_id).join(format!("late-{}", call.file_stamp()));
+    let target = kept.join(path);
+    let place = from.files().join(path);
+    let parent = target.parent().unwrap_or(&kept);
+    crate::store::private::make_folders(parent)
+        .and_then(|()| fs::rename(&place, &target))
+        .map_err(|error| Error::io("move", &place, &error))?;
+    call.notice(format!(
+        "{} was written while its slot was cleaned; it is kept as {}",
+        path.display(),
+        target.display()
+    ));
+    Ok(())
+}
+
+/// Removes pipes, sockets and empty folders.
+fn remove_unseen(
+    _call: &Call,
+    folder: &Path,
+    quarantine: &Quarantine,
+    ignored: &[PathBuf],
+    park: &str,
+) -> Result<Attempt> {
+    let unseen =
+        special_files::find(folder, ignored).map_err(|error| Error::io("read", folder, &error))?;
+    if !unseen.special.is_empty() {
+        quarantine.begin(None, park)?;
+    }
+    for path in &unseen.special {
+        let removed = match quarantine.take(path, &[Kind::Special]) {
+            Ok(Some(_)) => quarantine.delete(path),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
         };
-        if let Err(error) = removal.take_all(&differing) {
-            take_back(folder, &quarantine)?;
+        if let Err(error) = removed {
+            quarantine.put_all_back()?;
             return Ok(Attempt::Kept(error.message));
         }
-        crash_point("release.moved");
-        if let Err(error) = self.return_unsaved(task_id, &removal) {
-            take_back(folder, &quarantine)?;
-            return Err(error);
-        }
-        quarantine.confirm()?;
-        crash_point("release.confirmed");
-        for (difference, _) in &removal.files {
-            quarantine.remove_empty_above(&difference.path);
-        }
-        for (path, _) in &removal.folders {
-            quarantine.remove_empty_above(path);
-        }
-        let missing: Vec<&Path> = differing
-            .iter()
-            .filter(|difference| difference.status != 'A')
-            .map(|difference| difference.path.as_path())
-            .collect();
-        fill(folder, park, &Missing::These(&missing))?;
-        if !removal.folders.is_empty() {
-            make_link_folders(folder)?;
-        }
+        quarantine.remove_empty_above(path);
+    }
+    if !unseen.special.is_empty() {
+        quarantine.put_all_back()?;
         quarantine.end()?;
-        if state::head(folder) != Head::Detached(park.to_owned()) {
-            return Ok(Attempt::Again(HEAD_MOVED.to_owned()));
-        }
-        let look = parking::look(folder)?;
-        if let Some(path) = look.changed.first() {
-            let why = format!("{} was written while it was cleaned", path.display());
-            return Ok(Attempt::Again(why));
-        }
-        if let Some(name) = link::strays(folder)?.first() {
-            let why = format!("{name} was written while it was cleaned");
-            return Ok(Attempt::Again(why));
-        }
-        self.remove_unseen(folder, &quarantine, &look.ignored, park)
     }
-
-    /// Leaves only what is saved in the quarantine.
-    fn return_unsaved(&self, task_id: &str, removal: &Removal<'_>) -> Result<()> {
-        for path in removal.unsaved_files()? {
-            removal.quarantine.put_back(&path)?;
-        }
-        for path in removal.unsaved_folders()? {
-            self.keep_folder(task_id, removal.quarantine, &path)?;
-        }
-        Ok(())
-    }
-
-    /// A folder that cannot be compared with a copy is kept as it is.
-    fn keep_folder(&self, task_id: &str, from: &Quarantine, path: &Path) -> Result<()> {
-        let kept = self
-            .raw_folder(task_id)
-            .join(format!("late-{}", self.file_stamp()));
-        let target = kept.join(path);
-        let place = from.files().join(path);
-        let parent = target.parent().unwrap_or(&kept);
-        crate::store::private::make_folders(parent)
-            .and_then(|()| fs::rename(&place, &target))
-            .map_err(|error| Error::io("move", &place, &error))?;
-        self.notice(format!(
-            "{} was written while its slot was cleaned; it is kept as {}",
-            path.display(),
-            target.display()
-        ));
-        Ok(())
-    }
-
-    /// Removes pipes, sockets and empty folders.
-    fn remove_unseen(
-        &self,
-        folder: &Path,
-        quarantine: &Quarantine,
-        ignored: &[PathBuf],
-        park: &str,
-    ) -> Result<Attempt> {
-        let unseen = special_files::find(folder, ignored)
-            .map_err(|error| Error::io("read", folder, &error))?;
-        if !unseen.special.is_empty() {
-            quarantine.begin(None, park)?;
-        }
-        for path in &unseen.special {
-            let removed = match quarantine.take(path, &[Kind::Special]) {
-                Ok(Some(_)) => quarantine.delete(path),
-                Ok(None) => Ok(()),
-                Err(error) => Err(error),
-            };
-            if let Err(error) = removed {
-                quarantine.put_all_back()?;
-                return Ok(Attempt::Kept(error.message));
-            }
-            quarantine.remove_empty_above(path);
-        }
-        if !unseen.special.is_empty() {
-            quarantine.put_all_back()?;
-            quarantine.end()?;
-        }
-        if !unseen.empty.is_empty() {
-            let links: BTreeSet<PathBuf> = parking::links(folder)?.into_iter().collect();
-            for path in unseen.empty.iter().filter(|path| !links.contains(*path)) {
-                // One in which something was made meanwhile stays.
-                if fs::remove_dir(folder.join(path)).is_ok() {
-                    quarantine.remove_empty_above(path);
-                }
+    if !unseen.empty.is_empty() {
+        let links: BTreeSet<PathBuf> = parking::links(folder)?.into_iter().collect();
+        for path in unseen.empty.iter().filter(|path| !links.contains(*path)) {
+            // One in which something was made meanwhile stays.
+            if fs::remove_dir(folder.join(path)).is_ok() {
+                quarantine.remove_empty_above(path);
             }
         }
-        Ok(Attempt::Clean)
     }
+    Ok(Attempt::Clean)
 }
 
 impl<'a> Removal<'a> {
@@ -366,7 +360,7 @@ impl<'a> Removal<'a> {
             let is_copied = self.content.copied.contains(path);
             let is_saved = match (is_copied, &self.content.raw) {
                 (true, Some(raw)) => {
-                    self.is_quiet(path, &place) && rescue::is_same(&place, &raw.join(path))?
+                    self.is_quiet(path, &place) && raw::is_same(&place, &raw.join(path))?
                 }
                 (true, None) => false,
                 (false, _) => {
@@ -465,20 +459,20 @@ fn finish_interrupted(folder: &Path) -> Result<()> {
 }
 
 /// Puts a slot back into its place that a killed process was about to remove.
-pub(super) fn restore_whole(folder: &Path) -> Result<()> {
+pub(crate) fn restore_whole(folder: &Path) -> Result<()> {
     Quarantine::of(folder).finish_whole()
 }
 
 /// Brings back a slot whose folder was deleted by hand; false if git does not remember it.
-pub(super) fn revive(repository: &Path, folder: &Path) -> Result<bool> {
+pub(crate) fn revive(repository: &Path, folder: &Path) -> Result<bool> {
     let quarantine = Quarantine::of(folder);
     let is_revived = worktree::revive(repository, folder, quarantine.revived())?;
     Ok(is_revived)
 }
 
 /// Removes a parked slot, unless somebody wrote into it meanwhile: why it is still there.
-pub(super) fn remove_parked(
-    engine: &Engine,
+pub(crate) fn remove_parked(
+    call: &Call,
     repository: &Path,
     folder: &Path,
 ) -> Result<Option<String>> {
@@ -491,7 +485,7 @@ pub(super) fn remove_parked(
         quarantine.put_whole_back()?;
         return Ok(changed?.map(|path| format!("{} was written meanwhile", path.display())));
     }
-    if let Some(who) = engine.occupant(quarantine.whole()) {
+    if let Some(who) = release::occupant(call, quarantine.whole()) {
         quarantine.put_whole_back()?;
         return Ok(Some(format!("{who} lives in it")));
     }

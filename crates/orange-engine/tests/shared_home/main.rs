@@ -8,10 +8,15 @@
 use orange_core::history::History;
 use orange_core::machine;
 use orange_core::task::Field;
-use orange_engine::engine::{AddProject, Change, Edit, NewTask};
 use orange_engine::index::list::Filter;
 use orange_engine::store::Place;
-use orange_engine::{Engine, Home, Settings};
+use orange_engine::verbs::change::{Change, Edit};
+use orange_engine::verbs::create::NewTask;
+use orange_engine::verbs::project::AddProject;
+use orange_engine::verbs::{change, project};
+use orange_engine::views::{list, task};
+use orange_engine::{Call, Home, Settings, verbs};
+
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -32,10 +37,10 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "git {arguments:?}: {output:?}");
 }
 
-fn call(home: &Home) -> Engine {
+fn call(home: &Home) -> Call {
     let mut settings = Settings::at(home.store().home().to_owned());
     settings.search_path = std::env::var_os("PATH");
-    Engine::on(home.clone(), settings)
+    Call::on(home.clone(), settings)
 }
 
 fn create(home: &Home, number: usize) -> Place {
@@ -45,7 +50,7 @@ fn create(home: &Home, number: usize) -> Place {
         branch: Some(format!("task-{number}")),
         ..NewTask::default()
     };
-    call(home).create(&new).unwrap().done.place
+    verbs::create::create(&call(home), &new).unwrap().done.place
 }
 
 /// Tasks are made, changed and listed by all threads at once. Every change is in its task's journal, once and in order, and
@@ -65,7 +70,7 @@ fn eight_threads_change_twenty_tasks_of_one_home() {
         path: repository,
         ..AddProject::default()
     };
-    call(&home).add_project(&add).unwrap();
+    project::add_project(&call(&home), &add).unwrap();
     let places: Vec<Place> = thread::scope(|scope| {
         let makers: Vec<_> = (0..THREADS)
             .map(|first| {
@@ -84,7 +89,7 @@ fn eight_threads_change_twenty_tasks_of_one_home() {
         for first in 0..THREADS {
             let (home, places) = (&home, &places);
             scope.spawn(move || {
-                let engine = call(home);
+                let call = call(home);
                 for number in (first..CHANGES).step_by(THREADS) {
                     // No two threads go through the tasks in the same order.
                     let place = &places[(number * (first + 1) + number / THREADS) % TASKS];
@@ -92,19 +97,19 @@ fn eight_threads_change_twenty_tasks_of_one_home() {
                         edits: vec![Edit::Set(Field::Model, format!("change-{number}"))],
                         ..Change::default()
                     };
-                    engine.change(place.clone(), &change).unwrap();
+                    change::change(&call, place.clone(), &change).unwrap();
                     if number % 10 == first {
-                        assert_eq!(engine.list(&Filter::default()).unwrap().len(), TASKS);
+                        assert_eq!(list::list(&call, &Filter::default()).unwrap().len(), TASKS);
                     }
                 }
             });
         }
     });
-    let engine = call(&home);
+    let call = call(&home);
     let mut changes = Vec::new();
     let mut keys = Vec::new();
     for place in &places {
-        let view = engine.view(place.clone()).unwrap();
+        let view = task::view(&call, place.clone()).unwrap();
         let bytes = std::fs::read(place.path.join("history.jsonl")).unwrap();
         let history = History::parse(&bytes);
         let mut revision = 0;
@@ -126,8 +131,7 @@ fn eight_threads_change_twenty_tasks_of_one_home() {
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), TASKS);
-    let checked = call(&home);
-    let listed = checked.list(&Filter::default()).unwrap();
+    let listed = list::list(&call, &Filter::default()).unwrap();
     assert!(listed.iter().all(|row| row.damaged.is_none()));
     assert_eq!(home.store().marked().len(), 0);
 }

@@ -3,7 +3,8 @@
 use crate::world::{World, git_at};
 use orange_core::config::WorkspaceConfig;
 use orange_engine::Code;
-use orange_engine::workspaces::rules::Rules;
+use orange_engine::rules::Rules;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::Duration;

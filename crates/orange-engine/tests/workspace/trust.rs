@@ -2,17 +2,22 @@
 
 use crate::world::World;
 use orange_core::{Action, text};
-use orange_engine::engine::AddProject;
 use orange_engine::projects::Project;
-use orange_engine::{Code, Engine, Settings};
+use orange_engine::verbs::project::AddProject;
+use orange_engine::verbs::{project, trust};
+use orange_engine::workspaces::consents;
+use orange_engine::{Call, Code, Settings};
 
-fn engine(world: &World) -> (Engine, Project) {
-    let engine = Engine::new(Settings::at(world.root().join("home")));
-    let added = engine.add_project(&AddProject {
-        path: world.repository(),
-        ..AddProject::default()
-    });
-    (engine, added.unwrap().project)
+fn call(world: &World) -> (Call, Project) {
+    let call = Call::new(Settings::at(world.root().join("home")));
+    let added = project::add_project(
+        &call,
+        &AddProject {
+            path: world.repository(),
+            ..AddProject::default()
+        },
+    );
+    (call, added.unwrap().project)
 }
 
 #[test]
@@ -23,9 +28,11 @@ fn foreign_commands_are_refused_until_agreed_to() {
         "workspace:\n  setup: [one, \"two\\nlines\", three, four]\n  teardown: five\n",
     );
     let commit = world.commit();
-    let (engine, project) = engine(&world);
-    let rules = engine.repository_rules(&project, &commit).unwrap();
-    let refusal = engine.untrusted(&project, &rules).unwrap().unwrap();
+    let (call, project) = call(&world);
+    let rules = consents::repository_rules(&call, &project, &commit).unwrap();
+    let refusal = consents::untrusted(&call, &project, &rules)
+        .unwrap()
+        .unwrap();
     assert_eq!(refusal.code, Code::ConditionUnmet);
     assert_eq!(
         refusal.message,
@@ -35,13 +42,21 @@ fn foreign_commands_are_refused_until_agreed_to() {
         refusal.hint.unwrap(),
         text!("look at them and agree: {}", Action::trust("shop", None))
     );
-    let offer = engine.offer("shop", None).unwrap();
+    let offer = consents::offer(&call, "shop", None).unwrap();
     assert!(!offer.trusted);
-    assert!(engine.trust(&offer).unwrap());
-    assert!(!engine.trust(&offer).unwrap());
-    assert!(engine.untrusted(&project, &rules).unwrap().is_none());
-    assert_eq!(engine.revoke_trust("shop").unwrap(), 1);
-    assert!(engine.untrusted(&project, &rules).unwrap().is_some());
+    assert!(trust::trust(&call, &offer).unwrap());
+    assert!(!trust::trust(&call, &offer).unwrap());
+    assert!(
+        consents::untrusted(&call, &project, &rules)
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(trust::revoke_trust(&call, "shop").unwrap(), 1);
+    assert!(
+        consents::untrusted(&call, &project, &rules)
+            .unwrap()
+            .is_some()
+    );
 }
 
 #[test]
@@ -51,24 +66,30 @@ fn the_hint_names_the_commit_when_the_newest_says_something_else() {
     let old = world.commit();
     world.write(".orange/config.yaml", "workspace:\n  setup: new\n");
     world.commit();
-    let (engine, project) = engine(&world);
-    let newest = engine.offer("shop", None).unwrap();
-    engine.trust(&newest).unwrap();
-    let rules = engine.repository_rules(&project, &old).unwrap();
-    let refusal = engine.untrusted(&project, &rules).unwrap().unwrap();
+    let (call, project) = call(&world);
+    let newest = consents::offer(&call, "shop", None).unwrap();
+    trust::trust(&call, &newest).unwrap();
+    let rules = consents::repository_rules(&call, &project, &old).unwrap();
+    let refusal = consents::untrusted(&call, &project, &rules)
+        .unwrap()
+        .unwrap();
     let short = old.get(..7).unwrap();
     let hint = refusal.hint.unwrap();
     let wanted = Action::trust("shop", short.to_owned());
     assert!(hint.actions().any(|action| *action == wanted), "{hint:?}");
-    let offer = engine.offer("shop", Some(short)).unwrap();
-    engine.trust(&offer).unwrap();
-    assert!(engine.untrusted(&project, &rules).unwrap().is_none());
+    let offer = consents::offer(&call, "shop", Some(short)).unwrap();
+    trust::trust(&call, &offer).unwrap();
+    assert!(
+        consents::untrusted(&call, &project, &rules)
+            .unwrap()
+            .is_none()
+    );
 }
 
 #[test]
 fn the_user_s_own_commands_need_no_consent() {
     let world = World::new();
-    let (engine, project) = engine(&world);
+    let (call, project) = call(&world);
     let home = world.root().join("home");
     std::fs::write(
         home.join("config.yaml"),
@@ -76,12 +97,16 @@ fn the_user_s_own_commands_need_no_consent() {
     )
     .unwrap();
     let commit = world.git(&["rev-parse", "HEAD"]);
-    let rules = engine.repository_rules(&project, &commit).unwrap();
+    let rules = consents::repository_rules(&call, &project, &commit).unwrap();
     assert_eq!(
         (rules.setup.as_slice(), rules.copy.as_slice()),
         (&["mine".to_owned()][..], &[".env".to_owned()][..])
     );
-    assert!(engine.untrusted(&project, &rules).unwrap().is_none());
+    assert!(
+        consents::untrusted(&call, &project, &rules)
+            .unwrap()
+            .is_none()
+    );
 }
 
 #[test]
@@ -89,14 +114,17 @@ fn consent_of_one_project_is_none_of_another() {
     let world = World::new();
     world.write(".orange/config.yaml", "workspace:\n  setup: make\n");
     let commit = world.commit();
-    let (engine, project) = engine(&world);
-    let offer = engine.offer("shop", None).unwrap();
-    engine.trust(&offer).unwrap();
-    let rules = engine.repository_rules(&project, &commit).unwrap();
-    assert!(engine.is_trusted("shop", &rules.foreign).unwrap());
-    assert!(!engine.is_trusted("other", &rules.foreign).unwrap());
+    let (call, project) = call(&world);
+    let offer = consents::offer(&call, "shop", None).unwrap();
+    trust::trust(&call, &offer).unwrap();
+    let rules = consents::repository_rules(&call, &project, &commit).unwrap();
+    assert!(consents::is_trusted(&call, "shop", &rules.foreign).unwrap());
+    assert!(!consents::is_trusted(&call, "other", &rules.foreign).unwrap());
     // A project that is gone cannot be agreed to.
-    engine.remove_project("shop", false).unwrap();
-    assert_eq!(engine.trust(&offer).unwrap_err().code, Code::NotFound);
-    assert!(!engine.is_trusted("shop", &rules.foreign).unwrap());
+    project::remove_project(&call, "shop", false).unwrap();
+    assert_eq!(
+        trust::trust(&call, &offer).unwrap_err().code,
+        Code::NotFound
+    );
+    assert!(!consents::is_trusted(&call, "shop", &rules.foreign).unwrap());
 }

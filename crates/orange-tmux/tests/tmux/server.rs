@@ -103,7 +103,14 @@ fn without_tmux_it_says_how_to_get_it() {
     let tmux = Tmux::at(&world.socket()).in_environment([("PATH".into(), empty.clone().into())]);
     for error in [tmux.version().unwrap_err(), tmux.panes().unwrap_err()] {
         assert!(error.message.contains("cannot start tmux"), "{error}");
-        assert!(error.hint.unwrap().words().unwrap().contains("apt install tmux"));
+        assert!(
+            error
+                .hint
+                .unwrap()
+                .words()
+                .unwrap()
+                .contains("apt install tmux")
+        );
     }
     for (says, version) in [
         ("tmux 3.1c", None),

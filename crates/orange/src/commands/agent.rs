@@ -7,11 +7,15 @@ use crate::session::{self, Session};
 use clap::{Args, Subcommand};
 use orange_core::Timestamp;
 use orange_core::workflow::Role;
-use orange_engine::agent_run::{self, AgentRun};
+use orange_engine::agent_run::AgentRun;
+use orange_engine::background::{notify, verify};
 use orange_engine::harness::Adapter;
 use orange_engine::runs::{
     Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, run_above,
 };
+use orange_engine::verbs::{handle_signals, start};
+use orange_engine::{agent_run, recovery};
+
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -131,13 +135,13 @@ pub(crate) fn errand(errand: &Errand) -> Result<()> {
     errand_access::check(&session::home()?, &errand.words())?;
     let session = Session::for_errand()?;
     match errand {
-        Errand::Tend { run } => session.engine.tend(run)?,
-        Errand::Finish { folder } => session.engine.finish(folder)?,
-        Errand::Verify { folder } => session.engine.verify(folder)?,
+        Errand::Tend { run } => handle_signals::handle_signals(&session.call, run)?,
+        Errand::Finish { folder } => recovery::finish(&session.call, folder)?,
+        Errand::Verify { folder } => verify::verify(&session.call, folder)?,
         Errand::Queue => {}
-        Errand::Notify => return Ok(session.engine.notify()?),
+        Errand::Notify => return Ok(notify::notify(&session.call)?),
     }
-    session.engine.serve_queue()?;
+    start::serve_queue(&session.call)?;
     Ok(())
 }
 

@@ -9,8 +9,11 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::{Args, Subcommand};
 use orange_core::config::{ConfigError, Setting, reference, schema};
-use orange_engine::engine::SettingChanged;
-use orange_engine::{Code, Engine, Error};
+use orange_engine::verbs::config;
+use orange_engine::verbs::config::SettingChanged;
+use orange_engine::views::settings;
+use orange_engine::{Code, Error};
+
 use serde_json::Value;
 use show::spoken;
 
@@ -135,9 +138,9 @@ fn get(session: &Session, args: &GetArgs) -> Result<()> {
     if Setting::of_section(&args.key).next().is_some() {
         return show::run(session, project, Some(&args.key));
     }
-    Engine::setting(&args.key)?;
+    config::setting(&args.key)?;
     let project = session.project(project)?;
-    let view = session.engine.settings(project.as_deref())?;
+    let view = settings::settings(&session.call, project.as_deref())?;
     let found = view.settings.into_iter().find(|one| one.key == args.key);
     let Some(found) = found else {
         let error = Error::new(Code::NotFound, format!("{} is not set", args.key));
@@ -161,7 +164,7 @@ fn get(session: &Session, args: &GetArgs) -> Result<()> {
 
 /// No values: it is taken out.
 fn change(session: &Session, key: &str, values: Option<&[String]>) -> Result<()> {
-    let changed = session.engine.clone().change_setting(key, values)?;
+    let changed = config::change_setting(&mut session.call.clone(), key, values)?;
     session.finish(named("setting", &changed), || told(&changed));
     if let Some(outdone) = changed.outdone {
         output::note(&format!("{outdone} says otherwise, and wins"));

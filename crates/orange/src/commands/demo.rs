@@ -6,6 +6,7 @@ use crate::session;
 use clap::{Args, ValueEnum};
 use orange_engine::runs::run_above;
 use orange_engine::{Code, Error};
+
 use std::time::Duration;
 
 /// The demo ends within a minute, clearing away included.

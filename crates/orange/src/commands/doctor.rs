@@ -9,8 +9,10 @@ use crate::ui::command::spelled;
 use crate::ui::terminal_size;
 use clap::Args;
 use orange_core::naming::{counted, shell_word};
+use orange_engine::maintenance::doctor;
 use orange_engine::views::doctor::{Report, Terminal};
 use orange_engine::{Code, Error};
+
 use std::path::Path;
 
 /// Check the machine, the home and all that is in it, and repair what can be repaired
@@ -34,7 +36,7 @@ impl DoctorArgs {
 }
 
 pub(crate) fn run(session: &Session, args: &DoctorArgs) -> Result<()> {
-    let mut report = session.engine.doctor(args.repair, args.disk)?;
+    let mut report = doctor::doctor(&session.call, args.repair, args.disk)?;
     report.terminal = terminal_size().map(|(columns, rows)| Terminal { columns, rows });
     for text in report.texts_mut() {
         *text = spelled(text).into();

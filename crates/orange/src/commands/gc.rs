@@ -7,8 +7,10 @@ use crate::ui::{Palette, Style, ago, clean_block, size};
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::naming::counted;
-use orange_engine::gc::{GcReport, Left};
+use orange_engine::maintenance::gc;
+use orange_engine::maintenance::gc::{GcReport, Left};
 use orange_engine::{Code, Error};
+
 use std::fmt::Write;
 
 /// How many of one kind are named in text; JSON has all of them.
@@ -26,7 +28,7 @@ pub(crate) struct GcArgs {
 }
 
 pub(crate) fn run(session: &Session, args: &GcArgs) -> Result<()> {
-    let report = session.engine.gc(!args.dry_run)?;
+    let report = gc::gc(&session.call, !args.dry_run)?;
     session.finish(named("gc", &report), || as_text(&report));
     let left = report.kinds.iter().flat_map(|swept| &swept.left);
     let failed: Vec<&Left> = left.filter(|left| left.failed).collect();

@@ -4,8 +4,10 @@ use crate::error::Result;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean};
 use clap::Subcommand;
-use orange_engine::engine::harnesses::Listed;
 use orange_engine::harness::supports::NO;
+use orange_engine::sessions::programs::Listed;
+use orange_engine::views::harnesses;
+
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -25,7 +27,7 @@ pub(crate) fn run(session: &Session, command: &HarnessCommand) -> Result<()> {
 }
 
 fn list(session: &Session) -> Result<()> {
-    let harnesses = session.engine.harnesses()?;
+    let harnesses = harnesses::harnesses(&session.call)?;
     session.finish(
         json!({"harnesses": harnesses.iter().map(as_json).collect::<Vec<Value>>()}),
         || as_text(&harnesses),

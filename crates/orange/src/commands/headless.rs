@@ -8,7 +8,9 @@ use clap::Args;
 use orange_core::config::{DEFAULT_TIMEOUT, Permissions, time_span};
 use orange_engine::harness::model::ModelChoice;
 use orange_engine::headless::{Request, Turn};
-use orange_engine::{Code, Error};
+use orange_engine::verbs::headless;
+use orange_engine::{Code, Error, settings};
+
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use std::io::Read;
 use std::sync::Arc;
@@ -61,7 +63,7 @@ pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
         "-" => read()?,
         prompt => prompt.to_owned(),
     };
-    let agents = session.engine.config()?.agents.clone();
+    let agents = settings::config(&session.call)?.agents.clone();
     let request = Request {
         harness: args.harness.clone().unwrap_or(agents.harness),
         folder: session.folder.clone(),
@@ -83,7 +85,7 @@ pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         let _ = signal_hook::flag::register(signal, stop.clone());
     }
-    let turn = session.engine.headless(request, &stop)?;
+    let turn = headless::headless(&session.call, request, &stop)?;
     show(session, &turn);
     if stop.load(Ordering::Relaxed) {
         std::process::exit(130);
@@ -113,7 +115,7 @@ fn mode_here(session: &Session) -> Result<Option<Permissions>> {
     let Some(name) = session.project(None)? else {
         return Ok(None);
     };
-    let projects = session.engine.projects()?;
+    let projects = session.call.projects()?;
     let here = projects.iter().find(|project| project.name == name);
     Ok(here.and_then(|project| project.permissions))
 }

@@ -15,6 +15,8 @@ use orange_core::config::time_span;
 use orange_core::suggest::meant;
 use orange_engine::Error;
 use orange_engine::event_log::COMPONENTS;
+use orange_engine::views::task;
+
 use shown::{Layout, to_json};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;
@@ -120,7 +122,7 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
             None => None,
         },
     };
-    let home = session.engine.store().home().to_owned();
+    let home = session.call.store().home().to_owned();
     let path = home.join("orange.log");
     let trouble = |error: &std::io::Error| CommandError(Error::io("read", &path, error));
     // Only who follows has something to end in order.
@@ -207,7 +209,7 @@ fn task_id(session: &Session, name: &str) -> Result<String> {
     const LENGTH_OF_IDS: usize = 21;
     match session.task(Some(name)) {
         Ok(place) => {
-            let view = session.engine.view(place)?;
+            let view = task::view(&session.call, place)?;
             Ok(view.task.id)
         }
         Err(_) if name.len() == LENGTH_OF_IDS => Ok(name.to_owned()),

@@ -9,8 +9,10 @@ use crate::ui::{Cell, Column, Extent, Palette, Style, Table};
 use clap::{Args, Subcommand};
 use orange_core::config::Permissions;
 use orange_core::naming::counted;
-use orange_engine::engine::{AddProject, UpdateProject};
 use orange_engine::projects::Project;
+use orange_engine::verbs::project;
+use orange_engine::verbs::project::{AddProject, UpdateProject};
+
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -88,13 +90,16 @@ pub(crate) struct RemoveArgs {
 pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
     match command {
         ProjectCommand::Add(args) => {
-            let added = session.engine.add_project(&AddProject {
-                path: session.folder.join(&args.path),
-                name: args.name,
-                default_branch: args.default_branch,
-                pool_size: args.pool_size,
-                permissions: args.permissions,
-            })?;
+            let added = project::add_project(
+                &session.call,
+                &AddProject {
+                    path: session.folder.join(&args.path),
+                    name: args.name,
+                    default_branch: args.default_branch,
+                    pool_size: args.pool_size,
+                    permissions: args.permissions,
+                },
+            )?;
             let verb = if added.new {
                 "registered"
             } else {
@@ -103,7 +108,7 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
             one(session, &added.project, verb);
         }
         ProjectCommand::List => {
-            let projects = session.engine.projects()?;
+            let projects = session.call.projects()?;
             session.finish(named("projects", &projects), || listed(&projects));
         }
         ProjectCommand::Update(args) => {
@@ -115,7 +120,8 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
                     "say what: --path, --default-branch, --pool-size or --permissions",
                 ));
             }
-            let project = session.engine.update_project(
+            let project = project::update_project(
+                &session.call,
                 &args.name,
                 &UpdateProject {
                     path: args.path.map(|path| session.folder.join(path)),
@@ -128,7 +134,7 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
         }
         ProjectCommand::Trust(args) => trust::run(session, &args)?,
         ProjectCommand::Remove(args) => {
-            let project = session.engine.remove_project(&args.name, args.force)?;
+            let project = project::remove_project(&session.call, &args.name, args.force)?;
             one(session, &project, "removed");
         }
     }

@@ -9,7 +9,8 @@ use clap::{Args, Subcommand};
 use orange_core::prompt::PromptName;
 use orange_engine::git::short;
 use orange_engine::prompt::{PromptOrigin, PromptSource, PromptText, Prompts, Unusable};
-use orange_engine::{Code, Error};
+use orange_engine::views::{prompts, task};
+use orange_engine::{Code, Error, prompt};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PromptCommand {
@@ -77,7 +78,7 @@ fn prompts_of(session: &Session, named: Option<&str>) -> Result<Prompts> {
         Some(name) => Some(session.required_project(Some(name))?),
         None => session.project(None)?,
     };
-    Ok(session.engine.prompts(project.as_deref())?)
+    Ok(prompts::prompts(&session.call, project.as_deref())?)
 }
 
 fn show(session: &Session, args: &ShowArgs) -> Result<()> {
@@ -92,13 +93,13 @@ fn show(session: &Session, args: &ShowArgs) -> Result<()> {
         return show_template(session, &source, None);
     };
     let place = session.task(Some(id))?;
-    let view = session.engine.view(place)?;
-    let source = session.engine.prompt_source(&view.task, name)?;
+    let view = task::view(&session.call, place)?;
+    let source = prompt::prompt_source(&session.call, &view.task, name)?;
     let label = view.task.label();
     if args.template {
         return show_template(session, &source, Some(&label));
     }
-    let text = session.engine.prompt_preview(&view, name)?;
+    let text = prompts::prompt_preview(&session.call, &view, name)?;
     print(session, &source, Some(&label), &text);
     Ok(())
 }

@@ -13,6 +13,7 @@ use orange_core::search::Query;
 use orange_core::search::passage::Passage;
 use orange_core::task::Status;
 use orange_engine::index::search::{Finding, Match, Matches, Whereabouts};
+use orange_engine::views::search;
 use std::ffi::OsString;
 use std::fmt::Write;
 
@@ -94,11 +95,11 @@ pub(crate) fn run(session: &Session, args: &SearchArgs) -> Result<()> {
         projects.extend(session.project(None)?);
     }
     let text = args.text.join(" ");
-    let found = session.engine.search(&text, &projects, args.limit)?;
+    let found = search::search(&session.call, &text, &projects, args.limit)?;
     let here = session.project(None)?;
     // Elsewhere a key alone names another task, or several.
     let several = session
-        .engine
+        .call
         .projects()
         .map_or(true, |known| known.len() > 1);
     let elsewhere = |task: &Match| here.as_ref() != Some(&task.project);

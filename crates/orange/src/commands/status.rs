@@ -11,8 +11,9 @@ use format::Format;
 use orange_core::task::WorkflowName;
 use orange_core::workflow::{Kind, WaitsFor, Workflow};
 use orange_engine::index::counts::QUEUED;
-use orange_engine::views::Standing;
-use orange_engine::{Code, Engine, Settings};
+use orange_engine::views::{Standing, counts};
+use orange_engine::{Call, Code, Settings};
+
 use serde::{Serialize, Serializer};
 
 /// Tell in one line how things stand, for a shell prompt or tmux
@@ -73,13 +74,13 @@ fn standing(project: Option<&str>) -> Result<Standing> {
         return Ok(Standing::default());
     };
     let exists = home.is_dir();
-    let engine = Engine::new(Settings::at(home));
-    let standing = engine.standing(project)?;
+    let call = Call::new(Settings::at(home));
+    let standing = counts::counts(&call, project)?;
     if let Some(project) = project
         && exists
         && standing.counts.kinds.is_empty()
     {
-        engine.knows_project(project)?;
+        counts::knows_project(&call, project)?;
     }
     Ok(standing)
 }

@@ -9,8 +9,12 @@ use clap::Args;
 use orange_core::history::Event;
 use orange_core::naming::counted;
 use orange_core::timeline::{self, Weight};
+use orange_engine::background::monitor::Monitor;
 use orange_engine::index::list::Filter;
-use orange_engine::monitor::Monitor;
+use orange_engine::settings;
+use orange_engine::settings::lenient_config;
+use orange_engine::views::{list, task};
+
 use serde::Serialize;
 use std::collections::HashMap;
 use std::io::IsTerminal;
@@ -36,9 +40,9 @@ pub(crate) struct WatchArgs {
 
 pub(crate) fn run(session: &Session, args: &WatchArgs) -> Result<()> {
     session.people_only("watch over others")?;
-    let interval = session.engine.config()?.monitor.interval;
-    let only_prints = session.engine.has_lenient_config();
-    output::notices(&session.engine.take_notices());
+    let interval = settings::config(&session.call)?.monitor.interval;
+    let only_prints = lenient_config::has_lenient_config(&session.call);
+    output::notices(&session.call.take_notices());
     if only_prints {
         output::note(
             "nothing is seen to with such settings: this only prints what happens; start it again once they are corrected",
@@ -49,7 +53,7 @@ pub(crate) fn run(session: &Session, args: &WatchArgs) -> Result<()> {
     news.read(session, false)?;
     if !args.once && !session.json && std::io::stderr().is_terminal() {
         // Nothing may happen for a long time; that must not look like a program that hangs.
-        let projects = session.engine.projects().map_or(0, |known| known.len());
+        let projects = session.call.projects().map_or(0, |known| known.len());
         let projects = counted(projects, "project");
         output::say(&format!("watching {projects}; Ctrl-C ends\n"));
     }
@@ -58,12 +62,12 @@ pub(crate) fn run(session: &Session, args: &WatchArgs) -> Result<()> {
     loop {
         if !only_prints && Instant::now() >= next {
             next = Instant::now() + interval;
-            let tick = monitor.tick(&session.engine)?;
+            let tick = monitor.tick(&session.call)?;
             if tick.follows && !told_to_follow {
                 told_to_follow = true;
                 output::note("another orange watches already; this one only prints");
             }
-            output::notices(&session.engine.take_notices());
+            output::notices(&session.call.take_notices());
         }
         news.read(session, true)?;
         if args.once {
@@ -86,8 +90,8 @@ impl News {
             ..Filter::default()
         };
         let mut lines: Vec<(Event, String, String)> = Vec::new();
-        for row in session.engine.list(&filter)? {
-            let place = session.engine.store().place(&row.folder);
+        for row in list::list(&session.call, &filter)? {
+            let place = session.call.store().place(&row.folder);
             let length = std::fs::metadata(place.journal()).map_or(0, |found| found.len());
             let length = usize::try_from(length).unwrap_or(usize::MAX);
             let before = self.seen.insert(row.folder.clone(), length);
@@ -97,7 +101,7 @@ impl News {
                 continue;
             }
             let label = row.key.map_or(row.id, |key| key.to_string());
-            for event in session.engine.events_since(&place, from)? {
+            for event in task::events_since(&session.call, &place, from)? {
                 lines.push((event, label.clone(), row.project.clone()));
             }
         }

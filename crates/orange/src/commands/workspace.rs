@@ -8,8 +8,11 @@ use clap::{Args, Subcommand};
 use orange_core::naming::counted;
 use orange_engine::git::short;
 use orange_engine::git::state::Head;
+use orange_engine::maintenance::workspaces;
+use orange_engine::maintenance::workspaces::{Collected, KeptSlot};
+use orange_engine::views;
 use orange_engine::views::WorkspaceRow;
-use orange_engine::workspaces::{Collected, KeptSlot};
+
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
@@ -70,7 +73,7 @@ pub(crate) fn run(session: &Session, command: &WorkspaceCommand) -> Result<()> {
 
 fn init(session: &Session, args: &InitArgs) -> Result<()> {
     let project = session.required_project(args.project.as_deref())?;
-    let made = session.engine.make_slots(&project, args.count)?;
+    let made = workspaces::make_slots(&session.call, &project, args.count)?;
     let text = match made.as_slice() {
         [] => "all of them are there already\n".to_owned(),
         made => format!("made {}\n", made.join(", ")),
@@ -83,9 +86,7 @@ fn list(session: &Session, args: &ListArgs) -> Result<()> {
     if let Some(project) = &args.project {
         session.required_project(Some(project))?;
     }
-    let slots = session
-        .engine
-        .slots_of(args.project.as_deref(), args.disk)?;
+    let slots = views::workspaces::slots_of(&session.call, args.project.as_deref(), args.disk)?;
     session.finish(named("workspaces", &slots), || as_text(&slots, args.disk));
     Ok(())
 }
@@ -94,9 +95,7 @@ fn gc(session: &Session, args: &GcArgs) -> Result<()> {
     if let Some(project) = &args.project {
         session.required_project(Some(project))?;
     }
-    let collected = session
-        .engine
-        .collect_slots(args.project.as_deref(), args.all)?;
+    let collected = workspaces::collect_slots(&session.call, args.project.as_deref(), args.all)?;
     session.finish(&collected, || described(&collected));
     Ok(())
 }

@@ -4,24 +4,25 @@ use super::tasks::name_of;
 use super::values::{Line, described};
 use clap_complete::CompletionCandidate;
 use orange_core::id::Key;
-use orange_engine::Engine;
+use orange_engine::views::quick_reads;
+use orange_engine::{Call, trash};
 
 impl Line {
     pub(super) fn rescues(&self) -> Vec<CompletionCandidate> {
-        let Some(engine) = self.engine() else {
+        let Some(call) = self.call() else {
             return Vec::new();
         };
-        let here = self.project(&engine);
+        let here = self.project(&call);
         let verb = self.words.iter().position(|word| word == "rescue");
         let after = verb.and_then(|verb| self.words.get(verb + 2..));
         let mut after = after.unwrap_or_default().iter();
         let Some(named) = after.find(|word| !word.starts_with('-')) else {
             return Vec::new();
         };
-        let Some((project, id)) = owner(&engine, here.as_deref(), named) else {
+        let Some((project, id)) = owner(&call, here.as_deref(), named) else {
             return Vec::new();
         };
-        let rescues = engine.glance_at_rescues(&project, &id);
+        let rescues = quick_reads::quick_rescues(&call, &project, &id);
         let rescues = rescues
             .into_iter()
             .map(|rescue| described(rescue.name, &rescue.note.reason));
@@ -35,8 +36,8 @@ impl Line {
 }
 
 /// Project and id of the task that commands would take the word for, a deleted one too. None: not just one.
-fn owner(engine: &Engine, here: Option<&str>, named: &str) -> Option<(String, String)> {
-    let tasks = engine.glance_at_tasks();
+fn owner(call: &Call, here: Option<&str>, named: &str) -> Option<(String, String)> {
+    let tasks = quick_reads::quick_tasks(call);
     let by_name = |begun: &str| {
         let mut all = tasks.iter();
         all.find(|task| name_of(task, here, begun).is_some_and(|name| name == begun))
@@ -51,7 +52,7 @@ fn owner(engine: &Engine, here: Option<&str>, named: &str) -> Option<(String, St
     let living = tasks
         .iter()
         .map(|task| (task.project.clone(), task.id.clone(), task.key));
-    let deleted = engine.trashed().into_iter();
+    let deleted = trash::trashed(call).into_iter();
     let deleted = deleted.map(|(_, task)| (task.project, task.id, task.key));
     let mut found = living
         .chain(deleted)

@@ -4,7 +4,7 @@ use super::values::{Line, described};
 use clap_complete::CompletionCandidate;
 use orange_core::config::{Kind, Setting};
 use orange_core::yaml::to_yaml_inline;
-use orange_engine::views::{SettingView, Source};
+use orange_engine::views::{SettingView, Source, settings};
 use serde_json::Value;
 
 impl Line {
@@ -108,7 +108,7 @@ impl Line {
     }
 
     fn settings(&self) -> Option<Vec<SettingView>> {
-        let view = self.engine()?.settings(None).ok()?;
+        let view = settings::settings(&self.call()?, None).ok()?;
         Some(view.settings)
     }
 }

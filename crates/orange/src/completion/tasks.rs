@@ -5,6 +5,7 @@ use clap_complete::CompletionCandidate;
 use orange_core::task::{Status, Task};
 use orange_core::workflow::Intent;
 use orange_engine::index::list::Listed;
+use orange_engine::views::quick_reads;
 use std::cmp::Reverse;
 
 /// Which tasks a command is for.
@@ -56,11 +57,11 @@ impl Wanted {
 
 impl Line {
     pub(super) fn tasks(&self, begun: &str, wanted: Wanted) -> Vec<CompletionCandidate> {
-        let Some(engine) = self.engine() else {
+        let Some(call) = self.call() else {
             return Vec::new();
         };
-        let here = self.project(&engine);
-        let tasks = engine.glance_at_tasks();
+        let here = self.project(&call);
+        let tasks = quick_reads::quick_tasks(&call);
         let named = tasks.iter().filter_map(|task| {
             let name = name_of(task, here.as_deref(), begun)?;
             Some((name, task))

@@ -10,8 +10,9 @@ use clap_complete::CompletionCandidate;
 use orange_core::prompt::PromptName;
 use orange_core::task::WorkflowName;
 use orange_core::workflow::Workflow;
-use orange_engine::harness;
-use orange_engine::{Engine, Settings};
+use orange_engine::views::{find, quick_reads};
+use orange_engine::{Call, Settings, harness, settings, trash};
+
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -83,12 +84,12 @@ impl Line {
         offers
     }
 
-    pub(super) fn engine(&self) -> Option<Engine> {
-        Some(Engine::new(Settings::at(session::home().ok()?)))
+    pub(super) fn call(&self) -> Option<Call> {
+        Some(Call::new(Settings::at(session::home().ok()?)))
     }
 
     /// The project that the line names, or the one that the user is in.
-    pub(super) fn project(&self, engine: &Engine) -> Option<String> {
+    pub(super) fn project(&self, call: &Call) -> Option<String> {
         let mut words = self.words.iter();
         while let Some(word) = words.next() {
             match word.strip_prefix("--project") {
@@ -97,15 +98,15 @@ impl Line {
                 None => {}
             }
         }
-        engine.project_at(self.folder.as_ref()?).ok().flatten()
+        find::project_at(call, self.folder.as_ref()?).ok().flatten()
     }
 
     fn deleted(&self) -> Vec<CompletionCandidate> {
-        let Some(engine) = self.engine() else {
+        let Some(call) = self.call() else {
             return Vec::new();
         };
-        let here = self.project(&engine);
-        let tasks = engine.trashed();
+        let here = self.project(&call);
+        let tasks = trash::trashed(&call);
         let offer = |task: &orange_core::task::Task| {
             let name = match task.key {
                 Some(key) if here.as_ref() == Some(&task.project) => key.to_string(),
@@ -118,7 +119,7 @@ impl Line {
     }
 
     fn projects(&self) -> Vec<CompletionCandidate> {
-        let projects = self.engine().and_then(|engine| engine.projects().ok());
+        let projects = self.call().and_then(|call| call.projects().ok());
         let projects = projects.unwrap_or_default().into_iter();
         projects
             .map(|project| described(project.name, &project.path.display().to_string()))
@@ -126,18 +127,18 @@ impl Line {
     }
 
     fn branches(&self) -> Vec<CompletionCandidate> {
-        let Some(engine) = self.engine() else {
+        let Some(call) = self.call() else {
             return Vec::new();
         };
-        let project = self.project(&engine);
-        let branches = project.map(|project| engine.glance_at_branches(&project));
+        let project = self.project(&call);
+        let branches = project.map(|project| quick_reads::quick_branches(&call, &project));
         let branches = branches.unwrap_or_default().into_iter();
         branches.map(CompletionCandidate::new).collect()
     }
 
     pub(super) fn harnesses(&self) -> Vec<CompletionCandidate> {
-        let mut engine = self.engine();
-        let config = engine.as_mut().and_then(|engine| engine.config().ok());
+        let mut call = self.call();
+        let config = call.as_mut().and_then(|call| settings::config(call).ok());
         let names = harness::names(&config.cloned().unwrap_or_default());
         names.into_iter().map(CompletionCandidate::new).collect()
     }

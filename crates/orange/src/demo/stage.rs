@@ -6,6 +6,7 @@ use crate::error::{CommandError, Result};
 use crate::session::own_program;
 use orange_engine::error::plain;
 use orange_engine::{Code, Error};
+
 use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::os::unix::ffi::OsStrExt;

@@ -13,7 +13,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("orange-agents/src/harness.rs", "declares the folders"),
     ("orange-agents/src/harness/list.rs", "the list of folders"),
     (
-        "orange-engine/src/engine/trust.rs",
+        "orange-engine/src/workspaces/consents.rs",
         "consent to the files that claude alone loads",
     ),
     (

@@ -4,9 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use orange_core::task::Field;
-use orange_engine::engine::{Change, Edit};
 use orange_engine::index::list::Filter;
-use orange_engine::{Engine, Settings};
+use orange_engine::verbs::change;
+use orange_engine::verbs::change::{Change, Edit};
+use orange_engine::views::{list, task};
+use orange_engine::{Call, Settings, recovery};
+
 use serde_json::Value;
 
 use crate::check::{Fields, at_rest, events, names, task_at_rest, task_file};
@@ -115,32 +118,28 @@ impl Prepared {
     }
 }
 
-fn engine(env: &Env) -> Engine {
-    Engine::new(Settings::at(env.home()))
+fn call(env: &Env) -> Call {
+    Call::new(Settings::at(env.home()))
 }
 
 /// Everything that reads works; then updates do, at least at every ninth byte. In this process, for speed.
-fn use_it(prepared: &Prepared, env: &Env, engine: &Engine, length: usize) {
+fn use_it(prepared: &Prepared, env: &Env, call: &Call, length: usize) {
     let label = format!("cut to {length} of {}", prepared.journal.len());
     let folder = prepared.cut(env, length);
     let all = Filter {
         all: true,
         ..Filter::default()
     };
-    engine.recover();
-    let rows = engine.list(&all).unwrap_or_else(|e| panic!("{label}: {e}"));
+    recovery::recover(call);
+    let rows = list::list(call, &all).unwrap_or_else(|e| panic!("{label}: {e}"));
     assert_eq!(rows.len(), 1, "{label}");
     assert_eq!(
         (rows[0].damaged.as_ref(), rows[0].status.as_str()),
         (None, "working"),
         "{label}"
     );
-    let place = engine
-        .store()
-        .place(&format!("{PROJECT}/{}", prepared.name));
-    let view = engine
-        .view(place.clone())
-        .unwrap_or_else(|e| panic!("{label}: {e}"));
+    let place = call.store().place(&format!("{PROJECT}/{}", prepared.name));
+    let view = task::view(call, place.clone()).unwrap_or_else(|e| panic!("{label}: {e}"));
     assert_eq!(view.task.status.as_str(), "working", "{label}");
     let near = prepared.near_an_end(length);
     let weights: &[&str] = match near || length.is_multiple_of(9) {
@@ -152,9 +151,8 @@ fn use_it(prepared: &Prepared, env: &Env, engine: &Engine, length: usize) {
             edits: vec![Edit::Set(Field::Weight, (*weight).into())],
             ..Change::default()
         };
-        let changed = engine
-            .change(place.clone(), &change)
-            .unwrap_or_else(|e| panic!("{label}: {e}"));
+        let changed =
+            change::change(call, place.clone(), &change).unwrap_or_else(|e| panic!("{label}: {e}"));
         assert_eq!(
             changed.done.task.weight.map(|found| found.as_str()),
             Some(*weight),
@@ -173,9 +171,9 @@ fn a_journal_cut_at_every_byte_recovers() {
     let parts: Vec<usize> = (0..3).collect();
     in_parallel(&parts, |part| {
         let env = prepared.env.fork();
-        let engine = engine(&env);
+        let call = call(&env);
         for cut in (*part..=length).step_by(parts.len()) {
-            use_it(&prepared, &env, &engine, cut);
+            use_it(&prepared, &env, &call, cut);
         }
     });
     println!("{} events, {} cuts", prepared.events.len(), length + 1);

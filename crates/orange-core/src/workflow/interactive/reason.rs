@@ -215,9 +215,7 @@ impl Reason {
                     Action::list_deleted()
                 );
             }
-            Reason::Blockers(what)
-            | Reason::Untrusted(what)
-            | Reason::Limit(what) => what.clone(),
+            Reason::Blockers(what) | Reason::Untrusted(what) | Reason::Limit(what) => what.clone(),
             Reason::NoSlot(holders) => format!("no slot is free: {holders}"),
             Reason::NoCommit(repository) => {
                 format!("{repository} has no commit that its branch could start from")

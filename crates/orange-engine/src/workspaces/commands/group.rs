@@ -1,15 +1,15 @@
 //! Remembers the process group of a command while it runs. One whose Orange was interrupted or killed goes on by
 //! itself; it is ended before anything else is started in its place.
 
-use super::{GRACE, LONGEST_NAP};
 use crate::store::private;
+use crate::workspaces::commands::{GRACE, LONGEST_NAP};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Forgotten again when the command has ended.
-pub(super) struct Remembered {
+pub(crate) struct Remembered {
     path: PathBuf,
 }
 

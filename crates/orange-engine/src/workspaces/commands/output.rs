@@ -4,20 +4,25 @@ use crate::store::private;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::io;
+use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// What one command may write to its log; more is dropped, with a note.
 const LOG_LIMIT: u64 = 10 * 1024 * 1024;
+
 /// The end of the output that is remembered; its last lines are in it, or it is one line too long to show.
 const WINDOW: usize = 16 * 1024;
+
 const TAIL_LINES: usize = 10;
+
 const TAIL_COLUMNS: usize = 500;
+
 /// What is read at most before somebody looks at the clock again.
 const BITE: usize = 1024 * 1024;
 
-pub(super) struct Output {
+pub(crate) struct Output {
     log: File,
     room: u64,
     reader: Option<PipeReader>,

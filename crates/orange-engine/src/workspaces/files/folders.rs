@@ -7,11 +7,12 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-pub(super) const BLOCKED: &str = "a link or a file is in the place of its folder";
-pub(super) const OWN_REPOSITORY: &str = "it is a repository or a worktree of its own";
+pub(crate) const BLOCKED: &str = "a link or a file is in the place of its folder";
+
+pub(crate) const OWN_REPOSITORY: &str = "it is a repository or a worktree of its own";
 
 /// A tree, and the folders on the way to the place last visited.
-pub(in crate::workspaces) struct Folders {
+pub(crate) struct Folders {
     root: OwnedFd,
     open: Vec<Open>,
 }

@@ -1,7 +1,7 @@
 //! Copies one file or link: first beside, then into its place, so that a kill leaves no half file.
 
-use super::folders::{BLOCKED, Entered, Folders, OWN_REPOSITORY};
 use crate::error::plain;
+use crate::workspaces::files::folders::{BLOCKED, Entered, Folders, OWN_REPOSITORY};
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, Stat, fchmod, mkdirat, openat, readlinkat, renameat, statat,
     symlinkat, unlinkat,
@@ -15,17 +15,18 @@ use std::path::Path;
 
 /// A folder in the slot where files are until they are whole; gone when the copying ends.
 const STAGING: &str = ".orange-copy";
+
 const PART: &str = "part";
 
 /// What became of one file.
-pub(super) enum Step {
+pub(crate) enum Step {
     Copied(u64),
     /// The slot has it already.
     Kept,
     Skipped(String),
 }
 
-pub(super) struct Copier {
+pub(crate) struct Copier {
     from: Folders,
     to: Folders,
     overwrite: bool,
@@ -153,7 +154,7 @@ impl Drop for Copier {
 }
 
 /// Removes what a copy that was killed left behind, and nothing else: an agent may use the name too.
-pub(super) fn sweep(slot: &Folders) {
+pub(crate) fn sweep(slot: &Folders) {
     if let Ok(staging) = open_staging(slot) {
         remove_part(staging.as_fd());
         let _ = unlinkat(slot.root(), STAGING, AtFlags::REMOVEDIR);

@@ -7,7 +7,9 @@ use crate::question;
 use crate::session::Session;
 use orange_core::config::{ConfigError, Layer, template};
 use orange_engine::error::plain;
-use orange_engine::{Code, Error};
+use orange_engine::verbs::config;
+use orange_engine::{Code, Error, settings};
+
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -16,7 +18,7 @@ use tempfile::NamedTempFile;
 pub(super) fn run(session: &Session) -> Result<()> {
     session.people_only("change settings")?;
     let editor = variable("VISUAL").or_else(|| variable("EDITOR"));
-    let path = session.engine.settings_file();
+    let path = settings::settings_file(&session.call);
     let Some(editor) = editor else {
         return Err(CommandError::usage(
             "there is no editor: neither VISUAL nor EDITOR is set",
@@ -26,7 +28,7 @@ pub(super) fn run(session: &Session) -> Result<()> {
             ),
         ));
     };
-    let old = session.engine.settings_bytes()?;
+    let old = settings::settings_bytes(&session.call)?;
     let start = old.clone().unwrap_or_else(|| template().into_bytes());
     let copy = copy_of(&start).map_err(|error| failed("write", &error))?;
     loop {
@@ -56,8 +58,8 @@ pub(super) fn run(session: &Session) -> Result<()> {
         }
         match checked(&new) {
             Ok(ignored) => {
-                let mut engine = session.engine.clone();
-                if let Err(error) = engine.replace_settings(old.as_deref(), &new) {
+                let mut call = session.call.clone();
+                if let Err(error) = config::replace_settings(&mut call, old.as_deref(), &new) {
                     let kept = keep_if(true, copy)?;
                     let message = format!("{}{kept}", error.message);
                     return Err(CommandError(Error { message, ..error }));

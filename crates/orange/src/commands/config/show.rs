@@ -6,8 +6,9 @@ use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean, clean_block, wrapped_under};
 use orange_core::config::ConfigError;
 use orange_core::yaml::to_yaml_inline;
-use orange_engine::views::{SettingsView, Source};
+use orange_engine::views::{SettingsView, Source, settings};
 use orange_engine::{Code, Error};
+
 use serde_json::Value;
 
 const COLUMNS: &[Column] = &[
@@ -19,7 +20,7 @@ const COLUMNS: &[Column] = &[
 /// All of them, or those of a section.
 pub(super) fn run(session: &Session, project: Option<&str>, section: Option<&str>) -> Result<()> {
     let project = session.project(project)?;
-    let mut view = session.engine.settings(project.as_deref())?;
+    let mut view = settings::settings(&session.call, project.as_deref())?;
     if let Some(section) = section {
         let is_there = |key: &str| key.split('.').next() == Some(section);
         view.settings.retain(|one| is_there(&one.key));
@@ -43,7 +44,7 @@ pub(super) fn run(session: &Session, project: Option<&str>, section: Option<&str
         std::process::exit(1);
     }
     let mistakes = view.mistakes;
-    let file = session.engine.settings_file_name();
+    let file = settings::settings_file_name(&session.call);
     let message = ConfigError { mistakes }.told_of(&file);
     Err(CommandError(
         Error::new(Code::Failed, message).hint("`orange config edit` opens it"),

@@ -4,9 +4,10 @@ use crate::ui::command::spelled;
 use crate::ui::{Palette, Style, ago, clean_block, size, terminal_size};
 use orange_core::naming::counted;
 use orange_core::{SignedDuration, Timestamp};
-use orange_engine::doctor::{DiskUse, HarnessFound, Kept};
 use orange_engine::harness::probe::Login;
-use orange_engine::views::doctor::{Finding, Group, Report, Tone};
+use orange_engine::views::doctor;
+use orange_engine::views::doctor::{DiskUse, Finding, Group, HarnessFound, Kept, Report, Tone};
+
 use std::fmt::Write;
 
 /// The column of the groups' names.
@@ -195,9 +196,8 @@ fn disk_use(disk: &DiskUse) -> String {
     if let Some(total) = disk.total {
         parts.push(format!("{} in all", size(total)));
     }
-    let measured = |slot: &orange_engine::doctor::SlotUse| {
-        Some(format!("{} {}", clean_block(&slot.name), size(slot.bytes?)))
-    };
+    let measured =
+        |slot: &doctor::SlotUse| Some(format!("{} {}", clean_block(&slot.name), size(slot.bytes?)));
     let slots: Vec<String> = disk.slots.iter().filter_map(measured).collect();
     match (slots.is_empty(), disk.slots.len()) {
         (_, 0) => {}

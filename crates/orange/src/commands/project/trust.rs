@@ -7,10 +7,13 @@ use crate::session::Session;
 use crate::ui::clean_block;
 use clap::Args;
 use orange_core::naming::counted;
-use orange_engine::engine::Offer;
 use orange_engine::harness::claude::project_files::ProjectFile;
-use orange_engine::workspaces::rules::Commands;
+use orange_engine::rules::Commands;
+use orange_engine::verbs::trust;
+use orange_engine::workspaces::consents;
+use orange_engine::workspaces::consents::Offer;
 use orange_engine::{Code, Error, git};
+
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -30,11 +33,11 @@ pub(crate) struct TrustArgs {
 }
 
 pub(crate) fn run(session: &Session, args: &TrustArgs) -> Result<()> {
-    session.engine.may_trust()?;
+    trust::may_trust(&session.call)?;
     if args.revoke {
         return revoke(session, &args.name);
     }
-    let offer = session.engine.offer(&args.name, args.at.as_deref())?;
+    let offer = consents::offer(&session.call, &args.name, args.at.as_deref())?;
     let name = &offer.project.name;
     let commit = git::short(&offer.commit);
     if offer.commands.is_empty() && offer.files.is_empty() {
@@ -70,7 +73,7 @@ pub(crate) fn run(session: &Session, args: &TrustArgs) -> Result<()> {
         }
         return Err(unanswered(args, offered(&offer)));
     }
-    session.engine.trust(&offer)?;
+    trust::trust(&session.call, &offer)?;
     let message = format!(
         "agreed to {} of project {name} at {commit}",
         offered(&offer)
@@ -80,7 +83,7 @@ pub(crate) fn run(session: &Session, args: &TrustArgs) -> Result<()> {
 }
 
 fn revoke(session: &Session, name: &str) -> Result<()> {
-    let count = session.engine.revoke_trust(name)?;
+    let count = trust::revoke_trust(&session.call, name)?;
     let message = match count {
         0 => format!("nothing was agreed to for project {name}"),
         count => format!(

@@ -5,10 +5,11 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::task::Task;
-use orange_engine::engine::OpenQuestion;
 use orange_engine::runs::Answer;
 use orange_engine::views::TaskResult;
-use orange_engine::{Code, Error};
+use orange_engine::views::results::OpenQuestion;
+use orange_engine::{Code, Error, verbs};
+
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
@@ -64,7 +65,7 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
     if says {
         session.people_only("answer questions")?;
     }
-    let (task, open) = session.engine.questions(place)?;
+    let (task, open) = verbs::answer::questions(&session.call, place)?;
     if !says {
         let asked = Questions {
             task: &task,
@@ -77,7 +78,7 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
     }
     let asked = chosen(&task, &open, args.question.as_deref())?;
     let answer = answer(&task, asked, args)?;
-    session.engine.answer(asked, &answer, PATIENCE)?;
+    verbs::answer::answer(&session.call, asked, &answer, PATIENCE)?;
     let message = format!(
         "{}: {} ({})",
         task.label(),

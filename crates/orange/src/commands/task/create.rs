@@ -16,11 +16,18 @@ use orange_core::history::Event;
 use orange_core::naming::counted;
 use orange_core::task::{Category, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_core::{Action, text};
-use orange_engine::engine::{AddProject, Created, NewTask, Origin, Start, StartOutcome};
+use orange_engine::background::queue;
 use orange_engine::error::plain;
+use orange_engine::rules::Start;
+use orange_engine::verbs::create::{Created, NewTask};
+use orange_engine::verbs::project::AddProject;
+use orange_engine::verbs::start::StartOutcome;
+use orange_engine::verbs::{create, project};
 use orange_engine::views::TaskResult;
-use orange_engine::workspaces::Acquired;
-use orange_engine::{Code, git};
+use orange_engine::views::results::Origin;
+use orange_engine::workspaces::{Acquired, base};
+use orange_engine::{Code, git, settings, verbs};
+
 use std::fmt::Write;
 use std::io::Read;
 
@@ -162,12 +169,9 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
             "{first:?} is taken as the branch; quote the whole sentence to make it the summary"
         ));
     }
-    let naming = words.meaning(|word| Ok(session.engine.has_branch(&project, word)?))?;
-    let lasting = |base: String| {
-        session
-            .engine
-            .lasting_base(&project, &session.folder, &base)
-    };
+    let naming = words.meaning(|word| Ok(create::has_branch(&session.call, &project, word)?))?;
+    let lasting =
+        |base: String| base::lasting_base(&session.call, &project, &session.folder, &base);
     let base = args.base.map(lasting).transpose()?;
     let mut new = NewTask {
         project,
@@ -197,14 +201,14 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
         ..NewTask::default()
     };
     if let Some(earlier) = &earlier {
-        new = session.engine.begin_again(new, earlier, args.with_work)?;
+        new = verbs::create_from::create_from(&session.call, new, earlier, args.with_work)?;
     }
-    new.starts = !args.no_spawn && session.engine.config()?.agents.spawn_on_create;
+    new.starts = !args.no_spawn && settings::config(&session.call)?.agents.spawn_on_create;
     if new.starts {
         let harness = new.harness.as_deref();
         choose_once(session, &new.project, harness, new.permissions)?;
     }
-    let created = session.engine.create(&new)?;
+    let created = create::create(&session.call, &new)?;
     let origin = new.origin.as_ref();
     let beginning = match new.starts {
         true => begin(session, &created, new.status.is_some()),
@@ -261,9 +265,10 @@ fn begin(session: &Session, created: &Created, has_status: bool) -> Result<Begin
     if task.status.has_started() || task.queue == Queue::Backlog {
         return Ok(None);
     }
-    Ok(Some(
-        session.engine.start_in_turn(created.done.place.clone())?,
-    ))
+    Ok(Some(queue::start_in_turn(
+        &session.call,
+        created.done.place.clone(),
+    )?))
 }
 
 /// The task as it is after its start; then what it waits for, and who started before it.
@@ -343,10 +348,13 @@ fn chosen_project(session: &Session, named: Option<&str>) -> Result<String> {
                 .hint("go into a repository, or name a registered one with --project"),
         ));
     }
-    let added = session.engine.add_project(&AddProject {
-        path: session.folder.clone(),
-        ..AddProject::default()
-    })?;
+    let added = project::add_project(
+        &session.call,
+        &AddProject {
+            path: session.folder.clone(),
+            ..AddProject::default()
+        },
+    )?;
     output::note(described(&added.project, "registered").trim_end());
     Ok(added.project.name)
 }

@@ -2,12 +2,14 @@
 
 use crate::error::{CommandError, Result};
 use crate::session::Session;
-use orange_engine::engine::{Earlier, Origin};
+use orange_engine::verbs::create_from;
+use orange_engine::verbs::create_from::Earlier;
+use orange_engine::views::results::Origin;
 
 /// The task to start again from. It stays in its project, whichever one we are in.
 pub(super) fn earlier(session: &Session, id: &str, named: Option<&str>) -> Result<Earlier> {
     let current = session.project(named)?;
-    let earlier = session.engine.earlier(id, current.as_deref())?;
+    let earlier = create_from::earlier(&session.call, id, current.as_deref())?;
     match named {
         Some(project) if project != earlier.task.project => Err(CommandError::usage(
             format!(

@@ -6,7 +6,7 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::machine::Linked;
-use orange_engine::views::{DepsEdge, DepsNode, TaskView};
+use orange_engine::views::{DepsEdge, DepsNode, TaskView, deps, task};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -28,12 +28,12 @@ pub(crate) struct DepsArgs {
 
 pub(crate) fn run(session: &Session, args: &DepsArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let view = session.engine.view(place)?;
+    let view = task::view(&session.call, place)?;
     if args.tree {
-        let lines = session.engine.deps_tree(&view.task)?;
+        let lines = deps::deps_tree(&session.call, &view.task)?;
         session.finish(named("tree", &lines), || tree_text(&lines));
     } else if args.graph {
-        let edges = session.engine.deps_edges(&view.task)?;
+        let edges = deps::deps_edges(&session.call, &view.task)?;
         session.finish(named("graph", &edges), || {
             mermaid(&view.task.label(), &edges)
         });

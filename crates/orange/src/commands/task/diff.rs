@@ -12,7 +12,8 @@ use orange_core::task::Task;
 use orange_engine::git::diff::Shape;
 use orange_engine::git::short;
 use orange_engine::index::DiffStat;
-use orange_engine::views::{Comparison, DiffOf, DiffView};
+use orange_engine::views::{Comparison, DiffOf, DiffView, diff, task};
+
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdout};
 use terminal::{Screen, Shown};
@@ -53,22 +54,22 @@ pub(crate) struct DiffArgs {
 
 pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let view = session.engine.view(place)?;
+    let view = task::view(&session.call, place)?;
     let of = match (args.since_review, args.uncommitted) {
         (true, _) => DiffOf::SinceReview,
         (_, true) => DiffOf::Uncommitted,
         (false, false) => DiffOf::Work,
     };
-    let comparison = session.engine.comparison(&view, of)?;
+    let comparison = diff::comparison(&session.call, &view, of)?;
     if session.json {
         let files = match comparison.nothing {
             Some(_) => Vec::new(),
-            None => session.engine.diff_files(&comparison, &args.files)?,
+            None => diff::diff_files(&session.call, &comparison, &args.files)?,
         };
         session.finish(DiffView::of(&view.task, &comparison, &files), String::new);
         return Ok(());
     }
-    output::notices(&session.engine.take_notices());
+    output::notices(&session.call.take_notices());
     if let Some(nothing) = &comparison.nothing {
         output::note(&format!("{}: {nothing}", view.task.label()));
         return Ok(());
@@ -115,7 +116,7 @@ fn on_terminal(
     head.extend(comparison.notes.iter().cloned());
     let show = |paged: bool| {
         let screen = Screen::new(&comparison.sides, shape, head.clone(), paged);
-        screen.show(|sink| Ok(session.engine.diff(comparison, shape, files, sink)?))
+        screen.show(|sink| Ok(diff::diff(&session.call, comparison, shape, files, sink)?))
     };
     let shown = match show(paged)? {
         Shown::NoPager => show(false)?,
@@ -135,12 +136,10 @@ fn plain(
         output::note(note);
     }
     let mut said = false;
-    session
-        .engine
-        .diff(comparison, shape, files, &mut |piece| {
-            said = true;
-            output::print_piece(piece)
-        })?;
+    diff::diff(&session.call, comparison, shape, files, &mut |piece| {
+        said = true;
+        output::print_piece(piece)
+    })?;
     Ok(said)
 }
 

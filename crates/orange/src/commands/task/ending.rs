@@ -13,10 +13,11 @@ use clap::Args;
 use each::{Done, Each};
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task};
-use orange_engine::engine::CancelChildren;
 use orange_engine::store::Place;
-use orange_engine::views::TaskView;
-use orange_engine::{Code, Error};
+use orange_engine::verbs::cancel::CancelChildren;
+use orange_engine::views::{TaskView, task};
+use orange_engine::{Code, Error, settings, trash, verbs};
+
 use std::fmt::Write as _;
 
 /// Give a task up
@@ -105,8 +106,8 @@ pub(crate) fn cancel(session: &Session, args: &CancelArgs) -> Result<()> {
         false => said,
     };
     for place in &places {
-        let view = session.engine.view(place.clone())?;
-        match session.engine.check_cancel(&view.task, checked, &places) {
+        let view = task::view(&session.call, place.clone())?;
+        match verbs::cancel::check_cancel(&session.call, &view.task, checked, &places) {
             Ok(()) => views.push(view),
             Err(error) => each.note(Err(error.into())),
         }
@@ -117,7 +118,9 @@ pub(crate) fn cancel(session: &Session, args: &CancelArgs) -> Result<()> {
     let places = match children {
         CancelChildren::Too => possible,
         // Nobody is left behind who was named too.
-        CancelChildren::Ask | CancelChildren::Keep => session.engine.children_first(possible)?,
+        CancelChildren::Ask | CancelChildren::Keep => {
+            verbs::cancel::children_first(&session.call, possible)?
+        }
     };
     for place in places {
         let view = views.iter().find(|view| view.place == place);
@@ -194,7 +197,7 @@ fn cancel_question(
 }
 
 fn cancel_one(session: &Session, place: Place, children: CancelChildren) -> Result<Done> {
-    let cancelled = session.engine.cancel(place, children)?;
+    let cancelled = verbs::cancel::cancel(&session.call, place, children)?;
     if cancelled.made_room() {
         session.note_room();
     }
@@ -228,9 +231,10 @@ pub(crate) fn delete(session: &Session, args: &DeleteArgs) -> Result<()> {
     let mut possible = Vec::new();
     let (mut names, mut labels) = (Vec::new(), Vec::new());
     for place in &places {
-        match session.engine.view(place.clone()) {
+        match task::view(&session.call, place.clone()) {
             Ok(view) => {
-                if let Err(error) = session.engine.check_delete(&view.task, &places) {
+                if let Err(error) = verbs::delete::check_delete(&session.call, &view.task, &places)
+                {
                     each.note(Err(error.into()));
                     continue;
                 }
@@ -251,9 +255,9 @@ pub(crate) fn delete(session: &Session, args: &DeleteArgs) -> Result<()> {
             unanswered("delete", &labels)
         })?;
     }
-    let days = session.engine.config()?.trash.keep_days;
-    for place in session.engine.children_first(possible)? {
-        let deleted = session.engine.delete(place).map_err(Into::into);
+    let days = settings::config(&session.call)?.trash.keep_days;
+    for place in verbs::cancel::children_first(&session.call, possible)? {
+        let deleted = verbs::delete::delete(&session.call, place).map_err(Into::into);
         each.note(deleted.map(|task| {
             let label = task.label();
             let kept = counted(days as usize, "day");
@@ -275,7 +279,7 @@ pub(crate) fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
     }
     let project = session.project(None)?;
     let mut each = Each::of(args.id.len());
-    for restored in session.engine.restore(&args.id, project.as_deref())? {
+    for restored in verbs::restore::restore(&session.call, &args.id, project.as_deref())? {
         each.note(restored.map_err(Into::into).map(|task: Task| {
             let message = format!("{}: restored, it is {}", task.label(), task.status);
             Done::new(message, task)
@@ -285,7 +289,7 @@ pub(crate) fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
 }
 
 fn list_deleted(session: &Session) {
-    let trashed = session.engine.trashed();
+    let trashed = trash::trashed(&session.call);
     let tasks: Vec<&Task> = trashed.iter().map(|(_, task)| task).collect();
     session.finish(output::named("tasks", tasks), || {
         if trashed.is_empty() {

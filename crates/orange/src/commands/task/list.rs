@@ -13,7 +13,9 @@ use orange_core::task::{Category, Priority, Queue, Status};
 use orange_engine::index::list::{Filter, Listed, Listing};
 use orange_engine::runs::Doing;
 use orange_engine::sessions::{LiveAgents, SessionState};
-use orange_engine::views::{TaskRow, list_json};
+use orange_engine::views::{TaskRow, list, list_json};
+use orange_engine::{sessions, settings};
+
 use std::fmt::Write;
 
 const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
@@ -78,7 +80,7 @@ pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
     if projects.is_empty() && !args.all_projects {
         projects.extend(session.project(None)?);
     }
-    let days = session.engine.config()?.list.keep_days;
+    let days = settings::config(&session.call)?.list.keep_days;
     let kept = i64::from(days) * SECONDS_OF_A_DAY;
     let words = |list: Vec<&'static str>| list.into_iter().map(str::to_owned).collect();
     let filter = Filter {
@@ -103,8 +105,8 @@ pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
         ..Filter::default()
     };
     let json = session.json;
-    let live = session.engine.live_and_adopted_agents();
-    let (text, more) = session.engine.list_as(&filter, |listing| {
+    let live = sessions::live_and_adopted_agents(&session.call);
+    let (text, more) = list::list_as(&session.call, &filter, |listing| {
         let text = match json {
             true => list_json(&listing.rows, &live),
             false => as_text(&listing, &filter, &live),

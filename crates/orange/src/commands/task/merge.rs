@@ -10,8 +10,10 @@ use clap::Args;
 use orange_core::merge::{Strategy, strategy};
 use orange_core::naming::counted;
 use orange_core::task::Task;
-use orange_engine::engine::{MergePlan, MergeWish, Merged};
+use orange_engine::verbs::merge;
+use orange_engine::verbs::merge::{MergePlan, MergeWish, Merged};
 use orange_engine::{Code, Error};
+
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -66,7 +68,7 @@ pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
         agreed: None,
     };
     if !args.force && asks(session, false) {
-        let plan = session.engine.merge_plan(place.clone(), &wish)?;
+        let plan = merge::merge_plan(&session.call, place.clone(), &wish)?;
         if !plan.concerns.is_empty() {
             if !yes(&question(&plan))? {
                 return Err(Error::new(Code::Declined, "nothing was merged").into());
@@ -74,7 +76,7 @@ pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
             wish.agreed = plan.head;
         }
     }
-    let merged = session.engine.merge(place, &wish)?;
+    let merged = merge::merge(&session.call, place, &wish)?;
     let result = MergeResult {
         task: &merged.done.task,
         merged: &merged,

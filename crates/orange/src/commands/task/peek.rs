@@ -13,8 +13,10 @@ use clap::Args;
 use live::Live;
 use news::News;
 use orange_core::workflow::Role;
-use orange_engine::engine::Screen;
 use orange_engine::store::Place;
+use orange_engine::verbs::peek;
+use orange_engine::verbs::peek::Screen;
+
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -54,7 +56,7 @@ pub(crate) struct PeekArgs {
 
 pub(crate) fn run(session: &Session, args: &PeekArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let screen = session.engine.peek(place.clone(), args.role, args.lines)?;
+    let screen = peek::peek(&session.call, place.clone(), args.role, args.lines)?;
     if args.follow && screen.alive {
         return follow(session, args, &place);
     }
@@ -115,7 +117,7 @@ fn tell(
     }
     // More than there was a moment ago, for more may have come.
     let deeper = screen.scrollback.lines.saturating_add(depth);
-    let wider = session.engine.peek(place.clone(), role, Some(deeper));
+    let wider = peek::peek(&session.call, place.clone(), role, Some(deeper));
     let (screen, depth) = match &wider {
         Ok(wider) if wider.run == screen.run => (wider, deeper),
         _ => (screen, depth),
@@ -140,7 +142,7 @@ fn follow(session: &Session, args: &PeekArgs, place: &Place) -> Result<()> {
     let mut ended = false;
     let mut alive = Instant::now();
     let outcome = loop {
-        let screen = match session.engine.peek(place.clone(), args.role, lines) {
+        let screen = match peek::peek(&session.call, place.clone(), args.role, lines) {
             Ok(screen) => screen,
             // Its window went, and nothing of it was kept.
             Err(error) if error.code == orange_engine::Code::NotFound => {

@@ -5,7 +5,9 @@ use crate::question;
 use crate::session::Session;
 use crate::ui::clean;
 use orange_core::config::Permissions;
-use orange_engine::engine::UpdateProject;
+use orange_engine::sessions::permissions;
+use orange_engine::verbs::project;
+use orange_engine::verbs::project::UpdateProject;
 use std::io::{BufRead, Write};
 
 const FIRST_PROMPT: &str = "1, 2 or 3?";
@@ -20,7 +22,7 @@ pub(super) fn choose_once(
     said: Option<Permissions>,
 ) -> Result<()> {
     let asks = said.is_none() && session.is_person() && question::asks(session, false);
-    if !asks || !session.engine.is_mode_open(project, harness)? {
+    if !asks || !permissions::is_mode_open(&session.call, project, harness)? {
         return Ok(());
     }
     let permissions = Some(ask(project)?);
@@ -28,7 +30,7 @@ pub(super) fn choose_once(
         permissions,
         ..UpdateProject::default()
     };
-    session.engine.update_project(project, &update)?;
+    project::update_project(&session.call, project, &update)?;
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! `orange task path`, `open`, `shell` and `exec`: going where the work is.
 
+use orange_engine::access;
+use orange_engine::views::{task, workspace_state};
 pub(crate) mod program;
 
 use crate::error::{CommandError, Result};
@@ -69,8 +71,8 @@ pub(crate) fn path(session: &Session, args: &PathArgs) -> Result<()> {
         // Also for a task that is too damaged to be read.
         true => place.path,
         false => {
-            let task = session.engine.view(place)?.task;
-            session.engine.workspace_folder(&task)?
+            let task = task::view(&session.call, place)?.task;
+            workspace_state::workspace_folder(&session.call, &task)?
         }
     };
     if session.json {
@@ -132,15 +134,15 @@ fn worktree(session: &Session, id: Option<&str>, verb: &str) -> Result<(Task, Pa
         ));
     }
     let place = session.task(id)?;
-    let task = session.engine.view(place)?.task;
-    let engine = &session.engine;
-    engine.own_task_only(&task, "start programs in the worktree of")?;
-    let folder = engine.workspace_folder(&task)?;
+    let task = task::view(&session.call, place)?.task;
+    let call = &session.call;
+    access::own_task_only(call, &task, "start programs in the worktree of")?;
+    let folder = workspace_state::workspace_folder(call, &task)?;
     Ok((task, folder))
 }
 
 /// Prints pending messages, then lets the program take over.
 fn hand_over(session: &Session, program: Program) -> Result<()> {
-    output::notices(&session.engine.take_notices());
+    output::notices(&session.call.take_notices());
     program.take_over()
 }

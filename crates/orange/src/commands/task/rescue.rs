@@ -7,9 +7,11 @@ use crate::ui::{Cell, Column, Extent, KeyValues, Palette, Style, Table, ago, cle
 use clap::{Args, Subcommand};
 use orange_core::Timestamp;
 use orange_core::naming::counted;
-use orange_engine::engine::{RescueOwner, RescueRestored, RestoredTo};
 use orange_engine::git::short;
 use orange_engine::rescue::{Note, Rescue, Restored, Shown};
+use orange_engine::verbs::rescue;
+use orange_engine::verbs::rescue::{RescueOwner, RescueRestored, RestoredTo};
+
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
@@ -67,7 +69,7 @@ pub(crate) fn run(session: &Session, command: &RescueCommand) -> Result<()> {
 
 fn owner(session: &Session, id: &str) -> Result<RescueOwner> {
     let project = session.project(None)?;
-    Ok(session.engine.rescue_owner(id, project.as_deref())?)
+    Ok(rescue::rescue_owner(&session.call, id, project.as_deref())?)
 }
 
 fn list(session: &Session, args: &ListArgs) -> Result<()> {
@@ -75,10 +77,10 @@ fn list(session: &Session, args: &ListArgs) -> Result<()> {
         Some(id) => owner(session, id)?,
         None => {
             let place = session.task(None)?;
-            session.engine.rescue_owner_at(place)?
+            rescue::rescue_owner_at(&session.call, place)?
         }
     };
-    let rescues = session.engine.rescues(&owner)?;
+    let rescues = rescue::rescues(&session.call, &owner)?;
     session.finish(named("rescues", &rescues), || {
         list_text(&owner.label, &rescues)
     });
@@ -87,8 +89,8 @@ fn list(session: &Session, args: &ListArgs) -> Result<()> {
 
 fn show(session: &Session, args: &ShowArgs) -> Result<()> {
     let owner = owner(session, &args.id)?;
-    let rescue = session.engine.rescue_named(&owner, &args.name)?;
-    let shown = session.engine.show_rescue(&owner, &rescue)?;
+    let rescue = rescue::rescue_named(&session.call, &owner, &args.name)?;
+    let shown = rescue::show_rescue(&session.call, &owner, &rescue)?;
     session.finish(named("rescue", &shown), || shown_text(&owner, &shown));
     Ok(())
 }
@@ -96,9 +98,7 @@ fn show(session: &Session, args: &ShowArgs) -> Result<()> {
 fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
     let owner = owner(session, &args.id)?;
     let to_branch = args.to_branch.as_deref();
-    let done = session
-        .engine
-        .restore_rescue(&owner, &args.name, to_branch)?;
+    let done = rescue::restore_rescue(&session.call, &owner, &args.name, to_branch)?;
     session.finish(&done, || restored_text(&owner, &done));
     Ok(())
 }

@@ -7,9 +7,10 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::naming::counted;
-use orange_engine::engine::Landing;
 use orange_engine::git::contained::Landed;
 use orange_engine::git::short;
+use orange_engine::verbs::resolve;
+use orange_engine::views::results::Landing;
 
 /// End a task whose work landed another way
 #[derive(Debug, Args)]
@@ -28,14 +29,14 @@ pub(crate) struct ResolveArgs {
 }
 
 pub(crate) fn run(session: &Session, args: &ResolveArgs) -> Result<()> {
-    session.engine.resolution(&args.message)?;
+    resolve::resolution(&session.call, &args.message)?;
     let place = session.task(args.id.as_deref())?;
-    let landing = session.engine.landing(place.clone())?;
+    let landing = resolve::landing(&session.call, place.clone())?;
     // What cannot be resolved is refused below, without a question.
     if landing.under_way && !landing.is_seen() {
         confirm(session, args.yes, &question(&landing))?;
     }
-    let changed = session.engine.resolve(place, &args.message, &landing)?;
+    let changed = resolve::resolve(&session.call, place, &args.message, &landing)?;
     let message = format!("{}; {}", moved(&changed), found(&landing));
     finish_with(session, &changed, &message, Some(&landing))
 }

@@ -20,9 +20,12 @@ use orange_core::artifact::section;
 use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
 use orange_core::timeline::hooks;
-use orange_engine::engine::SaidBy;
 use orange_engine::harness::NONE;
-use orange_engine::views::{LastTransition, PermissionMode, TaskDetail, TaskFacts, TaskView};
+use orange_engine::sessions::permissions::SaidBy;
+use orange_engine::views::{
+    LastTransition, PermissionMode, TaskDetail, TaskFacts, TaskView, detail, explain, task,
+};
+
 use std::fmt::Write;
 
 /// Show a task
@@ -46,19 +49,19 @@ pub(crate) struct ShowArgs {
 
 pub(crate) fn run(session: &Session, args: &ShowArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let view = session.engine.view(place)?;
+    let view = task::view(&session.call, place)?;
     let extent = Extent::stdout();
     // Read from the bottom: what matters most stands there too.
     let last = match extent {
         Extent::Columns(_) if !session.json => {
-            let answer = session.engine.explanation(&view)?;
+            let answer = explain::explanation(&session.call, &view)?;
             format!("\n{}", why::to_text(&answer, extent))
         }
         _ => String::new(),
     };
     // The text shows the end of the history in any case.
     let with_history = args.history || !session.json;
-    let mut detail = session.engine.detail(view, with_history, args.disk)?;
+    let mut detail = detail::detail(&session.call, view, with_history, args.disk)?;
     for entry in detail.task.timeline.iter_mut().flatten() {
         entry.words = spelled(&entry.words).into();
     }

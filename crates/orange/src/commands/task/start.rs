@@ -11,10 +11,13 @@ use orange_core::history::Event;
 use orange_core::history::payload::AgentSpawned;
 use orange_core::task::{Queue, Task};
 use orange_core::workflow::Role;
-use orange_engine::engine::StartOutcome;
 use orange_engine::index::list::Filter;
 use orange_engine::store::Place;
-use orange_engine::views::TaskResult;
+use orange_engine::verbs;
+use orange_engine::verbs::start;
+use orange_engine::verbs::start::StartOutcome;
+use orange_engine::views::{TaskResult, list};
+
 use std::fmt::Write;
 
 /// Start a task that is pending
@@ -79,7 +82,7 @@ pub(crate) fn spawn(session: &Session, args: &SpawnArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     session.people_only("start tasks")?;
     choose_for(session, &place)?;
-    match session.engine.start(place, args.force)? {
+    match start::start(&session.call, place, args.force)? {
         StartOutcome::Started(changed) => {
             update::finish(session, &changed, &update::moved(&changed))
         }
@@ -96,7 +99,7 @@ pub(crate) fn spawn(session: &Session, args: &SpawnArgs) -> Result<()> {
 }
 
 fn choose_for(session: &Session, place: &Place) -> Result<()> {
-    let task = session.engine.store().survey(&place.folder()).task;
+    let task = session.call.store().survey(&place.folder()).task;
     let harness = task.harness.as_deref();
     choose_once(session, &task.project, harness, task.permissions)
 }
@@ -116,7 +119,7 @@ pub(crate) fn respawn(session: &Session, args: &RespawnArgs) -> Result<()> {
         ));
     }
     choose_for(session, &place)?;
-    let done = session.engine.respawn(place, args.role, message)?;
+    let done = verbs::respawn::respawn(&session.call, place, args.role, message)?;
     let (task, spawned) = (done.task, done.spawned);
     let text = format!("{} ({})", task.label(), task.status);
     let result = TaskResult {
@@ -132,7 +135,7 @@ pub(crate) fn run_ready(session: &Session, args: &RunArgs) -> Result<()> {
     if !args.ready {
         return Err(not_said(session, projects)?);
     }
-    let outcomes = session.engine.run_ready(&projects, args.max)?;
+    let outcomes = start::run_ready(&session.call, &projects, args.max)?;
     let started: Vec<&Task> = outcomes
         .iter()
         .filter_map(|outcome| match outcome {
@@ -163,12 +166,15 @@ pub(crate) fn run_ready(session: &Session, args: &RunArgs) -> Result<()> {
 /// `orange run` alone starts nothing: what it could start is told.
 fn not_said(session: &Session, projects: Vec<String>) -> Result<CommandError> {
     const NAMED: usize = 5;
-    let ready = session.engine.list(&Filter {
-        projects,
-        ready: true,
-        queues: vec![Queue::Active.as_str().to_owned()],
-        ..Filter::default()
-    })?;
+    let ready = list::list(
+        &session.call,
+        &Filter {
+            projects,
+            ready: true,
+            queues: vec![Queue::Active.as_str().to_owned()],
+            ..Filter::default()
+        },
+    )?;
     let keys: Vec<String> = ready
         .iter()
         .take(NAMED)

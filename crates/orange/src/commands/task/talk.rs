@@ -6,9 +6,10 @@ use crate::output::{self, named};
 use crate::session::Session;
 use clap::Args;
 use orange_core::workflow::Role;
-use orange_engine::engine::Sent;
+use orange_engine::verbs::send::Sent;
 use orange_engine::views::TaskResult;
-use orange_engine::{Code, Error};
+use orange_engine::{Code, Error, verbs};
+
 use std::io::{IsTerminal, Read};
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
@@ -74,7 +75,7 @@ pub(crate) struct RequestChangesArgs {
 pub(crate) fn attach(session: &Session, args: &AttachArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     session.people_only("attach")?;
-    let (_, attach) = session.engine.attach(place, args.role)?;
+    let (_, attach) = verbs::attach::attach(&session.call, place, args.role)?;
     if session.json {
         let command = attach.command();
         let words: Vec<String> = std::iter::once(command.get_program())
@@ -91,7 +92,7 @@ pub(crate) fn attach(session: &Session, args: &AttachArgs) -> Result<()> {
                 .hint("look at the screen instead: `orange task peek`"),
         ));
     }
-    output::notices(&session.engine.take_notices());
+    output::notices(&session.call.take_notices());
     let error = attach.command().exec();
     Err(CommandError(Error::new(
         Code::Failed,
@@ -102,9 +103,14 @@ pub(crate) fn attach(session: &Session, args: &AttachArgs) -> Result<()> {
 pub(crate) fn send(session: &Session, args: &SendArgs) -> Result<()> {
     let text = words(&args.text)?;
     let place = session.task(Some(&args.id))?;
-    let (task, sent) = session
-        .engine
-        .send(place, args.role, &text, args.interrupt, PATIENCE)?;
+    let (task, sent) = verbs::send::send(
+        &session.call,
+        place,
+        args.role,
+        &text,
+        args.interrupt,
+        PATIENCE,
+    )?;
     let label = task.label();
     let (state, message) = match &sent {
         Sent::Delivered(how) => ("delivered", format!("{label}: delivered ({how})")),
@@ -135,7 +141,7 @@ pub(crate) fn send(session: &Session, args: &SendArgs) -> Result<()> {
 pub(crate) fn request_changes(session: &Session, args: &RequestChangesArgs) -> Result<()> {
     let text = words(&args.text)?;
     let place = session.task(Some(&args.id))?;
-    let changed = session.engine.request_changes(place, &text)?;
+    let changed = verbs::request_changes::request_changes(&session.call, place, &text)?;
     update::finish(session, &changed, &update::moved(&changed))
 }
 

@@ -9,10 +9,13 @@ use orange_core::task::{Field, Status, Task};
 use orange_core::timeline::fields::{noun, said};
 use orange_core::timeline::hooks;
 use orange_core::workflow::Intent;
-use orange_engine::engine::{Change, Changed, Edit, Landing};
+use orange_engine::verbs::change;
+use orange_engine::verbs::change::{Change, Changed, Edit};
 use orange_engine::views::TaskResult;
+use orange_engine::views::results::Landing;
 use orange_engine::workspaces::Acquired;
 use orange_engine::{Code, Error};
+
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -224,14 +227,14 @@ pub(crate) fn moved(changed: &Changed) -> String {
 
 fn change_task(session: &Session, id: Option<&str>, change: &Change) -> Result<()> {
     let place = session.task(id)?;
-    let changed = session.engine.change(place, change)?;
+    let changed = change::change(&session.call, place, change)?;
     let message = described(&changed, change);
     finish(session, &changed, &message)
 }
 
 pub(crate) fn retry_hooks(session: &Session, args: &RetryHooksArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let (done, tried) = session.engine.retry_hooks(place)?;
+    let (done, tried) = change::retry_hooks(&session.call, place)?;
     let label = done.task.label();
     let message = match tried.as_slice() {
         [] => format!("{label}: nothing failed, so there is nothing to retry"),

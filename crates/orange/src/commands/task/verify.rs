@@ -6,8 +6,10 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::verification::{CheckResult, Verified};
-use orange_engine::views::TaskResult;
+use orange_engine::background::verify;
+use orange_engine::views::{TaskResult, task};
 use orange_engine::{Code, Error};
+
 use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
 
@@ -27,13 +29,13 @@ pub(crate) struct VerifyArgs {
 pub(crate) fn run(session: &Session, args: &VerifyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     if !session.json && stderr().is_terminal() {
-        let task = session.engine.view(place.clone())?.task;
+        let task = task::view(&session.call, place.clone())?.task;
         output::note(&format!(
             "checking {} with its repository's verify.command …",
             task.label()
         ));
     }
-    let (task, told) = session.engine.verify_now(place, args.again)?;
+    let (task, told) = verify::verify_now(&session.call, place, args.again)?;
     let label = task.label();
     let words = format!("{label}: {}", sentence(&told));
     if !told.result.passed() {

@@ -10,8 +10,9 @@ use orange_core::config::time_span;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
 use orange_engine::store::Place;
-use orange_engine::views::{TaskResult, TaskView};
-use orange_engine::{Code, Error};
+use orange_engine::views::{TaskResult, TaskView, task, why};
+use orange_engine::{Code, Error, tx};
+
 use std::time::{Duration, Instant};
 
 /// How often the task's files are looked at.
@@ -59,10 +60,10 @@ pub(crate) fn run(session: &Session, args: &WaitArgs) -> Result<()> {
         let now = looks_like(&place);
         if stamp != Some(now) {
             let is_first = stamp.replace(now).is_none();
-            let view = session.engine.view(place.clone())?;
+            let view = task::view(&session.call, place.clone())?;
             if let Some(broken) = &view.damaged {
                 // Nothing moves it before it is repaired.
-                return Err(CommandError(orange_engine::tx::damaged(&place, broken)));
+                return Err(CommandError(tx::damaged(&place, broken)));
             }
             if let Some(message) = reached(session, &view, args.goal, is_first)? {
                 session.finish(TaskResult::new(&view.task, &message), || {
@@ -96,7 +97,7 @@ fn tell_what_a_start_waits_for(
         Some(_) => "queued",
         None => task.status.as_str(),
     };
-    let reason = session.engine.why(view)?.reason;
+    let reason = why::why_of(&session.call, view)?.reason;
     let because = spelled(&reason.text(&task.label()));
     let text = format!("{} is {queued}: {because}", task.label());
     if *told != text {
@@ -140,7 +141,7 @@ fn reached(
         Goal::NeedsMe => {
             task.status.is_terminal()
                 || view.attention.is_some()
-                || session.engine.why(view)?.needs_human
+                || why::why_of(&session.call, view)?.needs_human
         }
     };
     if there {

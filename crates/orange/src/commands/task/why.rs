@@ -7,7 +7,7 @@ use crate::ui::command::{command, spelled};
 use crate::ui::{Extent, clean};
 use clap::Args;
 use orange_core::task::Status;
-use orange_engine::views::Explanation;
+use orange_engine::views::{Explanation, explain, task};
 use serde::Serialize;
 
 /// Say why a task is where it is
@@ -56,8 +56,8 @@ pub(super) fn to_text(answer: &Explanation, extent: Extent) -> String {
 
 pub(crate) fn run(session: &Session, args: &WhyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let view = session.engine.view_judged(place)?;
-    let answer = session.engine.explanation(&view)?;
+    let view = task::view_judged(&session.call, place)?;
+    let answer = explain::explanation(&session.call, &view)?;
     let told = Told {
         task: &answer.task,
         status: answer.status,

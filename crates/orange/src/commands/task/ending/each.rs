@@ -3,6 +3,7 @@
 use crate::error::{CommandError, Result, exit_code};
 use crate::session::Session;
 use orange_core::task::Task;
+use orange_engine::verbs::start;
 use serde::Serialize;
 
 /// What became of one task.
@@ -78,7 +79,7 @@ impl Each {
                 None => Ok(()),
                 // The value says what; the exit code is for scripts.
                 Some(code) => {
-                    session.engine.leave_queue_to_errand();
+                    start::leave_queue_to_errand(&session.call);
                     std::process::exit(code.into())
                 }
             };

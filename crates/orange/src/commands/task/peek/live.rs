@@ -3,7 +3,7 @@
 use crate::output;
 use crate::terminal::Terminal;
 use crate::ui::{Palette, Style, fitted, terminal_width};
-use orange_engine::engine::Screen;
+use orange_engine::verbs::peek::Screen;
 use std::fmt::Write;
 use std::time::Duration;
 

@@ -3,8 +3,9 @@
 use crate::output;
 use crate::ui::clean;
 use orange_core::workflow::Role;
-use orange_engine::engine::Screen;
 use orange_engine::tmux::Scrollback;
+use orange_engine::verbs::peek::Screen;
+
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 

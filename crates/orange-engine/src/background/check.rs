@@ -1,0 +1,346 @@
+//! One commit checked: prepared, the commands run with a time limit, everything ended that they started. Results are
+//! kept per commit and commands, so that nothing is run twice; after a failure the base is checked as well.
+
+use crate::call::Call;
+use crate::checks::request;
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::git::merge_base::merge_base;
+use crate::person_environment::PersonEnvironment;
+use crate::projects::Project;
+use crate::rules::Rules;
+use crate::runs;
+use crate::seal::SealKey;
+use crate::store::make_folder;
+use crate::store::replace::write_atomic;
+use crate::workspaces::commands::{CommandFailed, End, group, output};
+use crate::workspaces::setup::surroundings_of_check;
+use crate::workspaces::verify_slot::VerifySlot;
+use crate::workspaces::{commands, verify_slot};
+use orange_core::verification::{CheckResult, OnBase, Outcome, lines};
+use orange_sys::crash_points::crash_point;
+use rustix::process::{WaitOptions, wait};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How many results are kept; the oldest go.
+const MOST_RESULTS: usize = 200;
+
+/// How much of a log is searched for failures. Logs are not longer than about this.
+const LOG_BYTES: u64 = 12 * 1024 * 1024;
+
+/// How often a running check is asked whether anybody still wants it.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What is kept of a check.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Known {
+    commit: String,
+    result: CheckResult,
+    /// Lines that look like a failure.
+    failures: Vec<String>,
+    /// How long its commands were given.
+    #[serde(default)]
+    limits: Option<Limits>,
+    /// Over all of the above, and the name of the file: only what Orange wrote counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seal: Option<String>,
+}
+
+impl Known {
+    fn sealed_with(&self, key: &SealKey, file: &Path) -> String {
+        let plain = Known {
+            seal: None,
+            ..self.clone()
+        };
+        let content = serde_json::to_vec(&plain).unwrap_or_default();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        key.of_file("check result", &name, &content)
+    }
+
+    /// What was found out before; None if it was not Orange that wrote it down.
+    fn read(file: &Path, key: &SealKey) -> Option<Known> {
+        let mut known: Known = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+        let is_ours = known.seal.as_ref() == Some(&known.sealed_with(key, file));
+        known.result.cached = true;
+        is_ours.then_some(known)
+    }
+}
+
+/// For each command of the setup, and of the check itself.
+type Limits = (Duration, Duration);
+
+/// What a check needs to know.
+pub(crate) struct Check<'a> {
+    pub(crate) project: &'a Project,
+    pub(crate) rules: &'a Rules,
+    /// The branch that the work goes to.
+    pub(crate) target: &'a str,
+    /// Whatever is known already.
+    pub(crate) again: bool,
+    /// What the commands run in.
+    pub(crate) person: &'a PersonEnvironment,
+    /// Nobody knows who started the task; that is only the usual.
+    pub(crate) minimal: bool,
+    /// Does anybody still want the result?
+    pub(crate) wanted: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Checks a commit, and after a failure what it started from. None when nobody wants the result any more.
+pub(crate) fn check(call: &Call, check: &Check<'_>, commit: &str) -> Result<Option<CheckResult>> {
+    // Where the base passed is known; its failure may have been chance, like the one that is looked at again.
+    let (reuse, reuse_of_base) = match check.again {
+        true => (Reuse::Nothing, Reuse::Passed),
+        false => (Reuse::All, Reuse::All),
+    };
+    let Some(known) = checked(call, check, commit, reuse)? else {
+        return Ok(None);
+    };
+    let mut result = known.result;
+    if !result.failed() {
+        return Ok(Some(result));
+    }
+    let base = merge_base(&check.project.path, commit, check.target)?;
+    let Some(base) = base.filter(|base| base != commit) else {
+        return Ok(Some(result));
+    };
+    let on_base = match checked(call, check, &base, reuse_of_base) {
+        Ok(None) => return Ok(None),
+        Ok(Some(known_of_base)) => {
+            let (known, new) = match known_of_base.result.failed() {
+                true => lines::told_apart(&known.failures, &known_of_base.failures),
+                false => (Vec::new(), Vec::new()),
+            };
+            OnBase {
+                commit: base,
+                branch: check.target.to_owned(),
+                outcome: known_of_base.result.outcome,
+                reason: known_of_base.result.reason,
+                known,
+                new,
+            }
+        }
+        Err(error) => OnBase {
+            commit: base,
+            branch: check.target.to_owned(),
+            outcome: Outcome::NotRun,
+            reason: error.to_string(),
+            known: Vec::new(),
+            new: Vec::new(),
+        },
+    };
+    result.base = Some(on_base);
+    Ok(Some(result))
+}
+
+/// What is known of a commit, found out if need be.
+fn checked(call: &Call, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result<Option<Known>> {
+    let file = result_file(call, check, commit);
+    let limits = (check.rules.timeout, check.rules.verify_timeout);
+    let key = call.with_database(Database::seal_key)?;
+    let known =
+        || Known::read(&file, &key).filter(|known| reuse.takes(known, limits, check.minimal));
+    if let Some(known) = known() {
+        return Ok(Some(known));
+    }
+    let Some(slot) = verify_slot::take_verify_slot(call, check.project, check.wanted)? else {
+        return Ok(None);
+    };
+    // Another task may have had the same commit checked meanwhile.
+    if let Some(known) = known() {
+        return Ok(Some(known));
+    }
+    if !(check.wanted)() {
+        return Ok(None);
+    }
+    let log = file.with_extension("log");
+    // It may live in the worktree without its mark.
+    group::end_left(&log);
+    verify_slot::prepare_check(call, check.project, &slot, commit, check.rules)?;
+    crash_point("verify.prepared");
+    if let Some(parent) = file.parent() {
+        make_folder(parent).map_err(|error| Error::io("create", parent, &error))?;
+    }
+    let _ = fs::remove_file(&log);
+    let result = run(check, &slot, &log);
+    let known = result.map(|result| Known {
+        commit: commit.to_owned(),
+        failures: match result.failed() {
+            true => failures_in(&log),
+            false => Vec::new(),
+        },
+        limits: Some(limits),
+        result,
+        seal: None,
+    });
+    if let Some(known) = known
+        .as_ref()
+        .filter(|known| known.result.outcome != Outcome::NotRun)
+    {
+        let sealed = Known {
+            seal: Some(known.sealed_with(&key, &file)),
+            ..known.clone()
+        };
+        let text = serde_json::to_vec(&sealed).unwrap_or_default();
+        write_atomic(&file, &text).map_err(|error| Error::io("write", &file, &error))?;
+        crash_point("verify.ran");
+    }
+    verify_slot::park_check(call, check.project, &slot, check.rules, check.person, &log);
+    drop(slot);
+    forget_old_results(call);
+    Ok(known)
+}
+
+/// The same commit of a project with the same commands comes to the same. Two clones check it each for itself: at
+/// the same time perhaps, and with files of their own.
+fn result_file(call: &Call, check: &Check<'_>, commit: &str) -> PathBuf {
+    let rules = check.rules;
+    let project = vec![check.project.name.clone()];
+    let mut hash = Sha256::new();
+    for list in [&project, &rules.setup, &rules.verify, &rules.copy] {
+        hash.update((list.len() as u64).to_be_bytes());
+        for command in list {
+            hash.update((command.len() as u64).to_be_bytes());
+            hash.update(command.as_bytes());
+        }
+    }
+    let digest = hash.finalize();
+    let words: String = digest
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let results = request::folder(&call.store).join("results");
+    results.join(format!("{commit}-{words}.json"))
+}
+
+fn forget_old_results(call: &Call) {
+    let results = request::folder(&call.store).join("results");
+    let entries = fs::read_dir(results).into_iter().flatten().flatten();
+    let mut all: Vec<(std::time::SystemTime, PathBuf)> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "json"))
+        .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
+        .collect();
+    all.sort();
+    let surplus = all.len().saturating_sub(MOST_RESULTS);
+    for (_, path) in all.into_iter().take(surplus) {
+        for old in [path.with_extension("log"), path] {
+            let _ = fs::remove_file(old);
+        }
+    }
+}
+
+/// Which results from before count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reuse {
+    All,
+    Passed,
+    Nothing,
+}
+
+impl Reuse {
+    fn takes(self, known: &Known, limits: Limits, minimal: bool) -> bool {
+        if known.result.minimal_environment && !minimal {
+            return false;
+        }
+        // Time that was not enough says nothing about more of it.
+        let same_time = known.result.outcome != Outcome::TimedOut || known.limits == Some(limits);
+        match self {
+            Reuse::All => same_time,
+            Reuse::Passed => known.result.passed(),
+            Reuse::Nothing => false,
+        }
+    }
+}
+
+/// Runs the commands in the worktree; None when nobody wanted to wait for their end.
+fn run(check: &Check<'_>, slot: &VerifySlot, log: &Path) -> Option<CheckResult> {
+    let env = surroundings_of_check(check.project, slot, check.person);
+    // What detaches itself becomes a child of this process, and is ended like the rest.
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    let began = Instant::now();
+    let over = AtomicBool::new(false);
+    let unwanted = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut looked = Instant::now();
+            while !over.load(Ordering::Acquire) {
+                std::thread::sleep(Duration::from_millis(10));
+                if looked.elapsed() >= LOOK {
+                    looked = Instant::now();
+                    if !(check.wanted)() {
+                        unwanted.store(true, Ordering::Release);
+                        // Also what gave up its environment. Who waits for it reaps it.
+                        runs::end_tree(std::process::id(), || {});
+                        VerifySlot::end_processes(&slot.folder);
+                    }
+                }
+            }
+        });
+        let run = |list: &[String], timeout| commands::run(&slot.folder, list, timeout, &env, log);
+        let outcome = run(&check.rules.setup, check.rules.timeout)
+            .and_then(|()| run(&check.rules.verify, check.rules.verify_timeout));
+        over.store(true, Ordering::Release);
+        outcome
+    });
+    let seconds = began.elapsed().as_secs_f64();
+    end_everything(&slot.folder);
+    if unwanted.load(Ordering::Acquire) {
+        return None;
+    }
+    let base = CheckResult {
+        outcome: Outcome::Passed,
+        reason: String::new(),
+        command: check.rules.verify.last().cloned(),
+        seconds: Some((seconds * 10.0).round() / 10.0),
+        log: Some(log.display().to_string()),
+        minimal_environment: check.minimal,
+        ..CheckResult::not_run("")
+    };
+    Some(match outcome {
+        Ok(()) => base,
+        Err(failed) => with_failure(base, failed),
+    })
+}
+
+fn with_failure(base: CheckResult, failed: CommandFailed) -> CheckResult {
+    CheckResult {
+        outcome: match failed.end {
+            End::TimedOut(_) => Outcome::TimedOut,
+            End::NotStarted(_) => Outcome::NotRun,
+            End::Exit(_) | End::Signal(_) => Outcome::Failed,
+        },
+        reason: failed.end.to_string(),
+        command: Some(failed.command),
+        tail: failed.tail,
+        ..base
+    }
+}
+
+/// Whatever the commands started, in whichever session it is by now.
+fn end_everything(folder: &Path) {
+    // This process runs the check and nothing else, so every child that ended is one of the check's.
+    let reap = || while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {};
+    runs::end_tree(std::process::id(), reap);
+    VerifySlot::end_processes(folder);
+}
+
+fn failures_in(log: &Path) -> Vec<String> {
+    let mut bytes = Vec::new();
+    let read = fs::File::open(log).and_then(|file| file.take(LOG_BYTES).read_to_end(&mut bytes));
+    if let Err(error) = read {
+        tracing::warn!(%error, "the log of a check cannot be read");
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let shown: Vec<String> = text.lines().map(output::shown).collect();
+    // Lines that tell which command ran, and how it ended, are Orange's own.
+    let own = |line: &&String| line.starts_with("$ ") || line.starts_with("> ");
+    let output: Vec<String> = shown.iter().filter(|line| !own(line)).cloned().collect();
+    lines::failures(&output.join("\n"))
+}

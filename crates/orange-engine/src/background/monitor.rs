@@ -1,0 +1,242 @@
+//! The safety net: looks now and then whether an agent has gone without a word (a killed tmux server, a `kill -9`,
+//! a reboot), and sees to it. One process at a time does so.
+
+use crate::call::Call;
+use crate::error::{Code, Result};
+use crate::index::list::Filter;
+use crate::runs::{Doing, RunFolder, RunSpec, State};
+use crate::store::locks::{Lock, LockFile};
+use crate::verbs::{handle_signals, start};
+use crate::views::list;
+use crate::{call, errand, home_record, recovery, runs, sessions, trash, tx};
+use orange_core::Timestamp;
+use orange_core::exit::is_expected;
+use orange_core::runs::runs as runs_of;
+use orange_core::task::Status;
+use orange_core::workflow::Role;
+use std::collections::{HashMap, HashSet};
+
+/// The process that watches.
+pub struct Monitor {
+    /// Held as long as it does.
+    lead: Option<LockFile>,
+    /// Tasks without an agent that were looked at, by the revision they had.
+    seen: HashMap<String, u64>,
+    /// Runs whose start is journalled: what is journalled stays so.
+    journalled: HashSet<String>,
+}
+
+/// What one look found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tick {
+    /// Another process watches.
+    pub follows: bool,
+    pub alive: usize,
+    /// Tasks that were seen to.
+    pub tended: Vec<String>,
+    /// Windows of tasks that need none any more.
+    pub closed: usize,
+    pub started: usize,
+}
+
+impl Default for Monitor {
+    fn default() -> Monitor {
+        Monitor::new()
+    }
+}
+
+impl Monitor {
+    pub fn new() -> Monitor {
+        Monitor {
+            lead: None,
+            seen: HashMap::new(),
+            journalled: HashSet::new(),
+        }
+    }
+
+    /// One look at everything, if no other process watches.
+    pub fn tick(&mut self, call: &Call) -> Result<Tick> {
+        home_record::refuse_copy(call)?;
+        if self.lead.is_none() {
+            self.lead = call.store().try_lock(Lock::Monitor)?;
+        }
+        if self.lead.is_none() {
+            return Ok(Tick {
+                follows: true,
+                ..Tick::default()
+            });
+        }
+        self.look(&call.as_engine())
+    }
+
+    fn look(&mut self, call: &Call) -> Result<Tick> {
+        errand::reap_ended();
+        recovery::recover(call);
+        let mut tick = Tick::default();
+        let mut alive = HashSet::new();
+        let mut folders = HashSet::new();
+        let mut live = HashSet::new();
+        let mut waiting = Vec::new();
+        let mut gone = Vec::new();
+        for run in runs::all(call.store().home()) {
+            let Some(spec) = run.spec() else {
+                forget_nameless(&run);
+                continue;
+            };
+            if run.is_alive() {
+                tick.alive += 1;
+                alive.insert((spec.folder.clone(), spec.role));
+                if waits_for_somebody(&run, &spec) || !self.is_journalled(call, &spec) {
+                    waiting.push(spec.run.clone());
+                }
+                live.insert(spec.run);
+            } else {
+                gone.push((spec.folder.clone(), spec.run));
+                folders.insert(spec.folder);
+            }
+        }
+        self.journalled.retain(|run| live.contains(run));
+        for run in waiting {
+            if let Err(error) = handle_signals::handle_signals(call, &run) {
+                tracing::warn!(%error, run, "not seen to");
+            }
+        }
+        folders.extend(self.missed(call, &alive)?);
+        for folder in folders {
+            let place = call.store().place(&folder);
+            match tx::lock_task(call, place) {
+                Ok(tx) => {
+                    for (_, run) in gone.iter().filter(|(of, _)| *of == folder) {
+                        tx.forget_run(run)?;
+                    }
+                    self.seen.insert(folder, tx.task.revision);
+                    tick.tended.push(tx.task.label());
+                }
+                // Somebody is at it, or only a repair helps.
+                Err(error) => {
+                    tracing::warn!(%error, folder, "not seen to");
+                    if matches!(error.code, Code::NotFound | Code::Damaged) {
+                        forget_runs_of(call, &folder);
+                    }
+                }
+            }
+        }
+        match close_leftovers(call, &live) {
+            Ok(closed) => tick.closed = closed,
+            // Without tmux there is nothing to close, and much else to do.
+            Err(error) => tracing::warn!(%error, "windows were not looked at"),
+        }
+        // An agent that ended without a word, or a task that was cancelled, made room and told nobody.
+        if start::has_queued(call)? {
+            call::request_queue_run(call)?;
+        }
+        tick.started = start::serve_queue(call)?;
+        Ok(tick)
+    }
+
+    /// Is a run's start journalled? Asked once for each: journals of long tasks are long.
+    fn is_journalled(&mut self, call: &Call, spec: &RunSpec) -> bool {
+        if self.journalled.contains(&spec.run) {
+            return true;
+        }
+        let place = call.store().place(&spec.folder);
+        let Ok(history) = trash::history_at(call, &place.path) else {
+            return true;
+        };
+        let known = runs_of(&history).iter().any(|known| known.id == spec.run);
+        if known {
+            self.journalled.insert(spec.run.clone());
+        }
+        known
+    }
+
+    /// Tasks that need an agent, have none, and of whose run there is no folder either.
+    fn missed(&self, call: &Call, alive: &HashSet<(String, Role)>) -> Result<Vec<String>> {
+        let roles = [Role::Worker, Role::Reviewer];
+        let filter = Filter {
+            statuses: Status::ALL
+                .iter()
+                .filter(|status| roles.iter().any(|role| is_expected(**status, *role)))
+                .map(|status| status.as_str().to_owned())
+                .collect(),
+            ..Filter::default()
+        };
+        let mut missed = Vec::new();
+        for row in list::list(call, &filter)? {
+            let gone = row.status.parse().is_ok_and(|status| {
+                roles.iter().any(|role| {
+                    is_expected(status, *role) && !alive.contains(&(row.folder.clone(), *role))
+                })
+            });
+            if gone {
+                let revision = call.store().survey(&row.folder).task.revision;
+                if self.seen.get(&row.folder) != Some(&revision) {
+                    missed.push(row.folder);
+                }
+            }
+        }
+        Ok(missed)
+    }
+}
+
+/// An agent that has stopped, or asks something: whoever was to see to it may have died over it.
+fn waits_for_somebody(run: &RunFolder, spec: &RunSpec) -> bool {
+    let goes_on = |doing: Doing| matches!(doing.state, State::Starting | State::Working);
+    let is_due = run.due().is_some_and(|due| due.at <= Timestamp::now());
+    spec.adapter.gives_signals() && (is_due || !run.state().is_none_or(goes_on))
+}
+
+/// A folder without a description says nothing of any run; it may be in the making right now.
+fn forget_nameless(run: &RunFolder) {
+    let age = std::fs::metadata(run.path())
+        .and_then(|found| found.modified())
+        .ok()
+        .and_then(|time| time.elapsed().ok())
+        .map_or(0, |age| age.as_secs());
+    if age > 600 {
+        let _ = run.remove();
+    } else if age > 1 {
+        // Only if it is empty: nobody takes so long from making a folder to filling it.
+        let _ = std::fs::remove_dir(run.path());
+    }
+}
+
+fn forget_runs_of(call: &Call, folder: &str) {
+    for run in runs::all(call.store().home()) {
+        if run.spec().is_some_and(|spec| spec.folder == folder) && !run.is_alive() {
+            let _ = run.remove();
+        }
+    }
+}
+
+/// Closes windows of tasks that are over, or of runs nobody knows: left by a process that died in between.
+fn close_leftovers(call: &Call, live: &HashSet<String>) -> Result<usize> {
+    let tmux = sessions::tmux(call)?;
+    let home = home_record::home_paths(call);
+    let mut closed = 0;
+    for info in tmux.panes()? {
+        if !home.has_tagged(info.home_tag.as_deref()) {
+            continue;
+        }
+        let (Some(id), Some(run)) = (info.task_id.as_deref(), info.run_id.as_deref()) else {
+            continue;
+        };
+        if live.contains(run) {
+            continue;
+        }
+        let found = call.index()?.by_id_prefix(id)?;
+        let Some(found) = found.first() else {
+            continue;
+        };
+        let place = call.store.place(&found.folder);
+        let over = found.status.parse().is_ok_and(Status::is_terminal);
+        let history = trash::history_at(call, &place.path)?;
+        let marked = call.store.marked().contains(&place);
+        let known = runs_of(&history).iter().any(|known| known.id == run);
+        if over && !marked && known {
+            tmux.kill_window(&info.pane)?;
+            closed += 1;
+        }
+    }
+    Ok(closed)
+}

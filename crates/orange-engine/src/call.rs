@@ -1,0 +1,334 @@
+//! One call on a home: on whose behalf, with which settings, and what every verb and view starts from.
+
+use crate::database::Database;
+use crate::error::{Code, Error, Result};
+use crate::home::Home;
+use crate::index::Index;
+use crate::person_environment::PersonEnvironment;
+use crate::projects;
+use crate::projects::Project;
+use crate::store::locks::{Lock, LockFile};
+use crate::store::{Place, Store, private};
+use crate::tmux::Inside;
+use orange_core::config::{Config, Kind, Layer, Setting};
+use orange_core::workflow::{Actor, Role};
+use orange_core::{Action, Text, Timestamp, text};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Who runs the command, as the front end found out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    Human,
+    Agent {
+        task: String,
+        role: Role,
+        /// The run that it is part of, where that is known.
+        run: Option<String>,
+    },
+    /// Orange itself: an errand, the monitor.
+    Engine,
+}
+
+impl Caller {
+    pub fn actor(&self) -> Actor {
+        match self {
+            Caller::Human => Actor::Human,
+            Caller::Agent { role, .. } => Actor::Agent(*role),
+            Caller::Engine => Actor::Engine,
+        }
+    }
+}
+
+/// What the engine is handed; it looks for nothing by itself.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub home: PathBuf,
+    pub caller: Caller,
+    /// The user's name, for `created_by`.
+    pub user: Option<String>,
+    pub clock: fn() -> Timestamp,
+    /// Tells the person something at once: this process may not live to say it at its end.
+    pub say: fn(&str),
+    /// This program, for windows and errands.
+    pub orange: PathBuf,
+    /// Where agents are looked for.
+    pub search_path: Option<OsString>,
+    /// Where agents have the user's settings.
+    pub user_home: Option<PathBuf>,
+    /// What agents get of the caller's environment.
+    pub environment: BTreeMap<String, String>,
+    /// All of the environment of a person whose command it is.
+    pub person: Option<PersonEnvironment>,
+    /// The tmux window that the caller sits in.
+    pub inside: Option<Inside>,
+    /// Settings from outside the files, which outdo them; later ones win.
+    pub overrides: Vec<Override>,
+}
+
+impl Settings {
+    /// A person at a home, and nothing else known: for what starts no agents.
+    pub fn at(home: PathBuf) -> Settings {
+        Settings {
+            home,
+            caller: Caller::Human,
+            user: None,
+            clock: Timestamp::now,
+            say: |_| {},
+            orange: PathBuf::from("orange"),
+            search_path: None,
+            user_home: None,
+            environment: BTreeMap::new(),
+            person: None,
+            inside: None,
+            overrides: Vec::new(),
+        }
+    }
+}
+
+/// One call on a home: what a front end can do there, and on whose behalf. It has no state of its own but what it was told
+/// and has looked up, so a call on behalf of somebody else is a changed copy.
+#[derive(Clone)]
+pub struct Call {
+    pub(crate) store: Store,
+    pub(crate) caller: Caller,
+    pub(crate) user: Option<String>,
+    pub(crate) clock: fn() -> Timestamp,
+    pub(crate) say: fn(&str),
+    pub(crate) loaded: Arc<OnceLock<Loaded>>,
+    /// Mistakes in settings keep nobody from looking.
+    pub(crate) only_reads: bool,
+    pub(crate) home: Home,
+    pub(crate) notices: Arc<Mutex<Vec<Text>>>,
+    /// The home of which this one is a copy, once that was looked up.
+    pub(crate) copied_from: Arc<OnceLock<Option<PathBuf>>>,
+    pub(crate) orange: PathBuf,
+    pub(crate) search_path: Option<OsString>,
+    pub(crate) user_home: Option<PathBuf>,
+    pub(crate) environment: BTreeMap<String, String>,
+    /// The environment of the person on whose behalf this process works, where that is known.
+    pub(crate) person: Option<PersonEnvironment>,
+    pub(crate) inside: Option<Inside>,
+    pub(crate) overrides: Vec<Override>,
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Serialises what must be unique in a project: branches and new folders.
+pub(crate) fn lock_project(call: &Call, project: &str) -> Result<LockFile> {
+    call.store.lock(Lock::Project(project))
+}
+
+/// None when another process has it.
+pub(crate) fn try_lock_project(call: &Call, project: &str) -> Result<Option<LockFile>> {
+    call.store.try_lock(Lock::Project(project))
+}
+
+/// Where a task's folder is written before it gets its name.
+pub(crate) fn hidden_folder(place: &Place) -> PathBuf {
+    place.path.with_file_name(format!(".new-{}", place.name))
+}
+
+/// The user's settings, read once.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    pub(crate) user: Layer,
+    pub(crate) config: Config,
+    /// Defaults stand in for what somebody wrote wrongly.
+    pub(crate) lenient: bool,
+}
+
+/// A setting from outside the files, which overrides them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    pub key: String,
+    pub value: String,
+    pub from: Outside,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outside {
+    Environment,
+    CommandLine,
+}
+
+impl Override {
+    /// What a person would have to change.
+    pub fn place(&self) -> String {
+        match self.from {
+            Outside::Environment => Config::variable(&self.key),
+            Outside::CommandLine => "--config".to_owned(),
+        }
+    }
+
+    /// Sets it, or says why that cannot be.
+    pub(crate) fn problem(&self, config: &mut Config) -> Option<String> {
+        let mut tried = config.clone();
+        let outcome = tried.override_with(&self.key, &self.value).err();
+        let problem = outcome.or_else(|| config.unknown_harness(&self.key, &self.value));
+        match problem {
+            Some(problem) => Some(format!("{}: {problem}", self.place())),
+            None => {
+                *config = tried;
+                None
+            }
+        }
+    }
+
+    pub(crate) fn names_a_harness(&self) -> bool {
+        Setting::of(&self.key).is_some_and(|setting| setting.kind == Kind::Harness)
+    }
+}
+
+/// Says that somebody should look whether a task of the queue can start.
+pub(crate) const WANTED: &str = "queue.wanted";
+
+/// Asks for a look at the queue once this command is done.
+pub(crate) fn request_queue_run(call: &Call) -> Result<()> {
+    let path = call.store.home().join(WANTED);
+    let stamp = call.file_stamp();
+    private::write(&path, stamp).map_err(|error| Error::io("write", &path, &error))
+}
+
+/// A project whose repository is where it is said to be.
+pub(crate) fn registered(call: &Call, name: &str) -> Result<Project> {
+    let registry = call.projects()?;
+    let project = projects::named(&registry, name)?.clone();
+    if project.path.is_dir() {
+        return Ok(project);
+    }
+    Err(Error::new(
+        Code::NotFound,
+        format!(
+            "the repository of project {} is not at {} any more",
+            project.name,
+            project.path.display()
+        ),
+    )
+    .hint(text!(
+        "say where it is: {}",
+        Action::move_project(&project.name)
+    )))
+}
+
+impl Call {
+    /// Ready to work; files are opened when something needs them.
+    pub fn new(settings: Settings) -> Call {
+        let home = Home::at(settings.home.clone());
+        Call::on(home, settings)
+    }
+
+    /// A call on a home that others may be using too.
+    pub fn on(home: Home, settings: Settings) -> Call {
+        crate::git::calls::keep_notes_in(&settings.home);
+        crate::git::locks::report_waits_to(settings.say);
+        Call {
+            store: home.store().clone(),
+            home,
+            caller: settings.caller,
+            user: settings.user,
+            clock: settings.clock,
+            say: settings.say,
+            loaded: Arc::default(),
+            only_reads: false,
+            notices: Arc::default(),
+            copied_from: Arc::default(),
+            orange: settings.orange,
+            search_path: settings.search_path,
+            user_home: settings.user_home,
+            environment: settings.environment,
+            person: settings.person,
+            inside: settings.inside,
+            overrides: settings.overrides,
+        }
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The time in the precision that is written down.
+    pub(crate) fn now(&self) -> Timestamp {
+        let now = (self.clock)();
+        Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+    }
+
+    /// A part of a file name that no other file of this process gets.
+    pub(crate) fn file_stamp(&self) -> String {
+        let time = self.now().as_millisecond();
+        format!("{time}-{}-{}", std::process::id(), self.home.next_stamp())
+    }
+
+    /// The same call on Orange's own behalf.
+    pub(crate) fn as_engine(&self) -> Call {
+        Call {
+            caller: Caller::Engine,
+            ..self.clone()
+        }
+    }
+
+    /// Something the person should know, besides the result.
+    pub(crate) fn notice(&self, text: impl Into<Text>) {
+        let text = text.into();
+        tracing::info!("{text:?}");
+        let mut notices = locked(&self.notices);
+        if !notices.contains(&text) {
+            notices.push(text);
+        }
+    }
+
+    /// Something that is not so any more.
+    pub(crate) fn forget_notice(&self, text: impl Into<Text>) {
+        let text = text.into();
+        locked(&self.notices).retain(|notice| *notice != text);
+    }
+
+    /// What there is to say, once.
+    pub fn take_notices(&self) -> Vec<Text> {
+        std::mem::take(&mut locked(&self.notices))
+    }
+
+    pub(crate) fn caller_name(&self) -> String {
+        self.caller.actor().name().to_owned()
+    }
+
+    pub(crate) fn index(&self) -> Result<&Index> {
+        self.home.index()
+    }
+
+    /// The index after a look at every TASK.md.
+    pub(crate) fn fresh_index(&self) -> Result<&Index> {
+        let index = self.index()?;
+        index.freshen()?;
+        Ok(index)
+    }
+
+    pub(crate) fn with_database<T>(
+        &self,
+        work: impl FnOnce(&mut Database) -> Result<T>,
+    ) -> Result<T> {
+        self.home.with_database(work)
+    }
+
+    pub fn projects(&self) -> Result<Vec<Project>> {
+        projects::read(&self.store)
+    }
+
+    /// The project of a task, if it is still registered.
+    pub(crate) fn project_of(&self, name: &str) -> Option<Project> {
+        self.projects()
+            .ok()?
+            .into_iter()
+            .find(|project| project.name == name)
+    }
+
+    /// From now on nothing is changed or started here: where a setting cannot be used, its default counts.
+    pub fn only_reads(&mut self) {
+        self.only_reads = true;
+        self.loaded = Arc::default();
+    }
+}

@@ -1,0 +1,335 @@
+//! Agents that do not go on: a turn that failed, a usage limit, a start that never came to a prompt. The agent is told to
+//! go on where that may help, once for each failure, and else a person is asked to look; all of it is journalled first.
+
+use crate::call::Call;
+use crate::effects::messages;
+use crate::effects::messages::{in_one_line, one_line};
+use crate::error::Result;
+use crate::runs::{Doing, Due, DueFor, RunFolder, Signal, SignalKind, State};
+use crate::screen_tail::screen_tail;
+use crate::tmux::Tmux;
+use crate::tx::TaskTx;
+use crate::{sessions, settings};
+use orange_core::Timestamp;
+use orange_core::config::AgentsConfig;
+use orange_core::exit::is_expected;
+use orange_core::history::payload::{AgentState, MessageNote};
+use orange_core::history::{Event, EventType, History, Payload};
+use orange_core::naming::counted;
+use orange_core::runs::Run;
+use std::time::Duration;
+
+/// How often an agent is told to go on without a turn of its own that ended well in between.
+const MOST_RETRIES: usize = 3;
+
+/// Every delay is so many times the one before.
+const LONGER: u32 = 4;
+
+/// A limit is over a little later than it says. Claude would go on by itself most of a minute later, and leaves that when
+/// it is told.
+const AFTER_LIMIT: Duration = Duration::from_secs(2);
+
+const LIMIT_OVER: &str = "The usage limit is over. Go on where you stopped.";
+
+const FAILED: &str =
+    "The model's service failed and your turn was cut short. Go on where you stopped.";
+
+/// What is to be done about a turn that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Plan {
+    /// Tell it to go on at that time; `key` stands for this failure, or for this limit.
+    GoOn {
+        at: Timestamp,
+        key: String,
+        text: &'static str,
+    },
+    /// A person has to do something: the message.
+    Person(String),
+}
+
+/// Journals what an agent is doing, if that is news. Turns that begin and end as they should are none.
+pub(crate) fn note_state(call: &Call, tx: &mut TaskTx<'_>, run: &Run, last: &Signal) -> Result<()> {
+    let expected = is_expected(tx.task.status, run.role);
+    let folder = sessions::run_folder(call, &run.id);
+    let doing = folder.doing(last).expected(expected);
+    if doing.state == State::Starting || !is_news(tx.history(), run, &doing) {
+        return Ok(());
+    }
+    let again = match plan(call, &folder, run, last)? {
+        Some(Plan::GoOn { at, .. }) => Some(at),
+        Some(Plan::Person(_)) | None => None,
+    };
+    let told = AgentState {
+        run: Some(&run.id),
+        role: Some(run.role),
+        state: Some(doing.state),
+        since: Some(doing.since),
+        until: doing.until,
+        again,
+    };
+    let mut event = Event::of(Payload::AgentState(told), call.now()).by("engine");
+    let said = match last.question {
+        Some(_) => in_one_line(&doing.text),
+        None => one_line(&doing.text),
+    };
+    if !said.is_empty() && doing.state != State::Working {
+        event = event.because(said);
+    }
+    tx.note(vec![event])
+}
+
+/// A turn failed: it is told to go on when the time has come, or a person is asked.
+pub(crate) fn turn_failed(
+    call: &Call,
+    tx: &mut TaskTx<'_>,
+    run: &Run,
+    last: &Signal,
+) -> Result<()> {
+    let folder = sessions::run_folder(call, &run.id);
+    match plan(call, &folder, run, last)? {
+        None => Ok(()),
+        Some(Plan::Person(what)) => {
+            folder.forget_due();
+            messages::raise_attention(call, tx, run, &last.at.to_string(), what)
+        }
+        Some(Plan::GoOn { key, .. }) if was_seen_to(tx.history(), run, &key) => {
+            folder.forget_due();
+            Ok(())
+        }
+        Some(Plan::GoOn { at, .. }) if at > Timestamp::now() => folder.note_due(Due {
+            at,
+            reason: DueFor::GoOn,
+        }),
+        Some(Plan::GoOn { key, text, .. }) => {
+            let message = messages::message(call, text);
+            // The journal says that it was told before anybody can tell it; whoever comes next finds that.
+            let sent = messages::message_event(call, run, "engine", &message);
+            let sent = sent.with(MessageNote {
+                turn: Some(&key),
+                ..MessageNote::default()
+            });
+            tx.note(vec![sent])?;
+            folder.forget_due();
+            messages::put_in_inbox(call, run, &message)
+        }
+    }
+}
+
+/// None for a signal that tells of no failure.
+fn plan(call: &Call, folder: &RunFolder, run: &Run, last: &Signal) -> Result<Option<Plan>> {
+    if last.signal != SignalKind::TurnFailed {
+        return Ok(None);
+    }
+    let settings = settings::config(call)?.agents.clone();
+    let failures = in_a_row(&folder.signals());
+    let plan = plan_for(last, failures, &settings);
+    Ok(Some(match plan {
+        Plan::Person(what) => Plan::Person(format!("its {} {what}", run.role)),
+        plan @ Plan::GoOn { .. } => plan,
+    }))
+}
+
+/// An agent that has not come to its first prompt shows a question that nobody expected, or hangs.
+pub(crate) fn check_start(call: &Call, tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
+    let folder = sessions::run_folder(call, &run.id);
+    let patience = settings::config(call)?.agents.start_patience;
+    let late = folder
+        .started()
+        .is_some_and(|started| started.at + patience <= Timestamp::now());
+    let turn = format!("start of {}", run.id);
+    if !late || was_seen_to(tx.history(), run, &turn) {
+        return Ok(());
+    }
+    folder.forget_due();
+    let pane = sessions::pane_of(call, &run.id)?;
+    let screen = pane.and_then(|pane| Tmux::at(&pane.socket).capture(&pane, None).ok());
+    let words = match screen_tail(&screen.unwrap_or_default()) {
+        words if words.is_empty() => "its screen is empty".to_owned(),
+        words => format!("read from its screen: {words}"),
+    };
+    let what = format!("its {} has not begun; {words}", run.role);
+    messages::raise_attention(call, tx, run, &turn, what)
+}
+
+/// Is this another state than the one that was journalled last? An agent at work is news only after it was not: a turn
+/// after the other is what agents do, and their ends are told once.
+fn is_news(history: &History, run: &Run, doing: &Doing) -> bool {
+    let about = |event: &&Event| {
+        matches!(
+            event.kind,
+            EventType::AgentState | EventType::AttentionRaised
+        ) && event.run() == Some(&run.id)
+    };
+    let mut newest_first = history.events.iter().rev().filter(about);
+    let works = doing.state == State::Working;
+    match newest_first.next() {
+        None => !works,
+        Some(event) if event.kind == EventType::AttentionRaised => !is_of_turn(event, doing),
+        Some(event) => {
+            let before = AgentState::of(event).unwrap_or_default();
+            let noise = works && matches!(before.state, Some(State::Idle | State::Finished));
+            let same = before.state == Some(doing.state) && is_same_halt(&before, doing);
+            !noise && !same
+        }
+    }
+}
+
+/// One limit is told of once, however often it is run into; every failure is one of its own.
+fn is_same_halt(before: &AgentState<'_>, doing: &Doing) -> bool {
+    match doing.state {
+        State::Waiting => before.until == doing.until,
+        State::Failed => before.since == Some(doing.since),
+        State::Starting
+        | State::Working
+        | State::AsksPermission
+        | State::WaitsForInput
+        | State::Idle
+        | State::Finished
+        | State::Running => true,
+    }
+}
+
+/// Is this what a person was asked to look at already?
+fn is_of_turn(event: &Event, doing: &Doing) -> bool {
+    event.turn() == Some(&doing.since.to_string())
+}
+
+/// Was this failure, this limit, this start seen to? Whoever comes first journals it.
+fn was_seen_to(history: &History, run: &Run, key: &str) -> bool {
+    let mut newest_first = history.events.iter().rev();
+    newest_first.any(|event| event.turn() == Some(key) && event.run() == Some(&run.id))
+}
+
+/// Failures since the last turn that ended well, this one included.
+fn in_a_row(signals: &[Signal]) -> usize {
+    let newest_first = signals.iter().rev();
+    newest_first
+        .take_while(|signal| signal.signal != SignalKind::TurnDone)
+        .filter(|signal| signal.signal == SignalKind::TurnFailed && !is_limit(signal))
+        .count()
+}
+
+/// A limit that was over when it was told of is none.
+fn is_limit(signal: &Signal) -> bool {
+    signal.until.is_some_and(|until| until > signal.at)
+}
+
+fn plan_for(last: &Signal, failures: usize, settings: &AgentsConfig) -> Plan {
+    let said = one_line(&last.text);
+    if let Some(advice) = advice(last.error.as_deref()) {
+        return Plan::Person(format!("cannot go on: {said}; {advice}"));
+    }
+    if let Some(until) = last.until.filter(|_| is_limit(last)) {
+        return match settings.go_on {
+            true => Plan::GoOn {
+                at: until + AFTER_LIMIT,
+                key: until.to_string(),
+                text: LIMIT_OVER,
+            },
+            false => Plan::Person(format!(
+                "has reached its usage limit, until {}; then tell it to go on",
+                until.strftime("%Y-%m-%d %H:%M UTC")
+            )),
+        };
+    }
+    if !settings.go_on {
+        return Plan::Person(format!("failed: {said}; tell it to go on"));
+    }
+    if failures > MOST_RETRIES {
+        return Plan::Person(format!(
+            "failed {}: {said}; tell it to go on when its model's service works again",
+            counted(failures, "time") + " in a row"
+        ));
+    }
+    let exponent = u32::try_from(failures.saturating_sub(1)).unwrap_or(0);
+    Plan::GoOn {
+        at: last.at + settings.retry_delay * LONGER.pow(exponent),
+        key: last.at.to_string(),
+        text: FAILED,
+    }
+}
+
+/// What a person can do about a failure that does not go away by itself; None for one that may.
+fn advice(error: Option<&str>) -> Option<&'static str> {
+    Some(match error? {
+        "authentication_failed"
+        | "oauth_org_not_allowed"
+        | "account_on_hold"
+        | "verification_required"
+        | "cloud_credential_error" => "log in, in its window or in your own, then tell it to go on",
+        "billing_error" => "see to the account's credit, then tell it to go on",
+        "model_not_found" => "choose another model in its window, then tell it to go on",
+        "invalid_request" | "max_output_tokens" => {
+            "it would fail again; look at its window, or tell it something else"
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::effects::failures::*;
+
+    fn failed(error: Option<&str>, until: Option<&str>) -> Signal {
+        Signal {
+            at: "2026-01-01T12:00:00Z".parse().unwrap(),
+            text: "API Error: 529 Overloaded".into(),
+            error: error.map(str::to_owned),
+            until: until.map(|until| until.parse().unwrap()),
+            ..Signal::now(SignalKind::TurnFailed)
+        }
+    }
+
+    fn planned(signal: &Signal, failures: usize, go_on: bool) -> String {
+        let settings = AgentsConfig {
+            go_on,
+            ..AgentsConfig::default()
+        };
+        match plan_for(signal, failures, &settings) {
+            Plan::GoOn { at, .. } => at.to_string(),
+            Plan::Person(what) => what,
+        }
+    }
+
+    #[test]
+    fn a_failed_service_is_tried_three_times_later_and_later() {
+        let signal = failed(Some("server_error"), None);
+        let at = |failures| planned(&signal, failures, true);
+        assert_eq!(at(1), "2026-01-01T12:01:00Z");
+        assert_eq!(at(2), "2026-01-01T12:04:00Z");
+        assert_eq!(at(3), "2026-01-01T12:16:00Z");
+        let given_up = at(4);
+        assert!(
+            given_up.starts_with("failed 4 times in a row: API Error: 529 Overloaded; "),
+            "{given_up}"
+        );
+    }
+
+    #[test]
+    fn a_limit_is_waited_for() {
+        let signal = failed(Some("rate_limit"), Some("2026-01-01T14:05:00Z"));
+        assert_eq!(planned(&signal, 0, true), "2026-01-01T14:05:02Z");
+        let off = planned(&signal, 0, false);
+        let wanted = "has reached its usage limit, until 2026-01-01 14:05 UTC; ";
+        assert!(off.starts_with(wanted), "{off}");
+        let over = failed(Some("rate_limit"), Some("2026-01-01T12:00:00Z"));
+        assert_eq!(planned(&over, 1, true), "2026-01-01T12:01:00Z");
+    }
+
+    #[test]
+    fn what_does_not_go_away_is_a_persons_business_at_once() {
+        let signal = failed(Some("authentication_failed"), None);
+        let said = planned(&signal, 1, true);
+        assert!(said.contains("log in"), "{said}");
+    }
+
+    #[test]
+    fn failures_count_since_the_last_turn_that_ended_well() {
+        let done = Signal::now(SignalKind::TurnDone);
+        let limit = failed(None, Some("2026-01-01T14:05:00Z"));
+        let plain = failed(None, None);
+        let working = Signal::now(SignalKind::Working);
+        let all = [plain.clone(), done, plain.clone(), working, limit, plain];
+        assert_eq!(in_a_row(&all), 2);
+    }
+}

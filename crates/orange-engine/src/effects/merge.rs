@@ -1,0 +1,155 @@
+//! A merge that was begun: how it ends in the journal, and how one that was cut short is finished.
+
+pub(crate) mod landing;
+pub(crate) mod moving;
+pub(crate) mod target;
+pub(crate) mod words;
+
+use crate::call::Call;
+use crate::effects::merge::landing::{Landing, Task as Work};
+use crate::error::Result;
+use crate::facts::destination;
+use crate::git::{fast_forward_checkout, worktree};
+use crate::tx::{TaskTx, decide};
+use crate::{facts, git};
+use orange_core::history::payload::{MergeAttempt, TaskMerged};
+use orange_core::history::{Event, EventType, History, Payload};
+use orange_core::machine::Move;
+use orange_core::task::Task;
+use orange_core::workflow::{Actor, Intent};
+use orange_sys::crash_points::crash_point;
+use std::time::Duration;
+
+/// How long the remote may take to say whether it has a merge that was cut short.
+const ASKING: Duration = Duration::from_secs(5);
+
+/// The merge is in: the journal says so, the task ends, and what it had is cleared away.
+pub(crate) fn end_merged(
+    call: &Call,
+    tx: &TaskTx<'_>,
+    work: &Work,
+    landing: &Landing,
+) -> Result<Vec<Event>> {
+    let merged = TaskMerged {
+        commit: Some(&landing.commit),
+        onto: Some(&landing.onto),
+        target: Some(&work.target),
+        strategy: Some(work.strategy),
+        commits: Some(landing.commits),
+        pushed: Some(landing.pushed),
+        head: work.head.as_deref(),
+    };
+    let merged = Event::of(Payload::TaskMerged(merged), call.now()).by("human");
+    let wanted = Move {
+        force: work.force,
+        ..Move::to(destination(&tx.task, Intent::Merge)?)
+    };
+    // The condition of that row is git's word that the work is in the target: its commits, or that merging them
+    // changes nothing.
+    let (task, body) = (tx.task.clone(), tx.body.clone());
+    let is_in = landing.by_content || landing::is_in(work, &landing.commit)?;
+    let same = is_in.then_some("its changes are in the target");
+    note_later_work(call, &task, work);
+    let done = decide::decide_as(call, Actor::Human, &task, &body, wanted, same)?
+        .because(format!("merged into {}", work.target));
+    crash_point("merge.verified");
+    Ok(vec![merged, done])
+}
+
+/// Commits that came while it was merged are on its branch and nowhere else.
+fn note_later_work(call: &Call, task: &Task, work: &Work) {
+    let (Some(merged), Some(now)) = (&work.head, facts::head_of(call, task)) else {
+        return;
+    };
+    if *merged != now {
+        call.notice(format!(
+                "{}: merged was {}; its branch {} is at {} by now, and what came since is on that branch alone",
+                task.label(),
+                git::short(merged),
+                task.branch,
+                git::short(&now)
+            ));
+    }
+}
+
+impl TaskTx<'_> {
+    /// Finds out what became of a merge whose process is gone: what is in the target ends the task, anything
+    /// else was never begun as far as anybody can see. Returns whether it ended the task.
+    pub(crate) fn finish_merge(&mut self) -> Result<bool> {
+        let Some(started) = open_merge(self.history()).cloned() else {
+            return Ok(false);
+        };
+        if self.task.status.is_terminal() {
+            return Ok(false);
+        }
+        let Some(project) = self.call.project_of(&self.task.project) else {
+            return Ok(false);
+        };
+        let attempt = MergeAttempt::of(&started).unwrap_or_default();
+        let work = Work::of(&attempt, project.path);
+        recover_checkout(&work, &self.task)?;
+        let over = moving::when_git_is_over(self.call, &self.task.project, ASKING)?;
+        if over.is_none() {
+            self.call.notice(format!(
+                "{}: a merge was cut short, and its git is still at work",
+                self.task.label()
+            ));
+            return Ok(false);
+        }
+        drop(over);
+        let commit = attempt.commit.unwrap_or_default();
+        let mut found = landing::is_in(&work, commit)?;
+        if !found && work.push {
+            if let Err(error) = worktree::fetch(&work.repository, ASKING) {
+                self.call.notice(format!(
+                    "{}: a merge was cut short, and whether {} on origin has it cannot be told: {error}",
+                    self.task.label(),
+                    work.target
+                ));
+                return Ok(false);
+            }
+            found = landing::is_in(&work, commit)?;
+        }
+        if !found {
+            let event = Event::new(EventType::MergeStopped, self.call.now())
+                .because("it was cut short before anything was merged");
+            self.note(vec![event])?;
+            return Ok(false);
+        }
+        let landing = moving::catch_up(self.call, &self.task, &work, &attempt)?;
+        self.call.notice(format!(
+            "{}: its merge into {} was cut short; it is finished now",
+            self.task.label(),
+            work.target
+        ));
+        let events = end_merged(self.call, self, &work, &landing)?;
+        self.write(events)?;
+        Ok(true)
+    }
+}
+
+/// Goes on in the checkout of the target where a merge of this task was cut short.
+pub(crate) fn recover_checkout(work: &Work, task: &Task) -> Result<()> {
+    match worktree::checked_out_at(&work.repository, &work.target)? {
+        Some(checkout) => fast_forward_checkout::recover(&checkout, &task.id),
+        None => Ok(()),
+    }
+}
+
+/// The merge that was begun last, unless it is known how it ended.
+pub(crate) fn open_merge(history: &History) -> Option<&Event> {
+    let ends = |event: &&Event| {
+        matches!(
+            event.kind,
+            EventType::MergeStarted | EventType::MergeStopped | EventType::TaskMerged
+        ) || event.kind == EventType::StatusChanged
+    };
+    let last = history.events.iter().rev().find(ends)?;
+    (last.kind == EventType::MergeStarted).then_some(last)
+}
+
+/// The last event of a kind.
+pub(crate) fn recorded(history: &History, kind: EventType) -> Option<Event> {
+    let mut events = history.events.iter().rev();
+    events.find(|event| event.kind == kind).cloned()
+}

@@ -1,0 +1,105 @@
+//! Tells the person, by a command of theirs, that something needs them: once for each thing, by the process that
+//! writes it down.
+
+use crate::call::Call;
+use crate::error::Result;
+use crate::{errand, settings};
+use orange_core::attention::notification;
+use orange_core::history::Event;
+use orange_core::task::Task;
+use std::collections::BTreeMap;
+
+/// Something to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notification {
+    /// The same thing gets the same key.
+    key: String,
+    text: String,
+}
+
+/// What of these events a person should hear of.
+pub(crate) fn worth_telling(task: &Task, events: &[Event]) -> Vec<Notification> {
+    let tell = |event: &Event| {
+        let what = event.run_or_hook();
+        Some(Notification {
+            key: format!(
+                "{} {} {} {what}",
+                task.id,
+                event.kind.as_str(),
+                event.timestamp
+            ),
+            text: notification(event)?,
+        })
+    };
+    events.iter().filter_map(tell).collect()
+}
+
+/// The user's command may print the text on a terminal, or into a file: it is one line, and nothing in it is a control
+/// character (ESC, or C1 such as U+009B) that a terminal would act on. An environment takes no NUL either.
+fn one_line(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\r' | '\t' => ' ',
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    text.chars().map(shown).collect()
+}
+
+/// Runs the user's command for each of these that was not told before.
+pub(crate) fn notify_person(call: &Call, task: &Task, notifications: Vec<Notification>) {
+    if notifications.is_empty() {
+        return;
+    }
+    let command = match settings::config(call) {
+        Ok(config) => config.notify.command.clone(),
+        Err(_) => None,
+    };
+    if command.is_none() {
+        return;
+    }
+    for notification in notifications {
+        match is_new(call, &notification) {
+            Ok(true) => leave_to_errand(call, task, &notification.text),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, "a notification was not sent"),
+        }
+    }
+}
+
+/// Nobody waits for it: what it does may take its time, and may outlive the agent that caused it.
+fn leave_to_errand(call: &Call, task: &Task, text: &str) {
+    let about = [
+        ("ORANGE_NOTIFY_TASK", task.label()),
+        ("ORANGE_NOTIFY_ID", task.id.clone()),
+        ("ORANGE_NOTIFY_PROJECT", task.project.clone()),
+        ("ORANGE_NOTIFY_BRANCH", task.branch.clone()),
+        ("ORANGE_NOTIFY_SUMMARY", task.summary.clone()),
+        ("ORANGE_NOTIFY_STATUS", task.status.to_string()),
+        ("ORANGE_NOTIFY_MESSAGE", format!("{} {text}", task.label())),
+    ];
+    let about = about.map(|(name, value)| (name.to_owned(), one_line(&value)));
+    let about = BTreeMap::from(about);
+    let home = call.store.home();
+    if let Err(error) = errand::start_with(&call.orange, home, &["notify"], &about, &[]) {
+        tracing::warn!(%error, "a notification was not sent");
+    }
+}
+
+fn is_new(call: &Call, notification: &Notification) -> Result<bool> {
+    let now = call.now();
+    call.with_database(|database| database.note_notified(&notification.key, now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn a_variable_is_one_line_without_control_characters() {
+        assert_eq!(one_line("a\nb\tc"), "a b c");
+        assert_eq!(
+            one_line("\u{1b}[31m\0\u{9b}2J\u{7f}ü"),
+            "\u{fffd}[31m\u{fffd}\u{fffd}2J\u{fffd}ü"
+        );
+    }
+}

@@ -1,0 +1,45 @@
+//! The task's branch on the remote, once its work is in.
+
+use crate::call::Call;
+use crate::effects::merge::recorded;
+use crate::error::Result;
+use crate::git::landing;
+use crate::tx::TaskTx;
+use crate::{git, settings};
+use orange_core::history::{Event, EventType};
+use orange_core::merge::RemoteBranches;
+
+/// Deletes it if the settings say so, and only if nothing is lost by it. Says what was done.
+pub(crate) fn delete_remote_branch(call: &Call, tx: &TaskTx<'_>) -> Result<String> {
+    let task = &tx.task;
+    let Some(project) = call.project_of(&task.project) else {
+        return Ok("its project is not registered".into());
+    };
+    // Asked first: mostly there is none, and the settings need git.
+    let remote = format!("refs/remotes/origin/{}", task.branch);
+    let Some(at) = git::commit_of(&project.path, &remote)? else {
+        return Ok("origin has no such branch".into());
+    };
+    match settings::config_for(call, task)?.merge.delete_remote_branch {
+        RemoteBranches::Never => return Ok("the settings keep it".into()),
+        // Branches of tasks are pushed for pull requests alone.
+        RemoteBranches::Own => return Ok("orange has not pushed its branch".into()),
+        RemoteBranches::Always => {}
+    }
+    let merged = recorded(tx.history(), EventType::TaskMerged);
+    let Some(head) = merged.as_ref().and_then(Event::head) else {
+        return Ok("kept: orange did not merge it itself".into());
+    };
+    if at != head && !git::is_ancestor(&project.path, &at, head)? {
+        return Ok(format!(
+            "kept: it has commits that were not merged, up to {}",
+            git::short(&at)
+        ));
+    }
+    Ok(
+        match landing::delete_remote(&project.path, &task.branch, &at)? {
+            true => format!("deleted at {}", git::short(&at)),
+            false => format!("kept: it is not at {} any more", git::short(&at)),
+        },
+    )
+}

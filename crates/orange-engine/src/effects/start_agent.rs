@@ -1,0 +1,468 @@
+//! Starting an agent: its run is written down, a window is opened, and the start is waited for.
+
+use crate::call::{Call, Caller};
+use crate::effects::stop_agent;
+use crate::error::{Code, Error, Result};
+use crate::harness::instructions::{INSTRUCTIONS, MAX_INSTRUCTIONS};
+use crate::harness::{Harness, Occasion};
+use crate::prompt::PromptExtra;
+use crate::rules::rules_commit;
+use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descendants};
+use crate::sessions::{adopted, permissions, programs};
+use crate::settings::models;
+use crate::tmux::{NewWindow, Pane, PaneInfo, Tmux};
+use crate::tx::{TaskTx, review_mark};
+use crate::workspaces::{acquire, project_consent, ready_slot, release};
+use crate::{
+    call, harness, home_record, prompt, rules, sessions, settings, started_by, workspaces,
+};
+use orange_core::history::payload::AgentSpawned;
+use orange_core::history::{Event, Payload};
+use orange_core::prompt::PromptName;
+use orange_core::task::{Field, Task};
+use orange_core::workflow::Role;
+use orange_core::{Action, Timestamp, machine, runs, text};
+use orange_sys::crash_points::crash_point;
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A session name that is somebody else's gets a number; so many are tried.
+const MOST_NAMES: u32 = 50;
+
+/// How long a window may take until its `run-agent` reports. A machine under load is slow.
+const START_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Between two looks whether it has reported; it takes a few milliseconds.
+const LOOK: Duration = Duration::from_micros(250);
+
+/// An agent that is to be started.
+pub(crate) struct Begin {
+    pub(crate) role: Role,
+    pub(crate) prompt: PromptName,
+    /// The same one again starts nothing new.
+    pub(crate) run: String,
+    /// A person's words, for the prompt.
+    pub(crate) message: Option<String>,
+}
+
+/// What came of it.
+pub(crate) enum Begun {
+    /// To be journalled.
+    Started(Box<Event>),
+    /// It runs already.
+    Running,
+    /// No agent is wanted; why.
+    Nobody(String),
+}
+
+pub(crate) fn begin(call: &Call, tx: &TaskTx<'_>, begin: &Begin) -> Result<Begun> {
+    let task = &tx.task;
+    if let Some(run) = sessions::live_run(call, tx.history(), begin.role)
+        && run.id != begin.run
+    {
+        return Ok(Begun::Running);
+    }
+    let folder = sessions::run_folder(call, &begin.run);
+    if folder.started().is_some() {
+        return Ok(match begun(call, tx, &begin.run)? {
+            Some(event) => Begun::Started(Box::new(event)),
+            None => Begun::Running,
+        });
+    }
+    let Some(harness) = settings::harness::harness_for(call, task, begin.role)? else {
+        return Ok(Begun::Nobody(format!(
+            "harness {}: no agent is started, the work is yours",
+            harness::NONE
+        )));
+    };
+    adopted::refuse_second_agent(call, task, tx.history(), begin.role)?;
+    acquire::slot_is_ready(call, task)?;
+    if call.caller == Caller::Human {
+        started_by::note_started_by(call, &task.id);
+    }
+    ready_slot::ensure_slot_is_ready(call, task, &tx.place.task_file())?;
+    let (spec, extras) = run_spec(call, tx, begin, &harness)?;
+    let prompt = first_message(call, task, begin)?;
+    let tmux = sessions::usable_tmux(call)?;
+    if !begins_by_itself(call, &tmux, &folder)? {
+        folder.write(&spec, &prompt, &extras)?;
+        let patience = settings::config(call)?.agents.start_patience;
+        folder.note_due(Due {
+            at: Timestamp::now() + patience,
+            reason: DueFor::Start,
+        })?;
+        crash_point("spawn.written");
+        release::unlock_slot(call, &spec.worktree)?;
+        let pane = open_window(call, &tmux, tx, &spec)?;
+        folder.note_pane(&pane)?;
+        crash_point("spawn.opened");
+        if let Err(error) = wait_for_start(&folder, &tmux, &pane) {
+            abandon(call, &tmux, &pane, &begin.run)?;
+            return Err(error);
+        }
+    }
+    if let Err(error) = clear_old_windows(call, tx, begin) {
+        tracing::warn!(%error, run = begin.run, "a window of an earlier run is left");
+    }
+    crash_point("spawn.started");
+    match begun(call, tx, &begin.run)? {
+        Some(event) => Ok(Begun::Started(Box::new(event))),
+        None => Ok(Begun::Running),
+    }
+}
+
+/// The prompt, and a person's words even where a repository's own prompt has no place for them.
+fn first_message(call: &Call, task: &Task, begin: &Begin) -> Result<String> {
+    let message = begin.message.clone().unwrap_or_default();
+    let extra = PromptExtra {
+        message: message.clone(),
+        ..PromptExtra::default()
+    };
+    let prompt = prompt::prompt_for(call, task, begin.prompt, &extra)?;
+    Ok(match prompt.contains(message.trim()) {
+        true => prompt,
+        false => format!("{prompt}\n\nA message from a person:\n\n{message}\n"),
+    })
+}
+
+/// A process that died may have opened the window before: its agent is on its way. True once that has begun.
+fn begins_by_itself(call: &Call, tmux: &Tmux, folder: &RunFolder) -> Result<bool> {
+    if folder.spec().is_none() {
+        return Ok(false);
+    }
+    let run = folder.id();
+    let of_run = |info: &PaneInfo| info.run_id.as_deref() == Some(&run);
+    let home = home_record::home_paths(call);
+    let mut panes = tmux.panes()?;
+    panes.retain(|info| home.has_tagged(info.home_tag.as_deref()));
+    let Some(window) = panes.into_iter().find(of_run) else {
+        return Ok(false);
+    };
+    match wait_for_start(folder, tmux, &window.pane) {
+        Ok(()) => folder.note_pane(&window.pane).map(|()| true),
+        Err(_) => abandon(call, tmux, &window.pane, &run).map(|()| false),
+    }
+}
+
+/// Nothing is left of a start that came to nothing.
+fn abandon(call: &Call, tmux: &Tmux, pane: &Pane, run: &str) -> Result<()> {
+    stop_agent::stop(call, run)?;
+    tmux.kill_window(pane)
+}
+
+/// The event that says that a run has begun; None if it has not, or if that is journalled.
+pub(crate) fn begun(call: &Call, tx: &TaskTx<'_>, run: &str) -> Result<Option<Event>> {
+    let folder = sessions::run_folder(call, run);
+    let known = runs::runs(tx.history());
+    let (Some(spec), Some(_)) = (folder.spec(), folder.started()) else {
+        return Ok(None);
+    };
+    if known.iter().any(|known| known.id == run) {
+        return Ok(None);
+    }
+    let pane = sessions::pane_of(call, run)?;
+    if let Some(pane) = &pane {
+        folder.note_pane(pane)?;
+    }
+    let conversation = spec.conversation.id();
+    let resumed = matches!(spec.conversation, Conversation::Resumed(_));
+    let start = AgentSpawned {
+        run: Some(run),
+        role: Some(spec.role),
+        harness: Some(&spec.harness),
+        prompt: Some(&spec.prompt),
+        model: spec.model.as_deref(),
+        effort: spec.effort.as_deref(),
+        seals_end: Some(true),
+        conversation,
+        resumed: conversation.map(|_| resumed),
+        permissions: conversation.map(|_| spec.permissions),
+        workspace: tx.task.workspace.as_deref(),
+        review_before: spec.review_before.as_deref(),
+        session: pane.as_ref().map(|pane| pane.session_name.as_str()),
+        pane: pane.as_ref().map(|pane| pane.pane.as_str()),
+        adopted: None,
+    };
+    let mut event = Event::of(Payload::AgentSpawned(start), call.now()).by("engine");
+    if let Some(pane) = pane {
+        let name = Value::from(pane.session_name);
+        if tx.task.get(Field::TmuxSession) != name {
+            event.fields.insert(Field::TmuxSession.name().into(), name);
+            event = machine::number(event, &tx.task);
+        }
+    }
+    Ok(Some(event))
+}
+
+/// Refuses early what would fail after the status has changed: no tmux, no such harness, or one too old.
+pub(crate) fn check_can_spawn(call: &Call, task: &Task) -> Result<()> {
+    let Some(harness) = settings::harness::harness_for(call, task, Role::Worker)? else {
+        return Ok(());
+    };
+    programs::fit_program(call, &harness)?;
+    harness.check_mode(permissions::permissions(call, task)?.0)?;
+    models::check_model(call, task, Role::Worker, Some(&harness))?;
+    sessions::usable_tmux(call).map(drop)
+}
+
+fn run_spec(
+    call: &Call,
+    tx: &TaskTx<'_>,
+    begin: &Begin,
+    harness: &Harness,
+) -> Result<(RunSpec, Extras)> {
+    let task = &tx.task;
+    let slot = task.workspace.as_ref().ok_or_else(|| {
+        Error::new(
+            Code::ConditionUnmet,
+            format!("{} has no workspace to start an agent in", task.label()),
+        )
+        .hint(text!(
+            "{} gets it one",
+            Action::respawn(task.label(), false)
+        ))
+    })?;
+    let worktree = workspaces::slot_folder(call, slot);
+    let is_missing = !worktree.is_dir();
+    if is_missing || acquire::is_unready(call, task, slot)? {
+        let what = match is_missing {
+            true => format!("its workspace {slot} is gone"),
+            false => format!("{} is not checked out in {slot}", task.branch),
+        };
+        return Err(Error::new(
+            Code::ConditionUnmet,
+            format!("{}: {what}; no agent is started there", task.label()),
+        )
+        .hint(text!("{} checks the branch out again", Action::repair())));
+    }
+    let program = programs::fit_program(call, harness)?;
+    let project_settings =
+        harness.adapter.loads_project_files() && settings::config(call)?.agents.project_settings;
+    if project_settings {
+        project_consent::check_project_files(call, task, &worktree)?;
+    }
+    let instructions = instructions_for(call, task, harness)?;
+    let attempt = runs::attempts(tx.history(), begin.role) + 1;
+    let own = harness.arguments.iter().map(|word| {
+        word.replace("{round}", &task.review_round.to_string())
+            .replace("{attempt}", &attempt.to_string())
+    });
+    let own: Vec<String> = own.collect();
+    let folder = sessions::run_folder(call, &begin.run);
+    let conversation = conversation(tx, begin.role, harness);
+    if is_lost(tx, begin.role, harness, &conversation) {
+        call.notice(format!(
+            "{} kept no record: its conversation is gone, so it begins a new one",
+            harness.name
+        ));
+    }
+    let permissions = permissions::permissions_of_run(call, task, harness)?;
+    let choice = models::model_of_run(call, task, begin.role, harness)?;
+    let go_on = settings::config(call)?.agents.go_on;
+    let shared = call.store.home().join(harness::SHARED);
+    let prepared = harness.prepare(&Occasion {
+        run: &begin.run,
+        folder: folder.path(),
+        shared: &shared,
+        task_folder: &tx.place.path,
+        orange: &call.orange,
+        worktree: &worktree,
+        permissions,
+        choice: &choice,
+        conversation: &conversation,
+        environment: &call.environment,
+        go_on,
+        project_settings,
+        instructions: instructions.as_deref(),
+    })?;
+    harness::share(&shared, &prepared.shared)?;
+    let mut command = vec![program.to_string_lossy().into_owned()];
+    command.extend(harness.command(&own, &prepared));
+    let spec = RunSpec {
+        run: begin.run.clone(),
+        task: task.id.clone(),
+        folder: tx.place.folder(),
+        role: begin.role,
+        prompt: begin.prompt.as_str().to_owned(),
+        harness: harness.name.clone(),
+        command,
+        worktree,
+        search_path: call
+            .search_path
+            .as_ref()
+            .map(|path| path.to_string_lossy().into_owned()),
+        one_shot: harness.one_shot,
+        adapter: harness.adapter,
+        conversation,
+        permissions,
+        model: choice.model,
+        effort: choice.effort,
+        withheld: prepared.withheld,
+        interrupt: Some(harness.interrupt.clone()),
+        review_before: match begin.role {
+            Role::Reviewer => review_mark(&tx.body),
+            Role::Worker | Role::Executor => None,
+        },
+    };
+    let mut environment = call.environment.clone();
+    environment.extend(prepared.environment);
+    let extras = Extras {
+        environment,
+        files: prepared.files,
+    };
+    Ok((spec, extras))
+}
+
+/// What the repository says to agents, for a harness that does not read it once its project code is off. From the
+/// base commit: a worker does not write what its reviewer is told.
+fn instructions_for(call: &Call, task: &Task, harness: &Harness) -> Result<Option<String>> {
+    if !harness.adapter.drops_instructions() {
+        return Ok(None);
+    }
+    let project = call::registered(call, &task.project)?;
+    let commit = rules_commit::rules_commit(call, &project, task)?;
+    let files = rules::base_files(&project.path, &commit, &[INSTRUCTIONS])?;
+    match files.file(INSTRUCTIONS, MAX_INSTRUCTIONS)? {
+        None => Ok(None),
+        Some(Ok(text)) => Ok(Some(text)),
+        Some(Err(unreadable)) => {
+            call.notice(format!(
+                "{} gets no {INSTRUCTIONS}: {}",
+                harness.name, unreadable.reason
+            ));
+            Ok(None)
+        }
+    }
+}
+
+/// A window of the task's session, which is made if there is none.
+fn open_window(call: &Call, tmux: &Tmux, tx: &TaskTx<'_>, spec: &RunSpec) -> Result<Pane> {
+    let task = &tx.task;
+    let window = window_name(task, spec.role);
+    let command: Vec<OsString> = [
+        call.orange.clone().into_os_string(),
+        "run-agent".into(),
+        "--home".into(),
+        call.store.home().into(),
+        "--task".into(),
+        task.id.as_str().into(),
+        "--role".into(),
+        spec.role.as_str().into(),
+        "--run".into(),
+        spec.run.as_str().into(),
+    ]
+    .to_vec();
+    let home = home_record::home_paths(call);
+    let new = NewWindow {
+        window: &window,
+        folder: &spec.worktree,
+        command: &command,
+        task_id: &task.id,
+        run_id: &spec.run,
+        home_tag: &home.tag(),
+    };
+    // A task whose first agent this is has no session yet.
+    let is_first = task.tmux_session.is_none() && runs::runs(tx.history()).is_empty();
+    if !is_first && let Some(session) = tmux.session_of(&task.id, |tag| home.has_tagged(tag))? {
+        return tmux.new_window(session, &new);
+    }
+    let wanted = format!("{}/{}", task.project, task.branch);
+    for number in 1..=MOST_NAMES {
+        let name = match number {
+            1 => wanted.clone(),
+            number => format!("{wanted}-{number}"),
+        };
+        if let Some(pane) = tmux.new_session(&new, &name)? {
+            if number > 1 {
+                call.notice(format!(
+                    "a session {wanted} of your own is there already; this one is called {}",
+                    pane.session_name
+                ));
+            }
+            return Ok(pane);
+        }
+    }
+    Err(Error::new(
+        Code::Conflict,
+        format!("no name like {wanted} is free for a tmux session"),
+    )
+    .hint("rename or end sessions of that name: `tmux list-sessions`"))
+}
+
+/// Windows in which only the shell of an earlier run of that role is left are closed. Only now, when there is a
+/// new one: the last window takes the session with it, and whoever looks at it.
+fn clear_old_windows(call: &Call, tx: &TaskTx<'_>, begin: &Begin) -> Result<()> {
+    let known = runs::runs(tx.history());
+    let mut of_role = known.iter().filter(|run| run.role == begin.role).peekable();
+    if of_role.peek().is_none() {
+        return Ok(());
+    }
+    let old: Vec<&str> = of_role.map(|run| run.id.as_str()).collect();
+    for window in sessions::windows_of(call, &tx.task)? {
+        let run = window.run_id.as_deref().unwrap_or_default();
+        let is_old = old.contains(&run) && run != begin.run;
+        if is_old && descendants(window.pid).is_empty() {
+            Tmux::at(&window.pane.socket).kill_pane(&window.pane)?;
+        }
+    }
+    Ok(())
+}
+
+/// A worker goes on where the last one was, if its conversation is still there; a reviewer looks with fresh eyes.
+fn conversation(tx: &TaskTx<'_>, role: Role, harness: &Harness) -> Conversation {
+    match last_conversation(tx, role, harness) {
+        Some((id, kept)) if Path::new(&kept).is_file() => Conversation::Resumed(id),
+        Some(_) | None => Conversation::begin(harness.adapter),
+    }
+}
+
+/// Was there one that cannot be resumed?
+fn is_lost(tx: &TaskTx<'_>, role: Role, harness: &Harness, now: &Conversation) -> bool {
+    let before = last_conversation(tx, role, harness);
+    before.is_some() && !matches!(now, Conversation::Resumed(_))
+}
+
+/// What the last worker called its conversation, and where it was kept. Another harness cannot go on with it, nor can
+/// this one in another folder.
+fn last_conversation(tx: &TaskTx<'_>, role: Role, harness: &Harness) -> Option<(String, String)> {
+    let slot = tx.task.workspace.as_ref().map(ToString::to_string);
+    let last = runs::last_run(tx.history(), role)?;
+    let fits = role == Role::Worker && last.harness == harness.name && last.workspace == slot;
+    fits.then_some(last.conversation?).zip(last.transcript)
+}
+
+fn window_name(task: &Task, role: Role) -> String {
+    match role {
+        Role::Reviewer => format!("review-{}", task.review_round),
+        Role::Worker | Role::Executor => role.as_str().to_owned(),
+    }
+}
+
+fn wait_for_start(folder: &RunFolder, tmux: &Tmux, pane: &Pane) -> Result<()> {
+    let deadline = Instant::now() + START_PATIENCE;
+    let mut look = Instant::now() + Duration::from_millis(200);
+    while folder.started().is_none() {
+        let now = Instant::now();
+        if now >= look {
+            look = now + Duration::from_millis(200);
+            // Asked before: it may have started and ended in between.
+            let there = tmux.is_there(pane)?;
+            if !there && folder.started().is_none() {
+                return Err(
+                    Error::new(Code::Failed, "its window closed before the agent began")
+                        .hint("retrying its hooks tries once more"),
+                );
+            }
+        }
+        if now >= deadline {
+            return Err(
+                Error::new(Code::Failed, "the agent's window did not report")
+                    .hint("retrying its hooks tries once more"),
+            );
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}

@@ -1,0 +1,257 @@
+//! `doctor`: what is wrong with the machine, the home and what is in it, what a repair would do, and doing it.
+//! A file per group; here is what they share.
+
+pub mod access;
+pub mod agents;
+pub mod databases;
+pub mod disk;
+pub mod evidence;
+pub mod git_leftovers;
+pub mod harnesses;
+pub mod home;
+pub mod leaving;
+pub mod leftovers;
+pub mod machine;
+pub mod processes;
+pub mod registry;
+pub mod repositories;
+pub mod sessions;
+pub mod tasks;
+pub mod workspaces;
+
+use crate::call::Call;
+use crate::error::{Error, Result};
+use crate::views::doctor::{Finding, Group, Remark, Report, Tone};
+use crate::{git, home_record, settings};
+use orange_core::task::Task;
+use orange_core::{Action, Text, Timestamp, text};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+impl Report {
+    fn add(&mut self, subject: impl Into<String>, problem: impl Into<String>) -> &mut Finding {
+        self.findings.push(Finding {
+            group: self.group,
+            subject: subject.into(),
+            problem: problem.into(),
+            repair: None,
+            by_hand: false,
+            repaired: false,
+        });
+        let last = self.findings.len() - 1;
+        &mut self.findings[last]
+    }
+
+    /// Something that could not be found out is neither fine nor wrong.
+    fn add_unchecked(&mut self, subject: impl Into<String>, error: &Error) {
+        let (subject, hint) = (subject.into(), error.hint.clone());
+        let problem = format!("could not be checked: {}", error.message);
+        let same = |known: &Finding| known.subject == subject && known.problem == problem;
+        if self.findings.iter().any(same) {
+            return;
+        }
+        self.add(subject, problem)
+            .by_hand(hint.unwrap_or_else(|| "fix the cause, then run this again".into()));
+    }
+
+    fn fine(&mut self, text: impl Into<Text>) {
+        self.remark(text.into(), None, Tone::Fine);
+    }
+
+    fn note(&mut self, text: impl Into<Text>) {
+        self.remark(text.into(), None, Tone::Note);
+    }
+
+    fn aside(&mut self, text: impl Into<Text>) {
+        self.remark(text.into(), None, Tone::Aside);
+    }
+
+    fn remark(&mut self, text: Text, time: Option<Timestamp>, tone: Tone) {
+        self.remarks.push(Remark {
+            group: self.group,
+            text,
+            time,
+            tone,
+        });
+    }
+
+    /// Whether nothing was found in the group at hand.
+    fn is_clean(&self) -> bool {
+        let mut found = self.findings.iter();
+        !found.any(|finding| finding.group == self.group)
+    }
+
+    /// For a copy of a home, in which every command that changes something is refused.
+    fn withdraw_repairs(&mut self) {
+        let of_home = |finding: &&mut Finding| finding.group != Group::Machine;
+        for finding in self.findings.iter_mut().filter(of_home) {
+            finding.repair = None;
+        }
+    }
+}
+
+impl Finding {
+    fn repair(&mut self, how: impl Into<Text>) {
+        self.repair = Some(how.into());
+    }
+
+    fn by_hand(&mut self, how: impl Into<Text>) {
+        self.repair = Some(text!("by hand: {}", how));
+        self.by_hand = true;
+    }
+
+    fn done<T: Into<Text>>(&mut self, outcome: Result<T>) {
+        match outcome {
+            Ok(what) => {
+                self.repair(what);
+                (self.repaired, self.by_hand) = (true, false);
+            }
+            Err(error) => self.repair(format!("could not be repaired: {error}")),
+        }
+    }
+}
+
+/// One check of one group.
+type Check = fn(&Call, &mut Report, bool) -> Result<()>;
+
+/// What is looked at in a home, in this order; and whether that needs a git that answers.
+const CHECKS: &[(Group, bool, Check)] = &[
+    (Group::Home, false, |call, report, _| {
+        check_config(call, report);
+        Ok(())
+    }),
+    (Group::Home, false, |call, report, repair| {
+        registry::check_projects(call, report, repair);
+        Ok(())
+    }),
+    (Group::Home, true, |call, report, _| {
+        repositories::check_repositories(call, report);
+        Ok(())
+    }),
+    (Group::Databases, false, databases::check_databases),
+    (Group::Tasks, false, tasks::check_tasks),
+    (Group::Tasks, false, |call, report, _| {
+        tasks::check_links(call, report)
+    }),
+    (Group::Tasks, false, evidence::check_evidence),
+    // After these, since the index is asked: what is wrong with it must have been found.
+    (Group::Home, false, |call, report, _| {
+        registry::check_unregistered(call, report)
+    }),
+    (Group::Processes, false, processes::check_runs),
+    (Group::Sessions, false, sessions::check_sessions),
+    (Group::Sessions, false, agents::check_agents),
+    (Group::Processes, false, processes::check_processes),
+    // After these: nobody may live in a slot that is given back.
+    (Group::Pool, true, workspaces::check_workspaces),
+    (Group::Leftovers, false, leftovers::check_leftovers),
+    (Group::Leftovers, true, git_leftovers::check_git_leftovers),
+];
+
+/// How long git may take over one question; a repair takes the time it needs.
+const GIT_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Looks at everything, and with `repair` mends what can be mended. With `measure` slots are measured too.
+pub fn doctor(call: &Call, repair: bool, measure: bool) -> Result<Report> {
+    if repair {
+        crate::access::people_only(call, "repair the home")?;
+    } else {
+        git::be_patient_for(GIT_PATIENCE);
+    }
+    let mut report = Report::default();
+    let has_git = machine::check_programs(call, &mut report);
+    report.group = Group::Home;
+    if !home::check_home(call, &mut report, repair) {
+        report.group = Group::Machine;
+        harnesses::check_harnesses(call, &mut report);
+        return Ok(report);
+    }
+    for (group, needs_git, check) in CHECKS {
+        if *needs_git && !has_git {
+            continue;
+        }
+        report.group = *group;
+        // What is wrong with one thing must not hide what is wrong with another.
+        if let Err(error) = check(call, &mut report, repair) {
+            let how = error
+                .hint
+                .unwrap_or_else(|| "see the other findings".into());
+            report
+                .add(
+                    group.as_str(),
+                    format!("could not be looked at: {}", error.message),
+                )
+                .by_hand(how);
+        }
+    }
+    report.group = Group::Machine;
+    harnesses::check_harnesses(call, &mut report);
+    report.group = Group::Disk;
+    disk::measure_disk(call, &mut report, measure, has_git);
+    report.copy_of = home_record::copied_from(call).map(Path::to_owned);
+    if report.copy_of.is_some() {
+        report.withdraw_repairs();
+    }
+    Ok(report)
+}
+
+fn check_config(call: &Call, report: &mut Report) {
+    for problem in settings::settings_problems(call) {
+        report
+            .add("config.yaml", problem)
+            .by_hand(text!("{} opens it", Action::edit_settings()));
+    }
+}
+
+/// A row's fields as a task; what cannot be read stays at its default.
+pub(crate) fn task_of(fields: &str) -> Task {
+    let mut task = Task::default();
+    if let Ok(serde_json::Value::Object(map)) = serde_json::from_str(fields) {
+        for (name, value) in map {
+            if let Some(field) = orange_core::task::Field::from_name(&name) {
+                let _ = task.set(field, value);
+            }
+        }
+    }
+    task
+}
+
+/// What is wrong with a file, without its path: the finding names it.
+pub(crate) fn without_path(problem: &str, path: &Path) -> String {
+    let named = format!("{} ", path.display());
+    problem.strip_prefix(&named).unwrap_or(problem).to_owned()
+}
+
+pub(crate) fn folders_in(parent: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(parent)
+        .map(|entries| {
+            entries
+                .flatten()
+                .map(|entry| entry.path())
+                .filter(|path| path.is_dir())
+                .collect()
+        })
+        .unwrap_or_default()
+}
+
+pub(crate) fn set_aside(path: &Path, stamp: &str) -> Result<String> {
+    let name = format!(
+        "{}.damaged-{stamp}",
+        path.file_name()
+            .map(|name| name.to_string_lossy())
+            .unwrap_or_default()
+    );
+    std::fs::rename(path, path.with_file_name(&name))
+        .map_err(|error| Error::io("set aside", path, &error))?;
+    Ok(name)
+}
+
+/// The first few, and how many more.
+pub(crate) fn some_of(names: &[String]) -> String {
+    const NAMED: usize = 5;
+    let shown = names.iter().take(NAMED).cloned().collect::<Vec<String>>();
+    match names.len().saturating_sub(NAMED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

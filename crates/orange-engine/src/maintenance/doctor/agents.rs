@@ -1,0 +1,61 @@
+//! Tasks whose agent is gone: findings where nothing goes on without it, a note where none is needed.
+
+use crate::call::Call;
+use crate::error::Result;
+use crate::index::list::{Filter, Listed};
+use crate::maintenance::doctor::some_of;
+use crate::sessions::SessionState;
+use crate::views::doctor::Report;
+use crate::views::list;
+use crate::{sessions, trash};
+use orange_core::exit::{is_expected, role_of};
+use orange_core::runs::{Ending, last_run};
+use orange_core::task::Status;
+use orange_core::{Action, text};
+
+pub(crate) fn check_agents(call: &Call, report: &mut Report, _repair: bool) -> Result<()> {
+    let tasks = list::listed(call, &Filter::default())?;
+    let live = sessions::live_agents(call);
+    let mut idle = Vec::new();
+    for task in tasks.iter().filter(|task| task.damaged.is_none()) {
+        let status: Option<Status> = task.status.parse().ok();
+        let state = live.session(&task.folder, status, task.has_session);
+        let Some(status) = status.filter(|_| state == SessionState::Gone) else {
+            continue;
+        };
+        match is_expected(status, role_of(status)) {
+            true => check_crashed(call, task, status, report)?,
+            false => idle.push(name_of(task)),
+        }
+    }
+    if !idle.is_empty() {
+        report.note(format!(
+            "the agents of {} are gone; none is needed until you ask for something",
+            some_of(&idle)
+        ));
+    }
+    Ok(())
+}
+
+/// An agent that crashed, with nobody in its place. Runs whose end nobody has seen to are findings of their own, and an
+/// agent that a person stopped is that person's doing.
+fn check_crashed(call: &Call, task: &Listed, status: Status, report: &mut Report) -> Result<()> {
+    let role = role_of(status);
+    let place = call.store.place(&task.folder);
+    let history = trash::history_at(call, &place.path)?;
+    let end = last_run(&history, role).and_then(|run| run.end);
+    if let Some(end) = end.filter(|end| end.how == Ending::Crashed) {
+        let name = name_of(task);
+        let label = task.key.map_or(task.id.clone(), |key| key.to_string());
+        let problem = format!("is {status}, and its {role} crashed: {}", end.reason);
+        report
+            .add(name, problem)
+            .by_hand(text!("{} says what to do", Action::explain(label)));
+    }
+    Ok(())
+}
+
+fn name_of(task: &Listed) -> String {
+    task.key
+        .map_or(task.folder.clone(), |key| format!("{}:{key}", task.project))
+}

@@ -1,0 +1,118 @@
+//! The two databases: whether they are sound, and whether there is a backup of the one that cannot be made anew.
+
+use crate::call::Call;
+use crate::database::Database;
+use crate::error::{Code, Error, Result};
+use crate::index::Index;
+use crate::maintenance::doctor::without_path;
+use crate::views::doctor::{Report, Tone};
+use crate::{database, keys};
+use orange_core::{Action, SignedDuration, Timestamp, text};
+use std::fs;
+use std::path::Path;
+
+/// A backup is made every day that Orange is used; opening the database, as here, makes one that is due.
+const LATE: SignedDuration = SignedDuration::from_hours(48);
+
+pub(crate) fn check_databases(call: &Call, report: &mut Report, repair: bool) -> Result<()> {
+    check_database(call, report, repair);
+    check_index(call, report, repair)
+}
+
+fn check_database(call: &Call, report: &mut Report, repair: bool) {
+    let home = call.store.home().to_owned();
+    if !Database::path_in(&home).exists() {
+        return check_missing_database(call, &home, report, repair);
+    }
+    let problem = match Database::open(&home) {
+        Ok(database) => match database.check() {
+            Ok(()) => return report_backup(call, &home, &database, report),
+            Err(problem) => problem,
+        },
+        Err(error) => {
+            let problem = without_path(&error.message, &Database::path_in(&home));
+            if error.code != Code::Damaged {
+                let finding = report.add("orange.db", problem);
+                if let Some(hint) = error.hint {
+                    finding.by_hand(hint);
+                }
+                return;
+            }
+            problem
+        }
+    };
+    let finding = report.add("orange.db", problem);
+    finding.repair("sets the file aside and restores the last backup; task keys are counted anew from the folders");
+    if repair {
+        let stamp = call.file_stamp();
+        let repaired = database::repair(&home, &stamp);
+        // The backup may be older than the newest tasks, and those may lie in the trash.
+        finding.done(repaired.and_then(|what| keys::raise_counters(call).map(|()| what)));
+    }
+}
+
+/// A home that has a backup had a database.
+fn check_missing_database(call: &Call, home: &Path, report: &mut Report, repair: bool) {
+    let (path, backup) = (Database::path_in(home), Database::backup_in(home));
+    if !backup.exists() {
+        return;
+    }
+    let finding = report.add("orange.db", "is missing");
+    finding.repair("restores the last backup; task keys are counted anew from the folders");
+    if repair {
+        let restored = fs::copy(&backup, &path).map_err(|error| Error::io("write", &path, &error));
+        let counted = restored.and_then(|_| keys::raise_counters(call));
+        finding.done(counted.map(|()| "the last backup is restored".to_owned()));
+    }
+}
+
+fn check_index(call: &Call, report: &mut Report, repair: bool) -> Result<()> {
+    let index = Index::open(&call.store)?;
+    let Err(problem) = index.check() else {
+        report.fine("index.db is sound");
+        return Ok(());
+    };
+    let finding = report.add("index.db", problem);
+    let path = call.store.home().join("index.db");
+    if path.is_dir() {
+        finding.by_hand(format!("move {} away", path.display()));
+        return Ok(());
+    }
+    finding.repair("rebuilds it from the task folders");
+    if repair {
+        let rebuilt = index.rebuild();
+        finding.done(rebuilt.map(|count| format!("rebuilt from {count} task folders")));
+    }
+    Ok(())
+}
+
+fn report_backup(call: &Call, home: &Path, database: &Database, report: &mut Report) {
+    let schema = database.schema();
+    let backup = Database::backup_in(home);
+    let made = fs::metadata(&backup).and_then(|about| about.modified());
+    let Some(made) = made.ok().and_then(|time| Timestamp::try_from(time).ok()) else {
+        report.fine(format!(
+            "orange.db is sound (schema {schema}); no backup yet, one is made every day"
+        ));
+        return;
+    };
+    let text = format!("orange.db is sound (schema {schema}), backed up");
+    let is_late = call.now().duration_since(made) > LATE;
+    let tone = match is_late {
+        true => Tone::Note,
+        false => Tone::Fine,
+    };
+    report.remark(text.into(), Some(made), tone);
+    if is_late {
+        report
+            .add(
+                "orange.db.backup",
+                "is more than two days old, although one is made every day",
+            )
+            .by_hand(text!(
+                "{} says why; is {} writable?",
+                Action::log(),
+                backup.display().to_string()
+            ));
+    }
+}

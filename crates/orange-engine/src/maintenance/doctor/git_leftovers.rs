@@ -1,0 +1,150 @@
+//! What is left in the repositories: locks of gits that were killed, branches and rescues of tasks that are gone. None of it
+//! is removed here: a branch may be somebody's only copy, and a lock may be in use. The locks of Orange's own gits are gone
+//! by now: every command removes them first.
+
+use crate::call::Call;
+use crate::error::Result;
+use crate::git::branches::refs_below;
+use crate::git::rescue::refs::ROOT;
+use crate::git::{locks, worktree};
+use crate::index::list::Filter;
+use crate::maintenance::doctor::some_of;
+use crate::projects::Project;
+use crate::views::doctor::Report;
+use crate::views::list;
+use crate::workspaces::{slot_number, verify_slot};
+use crate::{rescue, trash};
+use orange_core::naming::counted;
+use orange_core::{Action, text};
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Duration;
+
+/// Git holds a lock on an index for as long as a large checkout takes.
+const LONG: Duration = Duration::from_secs(10 * 60);
+
+/// How branches begin that Orange names.
+const BRANCHES: [&str; 2] = ["refs/heads/orange/", "refs/heads/orange-tasks/"];
+
+/// What the tasks of this home are called, deleted ones too.
+struct Known {
+    ids: HashSet<String>,
+    /// Project and branch.
+    branches: HashSet<(String, String)>,
+}
+
+pub(crate) fn check_git_leftovers(call: &Call, report: &mut Report, _repair: bool) -> Result<()> {
+    let known = known_tasks(call)?;
+    for project in call.projects().unwrap_or_default() {
+        if !project.path.is_dir() {
+            continue;
+        }
+        let subject = format!("project {}", project.name);
+        match worktree::common_dir_of(&project.path) {
+            Ok(Some(common)) => check_locks(&common, report),
+            Ok(None) => {}
+            Err(error) => report.add_unchecked(&subject, &error),
+        }
+        let below = [BRANCHES[0], BRANCHES[1], "refs/orange/"];
+        match refs_below(&project.path, &below) {
+            Ok(refs) => tell_of_refs(&project, &refs, &known, report),
+            Err(error) => report.add_unchecked(subject, &error),
+        }
+    }
+    if report.is_clean() {
+        report.fine("nothing was left behind");
+    }
+    Ok(())
+}
+
+fn known_tasks(call: &Call) -> Result<Known> {
+    let all = Filter {
+        all: true,
+        ..Filter::default()
+    };
+    let mut known = Known {
+        ids: HashSet::new(),
+        branches: HashSet::new(),
+    };
+    for task in list::listed(call, &all)? {
+        known.ids.insert(task.id);
+        known.branches.insert((task.project, task.branch));
+    }
+    for (place, task) in trash::trashed(call) {
+        known.ids.insert(task.id);
+        known.branches.insert((place.project, task.branch));
+    }
+    Ok(known)
+}
+
+fn check_locks(common: &Path, report: &mut Report) {
+    for path in locks::all_in(common) {
+        let is_index = path.file_name() == Some(OsStr::new("index.lock"));
+        let patience = if is_index { LONG } else { locks::MOMENT };
+        let age = locks::age_of(&path);
+        let Some(age) = age.filter(|age| *age > patience || locks::is_abandoned(&path)) else {
+            continue;
+        };
+        let old = locks::age_in_words(age);
+        report
+            .add(
+                path.display().to_string(),
+                format!("is a lock that some git left {old} ago; others wait for it in vain"),
+            )
+            .by_hand(format!(
+                "if no git is at work there, `rm '{}'`",
+                path.display()
+            ));
+    }
+}
+
+fn tell_of_refs(project: &Project, refs: &[String], known: &Known, report: &mut Report) {
+    let name = &project.name;
+    let (mut branches, mut rescues, mut foreign) = (Vec::new(), HashSet::new(), Vec::new());
+    for reference in refs {
+        if let Some(branch) = reference.strip_prefix("refs/heads/") {
+            if !known.branches.contains(&(name.clone(), branch.to_owned())) {
+                branches.push(branch.to_owned());
+            }
+        } else if let Some((task, _)) = rescue::read_reference(reference) {
+            let of_slot = slot_number(name, &task).is_some() || task == verify_slot(name);
+            if !of_slot && !known.ids.contains(&task) {
+                rescues.insert(task);
+            }
+        } else if !reference.starts_with(ROOT) {
+            foreign.push(reference.clone());
+        }
+    }
+    if !branches.is_empty() {
+        let count = counted_branches(branches.len());
+        report.note(text!(
+            "project {name}: {count} of tasks that are gone: {}; {} removes one that is merged",
+            some_of(&branches),
+            Action::remove_branch()
+        ));
+    }
+    if !rescues.is_empty() {
+        let mut tasks: Vec<String> = rescues.into_iter().collect();
+        tasks.sort();
+        report.note(text!(
+            "project {name}: rescues of {} that are gone: {}; {} removes them when their time is over",
+            counted(tasks.len(), "task"),
+            some_of(&tasks),
+            Action::clean_up()
+        ));
+    }
+    if !foreign.is_empty() {
+        report.note(format!(
+            "project {name}: not made by this Orange, and left alone: {}",
+            some_of(&foreign)
+        ));
+    }
+}
+
+fn counted_branches(count: usize) -> String {
+    match count {
+        1 => "1 branch".to_owned(),
+        count => format!("{count} branches"),
+    }
+}

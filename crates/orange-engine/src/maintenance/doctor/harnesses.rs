@@ -1,0 +1,236 @@
+//! The agent CLIs: whether they are there, new enough and logged in, and whether their agents are heard.
+
+use crate::call::Call;
+use crate::harness::Harness;
+use crate::harness::probe::{Login, Probe, Version};
+use crate::index::list::Filter;
+use crate::maintenance::doctor;
+use crate::runs::{RunFolder, RunSpec};
+use crate::sessions::programs;
+use crate::settings::models;
+use crate::views::doctor::{HarnessFound, Report};
+use crate::views::list;
+use crate::{harness, runs, settings};
+use orange_core::config::{AgentsConfig, Config};
+use orange_core::naming::counted;
+use orange_core::workflow::Intent;
+use orange_core::{Action, text};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// An agent that has said nothing for so many seconds since its start is not heard.
+const SILENCE: i64 = 20;
+
+/// What is to be found out about a harness; several are asked at once.
+struct Question {
+    harness: Harness,
+    /// Who wants it, if anybody does.
+    wanted_by: Option<String>,
+}
+
+/// Never fails: a home whose settings or tasks cannot be read has findings about that already.
+pub(crate) fn check_harnesses(call: &Call, report: &mut Report) {
+    let questions = questions_to_programs(call, report);
+    let probe = programs::probe(call);
+    let mut found: Vec<HarnessFound> = std::thread::scope(|threads| {
+        let ask = |question: &Question| {
+            let harness = question.harness.clone();
+            threads.spawn(move || look_at(&probe, &harness))
+        };
+        let asked: Vec<_> = questions.iter().map(ask).collect();
+        let answers = asked.into_iter().filter_map(|thread| thread.join().ok());
+        answers.collect()
+    });
+    for (question, found) in questions.iter().zip(&mut found) {
+        judge(question, found, report);
+        found.signals = collect_answers(call, &found.name, report);
+    }
+    report.harnesses = found;
+    check_names(call, report);
+}
+
+/// Names in config.yaml that lead to no harness.
+fn check_names(call: &Call, report: &mut Report) {
+    let config = settings::config(call).cloned().unwrap_or_default();
+    let review = config.agents.review_harness.iter();
+    let chosen = std::iter::once(&config.agents.harness).chain(review);
+    let mut names: Vec<&String> = chosen.chain(config.harnesses.keys()).collect();
+    names.sort();
+    names.dedup();
+    for why in models::unused_model_settings(call, &config) {
+        report.add("config.yaml", why).by_hand(text!(
+            "change or unset it ({}), or choose another harness",
+            Action::unset_setting(None)
+        ));
+    }
+    for name in names {
+        if let Err(error) = harness::find(name, &config, &call.orange) {
+            let hint = error.hint.unwrap_or_default();
+            report.add("config.yaml", error.message).by_hand(hint);
+        }
+    }
+}
+
+/// The harnesses of the table and of the user's own, and those that only a task names.
+fn questions_to_programs(call: &Call, report: &mut Report) -> Vec<Question> {
+    let config = settings::config(call).cloned().unwrap_or_default();
+    let wanted = wanted(call, &config, report);
+    let names = harness::names(&config);
+    let find = |name: &String| harness::find(name, &config, &call.orange).ok().flatten();
+    let found = names.iter().filter_map(find);
+    found
+        .filter(|harness| !harness.adapter.is_own())
+        .map(|harness| Question {
+            wanted_by: wanted.get(&harness.name).cloned(),
+            harness,
+        })
+        .collect()
+}
+
+/// Which harnesses are named, and by whom. What nobody has chosen counts as little as what nobody uses.
+fn wanted(call: &Call, config: &Config, report: &mut Report) -> BTreeMap<String, String> {
+    let mut wanted = BTreeMap::new();
+    let open = Filter {
+        with_fields: true,
+        ..Filter::default()
+    };
+    for row in list::listed(call, &open).unwrap_or_default() {
+        let task = doctor::task_of(&row.fields);
+        // Its agents have done their work.
+        if task.offers(Intent::Merge) || task.waits_for_children() {
+            continue;
+        }
+        let label = row
+            .key
+            .map_or(row.folder.clone(), |key| format!("{}:{key}", row.project));
+        if let Err(refusal) = models::check_models(call, &task) {
+            let hint = refusal.hint.unwrap_or_default();
+            report.add(&label, refusal.message).by_hand(hint);
+        }
+        for name in [task.harness, task.review_harness].into_iter().flatten() {
+            wanted.entry(name).or_insert_with(|| label.clone());
+        }
+    }
+    if let Some(name) = &config.agents.review_harness {
+        wanted.insert(name.clone(), "`agents.review_harness`".into());
+    }
+    if config.agents.harness != AgentsConfig::default().harness {
+        wanted.insert(config.agents.harness.clone(), "`agents.harness`".into());
+    }
+    wanted
+}
+
+/// Whether the agents that run now are heard.
+fn collect_answers(call: &Call, name: &str, report: &mut Report) -> Option<Result<String, String>> {
+    let mut heard = 0;
+    let mut silent = None;
+    for run in runs::all(call.store.home()) {
+        let Some(spec) = run
+            .spec()
+            .filter(|spec| spec.harness == name && run.is_alive())
+        else {
+            continue;
+        };
+        if !spec.adapter.gives_signals() {
+            continue;
+        }
+        check_hooks(&run, &spec, report);
+        if !run.signals().is_empty() {
+            heard += 1;
+            continue;
+        }
+        let since = run
+            .started()
+            .map(|started| call.now().duration_since(started.at).as_secs());
+        if let Some(seconds) = since.filter(|seconds| *seconds > SILENCE) {
+            let problem = format!("{name} has given no signal since it started {seconds} s ago");
+            report
+                .add(format!("run {}", run.id()), &problem)
+                .by_hand(text!(
+                    "look at its window ({}): it may show a question",
+                    Action::attach(&spec.task)
+                ));
+            silent = Some(problem);
+        }
+    }
+    match (silent, heard) {
+        (Some(silent), _) => Some(Err(silent)),
+        (None, 0) => None,
+        (None, heard) => Some(Ok(format!("{} heard", counted(heard, "agent")))),
+    }
+}
+
+fn look_at(probe: &Probe<'_>, harness: &Harness) -> HarnessFound {
+    let path = probe.located(harness);
+    let asked = path.as_deref().filter(|_| harness.can_be_asked());
+    let (version, login) = match asked {
+        Some(path) => std::thread::scope(|threads| {
+            let login = threads.spawn(|| harness.adapter.login(probe, path));
+            let version = probe.version(harness, path);
+            let unknown = |_| Login::Unknown("not asked".into());
+            (
+                version.map_err(|error| error.message),
+                login.join().unwrap_or_else(unknown),
+            )
+        }),
+        None => (Err("not asked".into()), Login::Unknown("not asked".into())),
+    };
+    let found = version.as_deref().ok().and_then(Version::in_text);
+    let oldest = harness.adapter.oldest().map(|(oldest, _)| oldest);
+    HarnessFound {
+        name: harness.name.clone(),
+        install: harness.install,
+        needed: oldest.filter(|oldest| found.is_some_and(|found| found < *oldest)),
+        path,
+        version,
+        login,
+        signals: None,
+        note: match harness.name == harness.adapter.name() {
+            true => harness.adapter.note(probe),
+            false => None,
+        },
+    }
+}
+
+/// What of it is a problem: only what somebody wants to use.
+fn judge(question: &Question, found: &HarnessFound, report: &mut Report) {
+    let Some(wanted_by) = &question.wanted_by else {
+        return;
+    };
+    let subject = format!("harness {}", found.name);
+    let how = found
+        .install
+        .unwrap_or("correct its `command` in config.yaml");
+    if found.path.is_none() {
+        let problem = format!("is not installed, and {wanted_by} names it");
+        report.add(subject, problem).by_hand(how);
+        return;
+    }
+    if let (Some(needed), Ok(version)) = (found.needed, &found.version) {
+        let problem =
+            format!("is too old: {version}, {needed} is needed, and {wanted_by} names it");
+        report.add(&subject, problem).by_hand(how);
+    }
+    if let Login::Out(why) = &found.login {
+        let problem = format!("has no account to work with, and {wanted_by} names it");
+        report.add(&subject, problem).by_hand(why);
+    }
+}
+
+/// A hook names the program that takes its report; one that was moved away hears nothing.
+fn check_hooks(run: &RunFolder, spec: &RunSpec, report: &mut Report) {
+    let Some(program) = spec.adapter.hooks_program(run.path()) else {
+        return;
+    };
+    if !Path::new(&program).is_file() {
+        report
+            .add(
+                format!("run {}", run.id()),
+                format!("its hooks start {program}, which is not there any more"),
+            )
+            .by_hand(text!(
+                "put Orange there again, or stop the agent and {}",
+                Action::respawn(&spec.task, false)
+            ));
+    }
+}

@@ -1,0 +1,73 @@
+//! Slots, and files of slots, that a killed process was moving out (`workspaces/.leaving`), where no slot of the pool leads
+//! to them any more. A slot that the pool has finds what is its own there when it is used or checked.
+
+use crate::call::Call;
+use crate::error::{Code, Error, Result};
+use crate::git::state;
+use crate::maintenance::doctor::home::entries;
+use crate::maintenance::workspaces;
+use crate::projects::Project;
+use crate::views::doctor::Report;
+use crate::workspaces::quarantine::{LEAVING, left_of};
+use crate::workspaces::slot_lock::SlotLock;
+use crate::workspaces::slot_number;
+use std::path::Path;
+
+pub(crate) fn check_leaving(
+    call: &Call,
+    projects: &[Project],
+    report: &mut Report,
+    repair: bool,
+) -> Result<()> {
+    for path in entries(&call.store.workspaces().join(LEAVING)) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let (slot, is_whole) = left_of(&name);
+        // A process that is at work in the slot has its lock.
+        let lock = match SlotLock::if_free(&call.store, slot) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => continue,
+            Err(error) => {
+                report.add_unchecked(slot, &error);
+                continue;
+            }
+        };
+        if is_known(call, slot)? || !path.exists() {
+            continue;
+        }
+        drop(lock);
+        let project = projects
+            .iter()
+            .find(|project| slot_number(&project.name, slot).is_some());
+        let finding = report.add(
+            format!("workspaces/{LEAVING}/{name}"),
+            format!("holds files of {slot}, a slot that the pool does not know"),
+        );
+        let Some(project) = project.filter(|_| is_whole && is_worktree(&path)) else {
+            finding.by_hand(format!(
+                "take what you need out of {}, then remove it",
+                path.display()
+            ));
+            continue;
+        };
+        finding.repair("moves it back into its place");
+        if repair {
+            let restored = workspaces::forget_all_gone(call, project);
+            let is_back = crate::workspaces::slot_folder(call, slot).is_dir();
+            finding.done(restored.and_then(|()| match is_back {
+                true => Ok("it is in its place again".to_owned()),
+                false => Err(Error::new(Code::Busy, "another process is at work there")),
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the checks of slots look at what is left of it.
+fn is_known(call: &Call, slot: &str) -> Result<bool> {
+    Ok(crate::workspaces::pool(call)?.workspaces.contains_key(slot)
+        || crate::workspaces::slot_folder(call, slot).is_dir())
+}
+
+fn is_worktree(folder: &Path) -> bool {
+    state::git_folder(folder).is_ok()
+}

@@ -1,0 +1,259 @@
+//! Rescues that are past their time, by the time that is written in them, and the copies that belong to them. A ref goes
+//! before its copies: it must never speak of something that is not there.
+
+use crate::call::Call;
+use crate::error::Result;
+use crate::index::list::Filter;
+use crate::maintenance::gc;
+use crate::maintenance::gc::{Item, Kind, Left, Swept, remove_folder};
+use crate::projects::Project;
+use crate::rescue::{RAW, Rescue};
+use crate::store::locks::Lock;
+use crate::trash::task_folders;
+use crate::views::list;
+use crate::{disk, rescue, settings, trash};
+use orange_core::history::payload::Work;
+use orange_core::machine;
+use orange_sys::crash_points::crash_point;
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Another home may use the same repository and keep its rescues for longer than this one: what belongs to a task that
+/// is not known here is kept for at least so many days.
+const OF_STRANGERS: u32 = 30;
+
+/// Plain copies of what git cannot hold, beside a rescue's ref.
+struct Copy {
+    task_id: String,
+    name: String,
+    /// None: of a task that is not there.
+    project: Option<String>,
+    path: PathBuf,
+}
+
+/// Task and name of rescues.
+type Names = Vec<(String, String)>;
+
+/// What the refs of all repositories say.
+#[derive(Default)]
+struct Refs {
+    /// Task and name of those that stay.
+    kept: HashSet<(String, String)>,
+    /// Those that are past their time.
+    old: HashSet<(String, String)>,
+    /// The projects whose repository was looked at.
+    read: HashSet<String>,
+    /// There is one that was not.
+    unread: bool,
+}
+
+/// Of one project, or of all.
+pub(crate) fn sweep_rescues(call: &Call, only: Option<&str>, remove: bool) -> Result<Swept> {
+    let days = settings::config(call)?.rescue.keep_days;
+    let mut swept = Swept::new(Kind::Rescues, days);
+    let copies = copies(call)?;
+    let known: HashSet<String> = copies.known;
+    let mut refs = Refs::default();
+    for project in call.projects()? {
+        if only.is_some_and(|only| only != project.name) {
+            refs.unread = true;
+            continue;
+        }
+        let all = rescue::list(&project.path, None);
+        let unseen = all.is_err();
+        let outcome = all.and_then(|all| {
+            sweep_repository(call, &project, all, &known, &copies.all, remove, &mut swept)
+        });
+        match outcome {
+            Ok((old, kept)) => {
+                refs.read.insert(project.name);
+                refs.old.extend(old);
+                refs.kept.extend(kept);
+            }
+            Err(error) => {
+                refs.unread = true;
+                // A repository that is elsewhere for a while keeps its rescues.
+                let is_there = project.path.is_dir();
+                swept.left.push(Left {
+                    name: format!("rescues of project {}", project.name),
+                    why: error.message,
+                    failed: is_there,
+                    unseen: unseen && is_there,
+                });
+            }
+        }
+    }
+    if remove {
+        crash_point("gc.rescues_forgotten");
+    }
+    sweep_copies(call, &copies.all, &refs, remove, &mut swept);
+    Ok(swept)
+}
+
+/// Forgets the old rescues of a repository. Gives them, and those that stay.
+fn sweep_repository(
+    call: &Call,
+    project: &Project,
+    mut all: Vec<Rescue>,
+    known: &HashSet<String>,
+    copies: &[Copy],
+    remove: bool,
+    swept: &mut Swept,
+) -> Result<(Names, Names)> {
+    let own = gc::so_many_days_ago(call, swept.keep_days);
+    let of_strangers = gc::so_many_days_ago(call, swept.keep_days.max(OF_STRANGERS));
+    let is_old = |rescue: &Rescue| {
+        let id = &rescue.task_id;
+        // Slots have the same names in every home.
+        let limit = match known.contains(id) {
+            true => own,
+            false => of_strangers,
+        };
+        rescue.note.time < limit
+    };
+    let needed = match all.iter().any(&is_old) {
+        true => tasks_whose_work_is_needed(call)?,
+        false => HashSet::new(),
+    };
+    let is_old = |rescue: &Rescue| is_old(rescue) && !needed.contains(&rescue.task_id);
+    let mut turn = None;
+    if remove && all.iter().any(&is_old) {
+        // Two at once take turns, and the second finds nothing to do.
+        turn = Some(call.store.lock(Lock::Rescues)?);
+        all = rescue::list(&project.path, None)?;
+    }
+    let (old, kept): (Vec<Rescue>, Vec<Rescue>) = all.into_iter().partition(&is_old);
+    if turn.is_some() {
+        rescue::forget(&project.path, &old)?;
+    }
+    for rescue in &old {
+        let belongs = |copy: &&Copy| copy.task_id == rescue.task_id && copy.name == rescue.name;
+        let bytes = copies
+            .iter()
+            .filter(belongs)
+            .map(|copy| disk::used(&copy.path));
+        swept.items.push(Item {
+            bytes: bytes.sum(),
+            name: format!("{} {} {}", project.name, rescue.task_id, rescue.name),
+            time: rescue.note.time,
+        });
+    }
+    let named = |rescue: Rescue| (rescue.task_id, rescue.name);
+    let (old, kept) = (old.into_iter(), kept.into_iter());
+    Ok((old.map(named).collect(), kept.map(named).collect()))
+}
+
+/// The tasks whose work another one goes on with as soon as it starts (`--with-work`).
+fn tasks_whose_work_is_needed(call: &Call) -> Result<HashSet<String>> {
+    let all = Filter {
+        all: true,
+        ..Filter::default()
+    };
+    let listed = list::listed(call, &all)?.into_iter();
+    let mut folders: Vec<PathBuf> = listed
+        .map(|task| call.store.place(&task.folder).path)
+        .collect();
+    // One that was deleted can be restored.
+    folders.extend(task_folders(&call.store.trash()));
+    let mut needed = HashSet::new();
+    for folder in folders {
+        let journal = folder.join("history.jsonl");
+        if !journal.exists() {
+            continue;
+        }
+        // Without its journal nobody knows whose work it needs.
+        let history = trash::history_at(call, &folder)?;
+        let is_over =
+            machine::fold(history.own(), u64::MAX).is_ok_and(|task| task.status.is_terminal());
+        let work = Work::of(&history).filter(|_| !is_over);
+        needed.extend(
+            work.filter(|work| !work.is_brought(&history))
+                .map(|work| work.task_id),
+        );
+    }
+    Ok(needed)
+}
+
+/// Copies whose ref is gone: forgotten just now, or by a process that was killed before it came to them.
+fn sweep_copies(call: &Call, copies: &[Copy], refs: &Refs, remove: bool, swept: &mut Swept) {
+    let limit = gc::so_many_days_ago(call, swept.keep_days);
+    for copy in copies.iter().filter(|_| remove) {
+        let looked = match &copy.project {
+            Some(project) => refs.read.contains(project),
+            None => !refs.unread,
+        };
+        let is_old = rescue::time_of(&copy.name).is_some_and(|time| time < limit);
+        let rescue = (copy.task_id.clone(), copy.name.clone());
+        let abandoned = looked && is_old && !refs.kept.contains(&rescue);
+        if !abandoned && !refs.old.contains(&rescue) {
+            continue;
+        }
+        if let Err(error) = remove_folder(&copy.path) {
+            swept.left.push(Left {
+                name: copy.path.display().to_string(),
+                why: crate::error::plain(&error),
+                failed: true,
+                unseen: false,
+            });
+        }
+    }
+}
+
+/// Where the copies lie that belong to rescues.
+pub(crate) fn rescue_copies(call: &Call) -> Result<Vec<PathBuf>> {
+    let all = copies(call)?.all;
+    Ok(all.into_iter().map(|copy| copy.path).collect())
+}
+
+/// All copies there are, and the tasks that this home knows.
+fn copies(call: &Call) -> Result<Copies> {
+    let mut found = Copies::default();
+    let all = Filter {
+        all: true,
+        ..Filter::default()
+    };
+    for task in list::listed(call, &all)? {
+        let folder = call.store.place(&task.folder).path.join(RAW);
+        found.add(&task.id, Some(&task.project), &folder);
+        found.known.insert(task.id);
+    }
+    let trash = call.store.trash();
+    for folder in task_folders(&trash) {
+        let task = trash::history_at(call, &folder)
+            .ok()
+            .and_then(|history| machine::fold(history.own(), u64::MAX).ok());
+        if let Some(task) = task {
+            found.add(&task.id, Some(&task.project), &folder.join(RAW));
+            found.known.insert(task.id);
+        }
+    }
+    let strays = call.store.workspaces().join(rescue::STRAYS);
+    for entry in fs::read_dir(strays).into_iter().flatten().flatten() {
+        let id = entry.file_name().to_string_lossy().into_owned();
+        found.add(&id, None, &entry.path());
+    }
+    Ok(found)
+}
+
+#[derive(Default)]
+struct Copies {
+    all: Vec<Copy>,
+    known: HashSet<String>,
+}
+
+impl Copies {
+    fn add(&mut self, task_id: &str, project: Option<&str>, folder: &Path) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if let (true, Ok(name)) = (is_folder, entry.file_name().into_string()) {
+                self.all.push(Copy {
+                    task_id: task_id.to_owned(),
+                    project: project.map(str::to_owned),
+                    path: entry.path(),
+                    name,
+                });
+            }
+        }
+    }
+}

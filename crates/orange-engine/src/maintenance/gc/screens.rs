@@ -1,0 +1,48 @@
+//! Last screens of agents that are past their time. A task that is not over keeps the newest of each role: that is
+//! what `task peek` shows.
+
+use crate::call::Call;
+use crate::effects::stop_agent::{SCREENS, newest_first};
+use crate::error::Result;
+use crate::index::list::Filter;
+use crate::maintenance::gc;
+use crate::maintenance::gc::{Item, Kind, Swept, if_there};
+use crate::views::list;
+use crate::{disk, settings};
+use orange_core::task::Status;
+use std::collections::HashSet;
+use std::fs;
+
+pub(crate) fn sweep_screens(call: &Call, remove: bool) -> Result<Swept> {
+    let days = settings::config(call)?.screens.keep_days;
+    let limit = gc::so_many_days_ago(call, days);
+    let mut swept = Swept::new(Kind::Screens, days);
+    let all = Filter {
+        all: true,
+        ..Filter::default()
+    };
+    for task in list::listed(call, &all)? {
+        let folder = call.store.place(&task.folder).path.join(SCREENS);
+        let is_over = task.status.parse().is_ok_and(Status::is_terminal);
+        let mut shown = HashSet::new();
+        for (time, path) in newest_first(&folder) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let role = name.split('-').next().unwrap_or_default().to_owned();
+            let stays = shown.insert(role) && !is_over;
+            if stays || time >= limit {
+                continue;
+            }
+            let item = Item {
+                name: format!("{}/{SCREENS}/{name}", task.folder),
+                bytes: disk::used(&path),
+                time,
+            };
+            let gone = match remove {
+                true => if_there(fs::remove_file(&path)),
+                false => Ok(()),
+            };
+            swept.note(item, gone);
+        }
+    }
+    Ok(swept)
+}

@@ -1,0 +1,188 @@
+//! Deleted tasks that are past their time. A folder is first renamed to where nothing looks for tasks: a process that is
+//! killed over the removing leaves nothing that could be restored by half.
+
+use crate::call::Call;
+use crate::error::Result;
+use crate::maintenance::gc;
+use crate::maintenance::gc::{Item, Kind, Swept, if_there, remove_folder};
+use crate::rescue::RAW;
+use crate::store::{Place, make_folder};
+use crate::trash::{GONE, task_folders};
+use crate::{call, disk, rescue, settings, trash};
+use orange_core::history::EventType;
+use orange_core::{Timestamp, machine};
+use orange_sys::crash_points::crash_point;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use std::{fs, io};
+
+/// Each under its project's lock, so that none is being restored meanwhile.
+pub(crate) fn sweep_trash(call: &Call, remove: bool) -> Result<Swept> {
+    let days = settings::config(call)?.trash.keep_days;
+    let limit = gc::so_many_days_ago(call, days);
+    let rescued_since = settings::config(call)?.rescue.keep_days;
+    let rescued_since = gc::so_many_days_ago(call, rescued_since);
+    let mut swept = Swept::new(Kind::Trash, days);
+    if remove {
+        remove_gone(call);
+    }
+    for (folder, time) in old_trash(call, limit) {
+        let Some((place, name)) = trashed_as(call, &folder) else {
+            continue;
+        };
+        if let Some(copy) = youngest_copy(&folder).filter(|copy| *copy >= rescued_since) {
+            let why = format!("holds copies that belong to a rescue of {copy}");
+            swept.stays(name, why);
+            continue;
+        }
+        if let Some(why) = copies_are_needed(call, &folder, &place) {
+            swept.stays(name, why);
+            continue;
+        }
+        let item = Item {
+            bytes: disk::used(&folder),
+            name,
+            time,
+        };
+        if !remove {
+            swept.items.push(item);
+            continue;
+        }
+        match call::try_lock_project(call, &place.project)? {
+            Some(_project) => {
+                let id = trashed_id(call, &folder);
+                let gone = remove_trashed(call, &folder);
+                if let (Ok(()), Some(id)) = (&gone, id) {
+                    forget_seals_of(call, &id);
+                }
+                swept.note(item, if_there(gone));
+            }
+            None => swept.stays(item.name, "another orange is at work in its project"),
+        }
+    }
+    Ok(swept)
+}
+
+/// What has lain in the trash since before that time: since its deletion, by its journal and by that file's own time.
+fn old_trash(call: &Call, limit: Timestamp) -> Vec<(PathBuf, Timestamp)> {
+    // A look at the file's time first: reading every journal would make each deletion slow.
+    let untouched_for_long = |path: &Path| {
+        fs::metadata(path.join("history.jsonl"))
+            .and_then(|data| data.modified())
+            .is_ok_and(|then| then < SystemTime::from(limit))
+    };
+    task_folders(&call.store.trash())
+        .into_iter()
+        .filter(|path| untouched_for_long(path))
+        .filter_map(|path| {
+            let time = deleted_at(call, &path)?;
+            (time < limit).then_some((path, time))
+        })
+        .collect()
+}
+
+/// Why its copies may not go with it: a rescue that speaks of them is there, or could be.
+fn copies_are_needed(call: &Call, folder: &Path, place: &Place) -> Option<String> {
+    youngest_copy(folder)?;
+    let task = trash::history_at(call, folder)
+        .ok()
+        .and_then(|history| machine::fold(history.own(), u64::MAX).ok())?;
+    // Not `registered`, which passes over one whose repository is away.
+    let project = call.project_of(&place.project)?;
+    match rescue::list(&project.path, Some(&task.id)) {
+        Ok(rescues) if rescues.is_empty() => None,
+        Ok(_) => Some("holds copies that belong to a rescue".to_owned()),
+        Err(error) => Some(format!(
+            "holds copies that may belong to a rescue: {}",
+            error.message
+        )),
+    }
+}
+
+fn deleted_at(call: &Call, folder: &Path) -> Option<Timestamp> {
+    let history = trash::history_at(call, folder).ok()?;
+    let mut events = history.events.iter().rev();
+    let deleted = events.find(|event| event.kind == EventType::TaskDeleted);
+    deleted.map(|event| event.timestamp)
+}
+
+/// Its place among the living, and what a person calls it.
+fn trashed_as(call: &Call, folder: &Path) -> Option<(Place, String)> {
+    let inside = folder.strip_prefix(call.store.trash()).ok()?.to_str()?;
+    let place = call.store.place(inside);
+    let task = trash::history_at(call, folder)
+        .ok()
+        .and_then(|history| machine::fold(history.own(), u64::MAX).ok());
+    let name = match task {
+        Some(task) => format!("{}:{} {}", place.project, task.label(), task.summary),
+        None => inside.to_owned(),
+    };
+    Some((place, name.trim_end().to_owned()))
+}
+
+fn trashed_id(call: &Call, folder: &Path) -> Option<String> {
+    let history = trash::history_at(call, folder).ok()?;
+    let task = machine::fold(history.own(), u64::MAX).ok()?;
+    Some(task.id)
+}
+
+/// Forgets the seals of a task that was removed for good, unless there is another copy of it.
+fn forget_seals_of(call: &Call, id: &str) {
+    let trash = task_folders(&call.store.trash());
+    let in_trash = trash
+        .iter()
+        .any(|folder| trashed_id(call, folder).as_deref() == Some(id));
+    let known = call.index().and_then(|index| index.by_id_prefix(id));
+    let is_there = known.map_or(true, |found| found.iter().any(|task| task.id == id));
+    if in_trash || is_there {
+        return;
+    }
+    let forgotten = call.with_database(|database| database.forget_journal_seal(id));
+    if let Err(error) = forgotten {
+        tracing::warn!(%error, "the seals of a removed task are still remembered");
+    }
+}
+
+fn remove_trashed(call: &Call, folder: &Path) -> io::Result<()> {
+    let aside = call.store.trash().join(GONE).join(call.file_stamp());
+    if let Some(parent) = aside.parent() {
+        make_folder(parent)?;
+    }
+    fs::rename(folder, &aside)?;
+    crash_point("gc.trash_renamed");
+    remove_gone(call);
+    match aside.exists() {
+        true => Err(io::Error::other(format!(
+            "{} could not be removed whole",
+            aside.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// What was renamed and is still there, after a kill for instance.
+fn remove_gone(call: &Call) {
+    let folder = call.store.trash().join(GONE);
+    for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+        if let Err(error) = remove_folder(&entry.path()) {
+            tracing::warn!(%error, path = %entry.path().display(), "old trash was not removed");
+        }
+    }
+    let _ = fs::remove_dir(folder);
+}
+
+/// The copies beside a task go with it, and may not go before their rescue.
+fn youngest_copy(folder: &Path) -> Option<Timestamp> {
+    let entries = fs::read_dir(folder.join(RAW)).into_iter().flatten();
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .filter_map(|name| rescue::time_of(name.to_str()?))
+        .max()
+}
+
+/// Deletes what has expired, after a deletion. Errors are ignored here: `gc` reports them.
+pub(crate) fn empty_old_trash(call: &Call) {
+    if let Err(error) = sweep_trash(call, true) {
+        tracing::warn!(%error, "old trash was not removed");
+    }
+}

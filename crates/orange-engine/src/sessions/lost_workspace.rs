@@ -1,0 +1,91 @@
+//! Workspaces that somebody deleted although their tasks still need them.
+
+use crate::call::Call;
+use crate::index::list::Listed;
+use crate::store::Place;
+use crate::{home_record, sessions, trash, workspaces};
+use orange_core::Action;
+use orange_core::exit::role_of;
+use orange_core::history::History;
+use orange_core::task::Task;
+use orange_core::workflow::Role;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// What keeps a task from going on in its workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostWorkspace {
+    /// As part of a sentence about the task.
+    pub what: String,
+    pub next: Action,
+}
+
+/// Whether the workspace of a started task was deleted, or its agent still runs in one that was. None while the
+/// workspace is being made, and in a copy of a home, which need not have workspaces.
+pub(crate) fn lost_workspace(call: &Call, task: &Task, history: &History) -> Option<LostWorkspace> {
+    let slot = task.workspace.as_ref()?;
+    let is_being_made = history.last_transition().is_some_and(|last| !last.finished);
+    if task.status.is_terminal() || is_being_made || home_record::copied_from(call).is_some() {
+        return None;
+    }
+    // A repository that is not there comes first: without it no workspace can be made.
+    if !call.project_of(&task.project)?.path.is_dir() {
+        return None;
+    }
+    let role = role_of(task.status);
+    if is_deleted(&workspaces::safe_slot_folder(call, slot)?) {
+        let agent = match sessions::live_run(call, history, role) {
+            Some(_) => format!(", and its {role} still runs in it"),
+            None => String::new(),
+        };
+        return Some(LostWorkspace {
+            what: format!("its workspace {slot} was deleted{agent}"),
+            next: Action::repair(),
+        });
+    }
+    runs_in_deleted_folder(call, history, role).then(|| {
+            let label = task.label();
+            LostWorkspace {
+                what: format!(
+                    "its {role} runs in a workspace that was deleted and made anew, so it does not see the files there: quit it, then start it again"
+                ),
+                next: Action::attach(label),
+            }
+        })
+}
+
+/// Whether the folder in which the live agent of this role was started is gone, whatever is at its path now.
+pub(crate) fn runs_in_deleted_folder(call: &Call, history: &History, role: Role) -> bool {
+    let run = sessions::live_run(call, history, role);
+    let started = run.and_then(|run| sessions::run_folder(call, &run.id).started());
+    started.is_some_and(|started| {
+        let folder = std::fs::read_link(format!("/proc/{}/cwd", started.process.pid));
+        folder.is_ok_and(|folder| folder.to_string_lossy().ends_with(" (deleted)"))
+    })
+}
+
+pub(crate) fn lost_at(call: &Call, place: &Place) -> Option<(String, String)> {
+    let task = call.store.survey(&place.folder()).task;
+    let history = trash::history_at(call, &place.path).ok()?;
+    let lost = lost_workspace(call, &task, &history)?;
+    Some((task.id, lost.what))
+}
+
+/// Adds to a list what the index does not know.
+pub(crate) fn mark(rows: &mut [Listed], lost: &BTreeMap<String, String>) {
+    for row in rows.iter_mut() {
+        if let Some(what) = lost.get(&row.id) {
+            let before = row.attention.take();
+            row.attention = Some(match before {
+                Some(before) => format!("{what}; {before}"),
+                None => what.clone(),
+            });
+        }
+    }
+}
+
+pub(crate) fn is_deleted(folder: &Path) -> bool {
+    let found = std::fs::symlink_metadata(folder);
+    found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}

@@ -1,0 +1,185 @@
+//! Settings in layers: defaults, the user's config.yaml, a repository's, the environment, the command line.
+
+pub mod harness;
+pub mod lenient_config;
+pub mod models;
+pub mod outside;
+
+use crate::call::{Call, Loaded};
+use crate::error::{Code, Error, Result};
+use crate::git::committed::text_of;
+use crate::projects::Project;
+use crate::rules;
+use crate::rules::{newest_base, rules_commit};
+use orange_core::config::{Config, Ignored, Layer, LogLevel, Mistake};
+use orange_core::task::Task;
+use orange_core::{Action, text};
+use std::io::{ErrorKind, Read};
+use std::path::PathBuf;
+
+/// No settings of a person are longer.
+pub(crate) const MAX_BYTES: u64 = 1024 * 1024;
+
+/// A notice about a line of the user's file that does not count.
+pub(crate) fn told_of(ignored: &Ignored) -> String {
+    format!("config.yaml, {ignored}")
+}
+
+/// The user's settings; a missing file means the defaults. What a repository says is not in them.
+pub fn config(call: &Call) -> Result<&Config> {
+    Ok(&loaded(call)?.config)
+}
+
+pub(crate) fn loaded(call: &Call) -> Result<&Loaded> {
+    if let Some(loaded) = call.loaded.get() {
+        return Ok(loaded);
+    }
+    let loaded = match call.only_reads {
+        true => lenient_config::load_what_can_be_used(call)?,
+        false => load(call)?,
+    };
+    Ok(call.loaded.get_or_init(|| loaded))
+}
+
+fn load(call: &Call) -> Result<Loaded> {
+    let user = user_layer(call)?.usable();
+    let user = user.map_err(|error| unusable(call, error.to_string()))?;
+    let mut config = Config::default();
+    user.apply(&mut config);
+    outside::apply_overrides(call, &mut config)?;
+    for ignored in &user.ignored {
+        call.notice(told_of(ignored));
+    }
+    Ok(Loaded {
+        user,
+        config,
+        lenient: false,
+    })
+}
+
+/// The settings for a task: the user's, and what its repository says where its work started from.
+pub(crate) fn config_for(call: &Call, task: &Task) -> Result<Config> {
+    let Some(project) = call.project_of(&task.project) else {
+        return Ok(config(call)?.clone());
+    };
+    match rules_commit::rules_commit(call, &project, task) {
+        Ok(commit) => config_at(call, &project, &commit),
+        // A repository that is gone or empty says nothing.
+        Err(_) => Ok(config(call)?.clone()),
+    }
+}
+
+/// The same for new work of a project.
+pub(crate) fn config_of(call: &Call, project: &Project) -> Result<Config> {
+    match newest_base(project) {
+        Ok(commit) => config_at(call, project, &commit),
+        Err(_) => Ok(config(call)?.clone()),
+    }
+}
+
+fn config_at(call: &Call, project: &Project, commit: &str) -> Result<Config> {
+    let mut config = Config::default();
+    loaded(call)?.user.apply(&mut config);
+    match rules::layer_at(&project.path, commit) {
+        Ok((layer, _)) => layer.apply_over_user(&mut config),
+        Err(error) if error.code == Code::Damaged => call.notice(format!(
+            "project {}: {}; your own settings count",
+            project.name, error.message
+        )),
+        // Whoever needs git says so.
+        Err(error) => tracing::warn!(%error, "what the repository says is not known"),
+    }
+    outside::apply_overrides(call, &mut config)?;
+    Ok(config)
+}
+
+/// Failed reviews before the task is stuck. Nobody asks before there is a review, and git need not be asked.
+pub(crate) fn max_rounds(call: &Call, task: &Task) -> Result<u32> {
+    match task.review_round {
+        0 => Ok(config(call)?.review.max_rounds),
+        _ => Ok(config_for(call, task)?.review.max_rounds),
+    }
+}
+
+/// How much goes into the log. A config.yaml that cannot be read is named by whoever needs more of it.
+pub fn log_level(call: &Call) -> Result<LogLevel> {
+    if call.only_reads {
+        return Ok(config(call)?.log.level);
+    }
+    if call.overrides.iter().any(|said| said.key == "log.level") {
+        let mut config = Config::default();
+        let said = call.overrides.iter().rfind(|said| said.key == "log.level");
+        if said.is_some_and(|said| said.problem(&mut config).is_none()) {
+            return Ok(config.log.level);
+        }
+        // Whatever else is wrong out there is named with it.
+        if let Ok(user) = user_layer(call) {
+            user.apply(&mut config);
+        }
+        outside::apply_overrides(call, &mut config)?;
+    }
+    let level = config(call).map(|config| config.log.level);
+    Ok(level.unwrap_or(Config::default().log.level))
+}
+
+pub fn settings_file(call: &Call) -> PathBuf {
+    call.store.home().join("config.yaml")
+}
+
+/// What the user's file says; it may have mistakes, but can be read.
+pub(crate) fn user_layer(call: &Call) -> Result<Layer> {
+    let Some(bytes) = settings_bytes(call)? else {
+        return Ok(Layer::default());
+    };
+    let text = text_of(bytes)
+        .map_err(|line| unusable(call, format!("config.yaml, line {line}: it is not UTF-8")))?;
+    Layer::of_user(&text).map_err(|mistake| unusable(call, format!("config.yaml, {mistake}")))
+}
+
+fn unusable(call: &Call, message: String) -> Error {
+    let path = settings_file(call);
+    Error::new(Code::Usage, message).hint(text!(
+        "{}{} opens it",
+        format!("correct {}: ", path.display()),
+        Action::edit_settings()
+    ))
+}
+
+/// What is wrong with the user's file: why it cannot be read, or what in it cannot be used or does not count.
+pub(crate) fn settings_problems(call: &Call) -> Vec<String> {
+    match user_layer(call) {
+        Ok(layer) => layer.mistakes().iter().map(Mistake::to_string).collect(),
+        Err(error) => vec![error.message.trim_start_matches("config.yaml, ").to_owned()],
+    }
+}
+
+/// What is in the file, whatever it is; None: there is no file.
+pub fn settings_bytes(call: &Call) -> Result<Option<Vec<u8>>> {
+    let path = settings_file(call);
+    let failed = |error: std::io::Error| Error::io("read", &path, &error);
+    // A pipe would be waited for.
+    if std::fs::metadata(&path).is_ok_and(|about| !about.is_file()) {
+        let error = Error::new(Code::Usage, format!("{} is not a file", path.display()));
+        return Err(error.hint(text!(
+            "move it away; {} makes a new one",
+            Action::edit_settings()
+        )));
+    }
+    let file = match std::fs::File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    match bytes.len() as u64 > MAX_BYTES {
+        true => Err(Error::new(
+            Code::Usage,
+            format!("{} is larger than 1 MB", path.display()),
+        )
+        .hint("these are no settings; move it away")),
+        false => Ok(Some(bytes)),
+    }
+}

@@ -1,0 +1,151 @@
+//! The model and effort of a task's agents: the task's own choice, else the setting. A task's choice that its harness
+//! cannot follow is refused; a setting that it cannot follow is left out, and a notice says so.
+
+use crate::call::Call;
+use crate::error::{Error, Result};
+use crate::harness::Harness;
+use crate::harness::model::{ModelChoice, not_told};
+use crate::{harness, settings};
+use orange_core::config::{AgentsConfig, Config};
+use orange_core::task::Task;
+use orange_core::workflow::Role;
+use std::path::Path;
+
+/// Refuses a task whose agents cannot be told what it asks for.
+pub(crate) fn check_models(call: &Call, task: &Task) -> Result<()> {
+    for role in [Role::Worker, Role::Reviewer] {
+        if !of_task(task, role).is_empty() {
+            let harness = settings::harness::harness_for(call, task, role)?;
+            check_model(call, task, role, harness.as_ref())?;
+        }
+    }
+    Ok(())
+}
+
+/// The same for the agent of one role; no harness: no agent is started.
+pub(crate) fn check_model(
+    _call: &Call,
+    task: &Task,
+    role: Role,
+    harness: Option<&Harness>,
+) -> Result<()> {
+    let asked = of_task(task, role);
+    match harness {
+        Some(harness) => harness.refuses(&asked),
+        None if asked.model.is_some() => Err(not_told(harness::NONE, "model")),
+        None if asked.effort.is_some() => Err(not_told(harness::NONE, "effort")),
+        None => Ok(()),
+    }
+}
+
+/// What a run that is about to start is told.
+pub(crate) fn model_of_run(
+    call: &Call,
+    task: &Task,
+    role: Role,
+    harness: &Harness,
+) -> Result<ModelChoice> {
+    with_settings(call, of_task(task, role), role, harness)
+}
+
+/// A choice, checked, with the settings where it says nothing.
+pub(crate) fn with_settings(
+    call: &Call,
+    mut asked: ModelChoice,
+    role: Role,
+    harness: &Harness,
+) -> Result<ModelChoice> {
+    harness.refuses(&asked)?;
+    let config = settings::config(call)?.clone();
+    let [model, effort] = of_settings(&config, role, harness, &call.orange);
+    for (asked, setting) in [(&mut asked.model, model), (&mut asked.effort, effort)] {
+        if asked.is_some() {
+            continue;
+        }
+        match setting.unused {
+            Some(why) => call.notice(why),
+            None => *asked = setting.value,
+        }
+    }
+    Ok(asked)
+}
+
+/// Settings that the harness which they are for cannot follow.
+pub(crate) fn unused_model_settings(call: &Call, config: &Config) -> Vec<String> {
+    let roles = [Role::Worker, Role::Reviewer].into_iter();
+    let unused = roles.filter_map(|role| {
+        let owner = harness::find(owner(&config.agents, role), config, &call.orange);
+        Some(of_settings(config, role, &owner.ok()??, &call.orange))
+    });
+    let unused = unused.flatten().filter_map(|setting| setting.unused);
+    unused.collect()
+}
+
+/// What a task asks for.
+fn of_task(task: &Task, role: Role) -> ModelChoice {
+    let (model, effort) = match role {
+        Role::Reviewer => (&task.review_model, &task.review_effort),
+        Role::Worker | Role::Executor => (&task.model, &task.effort),
+    };
+    ModelChoice {
+        model: model.clone(),
+        effort: effort.clone(),
+    }
+}
+
+/// A setting, for one harness.
+struct Said {
+    value: Option<String>,
+    /// Why the harness does not get it.
+    unused: Option<String>,
+}
+
+/// What the settings say of model and effort.
+fn of_settings(config: &Config, role: Role, harness: &Harness, orange: &Path) -> [Said; 2] {
+    let agents = &config.agents;
+    let (prefix, model, effort) = match role {
+        Role::Reviewer => ("review_", &agents.review_model, agents.review_effort),
+        Role::Worker | Role::Executor => ("", &agents.model, agents.effort),
+    };
+    let owner = owner(agents, role);
+    let is_owners = harness::find(owner, config, orange)
+        .is_ok_and(|found| found.is_some_and(|found| found.adapter == harness.adapter));
+    let name = &harness.name;
+    let refused = |error: Error| format!("is not used: {}", error.message);
+    let model_unused = |model: &String| match is_owners {
+        true => harness.refuses_model(model).err().map(refused),
+        false => Some(format!("is for {owner}; {name} uses its own model")),
+    };
+    let effort = effort.map(|effort| effort.to_string());
+    let effort_unused = |effort: &String| harness.refuses_effort(effort).err().map(refused);
+    let said = |what: &str, value: Option<String>, why: Option<String>| Said {
+        unused: value
+            .as_ref()
+            .zip(why)
+            .map(|(value, why)| format!("`agents.{prefix}{what}` ({value}) {why}")),
+        value,
+    };
+    [
+        said(
+            "model",
+            model.clone(),
+            model.as_ref().and_then(model_unused),
+        ),
+        said(
+            "effort",
+            effort.clone(),
+            effort.as_ref().and_then(effort_unused),
+        ),
+    ]
+}
+
+/// The harness in whose words a setting names a model.
+fn owner(agents: &AgentsConfig, role: Role) -> &str {
+    match role {
+        Role::Reviewer => agents
+            .review_harness
+            .as_deref()
+            .unwrap_or(harness::REVIEWER),
+        Role::Worker | Role::Executor => &agents.harness,
+    }
+}

@@ -1,0 +1,104 @@
+//! Which environment a task's checks run in: that of the person who started it, kept in a private file until the task
+//! is over.
+
+use crate::call::{Call, Caller};
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::person_environment;
+use crate::person_environment::PersonEnvironment;
+use crate::store::private;
+use crate::store::replace::{short_hash, write_atomic};
+use std::fs;
+use std::path::PathBuf;
+
+const KIND: &str = "environment";
+
+fn environments(call: &Call) -> PathBuf {
+    call.store.home().join("environments")
+}
+
+fn environment_file(call: &Call, task: &str) -> PathBuf {
+    let name = format!("{:016x}", short_hash(task.as_bytes()));
+    environments(call).join(name)
+}
+
+/// Notes in which environment a task is started: that of the person whose command this is, or who started
+/// the agent's own task. It may hold secrets. What cannot be noted stops nobody: a check then runs in a minimal one.
+pub(crate) fn note_started_by(call: &Call, task: &str) {
+    let Some(person) = call.person.clone() else {
+        return;
+    };
+    if let Err(error) = write_environment(call, task, &person) {
+        tracing::warn!(%error, task, "the environment of its checks is not noted");
+    }
+}
+
+fn write_environment(call: &Call, task: &str, person: &PersonEnvironment) -> Result<()> {
+    let content = person.to_bytes();
+    let key = call.with_database(Database::seal_key)?;
+    let seal = key.of_file(KIND, task, &content);
+    let folder = environments(call);
+    private::make_folders(&folder).map_err(|error| Error::io("create", &folder, &error))?;
+    let file = environment_file(call, task);
+    write_atomic(&file, &content).map_err(|error| Error::io("write", &file, &error))?;
+    call.with_database(|database| database.note_environment_seal(task, Some(&seal)))
+}
+
+/// The environment of the person who started a task; None if nobody knows it, or if it was not Orange that noted it.
+pub(crate) fn environment_of(call: &Call, task: &str) -> Option<PersonEnvironment> {
+    let seal = environment_seal(call, task)?;
+    let content = fs::read(environment_file(call, task)).ok()?;
+    let key = call.with_database(Database::seal_key).ok()?;
+    let is_ours = seal == key.of_file(KIND, task, &content);
+    is_ours.then(|| PersonEnvironment::from_bytes(&content))
+}
+
+fn environment_seal(call: &Call, task: &str) -> Option<String> {
+    if !Database::path_in(call.store.home()).exists() {
+        return None;
+    }
+    call.with_database(|database| database.environment_seal(task))
+        .ok()?
+}
+
+/// Whether the environment of a task was noted; true also where nobody can tell.
+fn may_have_environment(call: &Call, task: &str) -> bool {
+    if !Database::path_in(call.store.home()).exists() {
+        return false;
+    }
+    let seal = call.with_database(|database| database.environment_seal(task));
+    !matches!(seal, Ok(None))
+}
+
+/// Its secrets are kept no longer than they are needed.
+pub(crate) fn forget_environment(call: &Call, task: &str) {
+    if environment_seal(call, task).is_none() {
+        return;
+    }
+    let _ = fs::remove_file(environment_file(call, task));
+    let forgotten = call.with_database(|database| database.note_environment_seal(task, None));
+    if let Err(error) = forgotten {
+        tracing::warn!(%error, task, "the seal of its environment is left");
+    }
+}
+
+/// For a command of an agent, and for an errand about a task: programs are found and started as for the person who
+/// started the task, whatever the variables of this process say.
+pub fn as_started(call: &Call, task: &str) -> Call {
+    let mut this = call.clone();
+    let person = match environment_of(call, task) {
+        Some(person) => person,
+        // It was noted, and somebody removed or changed it: an agent does not get its own way by that.
+        None if may_have_environment(call, task) => person_environment::minimal(None),
+        None => return this,
+    };
+    this.search_path = person.get("PATH").map(Into::into);
+    this.user_home = person.get("HOME").map(PathBuf::from);
+    if matches!(call.caller, Caller::Agent { .. }) {
+        // An errand has what its run was started with, which may be newer.
+        this.environment = crate::harness::environment::of_agents(person.readable());
+    }
+    person.clone().give_to_children();
+    this.person = Some(person);
+    this
+}

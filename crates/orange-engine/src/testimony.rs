@@ -1,0 +1,270 @@
+//! Whose word a journal is: seals put on events when Orange journals them, and compared before anything that
+//! they say counts as evidence.
+
+use crate::call::Call;
+use crate::database::{Database, JournalSeal};
+use crate::error::Result;
+use crate::git::short;
+use crate::runs::Ended;
+use crate::seal;
+use crate::seal::SealedJournal;
+use orange_core::evidence::{Evidence, Statement};
+use orange_core::history::{Event, EventType, History};
+use orange_core::naming::counted;
+use orange_core::runs::Run;
+use orange_core::task::Field;
+
+/// A journal without what somebody else wrote.
+#[derive(Debug, Default)]
+pub(crate) struct Sealing {
+    pub(crate) seals: SealedJournal,
+    /// Places in the journal as it is written.
+    pub(crate) foreign: Vec<usize>,
+    /// Events are missing.
+    pub(crate) incomplete: bool,
+}
+
+/// What of a journal Orange can confirm to have written itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Testimony {
+    genuine: Vec<bool>,
+    foreign: Vec<bool>,
+    /// Sealed events are missing from the journal.
+    pub incomplete: bool,
+    /// Why nothing can be confirmed at all.
+    pub unreadable: Option<String>,
+}
+
+impl Testimony {
+    /// The evidence that counts.
+    pub fn evidence(&self, history: &History) -> Evidence {
+        Evidence::confirmed(history, |place| self.is_genuine(place))
+    }
+
+    /// Whether Orange wrote the event at this place of the journal. False for events that are not sealed.
+    pub fn is_genuine(&self, place: usize) -> bool {
+        self.genuine.get(place).copied().unwrap_or(false)
+    }
+
+    /// The journal without what somebody else put in after Orange had begun to seal it.
+    pub(crate) fn trusted(&self, history: &History) -> History {
+        let events = history.events.iter().enumerate();
+        let ours = events.filter(|(place, _)| !self.is_foreign(*place));
+        History {
+            events: ours.map(|(_, event)| event.clone()).collect(),
+            bad_lines: history.bad_lines.clone(),
+        }
+    }
+
+    pub(crate) fn is_foreign(&self, place: usize) -> bool {
+        self.foreign.get(place).copied().unwrap_or(false)
+    }
+
+    /// What somebody else did to the journal, if anything.
+    pub(crate) fn tampering(&self) -> Option<String> {
+        let count = self.foreign.iter().filter(|foreign| **foreign).count();
+        match (count, self.incomplete) {
+            (0, false) => None,
+            (0, true) => Some("history.jsonl lacks lines that Orange wrote".to_owned()),
+            (count, _) => Some(format!(
+                "history.jsonl has {} that Orange did not write",
+                counted(count, "line")
+            )),
+        }
+    }
+
+    /// The fields that events of somebody else change.
+    pub(crate) fn foreign_fields(&self, history: &History) -> Vec<String> {
+        let events = history.events.iter().enumerate();
+        let foreign = events.filter(|(place, _)| self.is_foreign(*place));
+        let mut names: Vec<String> = foreign
+            .flat_map(|(_, event)| event.fields.keys().cloned())
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The journal without wishes and results that Orange did not write.
+    pub(crate) fn without_forged(&self, history: &History) -> History {
+        let counts = |place: usize, event: &Event| {
+            let said = matches!(
+                event.kind,
+                EventType::StatusDeferred | EventType::VerifyStarted | EventType::TaskVerified
+            );
+            !said || self.is_genuine(place)
+        };
+        let events = history.events.iter().enumerate();
+        let events = events.filter(|(place, event)| counts(*place, event));
+        History {
+            events: events.map(|(_, event)| event.clone()).collect(),
+            bad_lines: Vec::new(),
+        }
+    }
+
+    /// What the journal says of reviews and checks without Orange having written it, each in a few words.
+    pub fn unconfirmed(&self, history: &History) -> Vec<String> {
+        let (said, counts) = (Evidence::of(history), self.evidence(history));
+        let mut claims = Vec::new();
+        if said.handoff != counts.handoff
+            && let Some(handoff) = &said.handoff
+        {
+            claims.push(format!("handed off{}", at(handoff)));
+        }
+        claims.extend(verdict_and_check(&said, &counts));
+        claims
+    }
+
+    /// The same of what lets a task be merged; empty if Orange can confirm it.
+    pub(crate) fn doubts(&self, history: &History) -> Vec<String> {
+        let mut claims = verdict_and_check(&Evidence::of(history), &self.evidence(history));
+        let fields = self.foreign_fields(history);
+        if !fields.is_empty() {
+            claims.push(format!("new values of {}", fields.join(", ")));
+        }
+        claims
+    }
+}
+
+fn verdict_and_check(said: &Evidence, counts: &Evidence) -> Vec<String> {
+    let mut claims = Vec::new();
+    if let Some(verdict) = said
+        .verdict
+        .as_ref()
+        .filter(|_| said.verdict != counts.verdict)
+    {
+        let word = if verdict.passed { "passed" } else { "failed" };
+        claims.push(format!("review {word}{}", at(&verdict.said)));
+    } else if let Some(review) = said
+        .review
+        .as_ref()
+        .filter(|_| said.review != counts.review)
+    {
+        claims.push(format!("approved by {}{}", review.by, at(review)));
+    }
+    if let Some(told) = said
+        .verify
+        .as_ref()
+        .filter(|_| said.verify != counts.verify)
+    {
+        claims.push(told.words());
+    }
+    claims
+}
+
+fn at(said: &Statement) -> String {
+    let head = said.head.as_deref();
+    head.map_or(String::new(), |head| format!(" at {}", short(head)))
+}
+
+/// Which events of a task's journal Orange wrote. Says why where that cannot be found out; changes nothing.
+pub fn testimony(call: &Call, task: &str, history: &History) -> Testimony {
+    if !Database::path_in(call.store.home()).exists() {
+        return Testimony {
+            unreadable: Some("there is no orange.db".to_owned()),
+            ..Testimony::default()
+        };
+    }
+    compared(call, task, history).unwrap_or_else(|error| Testimony {
+        unreadable: Some(error.message),
+        ..Testimony::default()
+    })
+}
+
+fn compared(call: &Call, task: &str, history: &History) -> Result<Testimony> {
+    let (found, incomplete) = compared_seals(call, task, history)?;
+    Ok(Testimony {
+        incomplete,
+        genuine: found.genuine,
+        foreign: found.foreign,
+        unreadable: None,
+    })
+}
+
+/// Takes events out of a journal that was read which somebody else wrote: they never happened.
+pub(crate) fn drop_unsealed(call: &Call, history: &mut History) -> Sealing {
+    let id = history.events.iter().find_map(|event| {
+        let id = event.fields.get(Field::Id.name())?.as_str()?;
+        Some(id.to_owned())
+    });
+    let id = id.unwrap_or_default();
+    let compared = match Database::path_in(call.store.home()).exists() {
+        true => compared_seals(call, &id, history),
+        false => Ok((SealedJournal::default(), false)),
+    };
+    let (seals, incomplete) = compared.unwrap_or_else(|error| {
+        tracing::warn!(%error, task = id, "seals are not compared");
+        (SealedJournal::default(), false)
+    });
+    let is_foreign = |place: &usize| seals.foreign.get(*place) == Some(&true);
+    let foreign: Vec<usize> = (0..history.events.len()).filter(is_foreign).collect();
+    if !foreign.is_empty() {
+        let mut place = 0..;
+        history
+            .events
+            .retain(|_| place.next().is_some_and(|place| !is_foreign(&place)));
+    }
+    Sealing {
+        seals,
+        foreign,
+        incomplete,
+    }
+}
+
+fn compared_seals(call: &Call, task: &str, history: &History) -> Result<(SealedJournal, bool)> {
+    let (key, noted) =
+        call.with_database(|database| Ok((database.seal_key()?, database.journal_seal(task)?)))?;
+    let found = key.compare(task, &history.events);
+    let incomplete =
+        found.has_gap || noted.is_some_and(|noted| noted.incomplete || !found.has(&noted.seal));
+    Ok((found, incomplete))
+}
+
+/// Whether `run-agent` wrote how the run ended. A run that an earlier version started has no seal at its end.
+pub(crate) fn is_sealed_end(call: &Call, run: &Run, ended: Option<&Ended>) -> bool {
+    let Some(ended) = ended else {
+        return false;
+    };
+    if !run.seals_end {
+        return true;
+    }
+    let key = call.with_database(Database::seal_key);
+    let right = key.map(|key| key.of_file(seal::END, &run.id, &ended.unsealed()));
+    right.is_ok_and(|right| ended.seal.as_deref() == Some(right.as_str()))
+}
+
+/// Seals events that are about to be journalled. What cannot be sealed is not journalled: later it would be taken for
+/// somebody else's.
+pub(crate) fn seal(
+    call: &Call,
+    task: &str,
+    seals: &mut SealedJournal,
+    events: &mut [Event],
+) -> Result<()> {
+    let key = call.with_database(Database::seal_key)?;
+    key.put(task, seals, events);
+    Ok(())
+}
+
+/// Remembers the last seal of what was journalled, so that it is missed if it goes. A process that dies before
+/// leaves an earlier seal, which is in the journal too.
+pub(crate) fn remember_seals(call: &Call, task: &str, seals: &SealedJournal, events: &[Event]) {
+    let matters = |event: &&Event| {
+        matches!(
+            event.kind,
+            EventType::StatusChanged | EventType::VerifyStarted | EventType::TaskVerified
+        )
+    };
+    let last = events.iter().rev().find(matters);
+    let Some(seal) = last.and_then(|event| event.seal.clone()) else {
+        return;
+    };
+    let remembered = call.with_database(|database| {
+        let noted = database.journal_seal(task)?;
+        let incomplete = noted.is_some_and(|noted| !seals.has(&noted.seal));
+        database.note_journal_seal(task, &JournalSeal { seal, incomplete })
+    });
+    if let Err(error) = remembered {
+        tracing::warn!(%error, task, "the last seal of a journal is not remembered");
+    }
+}

@@ -1,0 +1,225 @@
+//! Deleted tasks on disk: where they are, what is read of them, and the moves in and out.
+
+use crate::call::{Call, hidden_folder};
+use crate::error::{Code, Error, Result};
+use crate::started_by;
+use crate::store::{Place, journal, make_folder};
+use orange_core::history::History;
+use orange_core::id::{Key, Reference};
+use orange_core::task::{Status, Task};
+use orange_core::{Action, machine, text};
+use orange_sys::crash_points::crash_point;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// In the trash: what is being removed for good.
+pub(crate) const GONE: &str = ".gone";
+
+/// The status of a deleted task, if it is over: its dependents need not wait.
+pub(crate) fn over_in_trash(call: &Call, project: &str, key: Key) -> Option<Status> {
+    trashed(call)
+        .into_iter()
+        .find(|(place, task)| place.project == project && task.key == Some(key))
+        .map(|(_, task)| task.status)
+        .filter(|status| status.is_over())
+}
+
+pub(crate) fn move_to_trash(call: &Call, place: &Place) -> Result<()> {
+    let target = trash_place(call, place);
+    let task = call.store.survey(&place.folder()).task.id;
+    started_by::forget_environment(call, &task);
+    let made = target.parent().map_or(Ok(()), make_folder);
+    made.and_then(|()| {
+        if target.exists() {
+            // An older copy of the same folder; both are kept.
+            let stamp = call.file_stamp();
+            fs::rename(&target, target.with_extension(format!("older-{stamp}")))?;
+        }
+        fs::rename(&place.path, &target)
+    })
+    .map_err(|error| Error::io("move", &place.path, &error))?;
+    sync_parents(&place.path, &target);
+    crash_point("delete.moved");
+    call.index()?.store(&[], &[place.folder()]);
+    Ok(())
+}
+
+pub(crate) fn trash_place(call: &Call, place: &Place) -> PathBuf {
+    call.store.trash().join(&place.project).join(&place.name)
+}
+
+/// The error for a task whose folder went away while a command waited for it.
+pub(crate) fn explain_gone(call: &Call, place: &Place) -> Option<Error> {
+    let history = history_at(call, &trash_place(call, place)).ok()?;
+    let task = machine::fold(history.own(), u64::MAX).ok()?;
+    let label = task.label();
+    Some(
+        Error::new(
+            Code::NotFound,
+            format!("{label} was deleted by another command; nothing was changed"),
+        )
+        .hint(text!("{} brings it back", Action::restore(label))),
+    )
+}
+
+pub(crate) fn move_from_trash(call: &Call, place: &Place) -> Result<()> {
+    let source = trash_place(call, place);
+    place
+        .path
+        .parent()
+        .map_or(Ok(()), make_folder)
+        .and_then(|()| fs::rename(&source, &place.path))
+        .map_err(|error| Error::io("move", &source, &error))?;
+    sync_parents(&source, &place.path);
+    crash_point("restore.moved");
+    Ok(())
+}
+
+/// Ends the making or restoring of a task that a dead process began. The caller holds the project's lock.
+pub(crate) fn finish_arrival(call: &Call, place: &Place) -> Result<()> {
+    let trashed = trash_place(call, place);
+    if trashed.is_dir() && !history_at(call, &trashed)?.is_deleted() {
+        return move_from_trash(call, place);
+    }
+    // Never reported as created, and in nobody's way: only its folder under the hidden name is left.
+    let hidden = hidden_folder(place);
+    if hidden.is_dir() {
+        fs::remove_dir_all(&hidden).map_err(|error| Error::io("remove", &hidden, &error))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn history_at(_call: &Call, folder: &Path) -> Result<History> {
+    let path = folder.join("history.jsonl");
+    let bytes = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+    Ok(History::parse(&bytes.text))
+}
+
+pub(crate) fn find_in_trash(
+    call: &Call,
+    text: &str,
+    current: Option<&str>,
+) -> Result<(Place, Task)> {
+    find_among(&trashed(call), text, current)
+}
+
+/// Every deleted task that can be brought back, with its place among the living.
+pub fn trashed(call: &Call) -> Vec<(Place, Task)> {
+    let trash = call.store.trash();
+    let mut found = Vec::new();
+    for path in task_folders(&trash) {
+        if let Ok(history) = history_at(call, &path)
+            && let Ok(task) = machine::fold(history.own(), u64::MAX)
+            && let Ok(inside) = path.strip_prefix(&trash)
+            && let Some(name) = inside.to_str()
+        {
+            found.push((call.store.place(name), task));
+        }
+    }
+    found.sort_by_key(|(place, task)| (place.project.clone(), task.key, place.folder()));
+    found
+}
+
+pub(crate) fn highest_in_trash(call: &Call, project: &str) -> u32 {
+    trashed(call)
+        .iter()
+        .filter(|(place, _)| place.project == project)
+        .filter_map(|(_, task)| task.key.map(|key| key.0))
+        .max()
+        .unwrap_or(0)
+}
+
+/// The one deleted task that a name means.
+pub(crate) fn find_among(
+    trashed: &[(Place, Task)],
+    text: &str,
+    current: Option<&str>,
+) -> Result<(Place, Task)> {
+    let wanted = Reference::parse(text);
+    let here = |place: &Place| current.is_none_or(|project| project == place.project);
+    let mut found: Vec<(Place, Task)> = trashed
+        .iter()
+        .filter(|(place, task)| match &wanted {
+            Reference::Key(key) => task.key == Some(*key) && here(place),
+            Reference::ProjectKey(project, key) => {
+                task.key == Some(*key) && *project == place.project
+            }
+            Reference::Branch(project, branch) => {
+                (*project == place.project && task.branch == *branch) || task.branch == text
+            }
+            Reference::IdPrefix(prefix) => match prefix.parse().map(Key) {
+                // As among the living: a few digits are a key.
+                Ok(key) if prefix.len() < SHORTEST_NUMBER => task.key == Some(key) && here(place),
+                _ => {
+                    let is_id = !prefix.is_empty() && task.id.starts_with(prefix.as_str());
+                    is_id || (task.branch == *prefix && here(place))
+                }
+            },
+        })
+        .cloned()
+        .collect();
+    match (found.pop(), found.len()) {
+        (Some(only), 0) => Ok(only),
+        (None, _) => Err(
+            Error::new(Code::NotFound, format!("there is no deleted task {text:?}")).hint(text!(
+                "deleted tasks are kept for `trash.keep_days` days; {} without a name lists them",
+                Action::list_deleted()
+            )),
+        ),
+        (Some(last), _) => {
+            found.push(last);
+            let names: Vec<String> = found
+                .iter()
+                .map(|(place, task)| format!("  {}:{} {}", place.project, task.label(), task.id))
+                .collect();
+            Err(Error::new(
+                Code::Ambiguous,
+                format!("{text:?} names more than one deleted task"),
+            )
+            .hint(format!("say which one:\n{}", names.join("\n"))))
+        }
+    }
+}
+
+/// Every folder with a journal below this one.
+pub(crate) fn task_folders(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(folder) = open.pop() {
+        for path in children_of(&folder) {
+            if path.ends_with(GONE) {
+                continue;
+            }
+            if path.join("history.jsonl").exists() {
+                found.push(path);
+            } else {
+                open.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// Makes a move durable, the new name before the old one's end.
+fn sync_parents(from: &Path, to: &Path) {
+    for folder in [to.parent(), from.parent()].into_iter().flatten() {
+        if let Err(error) = fs::File::open(folder).and_then(|folder| folder.sync_all()) {
+            tracing::warn!(%error, folder = %folder.display(), "a move may not survive a power cut");
+        }
+    }
+}
+
+fn children_of(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder)
+        .map(|entries| {
+            entries
+                .flatten()
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path())
+                .collect()
+        })
+        .unwrap_or_default()
+}
+
+/// So many digits may be the beginning of an id.
+pub(crate) const SHORTEST_NUMBER: usize = 6;

@@ -1,0 +1,89 @@
+//! The only maker of transitions: asks the table, and explains a refusal.
+
+use crate::call::{Call, Caller};
+use crate::error::Result;
+use crate::tx::refusal;
+use crate::{facts, settings};
+use orange_core::gate::Gate;
+use orange_core::history::{Event, History};
+use orange_core::machine;
+use orange_core::machine::{Move, Refusal, Situation};
+use orange_core::task::Task;
+use orange_core::workflow::{Actor, Condition, Transition, Workflow};
+
+/// Checks a move of somebody who asked for it now or earlier; a refusal is in words.
+pub(crate) fn decide_as(
+    call: &Call,
+    actor: Actor,
+    task: &Task,
+    body: &str,
+    wish: Move,
+    resolution: Option<&str>,
+) -> Result<Event> {
+    decided(call, actor, task, body, wish, resolution)?
+        .map_err(|refusal| refusal::explain(call, task, wish, refusal))
+}
+
+/// Checks a move against the table, with the facts its rows ask for; a refusal is the table's.
+pub(crate) fn decided(
+    call: &Call,
+    actor: Actor,
+    task: &Task,
+    body: &str,
+    wish: Move,
+    resolution: Option<&str>,
+) -> Result<std::result::Result<Event, Refusal>> {
+    let workflow = Workflow::named(task.workflow);
+    let rows = machine::candidates(workflow, task, actor, wish);
+    let mut conditions = conditions_of(&rows);
+    // A person's word stands for what git would be asked.
+    conditions.retain(|condition| resolution.is_none() || *condition != Condition::Merged);
+    let mut facts = facts::facts(call, task, &conditions)?;
+    let history = match conditions.contains(&Condition::ReviewersOwn) {
+        true => facts::own_history(call, task)?,
+        false => History::default(),
+    };
+    if conditions.contains(&Condition::ReviewersOwn) {
+        let by = match &call.caller {
+            Caller::Agent { run, .. } => run.clone(),
+            Caller::Human | Caller::Engine => None,
+        };
+        facts.review_problem =
+            facts::review_problem(call, task, &history, body, by.as_deref(), None);
+    }
+    if let Some(message) = resolution {
+        facts.merged = Some(Ok(message.to_owned()));
+    }
+    let max_rounds = settings::max_rounds(call, task)?;
+    let situation = Situation {
+        task,
+        body,
+        facts: &facts,
+        max_rounds,
+        now: call.now(),
+    };
+    let event = match machine::decide(workflow, situation, actor, wish) {
+        Ok(decision) => decision.event,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    // A handoff and a verdict speak of one commit; later ones must be seen as later.
+    let judges = |row: &&Transition| row.gate.and_then(Gate::verdict).is_some();
+    if rows.iter().any(judges) {
+        return Ok(Ok(facts::with_verdict(call, task, &history, body, event)));
+    }
+    match rows.iter().any(|row| row.notes_head) {
+        true => Ok(Ok(facts::with_head(call, task, event))),
+        false => Ok(Ok(event)),
+    }
+}
+
+fn conditions_of(rows: &[&Transition]) -> Vec<Condition> {
+    let mut all: Vec<Condition> = rows
+        .iter()
+        .flat_map(|row| row.conditions)
+        .copied()
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}

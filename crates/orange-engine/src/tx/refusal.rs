@@ -1,0 +1,153 @@
+//! Refusals in words: where a task stands, what this caller may do, what is missing, and what helps.
+
+use crate::access::with_article;
+use crate::call::Call;
+use crate::error::{Code, Error};
+use orange_core::machine::{Move, Refusal};
+use orange_core::task::{Status, Task};
+use orange_core::workflow::{Actor, Condition, Intent, Trigger, Workflow};
+use orange_core::{Action, Text, machine, text};
+
+/// Where a person finds the task's text.
+fn file_of(call: &Call, task: &Task) -> String {
+    let found = call.index().and_then(|index| index.by_id_prefix(&task.id));
+    match found.as_deref() {
+        Ok([found]) => {
+            let place = call.store.place(&found.folder);
+            place.task_file().display().to_string()
+        }
+        Ok(_) | Err(_) => "its TASK.md".to_owned(),
+    }
+}
+
+/// A refusal in words: where the task stands, what this caller may do, what is missing.
+pub(crate) fn explain(call: &Call, task: &Task, wish: Move, refusal: Refusal) -> Error {
+    let workflow = Workflow::named(task.workflow);
+    let actor = call.caller.actor();
+    let label = task.label();
+    let (from, to) = (task.status, wish.to);
+    let allowed: Vec<&str> = machine::reachable(workflow, task, actor)
+        .into_iter()
+        .map(Status::as_str)
+        .collect();
+    let caller = with_article(actor.name());
+    let way_out = if from.is_terminal() && actor == Actor::Human {
+        text!(
+            "it stays so; a new task starts again from it: {}",
+            Action::create_from(&label, false, None)
+        )
+    } else if allowed.is_empty() {
+        text!("from {from} there is no transition for {caller}")
+    } else {
+        text!("from {from} {caller} can go to: {}", allowed.join(", "))
+    };
+    match refusal {
+        Refusal::NoRow if from == to => Error::new(
+            Code::IllegalTransition,
+            format!("{label} is {from} already"),
+        )
+        .hint(way_out),
+        Refusal::NoRow => Error::new(
+            Code::IllegalTransition,
+            format!(
+                "cannot move {label} from {from} to {to}: the {} workflow has no such transition",
+                task.workflow
+            ),
+        )
+        .hint(way_out),
+        Refusal::NotYours { belongs_to } => {
+            let mut owners: Vec<&str> = Vec::new();
+            for by in &belongs_to {
+                if !owners.contains(&by.who.as_str()) {
+                    owners.push(by.who.as_str());
+                }
+            }
+            Error::new(
+                    Code::NotAllowed,
+                    format!(
+                        "cannot move {label} from {from} to {to}: that is for the {} to do, not for {caller}",
+                        owners.join(" or the "),
+                    ),
+                )
+                .hint(way_out)
+        }
+        Refusal::NeedsTrigger { triggers } => {
+            let error = Error::new(
+                Code::ConditionUnmet,
+                format!("cannot move {label} from {from} to {to}: it has not been reviewed"),
+            );
+            if triggers.contains(&Trigger::FORCE) {
+                error.hint("add --force to do it anyway")
+            } else {
+                error.hint(way_out)
+            }
+        }
+        Refusal::Unmet { condition, detail } => Error::new(
+            Code::ConditionUnmet,
+            format!("cannot move {label} to {to}: {detail}"),
+        )
+        .hint(unmet_hint(condition, task, way_out)),
+        Refusal::Gate(problem) => Error::new(
+            Code::GateUnmet,
+            format!("cannot move {label} to {to}: {}", problem.message()),
+        )
+        .hint(format!("{}, in {}", problem.hint(), file_of(call, task))),
+    }
+}
+
+fn unmet_hint(condition: Condition, task: &Task, way_out: Text) -> Text {
+    match condition {
+        Condition::DependenciesOver => "wait until that is over, or add --force".into(),
+        Condition::SlotFree => text!(
+            "end one of them, or raise the limit: {}",
+            Action::enlarge_pool(&task.project, None)
+        ),
+        Condition::SummaryGiven => text!(
+            "give it one: {}, or {}",
+            Action::set_summary(task.label()),
+            start_of(task)
+        ),
+        Condition::SummaryMissing => start_of(task).into(),
+        Condition::Merged => text!(
+            "merge it first; if it was squashed or rebased, say so: {}",
+            Action::resolve(task.label())
+        ),
+        Condition::RoundBelowMax => row_with(Condition::RoundAtMax, task, way_out),
+        Condition::RoundAtMax => row_with(Condition::RoundBelowMax, task, way_out),
+        Condition::WorktreeClean => "commit the changes first".into(),
+        Condition::ChildrenOpen => text!("create the children first: {}", Action::create_child()),
+        Condition::VerifyOver => "wait for it, or add --force".into(),
+        Condition::ReviewersOwn => {
+            "the reviewer writes its own `## Review` in place of that one, then tries again".into()
+        }
+        Condition::DependenciesOpen
+        | Condition::CrashLimit
+        | Condition::CheckReturns
+        | Condition::ChildrenOver
+        | Condition::OwnCommits
+        | Condition::NoOwnCommits
+        | Condition::WeightKnown
+        | Condition::WeightUnknown
+        | Condition::Asked
+        | Condition::AgentFree
+        | Condition::BudgetFree
+        | Condition::PhasesOver
+        | Condition::DecisionStored
+        | Condition::RetriesLeft
+        | Condition::RetriesSpent
+        | Condition::MergeNotBegun => way_out,
+    }
+}
+
+/// How the task starts as it is.
+fn start_of(task: &Task) -> String {
+    let start = machine::destination(task, Intent::Start).unwrap_or_default();
+    format!("start it with --status {start}")
+}
+
+/// The move that the table has for the opposite condition.
+fn row_with(condition: Condition, task: &Task, way_out: Text) -> Text {
+    let mut rows = task.rows();
+    let row = rows.find(|row| row.conditions.contains(&condition));
+    row.map_or(way_out, |row| Action::move_to(task.label(), row.to).into())
+}

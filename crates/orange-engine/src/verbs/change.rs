@@ -1,0 +1,430 @@
+//! Changing a task: its fields and its status, decided together and journalled together.
+
+use crate::access::with_article;
+use crate::call::{Call, Caller};
+use crate::effects::start_agent;
+use crate::error::{Code, Error, Result};
+use crate::facts::{branch, destination};
+use crate::field_checks::bad_value;
+use crate::settings::models;
+use crate::store::Place;
+use crate::store::locks::Lock;
+use crate::tx::commit::Committed;
+use crate::tx::slot_drift::astray;
+use crate::tx::{TaskTx, decide, refusal};
+use crate::verbs::{cancel, rename_branch};
+use crate::views::find;
+use crate::{access, call, field_checks, settings, started_by, testimony, tx, workspaces};
+use orange_core::history::payload::StatusMoved;
+use orange_core::history::{AppendSection, Event};
+use orange_core::id::{Reference, read_stored, stored_reference};
+use orange_core::machine::{Move, Refusal};
+use orange_core::runs::open_runs;
+use orange_core::task::{Field, FieldMap, FieldValue, Status, Task};
+use orange_core::timeline::fields::noun;
+use orange_core::workflow::{Condition, Hook, Intent};
+use orange_core::{Action, machine, text};
+use serde_json::Value;
+
+/// One edit of a field, as a person says it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Edit {
+    /// An empty text clears.
+    Set(Field, String),
+    SetFlag(Field, bool),
+    /// None: the branch that is checked out in the task's workspace.
+    Branch(Option<String>),
+    AddTo(Field, String),
+    RemoveFrom(Field, String),
+    /// An entry of `metadata`.
+    Note(&'static str, String),
+}
+
+/// Everything one command wants of a task.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Change {
+    pub edits: Vec<Edit>,
+    pub status: Option<Status>,
+    /// What a verb is after, instead of a status.
+    pub intent: Option<Intent>,
+    pub force: bool,
+    /// Cancelling leaves open children as they are.
+    pub keep_children: bool,
+    /// A person's word that the work is in, whatever git says.
+    pub resolution: Option<String>,
+    /// Why, for the journal.
+    pub reason: Option<String>,
+    /// A person's request for changes: goes into TASK.md and to the worker.
+    pub message: Option<String>,
+}
+
+impl Change {
+    /// Where the task is to go, if the change is about that.
+    fn destination(&self, task: &Task) -> Result<Option<Status>> {
+        match self.intent {
+            Some(intent) => destination(task, intent).map(Some),
+            None => Ok(self.status),
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub struct Changed {
+    pub done: Committed,
+    /// Names of the fields that changed, besides the status.
+    pub fields: Vec<String>,
+    /// What the move still waits for; then it is made without another word.
+    pub waits: Option<String>,
+}
+
+pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
+    // Wider locks before the task's own, everywhere: two commands never wait for each other.
+    let edits_branch = |edit: &Edit| matches!(edit, Edit::Branch(_));
+    let adds_blocker = |edit: &Edit| matches!(edit, Edit::AddTo(Field::BlockedBy, _));
+    let _dependencies = match change.edits.iter().any(adds_blocker) {
+        true => Some(call.store.lock(Lock::Dependencies)?),
+        false => None,
+    };
+    let _project = match change.edits.iter().any(edits_branch) {
+        true => Some(call::lock_project(call, &place.project)?),
+        false => None,
+    };
+    let mut tx = tx::lock_task(call, place)?;
+    may_change(call, &tx.task, change)?;
+    speaks_for_an_open_run(call, &tx)?;
+    let wanted = change.destination(&tx.task)?;
+    if wanted.is_some_and(Status::is_given_up) && !change.keep_children {
+        cancel::no_open_children(call, &tx.task)?;
+    }
+    let from = tx.task.status;
+    let mut events = Vec::new();
+    let mut after = tx.task.clone();
+    if let Some(event) = field_changes(call, &tx.task, &change.edits)? {
+        apply(&mut after, &event)?;
+        events.push(event);
+    }
+    let fields = events
+        .iter()
+        .flat_map(|event| event.fields.keys().cloned())
+        .collect();
+    if let Some(to) = wanted {
+        let wish = Move {
+            force: change.force,
+            ..Move::to(to)
+        };
+        let resolution = change.resolution.as_deref();
+        let actor = call.caller.actor();
+        let decided = decide::decided(call, actor, &after, &tx.body, wish, resolution)?;
+        if let Err(Refusal::Unmet {
+            condition: Condition::VerifyOver,
+            detail,
+        }) = decided
+        {
+            return wait_for_check(call, tx, events, to, detail);
+        }
+        let mut event = decided.map_err(|refusal| refusal::explain(call, &after, wish, refusal))?;
+        event.reason.clone_from(&change.reason);
+        if let Some(message) = &change.message {
+            event = event.with(StatusMoved {
+                message: Some(message),
+                ..StatusMoved::default()
+            });
+            event.append.push(AppendSection {
+                section: "Changes requested".into(),
+                text: message.clone(),
+            });
+        }
+        events.push(event);
+    }
+    let acquires = |event: &Event| {
+        let name = Hook::AcquireWorkspace.name();
+        event.hooks.iter().any(|hook| hook == name)
+    };
+    let starts_agent = |hook: &String| matches!(Hook::from_name(hook), Some(Hook::SpawnAgent(_)));
+    let spawns = |event: &Event| event.hooks.iter().any(starts_agent);
+    if events.iter().any(spawns) {
+        start_agent::check_can_spawn(call, &after)?;
+    }
+    if events.iter().any(acquires) {
+        tx.reserve(&after)?;
+    }
+    let renamed = rename_branch::rename_branch(call, &tx.task, &after, &change.edits)?;
+    if renamed {
+        workspaces::change_pool(call, |_, pool| {
+            pool.rename(&tx.task, &after.branch);
+            Ok(())
+        })?;
+    }
+    if !from.has_started() && wanted.is_some() && call.caller == Caller::Human {
+        started_by::note_started_by(call, &tx.task.id);
+    }
+    if let Some(slot) = after.workspace.as_ref().filter(|_| renamed) {
+        // It was so when the command came; now it is not any more.
+        let old = &tx.task.branch;
+        call.forget_notice(astray(&after.label(), slot, &after.branch, old));
+    }
+    if renamed {
+        tx.write(std::mem::take(&mut events))?;
+        tx.follow_session();
+    }
+    let mut done = tx.commit(events)?;
+    if wanted.is_none() {
+        done.failed.clear();
+    }
+    Ok(Changed {
+        done,
+        fields,
+        waits: None,
+    })
+}
+
+/// Everything is there but the end of the check: the move is noted, and made when that is over.
+fn wait_for_check(
+    call: &Call,
+    mut tx: TaskTx<'_>,
+    events: Vec<Event>,
+    to: Status,
+    running: String,
+) -> Result<Changed> {
+    let fields = events
+        .iter()
+        .flat_map(|event| event.fields.keys().cloned())
+        .collect();
+    if !events.is_empty() {
+        tx.write(events)?;
+    }
+    tx.defer(call.caller.actor(), to, &running)?;
+    let mut done = tx.commit(Vec::new())?;
+    done.failed.clear();
+    Ok(Changed {
+        done,
+        fields,
+        waits: Some(running),
+    })
+}
+
+/// Tries once more what failed after the last status change. Gives what was tried.
+pub fn retry_hooks(call: &Call, place: Place) -> Result<(Committed, Vec<String>)> {
+    let mut tx = tx::lock_task(call, place)?;
+    access::own_task_only(call, &tx.task, "retry the hooks of")?;
+    speaks_for_an_open_run(call, &tx)?;
+    let tried = tx.retry_hooks()?;
+    Ok((tx.commit(Vec::new())?, tried))
+}
+
+/// An agent may move its own task and change its summary and branch; nothing else.
+fn may_change(call: &Call, task: &Task, change: &Change) -> Result<()> {
+    let Caller::Agent { role, .. } = &call.caller else {
+        return Ok(());
+    };
+    access::own_task_only(call, task, "change")?;
+    for edit in &change.edits {
+        let field = match edit {
+            Edit::Branch(_) | Edit::Set(Field::Summary, _) => continue,
+            Edit::Set(field, _)
+            | Edit::SetFlag(field, _)
+            | Edit::AddTo(field, _)
+            | Edit::RemoveFrom(field, _) => field,
+            Edit::Note(..) => &Field::Metadata,
+        };
+        return Err(Error::new(
+                Code::NotAllowed,
+                format!(
+                    "{} agent may not change the {}",
+                    with_article(role.as_str()),
+                    noun(field.name())
+                ),
+            )
+            .hint("an agent may change its own task's status, summary and branch; ask a person for the rest"));
+    }
+    Ok(())
+}
+
+/// Refuses an agent whose run the journal does not know in that role, or knows to be over.
+fn speaks_for_an_open_run(call: &Call, tx: &TaskTx<'_>) -> Result<()> {
+    let Caller::Agent {
+        role,
+        run: Some(run),
+        ..
+    } = &call.caller.clone()
+    else {
+        return Ok(());
+    };
+    let testimony = testimony::testimony(call, &tx.task.id, tx.history());
+    let known = open_runs(&testimony.trusted(tx.history()));
+    if known
+        .iter()
+        .any(|known| known.id == *run && known.role == *role)
+    {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::NotAllowed,
+        format!("run {run} is not an open {role} run of {}", tx.task.label()),
+    )
+    .hint("only an agent that Orange started, and that has not ended, changes its task"))
+}
+
+fn field_changes(call: &Call, task: &Task, edits: &[Edit]) -> Result<Option<Event>> {
+    let mut changes = FieldMap::new();
+    let mut draft = task.clone();
+    for edit in edits {
+        let (field, value) = edited(call, &draft, edit)?;
+        draft.set(field, value).map_err(bad_value)?;
+        changes.insert(field.name().to_owned(), draft.get(field));
+    }
+    check_edited_models(call, &draft, edits)?;
+    machine::update(task, changes, call.caller.actor(), call.now()).map_err(bad_value)
+}
+
+fn edited(call: &Call, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
+    match edit {
+        Edit::Set(Field::Summary, text) => {
+            Ok((Field::Summary, Value::from(field_checks::one_line(text)?)))
+        }
+        Edit::Set(field, text) if text.is_empty() => Ok((*field, Task::default().get(*field))),
+        Edit::Set(field, text) => {
+            if *field == Field::TargetBranch {
+                field_checks::check_target(text)?;
+            }
+            if matches!(field, Field::Harness | Field::ReviewHarness) {
+                let config = settings::config(call)?.clone();
+                crate::harness::find(text, &config, &call.orange)?;
+            }
+            Ok((*field, Value::from(text.as_str())))
+        }
+        Edit::SetFlag(field, flag) => Ok((*field, Value::from(*flag))),
+        Edit::Branch(name) => {
+            let name = match name {
+                Some(name) => name.clone(),
+                None => branch::checked_out_branch(call, task)?,
+            };
+            branch::branch_is_free(call, &task.project, &name, Some(&task.id))?;
+            branch::is_not_the_target(call, task, &name)?;
+            Ok((Field::Branch, Value::from(name)))
+        }
+        Edit::Note(name, value) => {
+            let mut metadata = task.metadata.clone();
+            metadata.insert((*name).to_owned(), Value::from(value.as_str()));
+            Ok((Field::Metadata, Value::Object(metadata)))
+        }
+        Edit::AddTo(field, text) => {
+            let mut list = list_of(task, *field);
+            let item = list_item(call, task, *field, text)?;
+            if !list.contains(&item) {
+                list.push(item);
+            }
+            Ok((*field, Value::from(list)))
+        }
+        Edit::RemoveFrom(field, text) => {
+            let list = list_of(task, *field);
+            let same = |item: &String| item == text || same_reference(&task.project, item, text);
+            if !list.iter().any(same) {
+                return Err(Error::new(
+                    Code::NotFound,
+                    format!(
+                        "{text:?} is not among the {} of {}",
+                        noun(field.name()),
+                        task.label()
+                    ),
+                )
+                .hint(if list.is_empty() {
+                    "the list is empty".to_owned()
+                } else {
+                    format!("it has: {}", list.join(", "))
+                }));
+            }
+            let kept: Vec<String> = list.into_iter().filter(|item| !same(item)).collect();
+            Ok((*field, Value::from(kept)))
+        }
+    }
+}
+
+/// A tag as it is; a task as the reference that is stored for it.
+fn list_item(call: &Call, task: &Task, field: Field, text: &str) -> Result<String> {
+    if field == Field::BlockedBy || field == Field::RelatedTo {
+        return dependency(call, &task.project, task.key, field, text);
+    }
+    Ok(text.trim().to_owned())
+}
+
+/// Looks a dependency up and refuses what could never be over.
+pub(crate) fn dependency(
+    call: &Call,
+    project: &str,
+    own: Option<orange_core::id::Key>,
+    field: Field,
+    text: &str,
+) -> Result<String> {
+    let found = find::find_entry(call, text, Some(project))?;
+    let key = match found.key {
+        Some(key) => key,
+        // The first command on a task of an older home gives it its key.
+        None => {
+            let place = call.store.place(&found.folder);
+            tx::lock_to_adopt(call, place)?
+                .task
+                .key
+                .ok_or_else(|| Error::new(Code::Failed, format!("{text} has no key")))?
+        }
+    };
+    if own == Some(key) && found.project == project {
+        return Err(Error::new(
+            Code::Conflict,
+            format!("{key} cannot be among its own {}", noun(field.name())),
+        )
+        .hint("name another task"));
+    }
+    if let (Field::BlockedBy, Some(own)) = (field, own)
+        && let Some(cycle) = field_checks::cycle_through(call, project, own, &found.project, key)?
+    {
+        return Err(Error::new(
+            Code::Conflict,
+            format!(
+                "{own} cannot wait for {text}: a cycle, {}",
+                cycle.join(" → ")
+            ),
+        )
+        .hint(text!(
+            "remove one of these dependencies first, with {}",
+            Action::remove_blocker(None, None)
+        )));
+    }
+    Ok(stored_reference(project, &found.project, key))
+}
+
+fn list_of(task: &Task, field: Field) -> Vec<String> {
+    Vec::read(task.get(field)).unwrap_or_default()
+}
+
+fn same_reference(project: &str, stored: &str, typed: &str) -> bool {
+    matches!(
+        Reference::parse(typed),
+        Reference::Key(_) | Reference::ProjectKey(..)
+    ) && read_stored(project, stored).is_some()
+        && read_stored(project, stored) == read_stored(project, typed)
+}
+
+fn apply(task: &mut Task, event: &Event) -> Result<()> {
+    machine::apply(task, event).map_err(bad_value)
+}
+
+/// What decides about a task's models.
+const FIELDS: &[Field] = &[
+    Field::Harness,
+    Field::Model,
+    Field::Effort,
+    Field::ReviewHarness,
+    Field::ReviewModel,
+    Field::ReviewEffort,
+];
+
+/// The same after edits, if any of them is about that.
+pub(crate) fn check_edited_models(call: &Call, task: &Task, edits: &[Edit]) -> Result<()> {
+    let decides = |edit: &Edit| matches!(edit, Edit::Set(field, _) if FIELDS.contains(field));
+    match edits.iter().any(decides) {
+        true => models::check_models(call, task),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,212 @@
+//! Changing the user's config.yaml: one setting, or the whole text.
+
+use crate::call::Call;
+use crate::error::{Code, Error, Result};
+use crate::git::committed::text_of;
+use crate::settings::{MAX_BYTES, told_of};
+use crate::store::locks::Lock;
+use crate::store::replace;
+use crate::{access, settings};
+use orange_core::config::{Kind, Layer, Setting, about, edited, unknown};
+use orange_core::yaml::Node;
+use orange_core::{Action, Text, text};
+use serde::Serialize;
+use serde_json::Value;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// What became of a setting.
+#[derive(Debug, Clone, Serialize)]
+pub struct SettingChanged {
+    pub key: String,
+    /// As the file said it before, whether it could be used or not, and says it now.
+    pub before: Option<Value>,
+    pub after: Option<Value>,
+    pub file: PathBuf,
+    /// What counts where the file says nothing.
+    #[serde(skip)]
+    pub default: Value,
+    /// Why the file as a whole still cannot be used, if it cannot.
+    #[serde(skip)]
+    pub trouble: Option<String>,
+    /// What overrides it: a variable, or an option of this command.
+    #[serde(skip)]
+    pub outdone: Option<String>,
+}
+
+/// The row of a key that somebody typed.
+pub fn setting(key: &str) -> Result<&'static Setting> {
+    Setting::of(key).ok_or_else(|| {
+        let below: Vec<&str> = Setting::of_section(key)
+            .map(|setting| setting.key)
+            .collect();
+        let (message, hint) = match below.is_empty() {
+            true => (
+                unknown(key),
+                text!("{} lists the settings", Action::list_settings()),
+            ),
+            false => (
+                format!(
+                    "{key} is a section, not a setting: it has {}",
+                    below.join(", ")
+                ),
+                text!("{} shows their values", Action::show_setting(key)),
+            ),
+        };
+        Error::new(Code::Usage, message).hint(hint)
+    })
+}
+
+/// Changes one setting of config.yaml, or takes it out if there is no value. Everything else stays as it is.
+pub fn change_setting(
+    call: &mut Call,
+    key: &str,
+    values: Option<&[String]>,
+) -> Result<SettingChanged> {
+    access::people_only(call, "change settings")?;
+    let setting = setting(key)?;
+    let after = values
+        .map(|values| usable(setting, key, values))
+        .transpose()?;
+    call.store.ensure_home()?;
+    // Two commands at once: the second one finds what the first one wrote.
+    let _lock = call.store.lock(Lock::Config)?;
+    let old = settings::settings_bytes(call)?;
+    let text = text_of(old.clone().unwrap_or_default()).map_err(|line| {
+        let message = format!("config.yaml, line {line}: it is not UTF-8");
+        Error::new(Code::Usage, message).hint(by_hand())
+    })?;
+    let new = edited(&text, key, after.as_ref())
+        .map_err(|error| Error::new(Code::Usage, error.to_string()).hint(by_hand()))?;
+    let earlier = Layer::of_user(&text).ok();
+    let was_bad = |key: &str| {
+        let mut bad = earlier.iter().flat_map(|layer| &layer.bad);
+        bad.any(|bad| bad.key == key)
+    };
+    let before = earlier.as_ref().and_then(|layer| {
+        let bad = layer.bad.iter().find(|bad| bad.key == key);
+        let said = layer.get(key).map(|said| said.value());
+        said.or_else(|| bad.map(|bad| bad.value.clone()))
+    });
+    let now = Layer::of_user(&new).unwrap_or_default();
+    // Some mistakes show only beside the rest of the file: a harness may be one of the user's own.
+    if let Some(bad) = now.bad.iter().find(|bad| bad.key == key && after.is_some()) {
+        let reason = bad.mistake.reason.clone();
+        return Err(Error::new(Code::Usage, reason).hint(example(setting, key)));
+    }
+    if let Some(bad) = now.bad.iter().find(|bad| !was_bad(&bad.key)) {
+        let message = format!("{key} is in use, and without it {}", bad.mistake.reason);
+        let hint = format!("change {} first", bad.key);
+        return Err(Error::new(Code::Usage, message).hint(hint));
+    }
+    if new != text {
+        put_settings(call, old.as_deref(), new.as_bytes())?;
+        // Of a file with worse mistakes, all of them are told.
+        if now.bad.is_empty() {
+            for ignored in &now.ignored {
+                call.notice(told_of(ignored));
+            }
+        }
+    }
+    let mut overrides = call.overrides.iter();
+    Ok(SettingChanged {
+        key: key.to_owned(),
+        before,
+        after,
+        file: settings::settings_file(call),
+        default: setting.default_value(),
+        trouble: now.usable().err().map(|error| error.to_string()),
+        outdone: overrides
+            .rfind(|said| said.key == key)
+            .map(|said| said.place()),
+    })
+}
+
+/// Replaces the whole file, if it still is what the caller read.
+pub fn replace_settings(call: &mut Call, old: Option<&[u8]>, new: &[u8]) -> Result<()> {
+    access::people_only(call, "change settings")?;
+    call.store.ensure_home()?;
+    let _lock = call.store.lock(Lock::Config)?;
+    put_settings(call, old, new)
+}
+
+fn put_settings(call: &mut Call, old: Option<&[u8]>, new: &[u8]) -> Result<()> {
+    let path = settings::settings_file(call);
+    if new.len() as u64 > MAX_BYTES {
+        return Err(Error::new(
+            Code::Usage,
+            "settings may not be larger than 1 MB",
+        ));
+    }
+    if settings::settings_bytes(call)?.as_deref() != old {
+        let message = format!("{} was changed meanwhile", path.display());
+        return Err(Error::new(Code::Busy, message).hint("try again"));
+    }
+    // Somebody's dotfiles: the file that the name leads to is the one that changes.
+    let linked = || std::fs::read_link(&path).map(|to| call.store.home().join(to));
+    let target = path.canonicalize().or_else(|_| linked());
+    let target = target.unwrap_or_else(|_| path.clone());
+    let names = std::fs::metadata(&target).map_or(1, |about| about.nlink());
+    replace::write_atomic(&target, new).map_err(|error| Error::io("write", &path, &error))?;
+    if names > 1 {
+        call.notice(format!(
+                "{} had another name (a hard link), which keeps the text from before; a symbolic link would be followed",
+                path.display()
+            ));
+    }
+    // What was told of the text from before may not be so any more.
+    if let Some(before) = std::mem::take(&mut call.loaded).get() {
+        for ignored in &before.user.ignored {
+            call.forget_notice(told_of(ignored));
+        }
+    }
+    Ok(())
+}
+
+fn by_hand() -> Text {
+    text!("{} opens it", Action::edit_settings())
+}
+
+/// A value that the setting may have.
+fn usable(setting: &Setting, key: &str, values: &[String]) -> Result<Value> {
+    let wrong = |problem: &str| {
+        let error = Error::new(Code::Usage, about(key, problem));
+        error.hint(example(setting, key))
+    };
+    let node = match values {
+        [one] => setting.node(one).map_err(|problem| wrong(&problem))?,
+        several if setting.kind.is_list() => Node::Sequence {
+            items: several.iter().map(|text| quoted(text)).collect(),
+            flow: true,
+            span: 0..0,
+        },
+        _ => return Err(wrong("has one value, not several")),
+    };
+    setting
+        .check(key, &node)
+        .map_err(|problem| wrong(&problem))?;
+    let value = setting.value(&node);
+    // Nothing where a text should be: none is what the setting has once it is taken out.
+    if setting.kind == Kind::Text && (value.is_null() || value == "") {
+        let error = Error::new(Code::Usage, format!("{key}: the text is empty"));
+        return Err(error.hint(text!(
+            "to have none: {}",
+            Action::unset_setting(key.to_owned())
+        )));
+    }
+    Ok(value)
+}
+
+/// A value that would do.
+fn example(setting: &Setting, key: &str) -> Text {
+    let key = key.replace("harness.NAME", "harness.mine");
+    text!("for example: {}", Action::set_setting(key, setting.example))
+}
+
+fn quoted(text: &str) -> Node {
+    Node::Scalar {
+        text: text.to_owned(),
+        plain: false,
+        span: 0..0,
+    }
+}

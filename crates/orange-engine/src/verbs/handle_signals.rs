@@ -1,0 +1,138 @@
+//! What agents signalled: turns that are over, messages that arrived, states to note. Called by run-agent's background command.
+
+use crate::call::Call;
+use crate::effects::messages::one_line;
+use crate::effects::{failures, messages};
+use crate::error::Result;
+use crate::prompt::PromptExtra;
+use crate::runs::{Signal, SignalKind};
+use crate::tx::TaskTx;
+use crate::verbs::answer;
+use crate::{prompt, sessions, settings, started_by};
+use orange_core::exit::is_expected;
+use orange_core::history::payload::AgentNudged;
+use orange_core::history::{Event, EventType, History, Payload};
+use orange_core::prompt::{PromptName, missing};
+use orange_core::runs::{Run, open_runs};
+use orange_core::verification::deferred;
+
+/// Sees to a live run: what became of its messages, and a turn that ended without what is owed. The last
+/// signal is one from before TASK.md was read: what an agent wrote in the turn that it ends must be seen.
+fn handle_signals_of(
+    call: &Call,
+    tx: &mut TaskTx<'_>,
+    run: &Run,
+    last: Option<&Signal>,
+) -> Result<()> {
+    messages::note_outcomes(call, tx, run)?;
+    answer::journal_questions(call, tx, run)?;
+    let folder = sessions::run_folder(call, &run.id);
+    // Another one since: it goes on, or somebody else is on the way to see to that.
+    if folder.signals().last() != last {
+        return Ok(());
+    }
+    let Some(last) = last.filter(|last| last.signal != SignalKind::SessionStarted) else {
+        return failures::check_start(call, tx, run);
+    };
+    if last.signal != SignalKind::TurnFailed {
+        folder.forget_due();
+    }
+    failures::note_state(call, tx, run, last)?;
+    let turn = last.at.to_string();
+    if !folder.waiting().is_empty() || messages::is_handled(call, tx, &turn) {
+        return Ok(());
+    }
+    match last.signal {
+            SignalKind::SessionStarted
+            | SignalKind::PromptTaken
+            | SignalKind::Working
+            | SignalKind::Interrupted
+            // Told of with all that is asked.
+            | SignalKind::InputAsked
+            | SignalKind::PermissionAsked => Ok(()),
+            SignalKind::TurnFailed => failures::turn_failed(call, tx, run, last),
+            SignalKind::TurnDone => turn_done(call, tx, run, &turn, &one_line(&last.text)),
+        }
+}
+
+/// One nudge, then a person.
+fn turn_done(call: &Call, tx: &mut TaskTx<'_>, run: &Run, turn: &str, said: &str) -> Result<()> {
+    if !is_expected(tx.task.status, run.role) {
+        return Ok(());
+    }
+    if deferred(tx.history()).is_some() {
+        // It has said what it had to say; the check is waited for.
+        return Ok(());
+    }
+    let max_rounds = settings::max_rounds(call, &tx.task)?;
+    let Some(owed) = missing(&tx.task, &tx.body, max_rounds) else {
+        return Ok(());
+    };
+    if nudges(tx.history(), run) == 0 {
+        let extra = PromptExtra {
+            missing: owed.clone(),
+            ..PromptExtra::default()
+        };
+        let text = prompt::prompt_for(call, &tx.task, PromptName::Nudge, &extra)?;
+        let nudge = AgentNudged {
+            run: Some(&run.id),
+            role: Some(run.role),
+            turn: Some(turn),
+        };
+        let event = Event::of(Payload::AgentNudged(nudge), call.now())
+            .by("engine")
+            .because(owed);
+        let message = messages::message(call, &text);
+        // Both at once: a nudge that is counted is one that is sent.
+        let sent = messages::message_event(call, run, "engine", &message);
+        tx.note(vec![event, sent])?;
+        return messages::put_in_inbox(call, run, &message);
+    }
+    let owed = owed.lines().next().unwrap_or_default();
+    let owed = owed.strip_prefix("What is missing: ").unwrap_or(owed);
+    let owed = owed.trim_end_matches('.');
+    let words = match said {
+        "" => String::new(),
+        said => format!("; its last output: {said}"),
+    };
+    messages::raise_attention(
+        call,
+        tx,
+        run,
+        turn,
+        format!("its {} has stopped: {owed}{words}", run.role),
+    )
+}
+
+/// An errand of a run's `run-agent`: sees to what has happened to the run.
+pub fn handle_signals(call: &Call, run: &str) -> Result<()> {
+    let folder = sessions::run_folder(call, run);
+    let Some(spec) = folder.spec() else {
+        return Ok(());
+    };
+    let this = &started_by::as_started(call, &spec.task);
+    let place = this.store.place(&spec.folder);
+    let signals = folder.signals();
+    // Opening it judges the runs that are gone.
+    let mut tx = messages::lock_with_retry(this, place)?;
+    let open = open_runs(tx.history());
+    if let Some(open) = open.iter().find(|open| open.id == run) {
+        handle_signals_of(this, &mut tx, open, signals.last())?;
+    }
+    let forgotten = tx.forget_run(run);
+    tx.commit(Vec::new()).and(forgotten)
+}
+
+/// Nudges of a run since the task entered its status.
+fn nudges(history: &History, run: &Run) -> usize {
+    let since = history
+        .events
+        .iter()
+        .rposition(|event| event.kind == EventType::StatusChanged)
+        .unwrap_or(0);
+    let later = history.events.iter().skip(since);
+    later
+        .filter(|event| event.kind == EventType::AgentNudged)
+        .filter(|event| event.run() == Some(&run.id))
+        .count()
+}

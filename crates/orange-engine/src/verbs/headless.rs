@@ -1,0 +1,24 @@
+//! One turn of an agent without a terminal.
+
+use crate::call::Call;
+use crate::error::Result;
+use crate::headless::{Request, Turn};
+use crate::sessions::programs;
+use crate::settings::models;
+use crate::{access, harness, headless, settings};
+use orange_core::workflow::Role;
+use std::sync::atomic::AtomicBool;
+
+/// Runs one turn to its end, or until `stop` says so. A turn that failed is a [`Turn`] as well, as far as it came.
+pub fn headless(call: &Call, mut request: Request, stop: &AtomicBool) -> Result<Turn> {
+    access::people_only(call, "start agents")?;
+    let orange = call.orange.clone();
+    let found = harness::find(&request.harness, settings::config(call)?, &orange)?;
+    let harness = found
+        .filter(|found| found.adapter.supports().headless)
+        .ok_or_else(|| headless::cannot(&request.harness))?;
+    headless::check(&request)?;
+    request.choice = models::with_settings(call, request.choice, Role::Worker, &harness)?;
+    let program = programs::fit_program(call, &harness)?;
+    headless::take_turn(&harness, &program, &request, &programs::probe(call), stop)
+}

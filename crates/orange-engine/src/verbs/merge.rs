@@ -1,0 +1,309 @@
+//! Merging a task: the concerns to confirm first, the merge itself, and the end of one that was cut short.
+//! What is about to happen is journalled before any branch moves; so whoever comes after a process that died finds
+//! out whether it happened, and finishes it.
+
+pub mod allowed;
+
+use crate::call::Call;
+use crate::effects::merge;
+use crate::effects::merge::landing::{Landing, Task as Work};
+use crate::effects::merge::{landing, moving, open_merge, recorded, recover_checkout};
+use crate::error::{Code, Error, Result};
+use crate::facts::destination;
+use crate::git::worktree;
+use crate::projects::Project;
+use crate::store::Place;
+use crate::store::locks::{Lock, LockFile, about_to_wait};
+use crate::tx::commit::Committed;
+use crate::tx::{TaskTx, decide};
+use crate::verbs::merge::allowed::{has_a_target, has_use_for_message, has_work, mergeable};
+use crate::views::concerns::{Concern, slot};
+use crate::views::{concerns, task};
+use crate::workspaces::ready_slot;
+use crate::{access, call, facts, settings, tx};
+use orange_core::history::payload::{MergeAttempt, TaskMerged};
+use orange_core::history::{Event, EventType};
+use orange_core::machine::Move;
+use orange_core::merge::Strategy;
+use orange_core::task::Task;
+use orange_core::workflow::{Actor, Intent};
+use orange_core::{Action, text};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long a merge waits for another one of its project: long enough for a push.
+const TURN: Duration = Duration::from_secs(900);
+
+/// So long nobody wonders what is going on.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// What a person wants of a merge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MergeWish {
+    /// None: as the settings say.
+    pub strategy: Option<Strategy>,
+    /// The commit's message, instead of one made from the task.
+    pub message: Option<String>,
+    /// None: as the settings say.
+    pub push: Option<bool>,
+    /// Whatever speaks against it, apart from git.
+    pub force: bool,
+    /// The head for which a person has heard what speaks against it, and agreed.
+    pub agreed: Option<String>,
+}
+
+/// What a merge would be, and what a person should know before it.
+#[derive(Debug, Clone)]
+pub struct MergePlan {
+    pub task: Task,
+    pub target: String,
+    pub strategy: Strategy,
+    pub head: Option<String>,
+    pub concerns: Vec<Concern>,
+}
+
+/// A merge that has happened.
+#[derive(Debug, Clone, Serialize)]
+pub struct Merged {
+    #[serde(skip)]
+    pub done: Committed,
+    /// What is in the target now.
+    pub commit: String,
+    pub target: String,
+    pub strategy: Strategy,
+    pub head: Option<String>,
+    pub commits: usize,
+    pub pushed: bool,
+    /// A checkout that was brought forward.
+    pub fast_forwarded: Option<PathBuf>,
+    /// It was in already, by an earlier merge or by other ways.
+    pub already: bool,
+}
+
+/// What a merge would be, without doing anything.
+pub fn merge_plan(call: &Call, place: Place, wish: &MergeWish) -> Result<MergePlan> {
+    access::people_only(call, "merge a task")?;
+    allowed::refuse_damaged(call, &place)?;
+    let view = task::view(call, place)?;
+    let project = call::registered(call, &view.task.project)?;
+    ready_slot::ensure_exclude_lines(call, &project)?;
+    let head = facts::head_of(call, &view.task);
+    let concerns = match view.task.status.is_terminal() {
+        true => Vec::new(),
+        false => {
+            let beside = slot::work_beside_branch(call, &view.task, &project)?;
+            let (task, history) = (&view.task, &view.history);
+            has_work(task, history, &project, head.as_deref(), beside.as_deref())?;
+            concerns::merge_concerns(call, &view.task, &view.history, &project, head.as_deref())?
+        }
+    };
+    Ok(MergePlan {
+        target: view.task.target(&project.default_branch).to_owned(),
+        strategy: match wish.strategy {
+            Some(strategy) => strategy,
+            None => settings::config_for(call, &view.task)?.merge.strategy,
+        },
+        head,
+        concerns,
+        task: view.task,
+    })
+}
+
+/// Merges a task and ends it.
+pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
+    access::people_only(call, "merge a task")?;
+    allowed::refuse_damaged(call, &place)?;
+    // Wider than the task's own lock, and taken before it.
+    let _turn = merge_turn(call, &place.project)?;
+    let mut tx = tx::lock_task(call, place)?;
+    if tx.task.status.is_over()
+        && let Some(before) = recorded(tx.history(), EventType::TaskMerged)
+    {
+        // What failed after that merge is tried again: its old error says nothing about now.
+        tx.retry_hooks()?;
+        return merged_before(call, tx.commit(Vec::new())?, &before);
+    }
+    mergeable(&tx.task)?;
+    let project = call::registered(call, &tx.task.project)?;
+    has_a_target(&tx.task, &project)?;
+    ready_slot::ensure_exclude_lines(call, &project)?;
+    let head = facts::branch_commit(call, &tx.task)?;
+    let beside = slot::work_beside_branch(call, &tx.task, &project)?;
+    let (task, history) = (&tx.task, tx.history());
+    has_work(task, history, &project, head.as_deref(), beside.as_deref())?;
+    let force = agreed(call, &tx, &project, head.as_deref(), wish)?;
+    let wanted = Move {
+        force,
+        ..Move::to(destination(&tx.task, Intent::Merge)?)
+    };
+    // Whether the table allows it is found out before anything moves.
+    let (task, body) = (tx.task.clone(), tx.body.clone());
+    decide::decide_as(
+        call,
+        Actor::Human,
+        &task,
+        &body,
+        wanted,
+        Some("about to be merged"),
+    )?;
+    let settings = settings::config_for(call, &task)?.merge;
+    has_use_for_message(wish, settings.strategy)?;
+    let has_remote = worktree::has_remote(&project.path)?;
+    if wish.push == Some(true) && !has_remote {
+        return Err(Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "{} has no remote called origin to push to",
+                project.path.display()
+            ),
+        )
+        .hint("leave --push out to merge here alone"));
+    }
+    let work = Work {
+        repository: project.path.clone(),
+        target: task.target(&project.default_branch).to_owned(),
+        head,
+        strategy: wish.strategy.unwrap_or(settings.strategy),
+        message: wish.message.clone(),
+        push: wish.push.unwrap_or(settings.push) && has_remote,
+        force,
+    };
+    let landing = match landing::land(call, &mut tx, &work) {
+        Ok(landing) => landing,
+        Err(error) => match landed_despite_error(call, &tx, &work) {
+            Ok(Some(landing)) => {
+                call.notice(format!(
+                    "{} has it, but git complains: {}",
+                    work.target, error.message
+                ));
+                landing
+            }
+            Ok(None) => {
+                stop_merge(call, tx, &error.message)?;
+                return Err(error);
+            }
+            // It stays begun, and the next command finds out.
+            Err(unknown) => return Err(left_open(&tx.task, &error, &unknown)),
+        },
+    };
+    let events = merge::end_merged(call, &tx, &work, &landing)?;
+    Ok(Merged {
+        done: tx.commit(events)?,
+        target: work.target,
+        strategy: work.strategy,
+        commit: landing.commit,
+        head: work.head,
+        commits: landing.commits,
+        pushed: landing.pushed,
+        fast_forwarded: landing.fast_forwarded,
+        already: landing.already,
+    })
+}
+
+/// Git may fail after it has moved the target, so the target is asked before a merge counts as stopped. None if
+/// nothing of it is there.
+fn landed_despite_error(call: &Call, tx: &TaskTx<'_>, work: &Work) -> Result<Option<Landing>> {
+    let Some(started) = open_merge(tx.history()).cloned() else {
+        return Ok(None);
+    };
+    recover_checkout(work, &tx.task)?;
+    let attempt = MergeAttempt::of(&started).unwrap_or_default();
+    let commit = attempt.commit.unwrap_or_default();
+    match landing::is_in(work, commit)? {
+        true => moving::catch_up(call, &tx.task, work, &attempt).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// One merge of a project at a time: the second then sees what the first one did, instead of losing a race.
+fn merge_turn(call: &Call, project: &str) -> Result<LockFile> {
+    about_to_wait(Lock::Merge(project).rank());
+    let began = Instant::now();
+    let deadline = began + TURN;
+    let mut said = false;
+    loop {
+        if let Some(file) = call.store.try_lock(Lock::Merge(project))? {
+            return Ok(file);
+        }
+        if Instant::now() >= deadline {
+            return Err(Error::new(
+                Code::Busy,
+                format!("another merge of project {project} has not ended yet"),
+            )
+            .hint("try again when it has"));
+        }
+        if !said && began.elapsed() > QUIET {
+            (call.say)(&format!("waits until another merge of {project} is over"));
+            said = true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a person has been heard about everything that speaks against it; an error says what they have not.
+fn agreed(
+    call: &Call,
+    tx: &TaskTx<'_>,
+    project: &Project,
+    head: Option<&str>,
+    wish: &MergeWish,
+) -> Result<bool> {
+    if wish.force {
+        return Ok(true);
+    }
+    let concerns = concerns::merge_concerns(call, &tx.task, tx.history(), project, head)?;
+    if concerns.is_empty() {
+        return Ok(false);
+    }
+    if wish.agreed.is_some() && wish.agreed.as_deref() == head {
+        return Ok(true);
+    }
+    Err(concerns::refusal(&tx.task, &concerns))
+}
+
+fn merged_before(_call: &Call, done: Committed, before: &Event) -> Result<Merged> {
+    let before = TaskMerged::of(before).unwrap_or_default();
+    Ok(Merged {
+        target: before.target.unwrap_or_default().to_owned(),
+        strategy: before.strategy.unwrap_or(Strategy::Merge),
+        commit: before.commit.unwrap_or_default().to_owned(),
+        head: before.head.map(str::to_owned),
+        commits: before.commits.unwrap_or(0),
+        pushed: before.pushed == Some(true),
+        fast_forwarded: None,
+        already: true,
+        done,
+    })
+}
+
+/// A merge that came to nothing is journalled as over.
+fn stop_merge(call: &Call, mut tx: TaskTx<'_>, why: &str) -> Result<()> {
+    if open_merge(tx.history()).is_some() {
+        let event = Event::new(EventType::MergeStopped, call.now()).because(first_line(why));
+        tx.note(vec![event])?;
+    }
+    tx.commit(Vec::new()).map(drop)
+}
+
+/// Neither merged nor stopped, as far as anybody can tell now.
+fn left_open(task: &Task, error: &Error, unknown: &Error) -> Error {
+    let why = match error.message == unknown.message {
+        true => error.message.clone(),
+        false => format!("{}; {}", error.message, unknown.message),
+    };
+    Error::new(
+        error.code,
+        format!("the merge of {} was cut short: {why}", task.label()),
+    )
+    .hint(unknown.hint.clone().unwrap_or_else(|| {
+        text!(
+            "the next command finds out what was done and finishes it, as {}",
+            Action::show(task.label(), false)
+        )
+    }))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

@@ -1,0 +1,119 @@
+//! What is not merged, whatever git says: tasks without work, without a target, and wishes without an effect.
+
+use crate::call::Call;
+use crate::error::{Code, Error, Result};
+use crate::facts::is_without_work;
+use crate::projects::Project;
+use crate::store::Place;
+use crate::verbs::merge::MergeWish;
+use orange_core::history::History;
+use orange_core::merge::Strategy;
+use orange_core::task::Task;
+use orange_core::{Action, text};
+
+/// What a merge would say of a damaged task may not be what people wrote: its repair comes first.
+pub(crate) fn refuse_damaged(call: &Call, place: &Place) -> Result<()> {
+    let found = call.store.survey_thoroughly(&place.folder());
+    let Some(damage) = found.damaged else {
+        return Ok(());
+    };
+    Err(Error::new(
+        Code::ConditionUnmet,
+        format!(
+            "{} is damaged, so it is not merged: {damage}",
+            found.task.label()
+        ),
+    )
+    .hint(text!(
+        "{} mends it; look at it, then merge it",
+        Action::repair()
+    )))
+}
+
+/// A message that would stand nowhere is not passed over in silence.
+pub(crate) fn has_use_for_message(wish: &MergeWish, default: Strategy) -> Result<()> {
+    let strategy = wish.strategy.unwrap_or(default);
+    match strategy {
+        Strategy::Rebase | Strategy::Ff if wish.message.is_some() => Err(Error::new(
+            Code::Usage,
+            format!(
+                "--message has no place with --strategy {strategy}: commits keep their own messages"
+            ),
+        )
+        .hint("leave it out, or use --strategy squash or merge")),
+        Strategy::Squash | Strategy::Merge | Strategy::Rebase | Strategy::Ff => Ok(()),
+    }
+}
+
+/// A branch has always all of its own work; that would end the task with nothing merged.
+pub(crate) fn has_a_target(task: &Task, project: &Project) -> Result<()> {
+    if task.target(&project.default_branch) != task.branch {
+        return Ok(());
+    }
+    let label = task.label();
+    Err(Error::new(
+        Code::ConditionUnmet,
+        format!("{label} works on {}, which is its target too", task.branch),
+    )
+    .hint(text!("choose where it goes: {}", Action::set_target(label))))
+}
+
+/// What is not to be merged, whatever git says.
+pub(crate) fn mergeable(task: &Task) -> Result<()> {
+    let label = task.label();
+    match task.status {
+        status if status.is_over() => Err(Error::new(
+            Code::IllegalTransition,
+            format!("{label} is {status} already"),
+        )
+        .hint(text!("{} says how", Action::show(label, true)))),
+        status if status.is_given_up() => Err(Error::new(
+            Code::IllegalTransition,
+            format!("{label} was cancelled, so it is not merged"),
+        )
+        .hint(text!(
+            "start again from it: {}",
+            Action::create_from(label, true, None)
+        ))),
+        status if !status.has_started() => Err(Error::new(
+            Code::IllegalTransition,
+            format!("{label} is {status}: there is no work to merge yet"),
+        )
+        .hint(text!("start it: {}", Action::spawn(label, false)))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a branch on which nothing was ever committed. `beside`: commits that are checked out in its workspace instead.
+pub(crate) fn has_work(
+    task: &Task,
+    history: &History,
+    project: &Project,
+    head: Option<&str>,
+    beside: Option<&str>,
+) -> Result<()> {
+    if !is_without_work(task, history, project, head)? {
+        return Ok(());
+    }
+    let label = task.label();
+    if let Some(beside) = beside {
+        return Err(Error::new(
+            Code::ConditionUnmet,
+            format!("{label} has no commits on its branch: {beside}"),
+        )
+        .hint(text!(
+            "put them on its branch: in {}, {}",
+            Action::shell(label),
+            Action::switch(&task.branch, true)
+        )));
+    }
+    Err(Error::new(
+        Code::ConditionUnmet,
+        format!("{label} has no commits of its own, so there is nothing to merge"),
+    )
+    .hint(text!(
+        "if nothing had to be done: {}; if work is not committed yet: {}",
+        Action::resolve(&label),
+        Action::shell(&label)
+    )))
+}

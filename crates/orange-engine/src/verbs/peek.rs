@@ -1,0 +1,125 @@
+//! `peek`: what an agent's window shows.
+
+use crate::call::Call;
+use crate::error::{Code, Error, Result};
+use crate::sessions;
+use crate::store::Place;
+use crate::tmux::{Scrollback, Tmux};
+use crate::views::task;
+use orange_core::exit::role_of;
+use orange_core::history::History;
+use orange_core::runs::last_run;
+use orange_core::task::Task;
+use orange_core::workflow::Role;
+use orange_core::{Action, text};
+use serde::{Serialize, Serializer};
+use std::path::PathBuf;
+
+/// What an agent's window shows, or showed last.
+#[derive(Debug, Clone, Serialize)]
+pub struct Screen {
+    #[serde(serialize_with = "task_id")]
+    pub task: Task,
+    /// The id of the agent's run.
+    #[serde(skip)]
+    pub run: String,
+    pub role: Role,
+    /// The agent is; a window without it shows a shell.
+    pub alive: bool,
+    pub text: String,
+    /// What has left the screen above, as far as the window keeps it.
+    #[serde(skip)]
+    pub scrollback: Scrollback,
+    /// Set for a screen that was kept when its agent ended.
+    pub kept: Option<PathBuf>,
+}
+
+fn task_id<S: Serializer>(task: &Task, to: S) -> std::result::Result<S::Ok, S::Error> {
+    task.id.serialize(to)
+}
+
+/// What an agent's window shows; what it showed last if it is gone.
+pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -> Result<Screen> {
+    let view = task::view(call, place)?;
+    let role = role.unwrap_or_else(|| role_to_look_at(&view.task, &view.history));
+    let label = view.task.label();
+    let run = last_run(&view.history, role).ok_or_else(|| {
+        Error::new(
+            Code::NotFound,
+            match view.task.status.has_started() {
+                false => format!("{label} has not been started, so it has no {role}"),
+                true => format!("{label} has had no {role}"),
+            },
+        )
+        .hint(match view.task.status.has_started() {
+            false => text!("start it: {}", Action::spawn(&label, false)),
+            true => text!("{} tells which agents it had", Action::show(&label, false)),
+        })
+    })?;
+    let alive = run.end.is_none() && sessions::run_folder(call, &run.id).is_alive();
+    let pane = sessions::pane_of(call, &run.id);
+    let seen = pane.and_then(|pane| {
+        let shown = pane.map(|pane| Tmux::at(&pane.socket).capture_counted(&pane, lines));
+        shown.transpose()
+    });
+    match seen {
+        Ok(Some((text, scrollback))) => {
+            return Ok(Screen {
+                run: run.id.clone(),
+                task: view.task,
+                role,
+                text,
+                scrollback,
+                alive,
+                kept: None,
+            });
+        }
+        // An agent that runs is not gone because tmux cannot be asked.
+        Err(error) if alive && error.code != Code::NotFound => return Err(error),
+        // What was kept needs no tmux.
+        Ok(None) | Err(_) => {}
+    }
+    let path = view
+        .place
+        .path
+        .join(format!("screens/{role}-{}.txt", run.id));
+    let text = std::fs::read_to_string(&path).map_err(|_| {
+        Error::new(
+            Code::NotFound,
+            format!(
+                "the {role} of {} is gone, and no screen of it was kept",
+                view.task.label()
+            ),
+        )
+        .hint(text!(
+            "{} says what to do",
+            Action::explain(view.task.label())
+        ))
+    })?;
+    Ok(Screen {
+        run: run.id.clone(),
+        task: view.task,
+        role,
+        text: last_lines(&text, lines),
+        scrollback: Scrollback::default(),
+        alive,
+        kept: Some(path),
+    })
+}
+
+/// The agent that the status is about, if it has had one.
+pub(crate) fn role_to_look_at(task: &Task, history: &History) -> Role {
+    let role = role_of(task.status);
+    last_run(history, role).map_or(Role::Worker, |_| role)
+}
+
+fn last_lines(text: &str, lines: Option<u32>) -> String {
+    let Some(lines) = lines else {
+        return text.to_owned();
+    };
+    let all: Vec<&str> = text.lines().collect();
+    let skip = all.len().saturating_sub(lines as usize);
+    let mut kept = all.get(skip..).unwrap_or_default().join("\n");
+    kept.push('\n');
+    kept
+}

@@ -1,0 +1,339 @@
+//! Registering repositories.
+
+use crate::call::Call;
+use crate::error::{Code, Error, Result, plain};
+use crate::index::list::Filter;
+use crate::projects::{DEFAULT_POOL_SIZE, Project};
+use crate::verbs::{start, trust};
+use crate::views::list;
+use crate::workspaces::{link, verify_slot};
+use crate::{access, call, git, maintenance, projects, workspaces};
+use orange_core::config::Permissions;
+use orange_core::naming::counted;
+use orange_core::{Action, text};
+use serde_json::Map;
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, Default)]
+pub struct AddProject {
+    pub path: PathBuf,
+    pub name: Option<String>,
+    pub default_branch: Option<String>,
+    pub pool_size: Option<u32>,
+    pub permissions: Option<Permissions>,
+}
+
+/// The entry, and whether it is new.
+#[derive(Debug, Clone)]
+pub struct Added {
+    pub project: Project,
+    pub new: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct UpdateProject {
+    pub path: Option<PathBuf>,
+    pub default_branch: Option<String>,
+    pub pool_size: Option<u32>,
+    pub permissions: Option<Permissions>,
+}
+
+pub fn add_project(call: &Call, add: &AddProject) -> Result<Added> {
+    access::people_only(call, "register a project")?;
+    let repository = repository_at(&add.path)?;
+    let name = match &add.name {
+        Some(name) => name.clone(),
+        None => projects::name_for(&repository),
+    };
+    projects::check_name(&name)?;
+    let default_branch = match &add.default_branch {
+        Some(branch) => check_branch(branch)?,
+        None => git::default_branch(&repository)?,
+    };
+    let added = projects::change(&call.store, |all| {
+        if let Some(known) = projects::at(all, &repository) {
+            if add.name.as_ref().is_some_and(|name| *name != known.name) {
+                return Err(Error::new(
+                    Code::Conflict,
+                    format!(
+                        "{} is registered already, as {}",
+                        repository.display(),
+                        known.name
+                    ),
+                )
+                .hint(text!(
+                    "use that name, or remove it: {}",
+                    Action::remove_project(&known.name)
+                )));
+            }
+            return Ok(Added {
+                project: known.clone(),
+                new: false,
+            });
+        }
+        let name = free_name(all, &name, add.name.is_some())?;
+        let project = Project {
+            name,
+            path: repository.clone(),
+            default_branch: default_branch.clone(),
+            pool_size: add.pool_size.unwrap_or(DEFAULT_POOL_SIZE),
+            permissions: add.permissions,
+            permissions_stated: false,
+            other: Map::new(),
+        };
+        all.push(project.clone());
+        Ok(Added { project, new: true })
+    })?;
+    if added.new {
+        tracing::info!(project = added.project.name, "project registered");
+        note_earlier_tasks(call, &added.project.name)?;
+        let lost = call
+            .projects()?
+            .into_iter()
+            .filter(|other| !other.path.is_dir());
+        for other in lost {
+            let (name, path) = (&other.name, other.path.display());
+            call.notice(text!(
+                    "the repository of project {name} is not at {path} any more; if this is it: {}, then {}",
+                    Action::remove_project(&added.project.name),
+                    Action::move_project(name)
+                ));
+        }
+    }
+    Ok(added)
+}
+
+/// Tasks belong to a project by its name, also those that were there before it.
+fn note_earlier_tasks(call: &Call, name: &str) -> Result<()> {
+    if !call.store.tasks().join(name).is_dir() {
+        return Ok(());
+    }
+    let filter = Filter {
+        projects: vec![name.to_owned()],
+        all: true,
+        ..Filter::default()
+    };
+    let count = list::list(call, &filter)?.len();
+    if count > 0 {
+        call.notice(format!(
+                "{} of an earlier project called {name} belong to it now; if that is another repository, remove it and add it again with --name",
+                counted(count, "task")
+            ));
+    }
+    Ok(())
+}
+
+pub fn update_project(call: &Call, name: &str, update: &UpdateProject) -> Result<Project> {
+    access::people_only(call, "change a project")?;
+    let path = update
+        .path
+        .clone()
+        .map(|path| repository_at(&path))
+        .transpose()?;
+    let default_branch = update
+        .default_branch
+        .as_deref()
+        .map(check_branch)
+        .transpose()?;
+    let known = call.project_of(name);
+    if path
+        .as_ref()
+        .is_some_and(|path| known.is_some_and(|known| known.path != *path))
+    {
+        // It may be another repository, with other scripts behind the same commands.
+        trust::forget_consents(call, name)?;
+    }
+    let project = projects::change(&call.store, |all| {
+        projects::named(all, name)?;
+        if let Some(path) = &path
+            && let Some(other) = projects::at(all, path)
+            && other.name != name
+        {
+            return Err(Error::new(
+                Code::Conflict,
+                format!(
+                    "{} is registered already, as {}",
+                    path.display(),
+                    other.name
+                ),
+            )
+            .hint("one repository is one project"));
+        }
+        let mut changed = None;
+        for project in all.iter_mut().filter(|project| project.name == name) {
+            if let Some(path) = &path {
+                project.path.clone_from(path);
+            }
+            if let Some(branch) = &default_branch {
+                project.default_branch.clone_from(branch);
+            }
+            if let Some(size) = update.pool_size {
+                project.pool_size = size;
+            }
+            if update.permissions.is_some() {
+                project.permissions = update.permissions;
+            }
+            changed = Some(project.clone());
+        }
+        changed.ok_or_else(|| Error::new(Code::NotFound, format!("there is no project {name:?}")))
+    })?;
+    if path.is_some() {
+        follow_repository(call, &project);
+    }
+    // There may be room now for what waits.
+    if update.pool_size.is_some() && start::has_queued(call)? {
+        call::request_queue_run(call)?;
+    }
+    Ok(project)
+}
+
+/// A repository that was moved and its worktrees are told of each other.
+fn follow_repository(call: &Call, project: &Project) {
+    let slots: Vec<PathBuf> = workspaces::slot_folders(call, &project.name)
+        .iter()
+        .chain(&verify_slot::verify_folder(call, &project.name))
+        .map(|slot| workspaces::slot_folder(call, slot))
+        .collect();
+    if slots.is_empty() {
+        return;
+    }
+    if let Err(error) = git::worktree::repair(&project.path, &slots) {
+        call.notice(text!(
+            "its workspaces do not belong to that repository ({error}); {} says more",
+            Action::check()
+        ));
+    }
+}
+
+/// Forgets a repository. Its tasks stay where they are and come back when it is added again.
+pub fn remove_project(call: &Call, name: &str, force: bool) -> Result<Project> {
+    access::people_only(call, "remove a project")?;
+    let registry = call.projects()?;
+    projects::named(&registry, name)?;
+    let filter = Filter {
+        projects: vec![name.to_owned()],
+        ..Filter::default()
+    };
+    let live = list::list(call, &filter)?;
+    if !live.is_empty() && !force {
+        let keys: Vec<String> = live
+            .iter()
+            .take(5)
+            .map(|task| task.key.map_or(task.id.clone(), |key| key.to_string()))
+            .collect();
+        return Err(Error::new(
+                Code::ConditionUnmet,
+                format!(
+                    "project {name} has {}: {}",
+                    counted(live.len(), "open task"),
+                    keys.join(", ")
+                ),
+            )
+            .hint("end them first, or add --force: the tasks stay on disk and come back when the project is added again"));
+    }
+    let gone = call
+        .project_of(name)
+        .is_some_and(|project| !project.path.is_dir());
+    if !gone {
+        no_slots_left(call, name)?;
+    }
+    let store = call.store.clone();
+    let project = projects::change(&store, |all| {
+        let project = projects::named(all, name)?.clone();
+        // First, and under the lock: a repository that gets the name later must not inherit them.
+        trust::forget_consents(call, name)?;
+        all.retain(|known| known.name != name);
+        Ok(project)
+    })?;
+    if project.path.is_dir() {
+        link::unexclude(&project.path)?;
+    }
+    Ok(project)
+}
+
+/// A project takes its free slots with it; one that a task has stays, and so does the project.
+fn no_slots_left(call: &Call, name: &str) -> Result<()> {
+    let collected = maintenance::workspaces::collect_slots(call, Some(name), true)?;
+    match collected.kept.first() {
+        None => Ok(()),
+        Some(kept) => Err(Error::new(
+            Code::ConditionUnmet,
+            format!("{} is still in use: {}", kept.slot, kept.reason),
+        )
+        .hint("cancel or finish the task, or leave the folder; then remove the project")),
+    }
+}
+
+fn repository_at(path: &std::path::Path) -> Result<PathBuf> {
+    let real = path.canonicalize().map_err(|error| {
+        Error::new(
+            Code::NotFound,
+            format!("there is no folder {}: {}", path.display(), plain(&error)),
+        )
+        .hint("give the path of a git repository")
+        .because(error)
+    })?;
+    let repository = git::repository_of(&real)?.ok_or_else(|| {
+        Error::new(
+            Code::NotFound,
+            format!("{} is not inside a git repository", real.display()),
+        )
+        .hint("run `git init` there first, or give the path of a repository")
+    })?;
+    if let Some(outer) = git::bare::outer_repository(&repository)? {
+        let message = format!(
+            "{} is a bare repository inside the repository {}, so its settings may be somebody else's commands",
+            repository.display(),
+            outer.display()
+        );
+        return Err(Error::new(Code::ConditionUnmet, message).hint(format!(
+            "give the path {}, or move the bare repository out of it if it is yours",
+            outer.display()
+        )));
+    }
+    // Made readable, such a name leads nowhere.
+    if !repository.exists() && real.to_str().is_none() {
+        return Err(Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "the path of the repository is not UTF-8 text, so it cannot be registered: {}",
+                repository.display()
+            ),
+        )
+        .hint("give that folder another name"));
+    }
+    Ok(repository)
+}
+
+fn check_branch(branch: &str) -> Result<String> {
+    if git::valid_branch_name(branch)? {
+        return Ok(branch.to_owned());
+    }
+    Err(Error::new(
+        Code::Usage,
+        format!("git does not accept {branch:?} as a branch name"),
+    )
+    .hint("give the name of the branch that work starts from, such as main"))
+}
+
+/// A second repository with the same folder name gets a number; a name that was asked for does not.
+fn free_name(all: &[Project], wanted: &str, asked_for: bool) -> Result<String> {
+    let taken = |name: &str| all.iter().find(|project| project.name == name);
+    let Some(other) = taken(wanted) else {
+        return Ok(wanted.to_owned());
+    };
+    if asked_for {
+        return Err(Error::new(
+            Code::Conflict,
+            format!(
+                "there is a project {wanted} already, at {}",
+                other.path.display()
+            ),
+        )
+        .hint("choose another --name"));
+    }
+    let free = (2..1000)
+        .map(|number| format!("{wanted}-{number}"))
+        .find(|name| taken(name).is_none());
+    free.ok_or_else(|| Error::new(Code::Conflict, format!("no free name like {wanted}")))
+}

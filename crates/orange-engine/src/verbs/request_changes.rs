@@ -1,0 +1,90 @@
+//! `request-changes`: a person's text to the worker, and the task goes back to it.
+
+use crate::call::Call;
+use crate::error::{Code, Error, Result};
+use crate::sessions::lost_workspace;
+use crate::store::Place;
+use crate::verbs::change;
+use crate::verbs::change::{Change, Changed};
+use crate::{access, sessions, trash};
+use orange_core::workflow::{Intent, Role};
+use orange_core::{Action, Text, text};
+
+/// A person is not content: the words go into TASK.md and to the worker.
+pub fn request_changes(call: &Call, place: Place, message: &str) -> Result<Changed> {
+    access::people_only(call, "ask for changes")?;
+    if message.trim().is_empty() {
+        return Err(
+            Error::new(Code::Usage, "what should be changed?").hint(text!(
+                "say it: {}",
+                Action::request_changes("ID", "the button is too small".to_owned())
+            )),
+        );
+    }
+    let change = Change {
+        intent: Some(Intent::RequestChanges),
+        message: Some(message.trim().to_owned()),
+        ..Change::default()
+    };
+    let history = trash::history_at(call, &place.path)?;
+    if lost_workspace::runs_in_deleted_folder(call, &history, Role::Worker) {
+        let label = call.store.survey(&place.folder()).task.label();
+        return Err(Error::new(
+                Code::ConditionUnmet,
+                format!(
+                    "the worker of {label} runs in a workspace that was deleted, so it cannot change anything"
+                ),
+            )
+            .hint(text!(
+                "{} checks the branch out again; quit the worker ({}), then ask again: {}",
+                Action::repair(),
+                Action::attach(&label),
+                Action::request_changes(&label, message.trim().to_owned())
+            )));
+    }
+    let changed = change::change(call, place.clone(), &change);
+    changed.map_err(|error| advice_with_text(call, error, &place, message.trim()))
+}
+
+/// A refused request for changes, with a command that still delivers the text.
+fn advice_with_text(call: &Call, error: Error, place: &Place, text: &str) -> Error {
+    let refusals = [
+        Code::IllegalTransition,
+        Code::GateUnmet,
+        Code::ConditionUnmet,
+    ];
+    if !refusals.contains(&error.code) {
+        return error;
+    }
+    let Ok(history) = trash::history_at(call, &place.path) else {
+        return error;
+    };
+    let task = call.store.survey(&place.folder()).task;
+    let (label, text) = (task.label(), text.to_owned());
+    let way = match task.status {
+        status if !status.has_started() => text!(
+            "it has not been started; put your text into `## Context` of {}: {text}",
+            place.task_file().display().to_string()
+        ),
+        status if status.is_terminal() => text!(
+            "it is over; new work from it: {}",
+            Action::create_from(label, false, text)
+        ),
+        _ if sessions::live_run(call, &history, Role::Worker).is_some() => text!(
+            "its worker gets your text with {}",
+            Action::send(label, None, text)
+        ),
+        _ if sessions::live_run(call, &history, Role::Reviewer).is_some() => text!(
+            "its reviewer gets your text with {}",
+            Action::send(label, Role::Reviewer, text)
+        ),
+        _ => text!(
+            "a worker is started with your text by {}",
+            Action::respawn_with(label, text)
+        ),
+    };
+    // A review that has no verdict yet can also be given one.
+    let other = error.hint.clone().filter(|_| error.code == Code::GateUnmet);
+    let other = other.map_or_else(Text::default, |hint| text!("; or: {}", hint));
+    error.hint(text!("{}{}", way, other))
+}

@@ -1,0 +1,90 @@
+//! `respawn`: starts an agent again that is gone.
+
+use crate::call::Call;
+use crate::effects::agents::{heard, with_undelivered};
+use crate::effects::start_agent::{Begin, Begun};
+use crate::effects::{agents, start_agent};
+use crate::error::{Code, Error, Result};
+use crate::sessions::adopted;
+use crate::store::Place;
+use crate::tx::commit::Committed;
+use crate::{access, sessions, tx};
+use orange_core::exit::role_of;
+use orange_core::machine::destination;
+use orange_core::prompt::PromptName;
+use orange_core::runs::next_run_id;
+use orange_core::workflow::{Intent, Prompt, Role};
+use orange_core::{Action, text};
+
+/// Starts an agent again that is gone, with a prompt for the status the task is in.
+pub fn respawn(
+    call: &Call,
+    place: Place,
+    role: Option<Role>,
+    message: Option<&str>,
+) -> Result<Committed> {
+    access::people_only(call, "start agents")?;
+    let mut tx = tx::lock_task(call, place)?;
+    let status = tx.task.status;
+    let label = tx.task.label();
+    let role = role.unwrap_or(role_of(status));
+    let prompt = match role {
+        Role::Reviewer if status.is_in_review() => Some(PromptName::Reviewer),
+        Role::Reviewer | Role::Executor => None,
+        Role::Worker => PromptName::for_hook(Prompt::Respawn, status),
+    };
+    let Some(prompt) = prompt else {
+        let back = destination(&tx.task, Intent::TakeBack);
+        let hint = match back {
+            _ if !status.has_started() => text!("start it: {}", Action::spawn(&label, false)),
+            Some(back) if tx.task.offers(Intent::TakeBack) => {
+                text!("take it back: {}", Action::move_to(&label, back))
+            }
+            Some(_) | None => text!("{} says what it waits for", Action::explain(&label)),
+        };
+        return Err(Error::new(
+            Code::ConditionUnmet,
+            format!("{label} is {status}: no {role} is expected there"),
+        )
+        .hint(hint));
+    };
+    if sessions::live_run(call, tx.history(), role).is_some() {
+        return Err(
+            Error::new(Code::Conflict, format!("the {role} of {label} is running")).hint(text!(
+                "go to it: {}; or tell it something: {}",
+                Action::attach(&label),
+                Action::send(&label, None, None)
+            )),
+        );
+    }
+    adopted::refuse_second_agent(call, &tx.task, tx.history(), role)?;
+    if let Some(why) = tx.retry_acquire()? {
+        let label = tx.commit(Vec::new())?.task.label();
+        return Err(Error::new(Code::ConditionUnmet, why).hint(text!(
+            "no agent is started; when that is mended: {}",
+            Action::retry_hooks(label)
+        )));
+    }
+    agents::ensure_workspace(call, &mut tx)?;
+    let begin = Begin {
+        role,
+        prompt,
+        run: next_run_id(tx.history(), &tx.task.id, role),
+        message: with_undelivered(&tx, role, message.map(str::to_owned)),
+    };
+    match start_agent::begin(call, &tx, &begin)? {
+        Begun::Started(event) => {
+            tx.given.spawned.push((*event).clone());
+            let mut events = heard(&tx, role);
+            events.push(*event);
+            events.extend(tx.made_up_for(role));
+            tx.note(events)?;
+        }
+        Begun::Running => {}
+        Begun::Nobody(why) => {
+            return Err(Error::new(Code::ConditionUnmet, why)
+                .hint(text!("{} chooses one", Action::set_harness(label))));
+        }
+    }
+    tx.commit(Vec::new())
+}

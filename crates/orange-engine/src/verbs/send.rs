@@ -1,0 +1,139 @@
+//! `send`: a message to a task's agent.
+
+use crate::call::Call;
+use crate::effects::messages;
+use crate::effects::messages::LONGEST;
+use crate::error::{Code, Error, Result};
+use crate::runs::{RunFolder, Source, State};
+use crate::sessions::lost_workspace;
+use crate::store::Place;
+use crate::tx::TaskTx;
+use crate::{access, sessions, tx};
+use orange_core::task::Task;
+use orange_core::workflow::Role;
+use orange_core::{Action, text};
+use std::time::{Duration, Instant};
+
+/// What became of a message, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sent {
+    Delivered(String),
+    /// It is kept, and typed as soon as the agent takes it; why not now.
+    Queued(String),
+    Failed(String),
+}
+
+/// Tells a task's agent something, and waits a moment for what becomes of it.
+pub fn send(
+    call: &Call,
+    place: Place,
+    role: Role,
+    text: &str,
+    interrupt: bool,
+    patience: Duration,
+) -> Result<(Task, Sent)> {
+    access::people_only(call, "send messages")?;
+    if text.trim().is_empty() {
+        return Err(
+            Error::new(Code::Usage, "an empty message tells nobody anything")
+                .hint("give it as an argument, or with - on standard input"),
+        );
+    }
+    if text.len() > LONGEST {
+        return Err(Error::new(
+            Code::Usage,
+            format!(
+                "the message has {} KB, at most 256 KB fit",
+                text.len() / 1024
+            ),
+        )
+        .hint("put it into a file of the worktree and name the file"));
+    }
+    let mut tx = tx::lock_task(call, place)?;
+    let label = tx.task.label();
+    let Some(run) = sessions::live_run(call, tx.history(), role) else {
+        return Err(Error::new(
+            Code::ConditionUnmet,
+            format!("no {role} of {label} is running"),
+        )
+        .hint(match tx.task.status {
+            status if !status.has_started() => {
+                text!("start it first: {}", Action::spawn(label, false))
+            }
+            status if status.is_terminal() => text!(
+                "{label} is {status}; a new task starts again from it: {}",
+                Action::create_from(label, false, None)
+            ),
+            _ => text!(
+                "start one with the message: {}",
+                Action::respawn(label, true)
+            ),
+        }));
+    };
+    refuse_deleted_workspace(call, &tx, role)?;
+    let folder = sessions::run_folder(call, &run.id);
+    if sessions::is_one_shot(call, &run) {
+        return Err(Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "harness {} works once through and takes no messages",
+                run.harness
+            ),
+        )
+        .hint("wait for its end, or cancel it"));
+    }
+    let by = call.caller_name();
+    let mut message = messages::message(call, text);
+    message.interrupt = interrupt;
+    let id = message.id.clone();
+    messages::tell(call, &mut tx, &run, &by, message)?;
+    let task = tx.commit(Vec::new())?.task;
+    Ok((task, wait_for(&folder, &id, patience)))
+}
+
+/// An agent whose folder was deleted cannot do anything about a message.
+fn refuse_deleted_workspace(call: &Call, tx: &TaskTx<'_>, role: Role) -> Result<()> {
+    let lost = lost_workspace::lost_workspace(call, &tx.task, tx.history());
+    if lost.is_none() && !lost_workspace::runs_in_deleted_folder(call, tx.history(), role) {
+        return Ok(());
+    }
+    let label = tx.task.label();
+    Err(Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "the message was not sent: the {role} of {label} runs in a workspace that was deleted"
+            ),
+        )
+        .hint(text!(
+            "{} checks the branch out again; then quit the {role} ({}) and start it with the message: {}",
+            Action::repair(),
+            Action::attach(&label),
+            Action::respawn(&label, true)
+        )))
+}
+
+fn wait_for(folder: &RunFolder, id: &str, patience: Duration) -> Sent {
+    let deadline = Instant::now() + patience;
+    loop {
+        match folder.outcome(id) {
+            Some(outcome) if outcome.delivered => return Sent::Delivered(outcome.detail),
+            Some(outcome) => return Sent::Failed(outcome.detail),
+            None if !folder.is_alive() => {
+                return Sent::Failed("the agent ended before it took it".into());
+            }
+            None if Instant::now() >= deadline => {
+                let doing = folder
+                    .state()
+                    .filter(|doing| doing.source == Source::Signals);
+                return Sent::Queued(match doing.map(|doing| doing.state) {
+                    Some(state @ (State::AsksPermission | State::WaitsForInput)) => {
+                        format!("the agent {state}")
+                    }
+                    Some(state) => format!("the agent is {state}"),
+                    None => "the agent has not taken it yet".to_owned(),
+                });
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}

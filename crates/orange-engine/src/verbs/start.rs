@@ -1,0 +1,276 @@
+//! Starting tasks, and the queue of those that could not start yet: by priority, then by age, as far as slots,
+//! dependencies and the limit of running agents allow.
+
+use crate::call::{Call, Caller, WANTED};
+use crate::effects::spoken;
+use crate::error::{Code, Error, Result};
+use crate::index::list::{Filter, Listed};
+use crate::store::Place;
+use crate::store::locks::{Lock, LockFile, STARTING};
+use crate::verbs::change;
+use crate::verbs::change::{Change, Changed};
+use crate::views::list;
+use crate::{access, call, errand, facts, field_checks, home_record, started_by, tx};
+use orange_core::id::Key;
+use orange_core::machine::{Facts, Situation};
+use orange_core::task::{Field, FieldMap, Priority, Queue, Status, Task};
+use orange_core::workflow::{Actor, Condition, Intent};
+use orange_core::{Action, Timestamp, machine, text};
+use serde_json::Value;
+use std::fs;
+
+/// Whether a task may be started.
+enum Claim {
+    Got(LockFile),
+    LimitReached(String),
+    /// Another process starts the same task.
+    Another,
+}
+
+/// What came of a start.
+#[derive(Debug)]
+pub enum StartOutcome {
+    Started(Box<Changed>),
+    /// It waits; for what.
+    Queued(Box<Task>, String),
+}
+
+impl StartOutcome {
+    /// For a task that another command started at the same moment; None if it still waits.
+    pub fn by_another(task: &Task) -> Option<StartOutcome> {
+        let how = started_by_another(task)?;
+        Some(StartOutcome::Queued(Box::new(task.clone()), how))
+    }
+}
+
+/// Starts a pending task, or puts it into the queue. `force` overrides dependencies and the limit.
+pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
+    let task = call.store.survey(&place.folder()).task;
+    if task.status.has_started() {
+        let label = task.label();
+        return Err(Error::new(
+            Code::IllegalTransition,
+            format!("{label} was started before: it is {}", task.status),
+        )
+        .hint(text!("{} says what it waits for", Action::explain(label))));
+    }
+    if call.caller != Caller::Engine {
+        started_by::note_started_by(call, &task.id);
+    }
+    if !force && let Some(why) = why_not_now(call, &task)? {
+        return queue(call, place, why);
+    }
+    // Held until its agent runs, so that others count it.
+    let claim = match force {
+        true => None,
+        false => match claim_start_after_others(call, &place)? {
+            Claim::Got(claim) => Some(claim),
+            Claim::LimitReached(why) => return queue(call, place, why),
+            Claim::Another => return queue(call, place, "it is being started".to_owned()),
+        },
+    };
+    if let Some(outcome) = StartOutcome::by_another(&call.store.survey(&place.folder()).task) {
+        return Ok(outcome);
+    }
+    let change = Change {
+        intent: Some(Intent::Start),
+        force: force && call.caller == Caller::Human,
+        ..Change::default()
+    };
+    // An agent may create children; starting them is the engine's doing.
+    let outcome = match call.caller {
+        Caller::Agent { .. } => change::change(&call.as_engine(), place.clone(), &change),
+        Caller::Human | Caller::Engine => change::change(call, place.clone(), &change),
+    };
+    drop(claim);
+    if outcome.is_err() && call.caller != Caller::Engine {
+        // Somebody else may have waited because of it. Who serves the queue goes on by itself.
+        call::request_queue_run(call)?;
+    }
+    match outcome {
+        Ok(changed) => Ok(StartOutcome::Started(Box::new(changed))),
+        // Somebody was quicker.
+        Err(error) if error.code == Code::ConditionUnmet && !force => {
+            queue(call, place, spoken(&error))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What a pending task waits for.
+pub(crate) fn why_not_now(call: &Call, task: &Task) -> Result<Option<String>> {
+    let (_, unmet) = conditions_of_a_start(call, task)?;
+    match unmet {
+        Some(why) => Ok(Some(why)),
+        None => facts::limit_reached(call),
+    }
+}
+
+/// The facts that a start depends on, and what of it is not met.
+pub(crate) fn conditions_of_a_start(call: &Call, task: &Task) -> Result<(Facts, Option<String>)> {
+    let conditions = [Condition::DependenciesOver, Condition::SlotFree];
+    let facts = facts::facts(call, task, &conditions)?;
+    let situation = Situation {
+        task,
+        body: "",
+        facts: &facts,
+        max_rounds: 0,
+        now: call.now(),
+    };
+    let mut unmet = conditions
+        .into_iter()
+        .filter_map(|condition| machine::meets(condition, situation).err());
+    let unmet = unmet.next();
+    Ok((facts, unmet))
+}
+
+/// The same, but waits for another process that starts the same task: only when that has let go does the task tell what
+/// became of it.
+fn claim_start_after_others(call: &Call, place: &Place) -> Result<Claim> {
+    match claim_start(call, place)? {
+        Claim::Another => {}
+        claim => return Ok(claim),
+    }
+    match call.store.lock(Lock::Starting(&place.name)) {
+        Ok(ended) => drop(ended),
+        Err(error) if error.code == Code::Busy => return Ok(Claim::Another),
+        Err(error) => return Err(error),
+    }
+    claim_start(call, place)
+}
+
+/// Takes a place among the workers that `agents.limit` allows. It is given back with the file.
+fn claim_start(call: &Call, place: &Place) -> Result<Claim> {
+    let _lock = call.store.lock(Lock::Start)?;
+    for name in facts::starting(call, false) {
+        let _ = fs::remove_file(call.store.home().join(STARTING).join(name));
+    }
+    if let Some(why) = facts::limit_reached(call)? {
+        return Ok(Claim::LimitReached(why));
+    }
+    let claim = call.store.try_lock(Lock::Starting(&place.name))?;
+    Ok(claim.map_or(Claim::Another, Claim::Got))
+}
+
+/// Notes that a task is to start as soon as it can.
+fn queue(call: &Call, place: Place, why: String) -> Result<StartOutcome> {
+    let tx = tx::lock_task(call, place)?;
+    if !tx.task.status.has_started() && tx.task.queued_at.is_none() {
+        let now = Value::from(call.now().to_string());
+        let changes = FieldMap::from_iter([(Field::QueuedAt.name().to_owned(), now)]);
+        let event = machine::update(&tx.task, changes, Actor::Engine, call.now())
+            .map_err(field_checks::bad_value)?;
+        let events = event.into_iter().map(|event| event.because(why.clone()));
+        let events = events.collect();
+        let task = tx.commit(events)?.task;
+        return Ok(StartOutcome::Queued(Box::new(task), why));
+    }
+    let why = started_by_another(&tx.task).unwrap_or(why);
+    Ok(StartOutcome::Queued(Box::new(tx.task.clone()), why))
+}
+
+/// Starts pending tasks that nothing holds back, whether or not they were queued. Gives what became of each.
+pub fn run_ready(
+    call: &Call,
+    projects: &[String],
+    max: Option<usize>,
+) -> Result<Vec<StartOutcome>> {
+    access::people_only(call, "start tasks")?;
+    start_pending(call, projects, max, |task| task.queue == Queue::Active)
+}
+
+/// Starts what waits in the queue, if somebody asked for a look.
+pub fn serve_queue(call: &Call) -> Result<usize> {
+    let wanted = call.store.home().join(WANTED);
+    if !wanted.exists() {
+        return Ok(0);
+    }
+    let Some(_lock) = call.store.try_lock(Lock::Queue)? else {
+        // Whoever has it looks again before letting go.
+        return Ok(0);
+    };
+    let mut count = 0;
+    let this = call.as_engine();
+    while let Ok(asked) = fs::read(&wanted) {
+        let started = start_pending(&this, &[], None, |task| task.queued_at.is_some())?;
+        count += started.len();
+        // Asked for again meanwhile: look again.
+        if fs::read(&wanted).is_ok_and(|now| now == asked) {
+            let _ = fs::remove_file(&wanted);
+        }
+    }
+    Ok(count)
+}
+
+/// Does a task wait in the queue?
+pub(crate) fn has_queued(call: &Call) -> Result<bool> {
+    Ok(!call.index()?.queued()?.is_empty())
+}
+
+/// Has somebody look at the queue if that was asked for, without waiting for it.
+pub fn leave_queue_to_errand(call: &Call) {
+    if home_record::copied_from(call).is_none()
+        && call.store.home().join(WANTED).exists()
+        && let Err(error) = errand::start(&call.orange, call.store.home(), &["queue"])
+    {
+        tracing::warn!(%error, "nobody looks at the queue");
+    }
+}
+
+fn start_pending(
+    call: &Call,
+    projects: &[String],
+    max: Option<usize>,
+    wanted: impl Fn(&Task) -> bool,
+) -> Result<Vec<StartOutcome>> {
+    let filter = Filter {
+        statuses: not_started(),
+        projects: projects.to_vec(),
+        ..Filter::default()
+    };
+    let mut pending: Vec<(Listed, Task)> = Vec::new();
+    for row in list::list(call, &filter)? {
+        let task = call.store.survey(&row.folder).task;
+        if row.damaged.is_none() && wanted(&task) {
+            pending.push((row, task));
+        }
+    }
+    pending.sort_by_key(|(_, task)| turn(task));
+    let mut outcomes = Vec::new();
+    for (row, task) in pending {
+        if max.is_some_and(|max| outcomes.len() >= max) {
+            break;
+        }
+        if why_not_now(call, &task)?.is_some() {
+            continue;
+        }
+        let place = call.store.place(&row.folder);
+        match start(call, place, false) {
+            Ok(started @ StartOutcome::Started(_)) => outcomes.push(started),
+            Ok(StartOutcome::Queued(..)) => {}
+            // Another command was quicker.
+            Err(_) if call.store.survey(&row.folder).task.status.has_started() => {}
+            Err(error) => call.notice(format!("{} was not started: {error}", task.label())),
+        }
+    }
+    Ok(outcomes)
+}
+
+/// The statuses of tasks that have not been started.
+fn not_started() -> Vec<String> {
+    let statuses = Status::ALL.iter().filter(|status| !status.has_started());
+    statuses.map(|status| status.as_str().to_owned()).collect()
+}
+
+/// What to say of a task that another command started at the same moment; None if it still waits.
+fn started_by_another(task: &Task) -> Option<String> {
+    task.status
+        .has_started()
+        .then(|| format!("another command started it: it is {}", task.status))
+}
+
+/// Who comes first: the more urgent, then who has waited longer.
+pub(crate) fn turn(task: &Task) -> (Priority, Timestamp, Option<Key>) {
+    let since = task.queued_at.unwrap_or(task.created_at);
+    (task.priority, since, task.key)
+}

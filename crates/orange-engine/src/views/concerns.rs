@@ -1,0 +1,307 @@
+//! What a person should hear before a task is merged: no review, commits since the review, a check that failed,
+//! work that is not committed.
+
+pub mod link;
+pub mod slot;
+
+use crate::call::Call;
+use crate::effects::merge::words;
+use crate::error::{Code, Error, Result};
+use crate::facts::is_without_work;
+use crate::git::merge;
+use crate::projects::Project;
+use crate::testimony::Testimony;
+use crate::views::concerns::link::committed_links;
+use crate::{checks, facts, git, testimony};
+use orange_core::evidence::{FILE, Verdict};
+use orange_core::history::payload::MergeAttempt;
+use orange_core::history::{Event, EventType, History};
+use orange_core::naming::counted;
+use orange_core::task::Task;
+use orange_core::verification::{Outcome, Verified, deferred, unanswered};
+use orange_core::why::Conflicts;
+use orange_core::workflow::Intent;
+use orange_core::{Action, Text, text};
+
+/// How many commits are named.
+const NAMED: usize = 10;
+
+/// Something that speaks against a merge, until a person says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Concern {
+    pub what: String,
+    pub details: Vec<String>,
+    /// What a person can do about it.
+    pub remedy: Option<Text>,
+    /// A check of the work as it is now would answer it.
+    pub unchecked: bool,
+}
+
+impl Concern {
+    pub(crate) fn plain(what: impl Into<String>) -> Concern {
+        Concern {
+            what: what.into(),
+            details: Vec::new(),
+            remedy: None,
+            unchecked: false,
+        }
+    }
+
+    fn unchecked(what: impl Into<String>) -> Concern {
+        Concern {
+            unchecked: true,
+            ..Concern::plain(what)
+        }
+    }
+}
+
+pub(crate) fn merge_concerns(
+    call: &Call,
+    task: &Task,
+    history: &History,
+    project: &Project,
+    head: Option<&str>,
+) -> Result<Vec<Concern>> {
+    // A merge is decided without lines of somebody else, but a person hears that there are some.
+    let written = facts::written_history(call, task).unwrap_or_else(|| history.clone());
+    let as_written = testimony::testimony(call, &task.id, &written);
+    let mut concerns: Vec<Concern> = unconfirmed(&as_written, &written).into_iter().collect();
+    let testimony = testimony::testimony(call, &task.id, history);
+    let evidence = testimony.evidence(history);
+    match &evidence.review {
+            None if task.offers(Intent::Merge) => {
+                let moved = evidence.reviewing.as_ref();
+                let by_person = moved.is_some_and(|said| said.by == "human");
+                concerns.push(Concern::plain(match by_person {
+                    true => "a person took it over when it was stuck, and no review of it has passed",
+                    false => "no review of it has passed",
+                }));
+            }
+            None if deferred(&testimony.without_forged(history)).is_some() => {
+                concerns.push(Concern::plain(
+                    "its review passed, but its check is not over",
+                ));
+            }
+            None => concerns.push(Concern::plain(format!(
+                "it is {}: no review of it has passed",
+                task.status
+            ))),
+            Some(review) => match (&review.head, head) {
+                (Some(reviewed), Some(head)) if reviewed != head => {
+                    concerns.push(since_review(project, task, reviewed, head)?);
+                }
+                (None, Some(_)) if review.by == FILE => concerns.push(Concern::plain(
+                    "its review passed before Orange had the task: TASK.md says so, and nobody noted which commit was reviewed",
+                )),
+                (None, Some(_)) => concerns.push(Concern::plain(
+                    "nobody noted which commit was reviewed, so there may be others since",
+                )),
+                (Some(_) | None, Some(_) | None) => {}
+            },
+        }
+    let reviewed = evidence.review.and_then(|review| review.head);
+    if let Some(verified) = &evidence.verify {
+        let not_run = verified.result.outcome == Outcome::NotRun;
+        match not_run && checks::should_be_checked(call, task) {
+            true => concerns.push(Concern::unchecked(verified.words())),
+            false => concerns.extend(check_concern(verified, head, reviewed.as_deref())),
+        }
+    }
+    if let Some(verdict) = &evidence.verdict {
+        concerns.extend(review_concern(verdict));
+    }
+    if let Some(lost) = lost_events(history) {
+        concerns.push(Concern::plain(lost));
+    }
+    concerns.extend(slot::slot_concerns(call, task, project, head)?);
+    concerns.extend(committed_links(task, project, head)?);
+    concerns.extend(without_result(&testimony.without_forged(history)));
+    if let Some(Err(detail)) = facts::worktree(call, task)? {
+        concerns.push(Concern::plain(format!(
+                "what is not committed is not part of it, and is saved before its slot is given back: {detail}"
+            )));
+    }
+    Ok(concerns)
+}
+
+/// The same for `task why`; what cannot be found out is said by the merge.
+pub(crate) fn concerns_for_why(call: &Call, task: &Task, history: &History) -> Vec<Concern> {
+    let Some(project) = call.project_of(&task.project) else {
+        return Vec::new();
+    };
+    let head = facts::head_of(call, task);
+    let concerns = merge_concerns(call, task, history, &project, head.as_deref());
+    concerns.unwrap_or_default()
+}
+
+/// Was nothing ever committed on the task's branch?
+pub(crate) fn has_no_work(call: &Call, task: &Task, history: &History) -> bool {
+    let Some(project) = call.project_of(&task.project) else {
+        return false;
+    };
+    is_without_work(
+        task,
+        history,
+        &project,
+        facts::head_of(call, task).as_deref(),
+    )
+    .unwrap_or(false)
+        && matches!(slot::work_beside_branch(call, task, &project), Ok(None))
+}
+
+/// A check that failed, or that has not seen the commit that would be merged.
+fn check_concern(
+    verified: &Verified,
+    head: Option<&str>,
+    reviewed: Option<&str>,
+) -> Option<Concern> {
+    if verified.result.failed() {
+        return Some(Concern::plain(verified.words()));
+    }
+    let checked = verified.said.head.as_deref();
+    // Commits since the review are named anyway, and they are those since the check.
+    if !verified.result.passed() || checked == head || checked == reviewed {
+        return None;
+    }
+    Some(Concern::unchecked(format!(
+        "its check has not seen {}: {}",
+        git::short(head?),
+        verified.words()
+    )))
+}
+
+/// The reviewer may have looked at other code than was handed over.
+fn review_concern(verdict: &Verdict) -> Option<Concern> {
+    let branch = verdict.branch_at.as_ref()?;
+    Some(Concern::plain(format!(
+        "when it was reviewed its branch was at {}, which is not what was handed over",
+        git::short(branch)
+    )))
+}
+
+/// A journal that lost events says what TASK.md said then, and anybody can write that.
+fn lost_events(history: &History) -> Option<String> {
+    let mut newest_first = history.events.iter().rev();
+    let lost = newest_first.find(|event| event.kind == EventType::JournalRecovered)?;
+    let date = lost.timestamp.to_zoned(jiff::tz::TimeZone::UTC).date();
+    Some(format!(
+        "its journal lost events on {date}, and its fields are what TASK.md said then: look at them"
+    ))
+}
+
+/// What the journal says although Orange did not write it, and what it lacks although Orange wrote it.
+fn unconfirmed(testimony: &Testimony, history: &History) -> Option<Concern> {
+    let claims = testimony.doubts(history);
+    let what = match (claims.as_slice(), testimony.incomplete) {
+        ([], false) => return None,
+        ([], true) => {
+            "history.jsonl lacks lines about its status and checks that Orange wrote".to_owned()
+        }
+        (claims, _) => format!(
+            "Orange cannot confirm what history.jsonl says: {}",
+            claims.join("; ")
+        ),
+    };
+    let why = match &testimony.unreadable {
+        Some(why) => why.clone(),
+        None => "an older Orange wrote it, or orange.db was replaced, or an agent wrote it: look for yourself".to_owned(),
+    };
+    Some(Concern {
+        details: vec![why],
+        ..Concern::plain(what)
+    })
+}
+
+/// A check that was begun: it still runs, or its request was removed.
+fn without_result(history: &History) -> Option<Concern> {
+    let begun = unanswered(history).filter(|_| deferred(history).is_none())?;
+    let head = begun.head.unwrap_or_default();
+    let (command, head) = (begun.command, git::short(&head));
+    Some(Concern::unchecked(format!(
+        "`{command}` was begun at {head} and has no result"
+    )))
+}
+
+fn since_review(project: &Project, task: &Task, reviewed: &str, head: &str) -> Result<Concern> {
+    if !git::is_ancestor(&project.path, reviewed, head)? {
+        return Ok(Concern::plain(format!(
+            "its branch was rewritten since the review: reviewed was {}, now it is at {}",
+            git::short(reviewed),
+            git::short(head)
+        )));
+    }
+    // What came with the target is not the task's own.
+    let target = task.target(&project.default_branch);
+    let mut known = vec![reviewed.to_owned()];
+    for place in ["heads", "remotes/origin"] {
+        known.extend(git::commit_of(
+            &project.path,
+            &format!("refs/{place}/{target}"),
+        )?);
+    }
+    let commits = merge::commits(&project.path, head, &known)?;
+    let mut details: Vec<String> = commits
+        .iter()
+        .rev()
+        .take(NAMED)
+        .map(|commit| format!("{} {}", git::short(&commit.id), commit.subject()))
+        .collect();
+    if commits.len() > NAMED {
+        details.push(format!("and {} more", commits.len() - NAMED));
+    }
+    Ok(Concern {
+        details,
+        ..Concern::plain(format!("{} since review", counted(commits.len(), "commit")))
+    })
+}
+
+/// The same for somebody who cannot be asked.
+pub(crate) fn refusal(task: &Task, concerns: &[Concern]) -> Error {
+    let label = task.label();
+    let mut text = format!("{label} is not merged without your word");
+    for concern in concerns {
+        text.push_str(&format!("\n  {}", concern.what));
+        for detail in &concern.details {
+            text.push_str(&format!("\n    {detail}"));
+        }
+    }
+    let remedies = concerns.iter().filter_map(|one| one.remedy.clone());
+    let first = remedies.fold(Text::default(), |all, one| text!("{}{}; ", all, one));
+    let anyway = Action::merge(label, true);
+    Error::new(Code::ConditionUnmet, text).hint(text!("{}{} merges it anyway", first, anyway))
+}
+
+/// Why the last attempt to merge came to nothing, as long as neither side has moved since.
+pub(crate) fn merge_trouble(call: &Call, task: &Task, history: &History) -> Option<Conflicts> {
+    let ends = |event: &&Event| {
+        matches!(
+            event.kind,
+            EventType::MergeStopped | EventType::MergeStarted | EventType::StatusChanged
+        )
+    };
+    let last = history.events.iter().rev().find(ends)?;
+    if last.kind != EventType::MergeStopped {
+        return None;
+    }
+    let last = MergeAttempt::of(last)?;
+    let conflicts = last.conflicts?;
+    let project = call.project_of(&task.project)?;
+    let (target, onto) = (last.target?, last.onto?);
+    let same_head = facts::head_of(call, task).as_deref() == last.head;
+    let at = |reference: String| git::commit_of(&project.path, &reference).ok().flatten();
+    let places = [
+        format!("refs/heads/{target}"),
+        format!("refs/remotes/origin/{target}"),
+    ];
+    let at_onto = |place: &String| at(place.clone()).as_deref() == Some(onto);
+    let same_target = places.iter().position(at_onto)?;
+    let paths: Vec<&str> = conflicts.iter().map(|one| one.path.as_str()).collect();
+    let all = last.files.unwrap_or(paths.len());
+    same_head.then(|| Conflicts {
+        files: words::listed(&paths, all),
+        bring: match same_target {
+            0 => target.to_owned(),
+            _ => format!("origin/{target}"),
+        },
+    })
+}

@@ -1,0 +1,55 @@
+//! A link to a task's file that was committed: merged, everybody would get a TASK.md that leads into one person's home.
+
+use crate::error::Result;
+use crate::git;
+use crate::git::committed::Committed;
+use crate::projects::Project;
+use crate::views::concerns::Concern;
+use crate::workspaces::LINK_NAMES;
+use orange_core::task::Task;
+use orange_core::{Action, text};
+
+/// The links with such a name that the task's branch has and its target has not.
+pub(crate) fn committed_links(
+    task: &Task,
+    project: &Project,
+    head: Option<&str>,
+) -> Result<Vec<Concern>> {
+    let Some(head) = head else {
+        return Ok(Vec::new());
+    };
+    let committed = Committed::at(&project.path, head, &LINK_NAMES)?;
+    if committed.links().next().is_none() {
+        return Ok(Vec::new());
+    }
+    let target = task.target(&project.default_branch);
+    let mut known: Vec<(String, String)> = Vec::new();
+    for place in ["heads", "remotes/origin"] {
+        let place = format!("refs/{place}/{target}");
+        if let Some(commit) = git::commit_of(&project.path, &place)? {
+            let there = Committed::at(&project.path, &commit, &LINK_NAMES)?;
+            let links = there.links();
+            known.extend(links.map(|(path, object)| (path.to_owned(), object.to_owned())));
+        }
+    }
+    let is_new = |(path, object): &(&str, &str)| {
+        !known
+            .iter()
+            .any(|(known, same)| known == path && same == object)
+    };
+    let added = committed.links().filter(is_new);
+    Ok(added.map(|(path, _)| concern(task, path)).collect())
+}
+
+fn concern(task: &Task, path: &str) -> Concern {
+    let label = task.label();
+    Concern {
+        remedy: Some(text!(
+            "to take it out: {}, then commit that in the workspace",
+            Action::untrack(label, path)
+        )),
+        ..Concern::plain(format!(
+            "{path} was committed on its branch as a link; in a workspace that is the link to the task's own file"
+        ))
+    }
+}

@@ -1,0 +1,63 @@
+//! The prompts of a project: their texts, where each comes from, and one filled in for a task.
+
+use crate::call::Call;
+use crate::error::{Code, Result};
+use crate::projects::Project;
+use crate::prompt::{PromptExtra, Prompts, built_in, source_in};
+use crate::views::task::TaskView;
+use crate::{call, rules, settings};
+use orange_core::prompt;
+use orange_core::prompt::PromptName;
+
+/// The same for a person who wants to see it: no message, and what is missing as it is now.
+pub fn prompt_preview(call: &Call, view: &TaskView, name: PromptName) -> Result<String> {
+    let max_rounds = settings::max_rounds(call, &view.task)?;
+    let missing = prompt::missing(&view.task, &view.body, max_rounds);
+    let extra = PromptExtra {
+        message: String::new(),
+        missing: missing.unwrap_or_default(),
+    };
+    crate::prompt::prompt_for(call, &view.task, name, &extra)
+}
+
+/// Every prompt as new work of a project would get it; without one, those of Orange.
+pub fn prompts(call: &Call, project: Option<&str>) -> Result<Prompts> {
+    let project = project
+        .map(|name| call::registered(call, name))
+        .transpose()?;
+    let commit = match &project {
+        Some(project) => newest_rules(call, project)?,
+        None => None,
+    };
+    let (Some(project), Some(commit)) = (project, commit) else {
+        let sources = PromptName::ALL.iter().map(|name| built_in(*name, None));
+        return Ok(Prompts {
+            commit: None,
+            sources: sources.collect::<Result<_>>()?,
+            unknown: Vec::new(),
+        });
+    };
+    let folder = format!("{}/", prompt::FOLDER);
+    let files = rules::base_files(&project.path, &commit, &[folder])?;
+    let sources = PromptName::ALL
+        .iter()
+        .map(|name| source_in(&files, &commit, *name));
+    let known: Vec<String> = PromptName::ALL.iter().map(|name| name.path()).collect();
+    let unknown = files
+        .paths()
+        .filter(|path| !known.iter().any(|name| name == path));
+    Ok(Prompts {
+        sources: sources.collect::<Result<_>>()?,
+        unknown: unknown.map(str::to_owned).collect(),
+        commit: Some(commit),
+    })
+}
+
+/// Where new work starts from; none in a repository without a commit.
+fn newest_rules(call: &Call, project: &Project) -> Result<Option<String>> {
+    match rules::parking_place(call, project) {
+        Ok(commit) => Ok(Some(commit)),
+        Err(error) if error.code == Code::ConditionUnmet => Ok(None),
+        Err(error) => Err(error),
+    }
+}

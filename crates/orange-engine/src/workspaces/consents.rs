@@ -1,0 +1,131 @@
+//! Consent: commands that come with a repository run only after its user agreed to exactly these.
+
+use crate::call::{Call, Caller};
+use crate::error::{Code, Error, Result};
+use crate::harness::claude::project_files::{ProjectFile, ProjectFiles};
+use crate::projects::Project;
+use crate::rules::{Commands, Rules, newest_base};
+use crate::workspaces::project_consent;
+use crate::{git, projects, settings};
+use orange_core::naming::counted;
+use orange_core::{Action, text};
+
+/// How many commands a refusal spells out.
+const SPELLED_OUT: usize = 3;
+
+/// What a repository would like to run, for its user to look at.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    pub project: Project,
+    /// The commit it was read from.
+    pub commit: String,
+    pub commands: Commands,
+    /// Files that claude would load; none unless `agents.project_settings` is on.
+    pub files: Vec<ProjectFile>,
+    /// What a consent to these files is bound to.
+    pub(crate) files_hash: Option<String>,
+    pub trusted: bool,
+}
+
+/// What a workspace of the project gets: what the repository says at that commit, and the user's own settings.
+pub fn repository_rules(call: &Call, project: &Project, commit: &str) -> Result<Rules> {
+    let own = settings::config(call)?.workspace.clone();
+    let rules = Rules::read(&project.path, commit, &own)?;
+    for ignored in &rules.ignored {
+        let told = format!("project {}: .orange/config.yaml, {ignored}", project.name);
+        match call.caller {
+            Caller::Human => call.notice(told),
+            Caller::Agent { .. } | Caller::Engine => tracing::warn!("{told}"),
+        }
+    }
+    Ok(rules)
+}
+
+/// Did the user agree to these commands of a project? Nobody need agree to none.
+pub fn is_trusted(call: &Call, project: &str, commands: &Commands) -> Result<bool> {
+    for part in commands.parts() {
+        let hash = part.hash();
+        if !call.with_database(|database| database.has_consent(project, &hash))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Why a workspace cannot be had by these rules yet: the repository's commands have no consent.
+pub fn untrusted(call: &Call, project: &Project, rules: &Rules) -> Result<Option<Error>> {
+    if is_trusted(call, &project.name, &rules.foreign)? {
+        return Ok(None);
+    }
+    // Without more words the user is asked about the newest commit; this one may say something else.
+    let newest = offer(call, &project.name, None).ok();
+    let same = newest.is_some_and(|offer| {
+        let offered: Vec<Commands> = offer.commands.parts().collect();
+        rules.foreign.parts().all(|part| offered.contains(&part))
+    });
+    let at = (!same).then(|| git::short(&rules.commit).to_owned());
+    Ok(Some(
+        Error::new(
+            Code::ConditionUnmet,
+            format!(
+                "project {} comes with commands that you have not agreed to: {}",
+                project.name,
+                spelled_out(&rules.foreign)
+            ),
+        )
+        .hint(text!(
+            "look at them and agree: {}",
+            Action::trust(&project.name, at)
+        )),
+    ))
+}
+
+/// The commands that a repository comes with, at a revision or where new work starts from.
+pub fn offer(call: &Call, name: &str, revision: Option<&str>) -> Result<Offer> {
+    let registry = call.projects()?;
+    let project = projects::named(&registry, name)?.clone();
+    let commit = match revision {
+        Some(revision) => git::commit_of(&project.path, revision)?.ok_or_else(|| {
+            Error::new(
+                Code::NotFound,
+                format!("project {name} has no commit {revision:?}"),
+            )
+            .hint("give a branch or a commit of the repository")
+        })?,
+        None => newest_base(&project)?,
+    };
+    let commands = repository_rules(call, &project, &commit)?.foreign;
+    let files = match settings::config(call)?.agents.project_settings {
+        true => ProjectFiles::at_commit(&project.path, &commit)?,
+        false => ProjectFiles::default(),
+    };
+    let trusted =
+        is_trusted(call, name, &commands)? && project_consent::agreed_to_files(call, name, &files)?;
+    Ok(Offer {
+        files: files.listed(&project.path)?,
+        files_hash: (!files.is_empty()).then(|| files.hash()),
+        project,
+        commit,
+        commands,
+        trusted,
+    })
+}
+
+/// `make setup`, `npm ci` and 2 more commands.
+fn spelled_out(commands: &Commands) -> String {
+    let Commands {
+        setup,
+        teardown,
+        verify,
+    } = commands;
+    let all: Vec<&String> = [setup, teardown, verify].into_iter().flatten().collect();
+    let mut words: Vec<String> = all
+        .iter()
+        .take(SPELLED_OUT)
+        .map(|command| format!("`{}`", command.replace('\n', "⏎")))
+        .collect();
+    if all.len() > SPELLED_OUT {
+        words.push(counted(all.len() - SPELLED_OUT, "more command"));
+    }
+    words.join(", ")
+}
