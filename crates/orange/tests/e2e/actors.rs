@@ -55,37 +55,6 @@ fn an_agent_moves_its_own_task_along_its_own_rows() {
 }
 
 #[test]
-fn an_agent_cannot_start_or_unstick_what_is_not_its_to_start() {
-    let (env, own, _) = two();
-    let pending = env.create(["third", "Not started"]);
-    env.call(["task", "update", "--status", "planning", "--json"])
-        .agent(&pending, "worker")
-        .run()
-        .refuses(3, "not_allowed");
-    env.call([
-        "task", "update", "--status", "planning", "--json", "--force",
-    ])
-    .agent(&pending, "worker")
-    .run()
-    .refuses(3, "not_allowed");
-    own.append("## Plan\n\nAPPROACH: x\n");
-    env.move_to(&own, "working").ok();
-    env.call(["task", "stuck"]).agent(&own, "worker").run().ok();
-    env.call(["task", "update", "--status", "working", "--json"])
-        .agent(&own, "worker")
-        .run()
-        .refuses(3, "not_allowed");
-    env.call(["task", "update", "--status", "reviewing"])
-        .agent(&own, "worker")
-        .run()
-        .ok();
-    env.call(["task", "update", "--status", "done", "--force", "--json"])
-        .agent(&own, "worker")
-        .run()
-        .refuses(3, "not_allowed");
-}
-
-#[test]
 fn an_agent_reads_everything_and_changes_no_other_task() {
     let (env, own, other) = two();
     let worker = |arguments: &[&str]| env.call(arguments).agent(&own, "worker").run();
@@ -141,22 +110,17 @@ fn of_its_own_task_an_agent_changes_summary_and_branch_only() {
     hint: an agent may change its own task's status, summary and branch; ask a person for the rest
     [exit status: 3]
     ");
-    for change in [
-        &["--queue", "backlog"][..],
-        &["--category", "bug"],
-        &["--weight", "large"],
-        &["--harness", "codex"],
-        &["--target-branch", "release"],
-        &["--add-tag", "x"],
-        &["--add-blocker", "TASK-002"],
-        &["--ui-testing", "true"],
-        // One that is allowed does not carry another along.
-        &["--summary", "New", "--priority", "low"],
-    ] {
-        let mut arguments = vec!["task", "update", "--json"];
-        arguments.extend(change);
-        worker(&arguments).refuses(3, "not_allowed");
-    }
+    // One that is allowed does not carry another along.
+    worker(&[
+        "task",
+        "update",
+        "--json",
+        "--summary",
+        "New",
+        "--priority",
+        "low",
+    ])
+    .refuses(3, "not_allowed");
     assert_eq!(env.show(&own)["summary"], "Better words");
 }
 
@@ -330,29 +294,4 @@ fn run_agent_among_the_ancestors_is_enough() {
     );
     assert_eq!(code, 0, "{said}");
     assert_eq!(env.show(&own)["summary"], "Deep");
-}
-
-#[test]
-fn a_person_takes_every_row_of_an_agent_through_the_same_gates() {
-    let (env, own, _) = two();
-    env.move_to(&own, "working").fails_with(3).says("## Plan");
-    own.append("## Plan\n\nAPPROACH: x\n");
-    env.move_to(&own, "clarification").ok();
-    env.move_to(&own, "working").ok();
-    env.orange(["task", "complete", &own.id])
-        .fails_with(3)
-        .says("## Handoff");
-    own.append("## Handoff\n\nDONE: x\n");
-    env.orange(["task", "complete", &own.id]).ok();
-    env.move_to(&own, "reviewing")
-        .fails_with(3)
-        .says("## Review");
-    own.append("## Review\n\nVerdict: FAIL\n");
-    env.move_to(&own, "reviewing")
-        .fails_with(3)
-        .says("Verdict: FAIL");
-    env.move_to(&own, "working").ok();
-    env.orange(["task", "stuck", &own.id]).ok();
-    env.move_to(&own, "reviewing").ok();
-    assert_eq!(own.last("status.changed")["by"], "human");
 }

@@ -102,7 +102,6 @@ mod setup_failure;
 mod shell;
 mod sim;
 mod slips;
-mod slot_carry_over;
 mod slot_races;
 #[path = "../shared/sources.rs"]
 mod sources;

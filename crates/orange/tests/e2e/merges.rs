@@ -131,36 +131,6 @@ impl Merges {
         all
     }
 
-    /// A file of a commit.
-    pub(crate) fn file(&self, repository: &Path, revision: &str, file: &str) -> Option<String> {
-        let output = self
-            .foreign("git")
-            .current_dir(repository)
-            .args(["cat-file", "blob", &format!("{revision}:{file}")])
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        output.status.success().then_some(text)
-    }
-
-    /// Somebody else pushes a commit to the remote's main.
-    pub(crate) fn colleague_pushes(&self, file: &str, content: &str) -> String {
-        let clone = self.colleague();
-        self.git(&clone, &["pull", "-q", "--ff-only"]);
-        let commit = self.commit(&clone, file, content);
-        self.git(&clone, &["push", "-q", "origin", "HEAD:main"]);
-        commit
-    }
-
-    /// Somebody else's clone.
-    pub(crate) fn colleague(&self) -> PathBuf {
-        let clone = self.root().join("colleague");
-        if !clone.exists() {
-            self.git(&self.root(), &["clone", "-q", "remote.git", "colleague"]);
-        }
-        clone
-    }
-
     /// Everything that a merge which does not happen must leave alone: refs, index, files, the remote.
     pub(crate) fn everything(&self) -> String {
         let mut text = self.surroundings(&self.shop());
@@ -212,7 +182,7 @@ impl Merges {
 }
 
 /// Files of a checkout, without git's own.
-pub(crate) fn files(folder: &Path) -> String {
+fn files(folder: &Path) -> String {
     let mut lines = Vec::new();
     let mut open = vec![folder.to_path_buf()];
     while let Some(next) = open.pop() {

@@ -2,6 +2,7 @@
 
 use crate::env::{TestEnvironment, with_answers};
 use crate::run::program;
+use crate::running::Running;
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -331,16 +332,11 @@ fn a_long_wait_for_a_task_is_told() {
     let task = env.create(["Held"]);
     let lock = std::fs::File::open(task.folder.join(".lock")).unwrap();
     lock.lock().unwrap();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            std::thread::sleep(std::time::Duration::from_millis(2500));
-            lock.unlock().unwrap();
-        });
-        env.orange(["task", "cancel", &task.id, "--yes"])
-            .ok()
-            .says("waits: shop/")
-            .says("the task is locked by");
-    });
+    let mut cancel = Running::start(env.call(["task", "cancel", &task.id, "--yes"]));
+    cancel.until_printed("the task is locked by");
+    lock.unlock().unwrap();
+    assert!(cancel.wait().success(), "{}", cancel.printed());
+    assert!(cancel.printed().contains("waits: shop/"));
 }
 
 #[test]

@@ -16,75 +16,6 @@ fn is_link(slot: &Path, task: &TestTask) {
 }
 
 #[test]
-fn replaced_by_an_editor() {
-    let env = TestEnvironment::new();
-    let (task, slot) = env.started("login");
-    is_link(&slot, &task);
-    save_over(
-        &slot,
-        format!("{}\n## Notes\n\nby the editor\n", task.text()),
-    );
-    env.update(&task, &["--priority", "high"])
-        .ok()
-        .says("its text is taken over, the link put back");
-    is_link(&slot, &task);
-    assert!(task.text().contains("## Notes\n\nby the editor\n"));
-    assert!(task.text().contains("priority: high"));
-    assert_eq!(
-        task.files_like("TASK.md.conflict"),
-        [] as [std::path::PathBuf; 0]
-    );
-    // Twice in a row, and with nothing but a body.
-    save_over(&slot, "## Notes\n\nby the editor\n\nand once more\n");
-    env.update(&task, &["--priority", "low"]).ok();
-    is_link(&slot, &task);
-    assert!(task.text().contains("and once more"));
-}
-
-#[test]
-fn replaced_right_before_the_end() {
-    let env = TestEnvironment::new();
-    let (task, slot) = env.started("login");
-    save_over(&slot, format!("{}\n## Notes\n\nlast words\n", task.text()));
-    env.cancel(&task).ok();
-    assert!(task.text().contains("last words"));
-    assert!(fs::symlink_metadata(slot.join("TASK.md")).is_err());
-}
-
-#[test]
-fn replaced_while_the_task_changed_too() {
-    let env = TestEnvironment::new();
-    let (task, slot) = env.started("login");
-    let base = task.text();
-    save_over(&slot, format!("{base}\n## Notes\n\nby the editor\n"));
-    task.append("## Plan\n\nAPPROACH: written meanwhile\n");
-    env.update(&task, &["--priority", "high"]).ok();
-    is_link(&slot, &task);
-    let mut texts = vec![task.text()];
-    for kept in task.files_like("TASK.md.conflict") {
-        texts.push(fs::read_to_string(kept).unwrap());
-    }
-    for text in ["by the editor", "written meanwhile"] {
-        assert!(texts.iter().any(|found| found.contains(text)), "{texts:?}");
-    }
-}
-
-#[test]
-fn replaced_by_what_is_no_text() {
-    let env = TestEnvironment::new();
-    let (task, slot) = env.started("login");
-    let before = task.text();
-    save_over(&slot, b"\xff\xfe not text");
-    env.update(&task, &["--priority", "high"]).ok();
-    is_link(&slot, &task);
-    let [kept] = &task.files_like("TASK.md.conflict")[..] else {
-        panic!("{:?}", task.files_like("TASK.md"));
-    };
-    assert_eq!(fs::read(kept).unwrap(), b"\xff\xfe not text");
-    assert_eq!(task.text().lines().count(), before.lines().count());
-}
-
-#[test]
 fn replaced_and_killed_on_the_way() {
     for hit in 1.. {
         let env = TestEnvironment::new();
@@ -145,23 +76,4 @@ fn git_does_not_see_it() {
     }
     env.orange(["project", "remove", "shop"]).ok();
     assert_eq!(fs::read_to_string(&exclude).unwrap(), "# mine\n*.bak\n");
-}
-
-/// An editor that was still open writes into the slot when its task is over.
-#[test]
-fn a_file_in_a_free_slot_is_not_the_next_tasks() {
-    let env = TestEnvironment::new();
-    let (task, slot) = env.started("login");
-    env.cancel(&task).ok();
-    fs::write(slot.join("TASK.md"), "written too late").unwrap();
-    let (next, same) = env.started("next");
-    assert_eq!(same, slot);
-    is_link(&slot, &next);
-    env.update(&next, &["--priority", "high"]).ok();
-    assert!(!next.text().contains("written too late"));
-    let kept = crate::env::fingerprint(&task.folder.join("rescued"));
-    assert!(
-        kept.contains(&format!("{:?}", b"written too late")),
-        "{kept}"
-    );
 }

@@ -11,10 +11,6 @@ fn started(env: &TestEnvironment) -> (TestTask, PathBuf) {
     (task, slot)
 }
 
-fn cancel(env: &TestEnvironment, task: &TestTask) {
-    env.orange(["task", "cancel", &task.id, "--yes"]).ok();
-}
-
 /// Every file of every rescue, with its content.
 fn rescued(env: &TestEnvironment, path: &str) -> Vec<String> {
     let refs = env.git(
@@ -29,18 +25,6 @@ fn rescued(env: &TestEnvironment, path: &str) -> Vec<String> {
         .filter(has)
         .map(|reference| env.git(&env.shop(), &["show", &format!("{reference}:{path}")]))
         .collect()
-}
-
-#[test]
-fn what_only_the_branch_ignores_is_saved() {
-    let env = TestEnvironment::new();
-    let (task, slot) = started(&env);
-    env.commit(&slot, ".gitignore", "notes/\n");
-    fs::create_dir(slot.join("notes")).unwrap();
-    fs::write(slot.join("notes/findings.txt"), "precious").unwrap();
-    cancel(&env, &task);
-    assert_eq!(rescued(&env, "notes/findings.txt"), ["precious"]);
-    assert!(!slot.join("notes").exists());
 }
 
 #[test]
@@ -63,58 +47,6 @@ fn a_fetch_leaves_branches_and_rescues_alone_whatever_the_settings() {
     orange(&["task", "create", "second", "The second"]);
     let after = env.git(&mirror, &["for-each-ref", "refs/heads", "refs/orange"]);
     assert_eq!(after, before);
-}
-
-#[test]
-fn a_worktree_of_the_users_is_not_forgotten_with_the_pools() {
-    let env = TestEnvironment::new();
-    let disk = env.root().join("disk");
-    fs::create_dir(&disk).unwrap();
-    let own = disk.join("own");
-    env.git(
-        &env.shop(),
-        &["worktree", "add", "-q", "--detach", own.to_str().unwrap()],
-    );
-    let unmounted = env.root().join("unmounted");
-    fs::rename(&disk, &unmounted).unwrap();
-    env.orange(["workspace", "gc"]).ok();
-    env.orange(["doctor"]).ok();
-    fs::rename(&unmounted, &disk).unwrap();
-    env.git(&own, &["status"]);
-}
-
-#[test]
-fn commits_of_a_slot_that_was_deleted_are_found_again() {
-    for repair in [true, false] {
-        let env = TestEnvironment::new();
-        let (task, slot) = started(&env);
-        env.git(&slot, &["checkout", "-q", "--detach"]);
-        let head = env.commit(&slot, "detached.txt", "on no branch");
-        fs::remove_dir_all(&slot).unwrap();
-        if repair {
-            env.orange(["doctor", "--repair"]).ok();
-        }
-        cancel(&env, &task);
-        let all = env.git(&env.shop(), &["rev-list", "--all"]);
-        assert!(all.lines().any(|commit| commit == head), "repair: {repair}");
-    }
-}
-
-#[test]
-fn the_target_is_nobodys_branch() {
-    let env = TestEnvironment::new();
-    let (task, slot) = started(&env);
-    env.update(&task, &["--branch", "main"])
-        .fails_with(3)
-        .says("main is the branch the work goes to");
-    // Nor is a branch renamed under the feet of whoever has it checked out.
-    env.git(&slot, &["checkout", "-q", "--detach"]);
-    env.git(&env.shop(), &["checkout", "-q", "login"]);
-    env.update(&task, &["--branch", "sign-in"])
-        .fails_with(3)
-        .says("is checked out at");
-    let own = env.git(&env.shop(), &["symbolic-ref", "--short", "HEAD"]);
-    assert_eq!(own.trim(), "login");
 }
 
 #[test]
@@ -142,78 +74,6 @@ fn a_slot_with_somebody_in_it_is_saved_and_left_alone() {
         .ok()
         .says("slot     shop--1");
     assert!(!slot.join("being-written.txt").exists());
-}
-
-#[test]
-fn a_slot_stays_its_tasks_when_a_retry_fails() {
-    let env = TestEnvironment::new();
-    let config = env.home().join("config.yaml");
-    fs::write(&config, "workspace:\n  setup: exit 7\n").unwrap();
-    let task = env.create(["login", "Add a login form"]);
-    env.move_to(&task, "planning")
-        .fails_with(1)
-        .says("exit code 7");
-    let slot = env.slot_of(&task);
-    fs::write(slot.join("work.txt"), "work").unwrap();
-    env.git(&slot, &["checkout", "-q", "--detach"]);
-    env.git(&env.shop(), &["checkout", "-q", "login"]);
-    env.orange(["task", "retry-hooks", &task.id]).fails_with(1);
-    assert_eq!(env.show(&task)["workspace"], "shop--1");
-    assert_eq!(fs::read_to_string(slot.join("work.txt")).unwrap(), "work");
-    fs::write(&config, "").unwrap();
-    env.orange(["task", "retry-hooks", &task.id]).ok();
-    assert_eq!(fs::read_to_string(slot.join("work.txt")).unwrap(), "work");
-}
-
-#[test]
-fn locks_that_a_killed_git_left_are_no_obstacle() {
-    let env = TestEnvironment::new();
-    let (task, slot) = started(&env);
-    fs::write(slot.join("work.txt"), "work").unwrap();
-    let folder = env.git(&slot, &["rev-parse", "--absolute-git-dir"]);
-    for name in ["index.lock", "HEAD.lock"] {
-        fs::write(PathBuf::from(folder.trim()).join(name), "").unwrap();
-    }
-    cancel(&env, &task);
-    assert_eq!(rescued(&env, "work.txt"), ["work"]);
-}
-
-#[test]
-fn what_an_editor_wrote_over_the_link_counts_like_any_edit() {
-    let env = TestEnvironment::new();
-    let (task, slot) = started(&env);
-    let link = slot.join("TASK.md");
-    let text = fs::read_to_string(&link).unwrap();
-    let edited = text.replace("summary: Add a login form", "summary: Add a better form");
-    let edited = edited.replace("status: planning", "status: done");
-    fs::remove_file(&link).unwrap();
-    fs::write(&link, edited).unwrap();
-    env.update(&task, &["--priority", "high"]).ok();
-    let shown = env.show(&task);
-    assert_eq!(shown["summary"], "Add a better form");
-    assert_eq!(shown["status"], "planning");
-    assert!(link.is_symlink());
-}
-
-#[test]
-fn a_task_file_of_the_repositorys_own_is_not_the_tasks_text() {
-    let env = TestEnvironment::new();
-    let (task, slot) = started(&env);
-    task.append("## Notes\n\nmine\n");
-    // Excluded for the link's sake, so that adding it takes force.
-    fs::write(env.shop().join("TASK.md"), "of the repository\n").unwrap();
-    env.git(&env.shop(), &["add", "--force", "TASK.md"]);
-    env.git(&env.shop(), &["commit", "-q", "-m", "a file of that name"]);
-    fs::remove_file(slot.join("TASK.md")).unwrap();
-    env.git(&slot, &["merge", "-q", "main"]);
-    env.update(&task, &["--priority", "high"])
-        .ok()
-        .says("the link to the task is called ORANGE_TASK.md");
-    assert!(task.text().contains("mine"), "{}", task.text());
-    let own = fs::read_to_string(slot.join("TASK.md")).unwrap();
-    assert_eq!(own, "of the repository\n");
-    assert!(slot.join("ORANGE_TASK.md").is_symlink());
-    assert_eq!(env.git(&slot, &["status", "--porcelain"]), "");
 }
 
 /// A git that goes on after Orange was killed must not meet the next one in the same folder.
@@ -251,37 +111,6 @@ fn a_git_that_outlives_its_orange_is_waited_for() {
     env.orange(["doctor"]).ok().says("all is well");
     assert_eq!(fs::read_to_string(slot.join("a.slow")).unwrap(), "slow\n");
     assert!(slot.join("work.txt").exists());
-}
-
-#[test]
-fn excludes_that_are_no_text_stay_as_they_are() {
-    let env = TestEnvironment::new();
-    let file = env.shop().join(".git/info/exclude");
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(&file, b"caf\xe9\n*.tmp").unwrap();
-    started(&env);
-    let text = fs::read(&file).unwrap();
-    assert!(text.starts_with(b"caf\xe9\n*.tmp\n# orange:"), "{text:?}");
-}
-
-#[test]
-fn a_task_that_needs_a_slot_at_once_is_not_made_without_one() {
-    let env = TestEnvironment::new();
-    env.orange(["project", "update", "shop", "--pool-size", "1"])
-        .ok();
-    started(&env);
-    env.git(&env.shop(), &["branch", "theirs"]);
-    env.orange([
-        "task",
-        "create",
-        "theirs",
-        "Look at it",
-        "--status",
-        "agent-review",
-    ])
-    .fails_with(3)
-    .says("no slot of shop is free");
-    assert_eq!(env.keys(["--all"]), ["TASK-001"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Copied files: what comes over, what never does, and that nothing is written outside of the slot.
 
-use crate::world::{World, git_at};
+use crate::workspace::world::{World, git_at};
 use orange_engine::workspaces::files::{Copied, copy_into};
 use std::ffi::OsStr;
 use std::fs;

@@ -1,6 +1,6 @@
 //! The refs: their names, lists of them, and their end.
 
-use crate::world::{TASK, World};
+use crate::rescue::world::{TASK, World};
 use orange_core::Timestamp;
 use orange_engine::rescue::{Save, forget, list, save};
 

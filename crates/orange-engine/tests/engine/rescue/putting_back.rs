@@ -1,6 +1,6 @@
 //! Bringing back what a rescue holds.
 
-use crate::world::{TASK, World};
+use crate::rescue::world::{TASK, World};
 use orange_core::Timestamp;
 use orange_engine::Code;
 use orange_engine::rescue::{Rescue, Restored, Save, list, restore, show, to_branch};
@@ -32,7 +32,7 @@ fn files_come_back_as_they_were() {
     world.init(&world.path("nested"));
     world.write("nested/inner", "inner");
     world.save();
-    let before = crate::world::files(&world.slot);
+    let before = crate::rescue::world::files(&world.slot);
     discard(&world);
     let (head, index) = (
         world.head(),
@@ -42,7 +42,7 @@ fn files_come_back_as_they_were() {
     assert!(restored.before.is_none());
     assert_eq!((restored.written, restored.deleted), (3, 2));
     assert_eq!(restored.copied.len(), 1);
-    let now = crate::world::files(&world.slot);
+    let now = crate::rescue::world::files(&world.slot);
     for (path, (mode, _, bytes)) in &before {
         let (new_mode, _, new_bytes) = now.get(path).unwrap_or_else(|| panic!("{path:?}"));
         assert_eq!((mode, bytes), (new_mode, new_bytes), "{path:?}");

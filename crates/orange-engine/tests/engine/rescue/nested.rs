@@ -1,6 +1,6 @@
 //! Repositories inside the worktree: git takes no file of them, so they are copied as they are.
 
-use crate::world::{World, files};
+use crate::rescue::world::{World, files};
 use std::fs;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Rules: the repository speaks through a commit, the user through the own settings.
 
-use crate::world::{World, git_at};
+use crate::workspace::world::{World, git_at};
 use orange_core::config::WorkspaceConfig;
 use orange_engine::Code;
 use orange_engine::rules::Rules;

@@ -1,6 +1,6 @@
 //! Consent as the pool asks for it: what is refused, with which words, and what ends the refusal.
 
-use crate::world::World;
+use crate::workspace::world::World;
 use orange_core::{Action, text};
 use orange_engine::projects::Project;
 use orange_engine::verbs::project::AddProject;

@@ -293,7 +293,10 @@ fn there_is_no_terminal_to_ask_at() {
 fn the_variables_of_a_git_hook_reach_no_command() {
     // Variables are this whole process's; so the test runs in one of its own.
     let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "commands::no_variable_of_git_is_handed_on"])
+        .args([
+            "--exact",
+            "workspace::commands::no_variable_of_git_is_handed_on",
+        ])
         .env("GIT_DIR", "/nowhere")
         .env("GIT_INDEX_FILE", "/nowhere/index")
         .env("HARMLESS", "kept")

@@ -1,6 +1,6 @@
 //! Files in every odd state: all of them are in the rescue, byte by byte.
 
-use crate::world::World;
+use crate::rescue::world::World;
 use orange_engine::Code;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -311,7 +311,7 @@ fn the_users_name_is_not_needed_and_hooks_do_not_run() {
 #[test]
 fn what_cannot_be_read_is_refused_by_name() {
     if rustix::process::geteuid().is_root() {
-        return as_nobody("content::what_cannot_be_read_is_refused_by_name");
+        return as_nobody("rescue::content::what_cannot_be_read_is_refused_by_name");
     }
     for folder in [false, true] {
         let world = World::new();

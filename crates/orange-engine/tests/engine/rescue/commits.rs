@@ -1,6 +1,6 @@
 //! Commits that no branch holds, and operations under way.
 
-use crate::world::World;
+use crate::rescue::world::World;
 use orange_engine::rescue::save_branch;
 
 #[test]

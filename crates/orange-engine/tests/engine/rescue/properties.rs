@@ -1,6 +1,6 @@
 //! Whatever was done in a worktree: after a save, every file and commit is held by a branch or a rescue.
 
-use crate::world::World;
+use crate::rescue::world::World;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fs;
@@ -101,7 +101,7 @@ proptest! {
             let blob = line.split(' ').nth(1).unwrap();
             prop_assert!(held.contains(blob), "staged {line} is lost");
         }
-        for (path, (_, _, bytes)) in crate::world::files(&world.slot) {
+        for (path, (_, _, bytes)) in crate::rescue::world::files(&world.slot) {
             if path.is_file() && !path.ends_with(".git") {
                 let path = path.to_str().unwrap();
                 let blob = world.git(["hash-object", path]);

@@ -1,10 +1,5 @@
 //! One home that eight threads use at once, as those of a server do.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on says so by panicking"
-)]
-
 use orange_core::history::History;
 use orange_core::machine;
 use orange_core::task::Field;

@@ -1,0 +1,614 @@
+//! A home for one test: a temporary folder with real repositories, and the engine's verbs as methods. A call is made as a
+//! front end makes it: it claims the home, finishes what an earlier process left, carries out one verb. The tests of verbs call
+//! the engine through here alone.
+//!
+//! ```ignore
+//! let home = TestHome::new();
+//! let (task, slot) = home.started("login");
+//! home.commit(&slot, "form.html", "<form>");
+//! home.move_to(&task, "done").fails(Code::ConditionUnmet);
+//! assert_eq!(task.last("status.changed")["to"], "planning");
+//! ```
+
+use crate::outcome::{Outcome, shown};
+use crate::task::TestTask;
+use orange_core::Timestamp;
+use orange_core::task::{Field, Status, Task};
+use orange_core::workflow::{Intent, Role};
+use orange_engine::call::{Outside, Override};
+use orange_engine::index::list::Filter;
+use orange_engine::maintenance::doctor;
+use orange_engine::person_environment::PersonEnvironment;
+use orange_engine::verbs::cancel::CancelChildren;
+use orange_engine::verbs::change::{Change, Edit};
+use orange_engine::verbs::create::NewTask;
+use orange_engine::verbs::merge::{MergeWish, Merged};
+use orange_engine::verbs::project::{AddProject, UpdateProject};
+use orange_engine::verbs::{cancel, change, create, merge, project};
+use orange_engine::views::{detail, explain, list, list_json, task, workspace_state, workspaces};
+use orange_engine::{
+    Call, Caller, Code, Error, Home, Result, Settings, maintenance, recovery, sessions,
+};
+
+use serde_json::Value;
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::fmt::Debug;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Once;
+use std::time::Duration;
+use tempfile::TempDir;
+
+thread_local! {
+    /// How far this test's clock is ahead of the machine's.
+    static AHEAD: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+fn clock() -> Timestamp {
+    Timestamp::now() + AHEAD.get()
+}
+
+/// What every git gets here, whoever runs the tests.
+fn variables() -> Vec<(OsString, OsString)> {
+    let path = std::env::var_os("PATH").unwrap();
+    let fixed = [
+        ("HOME", "/nonexistent"),
+        ("LC_ALL", "C"),
+        ("TZ", "UTC"),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_AUTHOR_NAME", "Tester"),
+        ("GIT_AUTHOR_EMAIL", "tester@example.com"),
+        ("GIT_COMMITTER_NAME", "Tester"),
+        ("GIT_COMMITTER_EMAIL", "tester@example.com"),
+    ];
+    let mut all: Vec<(OsString, OsString)> = vec![("PATH".into(), path)];
+    all.extend(fixed.map(|(name, value)| (name.into(), value.into())));
+    all
+}
+
+pub(crate) struct TestHome {
+    root: TempDir,
+    home: Home,
+}
+
+impl TestHome {
+    /// With the repository `shop`, registered.
+    pub(crate) fn new() -> TestHome {
+        let home = TestHome::unregistered();
+        home.add_project(&home.shop()).ok();
+        home
+    }
+
+    /// With the repository `shop`, which Orange has not heard of.
+    pub(crate) fn unregistered() -> TestHome {
+        let home = TestHome::empty();
+        home.init_repository("shop");
+        home
+    }
+
+    /// With nothing at all.
+    pub(crate) fn empty() -> TestHome {
+        static ENVIRONMENT: Once = Once::new();
+        ENVIRONMENT.call_once(|| {
+            let person: PersonEnvironment = variables().into_iter().collect();
+            person.give_to_children();
+        });
+        AHEAD.set(Duration::ZERO);
+        let root = tempfile::Builder::new()
+            .prefix("engine-")
+            .tempdir()
+            .unwrap();
+        let folder = root.path().canonicalize().unwrap().join("home");
+        TestHome {
+            home: Home::at(folder),
+            root,
+        }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.root.path().canonicalize().unwrap()
+    }
+
+    /// Where Orange keeps its state.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.home.store().home().to_owned()
+    }
+
+    /// The repository of the project `shop`.
+    pub(crate) fn shop(&self) -> PathBuf {
+        self.root().join("shop")
+    }
+
+    /// From now on it is so much later.
+    pub(crate) fn pass(&self, time: Duration) {
+        AHEAD.set(AHEAD.get() + time);
+    }
+
+    // Calls of the engine.
+
+    fn begin(&self, caller: Caller) -> Call {
+        let setting = |key: &str, value: &str| Override {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            from: Outside::Environment,
+        };
+        let settings = Settings {
+            caller,
+            user: Some("tester".to_owned()),
+            clock,
+            // A test that needs an errand belongs to the program's own tests.
+            orange: PathBuf::from("/nonexistent/orange"),
+            search_path: std::env::var_os("PATH"),
+            user_home: Some(self.root()),
+            person: Some(variables().into_iter().collect()),
+            overrides: vec![
+                setting("agents.harness", "none"),
+                setting("agents.review_harness", "none"),
+                setting("agents.spawn_on_create", "false"),
+            ],
+            ..Settings::at(self.folder())
+        };
+        Call::on(self.home.clone(), settings)
+    }
+
+    fn call<T: Debug>(&self, caller: Caller, verb: impl FnOnce(&Call) -> Result<T>) -> Outcome<T> {
+        let call = self.begin(caller);
+        let result = recovery::claim_home(&call).and_then(|()| {
+            recovery::recover(&call);
+            verb(&call)
+        });
+        Outcome {
+            result,
+            notices: call.take_notices().iter().map(shown).collect(),
+        }
+    }
+
+    /// A call of a person.
+    fn person<T: Debug>(&self, verb: impl FnOnce(&Call) -> Result<T>) -> Outcome<T> {
+        self.call(Caller::Human, verb)
+    }
+
+    pub(crate) fn add_project(&self, repository: &Path) -> Outcome<String> {
+        self.add_project_as(repository, None)
+    }
+
+    pub(crate) fn add_project_as(&self, repository: &Path, name: Option<&str>) -> Outcome<String> {
+        let add = AddProject {
+            path: repository.to_owned(),
+            name: name.map(str::to_owned),
+            ..AddProject::default()
+        };
+        self.person(|call| Ok(project::add_project(call, &add)?.project.name))
+    }
+
+    pub(crate) fn pool_size(&self, size: u32) {
+        self.update_project(&UpdateProject {
+            pool_size: Some(size),
+            ..UpdateProject::default()
+        });
+    }
+
+    pub(crate) fn set_default_branch(&self, branch: &str) {
+        self.update_project(&UpdateProject {
+            default_branch: Some(branch.to_owned()),
+            ..UpdateProject::default()
+        });
+    }
+
+    fn update_project(&self, update: &UpdateProject) {
+        self.person(|call| project::update_project(call, "shop", update))
+            .ok();
+    }
+
+    /// A new task of `shop` on this branch.
+    pub(crate) fn create(&self, branch: &str) -> TestTask {
+        self.create_with(branch, |_| {})
+    }
+
+    /// The same, with more said of it.
+    pub(crate) fn create_with(&self, branch: &str, say: impl FnOnce(&mut NewTask)) -> TestTask {
+        self.try_create(branch, say).value()
+    }
+
+    pub(crate) fn try_create(
+        &self,
+        branch: &str,
+        say: impl FnOnce(&mut NewTask),
+    ) -> Outcome<TestTask> {
+        let mut new = NewTask {
+            project: "shop".to_owned(),
+            branch: Some(branch.to_owned()),
+            summary: format!("Do {branch}"),
+            ..NewTask::default()
+        };
+        say(&mut new);
+        self.person(|call| {
+            let done = create::create(call, &new)?.done;
+            Ok(TestTask {
+                key: done.task.label(),
+                id: done.task.id.clone(),
+                branch: done.task.branch.clone(),
+                folder: done.place.path.clone(),
+                place: done.place,
+            })
+        })
+    }
+
+    pub(crate) fn change(&self, task: &TestTask, change: &Change) -> Outcome<Task> {
+        self.change_as(Caller::Human, task, change)
+    }
+
+    pub(crate) fn change_as(
+        &self,
+        caller: Caller,
+        task: &TestTask,
+        change: &Change,
+    ) -> Outcome<Task> {
+        self.call(caller, |call| {
+            let done = change::change(call, task.place.clone(), change)?.done;
+            carried_out(&done.failed)?;
+            Ok(done.task)
+        })
+    }
+
+    pub(crate) fn edit(&self, task: &TestTask, edit: Edit) -> Outcome<Task> {
+        let change = Change {
+            edits: vec![edit],
+            ..Change::default()
+        };
+        self.change(task, &change)
+    }
+
+    pub(crate) fn set(&self, task: &TestTask, field: Field, value: &str) -> Outcome<Task> {
+        self.edit(task, Edit::Set(field, value.to_owned()))
+    }
+
+    pub(crate) fn move_to(&self, task: &TestTask, status: &str) -> Outcome<Task> {
+        self.move_as(Caller::Human, task, status)
+    }
+
+    pub(crate) fn move_as(&self, caller: Caller, task: &TestTask, status: &str) -> Outcome<Task> {
+        self.change_as(caller, task, &to(status))
+    }
+
+    /// What `orange task complete` does.
+    pub(crate) fn complete(&self, task: &TestTask) -> Outcome<Task> {
+        let change = Change {
+            intent: Some(Intent::Submit),
+            ..Change::default()
+        };
+        self.change(task, &change)
+    }
+
+    pub(crate) fn cancel(&self, task: &TestTask) -> Outcome<Task> {
+        self.person(|call| {
+            let cancelled = cancel::cancel(call, task.place.clone(), CancelChildren::Ask)?;
+            carried_out(&cancelled.done.failed)?;
+            Ok(cancelled.done.task)
+        })
+    }
+
+    pub(crate) fn retry_hooks(&self, task: &TestTask) -> Outcome<Vec<String>> {
+        self.person(|call| {
+            let (done, tried) = change::retry_hooks(call, task.place.clone())?;
+            carried_out(&done.failed)?;
+            Ok(tried)
+        })
+    }
+
+    pub(crate) fn merge(&self, task: &TestTask, wish: &MergeWish) -> Outcome<Merged> {
+        self.merge_as(Caller::Human, task, wish)
+    }
+
+    pub(crate) fn merge_as(
+        &self,
+        caller: Caller,
+        task: &TestTask,
+        wish: &MergeWish,
+    ) -> Outcome<Merged> {
+        self.call(caller, |call| {
+            let merged = merge::merge(call, task.place.clone(), wish)?;
+            carried_out(&merged.done.failed)?;
+            Ok(merged)
+        })
+    }
+
+    /// Everything that is shown of a task.
+    pub(crate) fn look(&self, task: &TestTask) -> Outcome<Value> {
+        self.person(|call| {
+            let view = task::view(call, task.place.clone())?;
+            let detail = detail::detail(call, view, false, false)?;
+            let mut value = serde_json::to_value(detail).unwrap();
+            Ok(value["task"].take())
+        })
+    }
+
+    /// The same, where nothing is to go wrong.
+    #[track_caller]
+    pub(crate) fn show(&self, task: &TestTask) -> Value {
+        self.look(task).value()
+    }
+
+    /// Why a task is where it is, with actions as the code has them.
+    #[track_caller]
+    pub(crate) fn why(&self, task: &TestTask) -> String {
+        self.person(|call| {
+            let view = task::view_judged(call, task.place.clone())?;
+            let reason = explain::explanation(call, &view)?.reason;
+            Ok(shown(&reason.text(&task.key)))
+        })
+        .value()
+    }
+
+    /// The rows of a list of all open tasks.
+    pub(crate) fn list(&self) -> Vec<Value> {
+        let listed = self.person(|call| {
+            let filter = Filter {
+                with_fields: true,
+                ..Filter::default()
+            };
+            let rows = list::list(call, &filter)?;
+            Ok(list_json(&rows, &sessions::live_agents(call)))
+        });
+        let mut listed: Value = serde_json::from_str(&listed.value()).unwrap();
+        serde_json::from_value(listed["tasks"].take()).unwrap()
+    }
+
+    /// What is wrong in the home, in words.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        self.doctor(false)
+    }
+
+    /// Has everything repaired that can be; what is left.
+    pub(crate) fn repair(&self) -> Vec<String> {
+        self.doctor(true)
+    }
+
+    fn doctor(&self, repair: bool) -> Vec<String> {
+        let report = self
+            .person(|call| doctor::doctor(call, repair, false))
+            .value();
+        let open = report.findings.iter().filter(|finding| !finding.repaired);
+        open.map(|finding| format!("{}: {}", finding.subject, finding.problem))
+            .collect()
+    }
+
+    /// All slots, as a list of them shows it.
+    pub(crate) fn slots(&self) -> Vec<Value> {
+        let rows = self
+            .person(|call| workspaces::slots_of(call, None, false))
+            .value();
+        rows.iter()
+            .map(|row| serde_json::to_value(row).unwrap())
+            .collect()
+    }
+
+    /// Removes slots that nobody needs.
+    pub(crate) fn collect_slots(&self) {
+        self.person(|call| maintenance::workspaces::collect_slots(call, None, false))
+            .ok();
+    }
+
+    /// Removes every slot that nobody has.
+    pub(crate) fn collect_all_slots(&self) {
+        self.person(|call| maintenance::workspaces::collect_slots(call, None, true))
+            .ok();
+    }
+
+    /// Where a task's work is done.
+    #[track_caller]
+    pub(crate) fn slot_of(&self, task: &TestTask) -> PathBuf {
+        self.person(|call| {
+            let task = task::view(call, task.place.clone())?.task;
+            workspace_state::workspace_folder(call, &task)
+        })
+        .value()
+    }
+
+    // What several calls make.
+
+    /// Takes a new task to this status by hand, writing the artifacts on the way.
+    #[track_caller]
+    pub(crate) fn bring_to(&self, task: &TestTask, status: &str) {
+        self.take(task, way_to(status));
+    }
+
+    /// The same from where the task is.
+    #[track_caller]
+    pub(crate) fn bring_on(&self, task: &TestTask, status: &str) {
+        let way = way_to(status);
+        let now = self.show(task)["status"].as_str().unwrap().to_owned();
+        let passed = way.iter().position(|step| *step == now).unwrap() + 1;
+        self.take(task, &way[passed..]);
+    }
+
+    #[track_caller]
+    fn take(&self, task: &TestTask, way: &[&str]) {
+        for step in way {
+            match *step {
+                "working" => task.append("## Plan\n\nAPPROACH: straight ahead\n"),
+                "agent-review" => task.append("## Handoff\n\nDONE: all of it\n"),
+                "reviewing" => task.append("## Review\n\nVerdict: PASS\n"),
+                _ => {}
+            }
+            self.move_to(task, step).ok();
+        }
+    }
+
+    /// Creates a task on this branch and starts it. Gives its slot too.
+    #[track_caller]
+    pub(crate) fn started(&self, branch: &str) -> (TestTask, PathBuf) {
+        let task = self.create(branch);
+        let slot = self.start(&task);
+        (task, slot)
+    }
+
+    /// Starts a task; gives its slot.
+    #[track_caller]
+    pub(crate) fn start(&self, task: &TestTask) -> PathBuf {
+        self.move_to(task, "planning").ok();
+        self.slot_of(task)
+    }
+
+    /// Makes a commit on a task's branch, in its worktree, and merges it into main by hand.
+    pub(crate) fn work_and_merge(&self, task: &TestTask) {
+        self.commit(&self.slot_of(task), &format!("{}.txt", task.key), "work");
+        self.git(&self.shop(), &["merge", "-q", "--no-edit", &task.branch]);
+    }
+
+    /// Brings a new task to done, with work that is merged.
+    #[track_caller]
+    pub(crate) fn finish(&self, task: &TestTask) {
+        self.bring_to(task, "reviewing");
+        self.work_and_merge(task);
+        self.move_to(task, "done").ok();
+    }
+
+    // Files and repositories.
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.root().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Adds to config.yaml.
+    pub(crate) fn config(&self, text: &str) {
+        let path = self.folder().join("config.yaml");
+        let before = fs::read_to_string(&path).unwrap_or_default();
+        fs::write(path, before + text).unwrap();
+    }
+
+    /// A repository with one commit on main.
+    pub(crate) fn init_repository(&self, name: &str) -> PathBuf {
+        let folder = self.root().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        self.git(&folder, &["init", "-q", "-b", "main"]);
+        self.commit(&folder, "README.md", "first");
+        folder
+    }
+
+    /// Commits one file; gives the commit.
+    pub(crate) fn commit(&self, repository: &Path, file: &str, content: &str) -> String {
+        fs::write(repository.join(file), content).unwrap();
+        self.git(repository, &["add", file]);
+        let message = format!("change {file}");
+        self.git(repository, &["commit", "-q", "-m", &message]);
+        self.git(repository, &["rev-parse", "HEAD"])
+    }
+
+    #[track_caller]
+    pub(crate) fn git(&self, folder: &Path, arguments: &[&str]) -> String {
+        let output = self
+            .foreign("git")
+            .current_dir(folder)
+            .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "git {arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Another program in the environment that git gets.
+    pub(crate) fn foreign(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(variables());
+        command
+    }
+
+    // The pool of worktrees.
+
+    pub(crate) fn slot(&self, number: u32) -> PathBuf {
+        self.folder().join(format!("workspaces/shop--{number}"))
+    }
+
+    pub(crate) fn pool_file(&self) -> PathBuf {
+        self.folder().join("workspaces/.pool.json")
+    }
+
+    /// What the pool file says of a slot of `shop`.
+    pub(crate) fn pool_entry(&self, number: u32) -> Value {
+        let text = fs::read_to_string(self.pool_file()).unwrap_or_default();
+        let mut pool: Value = serde_json::from_str(&text).unwrap_or_default();
+        pool["workspaces"][format!("shop--{number}")].take()
+    }
+
+    /// The newest rescue of a task; the text of one of its files, if it has it.
+    pub(crate) fn rescued(&self, repository: &Path, task: &TestTask, file: &str) -> Option<String> {
+        let below = format!("refs/orange/rescue/{}", task.id);
+        let names = ["for-each-ref", "--sort=-refname", "--format=%(refname)"];
+        let refs = self.git(repository, &[&names[..], &[&below]].concat());
+        self.file_at(repository, refs.lines().next()?, file)
+    }
+
+    /// A file of a commit.
+    pub(crate) fn file_at(&self, repository: &Path, revision: &str, file: &str) -> Option<String> {
+        let output = self
+            .foreign("git")
+            .current_dir(repository)
+            .args(["cat-file", "blob", &format!("{revision}:{file}")])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        output.status.success().then_some(text)
+    }
+
+    /// The branch checked out, or nothing.
+    pub(crate) fn branch_at(&self, folder: &Path) -> String {
+        self.git(folder, &["branch", "--show-current"])
+    }
+
+    /// A slot that nobody has: detached at this commit, and clean.
+    #[track_caller]
+    pub(crate) fn is_parked(&self, slot: &Path, commit: &str) {
+        assert_eq!(self.branch_at(slot), "", "{}", slot.display());
+        assert_eq!(self.git(slot, &["rev-parse", "HEAD"]), commit);
+        assert_eq!(self.git(slot, &["status", "--porcelain"]), "");
+    }
+}
+
+/// A hook that failed is a failure of the call, as front ends have it, although the task has moved.
+fn carried_out(failed: &[(String, String)]) -> Result<()> {
+    match failed.first() {
+        None => Ok(()),
+        Some((hook, why)) => Err(Error::new(Code::Failed, format!("{hook}: {why}"))),
+    }
+}
+
+/// A move to this status, and nothing else.
+pub(crate) fn to(status: &str) -> Change {
+    let status: Status = status.parse().unwrap();
+    Change {
+        status: Some(status),
+        ..Change::default()
+    }
+}
+
+/// The agent of a task.
+pub(crate) fn agent(task: &TestTask, role: Role) -> Caller {
+    Caller::Agent {
+        task: task.id.clone(),
+        role,
+        run: None,
+    }
+}
+
+/// The statuses on the way to one.
+fn way_to(status: &str) -> &'static [&'static str] {
+    match status {
+        "pending" => &[],
+        "planning" => &["planning"],
+        "clarification" => &["planning", "clarification"],
+        "working" => &["planning", "working"],
+        "stuck" => &["planning", "working", "stuck"],
+        "agent-review" => &["planning", "working", "agent-review"],
+        "reviewing" => &["planning", "working", "agent-review", "reviewing"],
+        "cancelled" => &["cancelled"],
+        other => panic!("no way to {other}"),
+    }
+}

@@ -1,0 +1,240 @@
+//! A repository with tasks to merge: branches made beside the user's checkout, a bare remote on disk, and
+//! everything that a merge must leave alone as one text to compare.
+
+use crate::home::TestHome;
+use crate::task::TestTask;
+use orange_core::merge::strategy;
+use orange_core::task::Status;
+use orange_engine::Code;
+use orange_engine::verbs::merge::MergeWish;
+
+use std::fs;
+use std::ops::Deref;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The file that every branch may change in its own way.
+pub(crate) const LINES: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
+
+/// As the settings say.
+pub(crate) fn plain() -> MergeWish {
+    MergeWish::default()
+}
+
+pub(crate) fn by(word: &str) -> MergeWish {
+    MergeWish {
+        strategy: Some(strategy(word).unwrap()),
+        ..plain()
+    }
+}
+
+pub(crate) fn forced() -> MergeWish {
+    MergeWish {
+        force: true,
+        ..plain()
+    }
+}
+
+/// The remote is not asked.
+pub(crate) fn here_alone() -> MergeWish {
+    MergeWish {
+        push: Some(false),
+        ..plain()
+    }
+}
+
+/// A home with work to merge.
+pub(crate) struct Merges {
+    home: TestHome,
+}
+
+impl Deref for Merges {
+    type Target = TestHome;
+    fn deref(&self) -> &TestHome {
+        &self.home
+    }
+}
+
+impl Merges {
+    /// The user's checkout is `shop`, on main; there is no remote.
+    pub(crate) fn new() -> Merges {
+        let home = TestHome::unregistered();
+        home.commit(&home.shop(), "lines", LINES);
+        home.add_project(&home.shop()).ok();
+        Merges { home }
+    }
+
+    /// The same with a remote that has main.
+    pub(crate) fn with_remote() -> Merges {
+        let home = Merges::new();
+        let remote = home.remote();
+        let shop = home.shop();
+        home.git(
+            &home.root(),
+            &["init", "-q", "--bare", "-b", "main", "remote.git"],
+        );
+        home.git(
+            &shop,
+            &["remote", "add", "origin", remote.to_str().unwrap()],
+        );
+        home.git(&shop, &["push", "-q", "-u", "origin", "main"]);
+        home
+    }
+
+    pub(crate) fn remote(&self) -> PathBuf {
+        self.root().join("remote.git")
+    }
+
+    /// A branch from main with one commit that leaves these files behind, made away from every checkout.
+    pub(crate) fn branch(&self, name: &str, files: &[(&str, &str)]) {
+        self.branch_by(name, |folder| {
+            for (file, content) in files {
+                let path = folder.join(file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, content).unwrap();
+            }
+            self.commit_all(folder, &format!("{name} work"));
+        });
+    }
+
+    /// The same with anything that can be done in a worktree.
+    pub(crate) fn branch_by(&self, name: &str, work: impl FnOnce(&Path)) {
+        let folder = self.root().join("beside");
+        let place = folder.to_str().unwrap();
+        let shop = self.shop();
+        let known = self.git(&shop, &["branch", "--list", name]);
+        if known.is_empty() {
+            self.git(&shop, &["worktree", "add", "-q", "-b", name, place, "main"]);
+        } else {
+            self.git(&shop, &["worktree", "add", "-q", place, name]);
+        }
+        work(&folder);
+        self.git(&shop, &["worktree", "remove", "--force", place]);
+    }
+
+    pub(crate) fn commit_all(&self, folder: &Path, message: &str) -> String {
+        self.git(folder, &["add", "-A"]);
+        self.git(folder, &["commit", "-q", "-m", message]);
+        self.git(folder, &["rev-parse", "HEAD"])
+    }
+
+    /// A task whose branch has one commit, and which a person takes for reviewed.
+    pub(crate) fn work(&self, name: &str, files: &[(&str, &str)]) -> TestTask {
+        self.branch(name, files);
+        self.reviewed(name)
+    }
+
+    /// The same for a branch that is there.
+    pub(crate) fn reviewed(&self, branch: &str) -> TestTask {
+        let reviewing: Status = "reviewing".parse().unwrap();
+        self.create_with(branch, |new| new.status = Some(reviewing))
+    }
+
+    pub(crate) fn is_done(&self, task: &TestTask) -> bool {
+        self.show(task)["status"] == "done"
+    }
+
+    /// The commit that a revision names.
+    #[track_caller]
+    pub(crate) fn at(&self, repository: &Path, revision: &str) -> String {
+        self.git(repository, &["rev-parse", "--verify", revision])
+    }
+
+    /// The subjects of a branch's own line, newest first, without the two that every test begins with.
+    pub(crate) fn line(&self, repository: &Path, revision: &str) -> Vec<String> {
+        let log = ["log", "--first-parent", "--format=%s", revision];
+        let text = self.git(repository, &log);
+        let mut all: Vec<String> = text.lines().map(str::to_owned).collect();
+        all.truncate(all.len().saturating_sub(2));
+        all
+    }
+
+    /// Somebody else pushes a commit to the remote's main.
+    pub(crate) fn colleague_pushes(&self, file: &str, content: &str) -> String {
+        let clone = self.colleague();
+        self.git(&clone, &["pull", "-q", "--ff-only"]);
+        let commit = self.commit(&clone, file, content);
+        self.git(&clone, &["push", "-q", "origin", "HEAD:main"]);
+        commit
+    }
+
+    /// Somebody else's clone.
+    pub(crate) fn colleague(&self) -> PathBuf {
+        let clone = self.root().join("colleague");
+        if !clone.exists() {
+            self.git(&self.root(), &["clone", "-q", "remote.git", "colleague"]);
+        }
+        clone
+    }
+
+    /// Everything that a merge which does not happen must leave alone: refs, index, files, the remote.
+    pub(crate) fn everything(&self) -> String {
+        let mut text = self.surroundings(&self.shop());
+        if self.remote().is_dir() {
+            text += &self.git(&self.remote(), &["for-each-ref"]);
+        }
+        text
+    }
+
+    /// One checkout: where its HEAD is, all refs, its index and its files, byte for byte.
+    pub(crate) fn surroundings(&self, checkout: &Path) -> String {
+        let said = |words: &[&str]| self.git(checkout, words);
+        format!(
+            "{}\n{}\n{}\n{}\n",
+            fs::read_to_string(checkout.join(".git/HEAD")).unwrap_or_default(),
+            said(&["for-each-ref"]),
+            said(&["ls-files", "-s"]),
+            files(checkout)
+        )
+    }
+
+    /// A hook of a repository.
+    pub(crate) fn hook(&self, repository: &Path, name: &str, script: &str) {
+        let own = repository.join(".git/hooks");
+        let folder = if repository.join(".git").is_dir() {
+            own
+        } else {
+            repository.join("hooks")
+        };
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// The merge is refused with this code and these words, and nothing anywhere is changed by it.
+    #[track_caller]
+    pub(crate) fn refuses(&self, task: &TestTask, wish: &MergeWish, code: Code, words: &[&str]) {
+        let before = self.everything();
+        let mut outcome = self.merge(task, wish).fails(code);
+        for word in words {
+            outcome = outcome.says(word);
+        }
+        assert_eq!(self.everything(), before, "{outcome:?}");
+        assert!(!self.is_done(task), "{outcome:?}");
+        assert!(outcome.error().hint.is_some(), "{outcome:?}");
+    }
+}
+
+/// Files of a checkout, without git's own.
+pub(crate) fn files(folder: &Path) -> String {
+    let mut lines = Vec::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            let about = fs::symlink_metadata(&path).unwrap();
+            if path.file_name().is_some_and(|name| name == ".git") {
+                continue;
+            } else if about.is_dir() {
+                open.push(path);
+            } else {
+                let mode = about.permissions().mode();
+                let content = fs::read(&path).unwrap_or_default();
+                lines.push(format!("{} {mode:o} {content:?}", path.display()));
+            }
+        }
+    }
+    lines.sort();
+    lines.join("\n")
+}
