@@ -63,10 +63,10 @@ pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
     let raised = raised(&view.history).filter(|_| !hook_failed(view));
     // A crash is what the answer speaks of already.
     let crashed = raised.is_some_and(|event| event.kind == EventType::AgentCrashed);
-    let question = raised.and_then(Event::question);
+    let answers = view.answer();
     if let Some(attention) = view.attention.as_ref().filter(|_| !crashed) {
         let is_its_agents = raised.is_some_and(|event| is_of_its_agent(&answer.reason, event));
-        answer.reason = match question.is_some() && is_its_agents {
+        answer.reason = match answers.is_some() && is_its_agents {
             true => Reason::AgentAsks {
                 what: attention.clone(),
             },
@@ -76,9 +76,8 @@ pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
             },
         };
     }
-    // One without a name can only be answered in the agent's window.
-    if question.is_some_and(|name| !name.is_empty()) {
-        answer.next = Some(Action::answer_question(&label));
+    if let Some(Action::AnswerQuestion { .. }) = answers {
+        answer.next = answers;
     }
     // Nothing goes on without what failed.
     if view.damaged.is_none() && hook_failed(view) {
@@ -87,6 +86,20 @@ pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
         answer.needs(refused.unwrap_or(Action::retry_hooks(label)));
     }
     Ok(answer)
+}
+
+impl TaskView {
+    /// What answers the question that an agent asks. One without a name can only be answered in its window.
+    pub fn answer(&self) -> Option<Action> {
+        let raised = raised(&self.history).filter(|_| !hook_failed(self));
+        raised.and_then(Event::question).map(|name| {
+            if name.is_empty() {
+                Action::attach(self.task.label())
+            } else {
+                Action::answer_question(self.task.label())
+            }
+        })
+    }
 }
 
 impl Explanation {

@@ -83,7 +83,7 @@ fn all_lines_of_what_is_asked_are_shown() {
     let script =
         "worker:\n  - ask permission: \"Bash: rm -r /\\n\\nls\"\n  - wait for: {file: never}\n";
     let task = env.start("Ask me", script);
-    env.until_attention(&task, "asks permission: Bash: rm -r / ⏎ ls (answer");
+    env.until_attention(&task, "asks permission: Bash: rm -r / ⏎ ls");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn a_task_that_does_not_exist() {
     [exit status: 4]
     ");
     assert_snapshot!(env.orange(["task", "show", "TASK-009", "--json"]), @r#"
-    {"error":{"code":"not_found","message":"there is no TASK-009 in project shop","hint":"`orange task list --all` shows every task; `orange task restore` brings back a deleted one"}}
+    {"error":{"code":"not_found","message":"there is no TASK-009 in project shop","hint":"`orange task list --all` shows every task; `orange task restore` brings back a deleted one","actions":[{"action":"list_tasks"},{"action":"list_deleted"}]}}
     [exit status: 4]
     "#);
     for verb in [
@@ -334,11 +334,11 @@ fn settings_that_cannot_be_used() {
     fs::write(&config, "review:\n  max_rounds: 3\n  colour: red\n").unwrap();
     env.orange(["new", "Another task"]).ok();
     assert_snapshot!(env.orange(["doctor"]), @"
-    home       ✗ config.yaml: line 3: review.colour means nothing here; `orange config show` lists the settings
+    home       ✗ config.yaml: line 3: review.colour means nothing here; there is no such setting
                    by hand: `orange config edit` opens it
     checked 2 tasks and 1 project
     ------- stderr -------
-    note: config.yaml, line 3: review.colour means nothing here; `orange config show` lists the settings
+    note: config.yaml, line 3: review.colour means nothing here; there is no such setting
     error: 1 problem found
     hint: it is yours to mend
     [exit status: 1]

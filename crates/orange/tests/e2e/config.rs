@@ -243,13 +243,13 @@ fn mistakes_are_named_with_the_nearest_right_key() {
     assert_snapshot!(env.orange(["config", "set", "agents.limit", "many"]), @"
     ------- stderr -------
     error: agents.limit must be a whole number above 0
-    hint: for example: orange config set agents.limit 4
+    hint: for example: `orange config set agents.limit 4`
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["config", "set", "agents.limit", "1", "2"]), @"
     ------- stderr -------
     error: agents.limit has one value, not several
-    hint: for example: orange config set agents.limit 4
+    hint: for example: `orange config set agents.limit 4`
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["ls", "--config", "merge.strateg=ff"]), @r#"

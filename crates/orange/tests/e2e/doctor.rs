@@ -169,7 +169,7 @@ fn a_repository_that_moved() {
     fs::rename(env.shop(), &moved).unwrap();
     assert_snapshot!(env.call(["doctor"]).at(env.root()).run(), @"
     home       ✗ project shop: its repository [TMP]/shop is not there
-                   by hand: `orange project update shop --path NEW`
+                   by hand: `orange project update shop --path PATH`
     checked 1 task and 1 project
     ------- stderr -------
     error: 1 problem found

@@ -132,7 +132,7 @@ fn without_tmux() {
     no open tasks in shop; `orange new "…"` creates one
     $ orange log
     [TIME] info  project  project registered project=shop
-    [TIME] error command  cannot start tmux: it is not installed, or not on PATH code=failed by=you command="new Add a login form"
+    [TIME] error command  cannot start tmux: it is not installed, or not on PATH code=failed by=you command="new Add a login form" source="No such file or directory (os error 2)"
     $ orange watch --once
     $ orange project add .
     already registered: project shop at [TMP]/shop (default branch main, 2 workspaces)

@@ -172,7 +172,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     [exit status: 1]
     ");
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
-    home       + projects.json: cannot be read: line 1: it ends too early → set aside as projects.json.damaged-[STAMP]; register projects again with `orange project add`
+    home       + projects.json: cannot be read: line 1: it ends too early → set aside as projects.json.damaged-[STAMP]; register projects again with `orange project add PATH`
                ✗ project shop: is not registered, and has 1 open task: where its repository is cannot be told
                    by hand: `orange project add PATH --name shop`
     checked 1 task: 2 problems found, 1 repaired

@@ -253,7 +253,7 @@ fn a_broken_file_is_said_with_commit_and_line() {
 fn doctor_reads_the_rules_too() {
     let env = with_commands("workspace:\n  setup: make\n  shape: round\n");
     assert_snapshot!(env.orange(["doctor"]), @"
-    home       ✗ project shop: .orange/config.yaml, line 3: workspace.shape means nothing here; `orange config show` lists the settings
+    home       ✗ project shop: .orange/config.yaml, line 3: workspace.shape means nothing here; there is no such setting
     checked 0 tasks and 1 project
     ------- stderr -------
     error: 1 problem found

@@ -19,6 +19,7 @@ use orange_core::Timestamp;
 use orange_core::artifact::section;
 use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
+use orange_core::text;
 use orange_core::timeline::hooks;
 use orange_engine::harness::NONE;
 use orange_engine::sessions::permissions::SaidBy;
@@ -191,7 +192,9 @@ fn fields(facts: &TaskFacts) -> KeyValues {
         );
     }
     if let Some(attention) = &view.attention {
-        lines.add_styled("attention", attention.as_str(), Style::Yellow);
+        let answer = view.answer().map(|how| text!(" (answer: {})", how));
+        let words = spelled(&text!("{attention}{}", answer.unwrap_or_default()));
+        lines.add_styled("attention", words, Style::Yellow);
     }
     for path in &view.unmerged {
         lines.add_styled("not merged", path.display().to_string(), Style::Yellow);
