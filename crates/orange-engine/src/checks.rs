@@ -3,14 +3,14 @@
 
 pub mod request;
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::checks::request::Request;
 use crate::error::{Code, Result};
 use crate::projects::Project;
 use crate::rules::{Rules, rules_commit};
 use crate::store::Place;
 use crate::workspaces::consents;
-use crate::{call, errand, settings, testimony};
+use crate::{errand, settings, testimony};
 use orange_core::config::OnFailure;
 use orange_core::history::History;
 use orange_core::task::Task;

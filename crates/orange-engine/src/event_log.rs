@@ -2,8 +2,7 @@
 
 use orange_core::history::{Event, EventType};
 use orange_core::task::Task;
-use orange_core::timeline;
-use orange_core::timeline::Weight;
+use orange_core::timeline::{self, Weight};
 
 /// The components of the log under which these lines stand.
 pub const COMPONENTS: &[&str] = &[

@@ -14,16 +14,15 @@ use orange_core::evidence::Evidence;
 use orange_core::history::payload::{HookEnded, MergeAttempt, StatusMoved, TaskMerged};
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, read_stored};
-use orange_core::machine::{Facts, Linked, Slots};
+use orange_core::machine::{self, Facts, Linked, Slots};
 use orange_core::naming::counted;
-use orange_core::review::Left;
-use orange_core::runs::Run;
+use orange_core::review::{self, Left};
+use orange_core::runs::{self, Run};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::{Condition, Intent, Role};
-use orange_core::{Action, machine, review, runs, text};
+use orange_core::{Action, text};
 use std::collections::HashSet;
-use std::fs;
-use std::fs::{File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
 pub(crate) fn facts(call: &Call, task: &Task, conditions: &[Condition]) -> Result<Facts> {

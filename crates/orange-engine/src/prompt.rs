@@ -3,13 +3,12 @@
 
 pub mod values;
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Error, Result};
 use crate::git::committed::{Committed, Unreadable};
 use crate::git::short;
 use crate::projects::Project;
-use crate::rules::rules_commit;
-use crate::{call, rules};
+use crate::rules::{self, rules_commit};
 use orange_core::prompt::{PromptError, PromptName, Template};
 use orange_core::task::Task;
 use serde::{Serialize, Serializer};

@@ -1,14 +1,14 @@
 //! Finishing what a dead process began. Every command comes by here first; with nothing to do it costs
 //! one look at a few small folders.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Result};
 use crate::git::{calls, state, worktree};
-use crate::home_record::{Identity, identify};
+use crate::home_record::{self, Identity, identify};
 use crate::store::lock::TaskLock;
 use crate::store::{Place, replace};
-use crate::tx::explain_lock;
-use crate::{call, checks, home_record, started_by, trash, tx, workspaces};
+use crate::tx::{self, explain_lock};
+use crate::{checks, started_by, trash, workspaces};
 use orange_agents::home_paths::{RECORD, Record, real};
 use std::fs;
 use std::os::unix::fs::MetadataExt;

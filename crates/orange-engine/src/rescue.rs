@@ -10,8 +10,8 @@ pub mod same;
 
 use crate::error::{Code, Error, Result};
 use crate::git::rescue::content::{Entries, TempIndex};
-use crate::git::rescue::refs::Kept;
-use crate::git::rescue::{LINK, Worktree, refs};
+use crate::git::rescue::refs::{self, Kept};
+use crate::git::rescue::{LINK, Worktree};
 pub use crate::rescue::note::Note;
 use crate::rescue::raw::Staging;
 pub use crate::rescue::restore::{

@@ -5,9 +5,8 @@ pub mod rules_commit;
 
 use crate::call::Call;
 use crate::error::{Code, Error, Result, plain};
-use crate::git;
-use crate::git::Git;
 use crate::git::committed::{Committed, Unreadable, text_of};
+use crate::git::{self, Git};
 use crate::projects::Project;
 use crate::runs::LINK_NAMES;
 use orange_core::config::{ConfigError, DEFAULT_TIMEOUT, Ignored, Layer, WorkspaceConfig};

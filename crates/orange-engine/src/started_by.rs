@@ -4,8 +4,7 @@
 use crate::call::{Call, Caller};
 use crate::database::Database;
 use crate::error::{Error, Result};
-use crate::person_environment;
-use crate::person_environment::PersonEnvironment;
+use crate::person_environment::{self, PersonEnvironment};
 use crate::store::private;
 use crate::store::replace::{short_hash, write_atomic};
 use std::fs;

@@ -15,31 +15,28 @@ pub(crate) mod taken_out;
 pub(crate) mod write_reconciled;
 
 use crate::call::Call;
-use crate::effects::notify::Notification;
-use crate::effects::{delegation, notify};
+use crate::effects::notify::{self, Notification};
+use crate::effects::{self, delegation};
 use crate::error::{Code, Error, Result};
 use crate::seal::SealedJournal;
 use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::locks::Rank;
 use crate::store::{PATIENCE, Place, Snapshot, journal};
-use crate::testimony::Sealing;
+use crate::testimony::{self, Sealing};
 pub use crate::tx::commit::Committed;
 pub(crate) use crate::tx::commit::Given;
 pub use crate::tx::write_reconciled::written_fields;
-use crate::workspaces::{Lease, acquire};
-use crate::{
-    effects, event_log, field_checks, home_record, sessions, settings, started_by, testimony,
-    trash, workspaces,
-};
+use crate::workspaces::{self, Lease, acquire};
+use crate::{event_log, field_checks, home_record, sessions, settings, started_by, trash};
 pub use orange_agents::marks::context_mark;
 pub(crate) use orange_agents::marks::review_mark;
 use orange_core::history::payload::{ContextChanged, HookEnded};
 use orange_core::history::{Event, EventType, HookOutcome, Payload};
-use orange_core::machine::{Facts, Situation};
+use orange_core::machine::{self, Facts, Situation};
 use orange_core::reconcile::Broken;
 use orange_core::task::{Field, Status, Task};
 use orange_core::workflow::Actor;
-use orange_core::{Action, artifact, machine, text};
+use orange_core::{Action, artifact, text};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 

@@ -11,14 +11,14 @@ use orange_engine::agent_run::without_fence;
 use orange_engine::background::queue;
 use orange_engine::call::{Outside, Override};
 use orange_engine::harness::environment::of_agents;
-use orange_engine::settings::lenient_config;
+use orange_engine::settings::{self, lenient_config};
 use orange_engine::store::Place;
 use orange_engine::tmux::Inside;
 use orange_engine::verbs::start;
 use orange_engine::views::find;
 use orange_engine::{
     Call, Caller, Code, Error, Settings, access, crash_points, home_record, person_environment,
-    recovery, settings, started_by,
+    recovery, started_by,
 };
 
 use serde::Serialize;

@@ -1,14 +1,14 @@
 //! The safety net: looks now and then whether an agent has gone without a word (a killed tmux server, a `kill -9`,
 //! a reboot), and sees to it. One process at a time does so.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Result};
 use crate::index::list::Filter;
-use crate::runs::{Doing, RunFolder, RunSpec, State};
+use crate::runs::{self, Doing, RunFolder, RunSpec, State};
 use crate::store::locks::{Lock, LockFile};
 use crate::verbs::{handle_signals, start};
 use crate::views::list;
-use crate::{call, errand, home_record, recovery, runs, sessions, trash, tx};
+use crate::{errand, home_record, recovery, sessions, trash, tx};
 use orange_core::Timestamp;
 use orange_core::exit::is_expected;
 use orange_core::runs::runs as runs_of;

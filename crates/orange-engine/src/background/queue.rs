@@ -3,12 +3,11 @@
 use crate::call::{Call, Caller, WANTED};
 use crate::effects::start_agent;
 use crate::error::Result;
-use crate::settings::lenient_config;
+use crate::settings::{self, lenient_config};
 use crate::store::Place;
-use crate::verbs::start;
-use crate::verbs::start::{StartOutcome, turn};
+use crate::verbs::start::{self, StartOutcome, turn};
 use crate::workspaces::{acquire, base};
-use crate::{facts, rules, settings};
+use crate::{facts, rules};
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::{Action, Text, text};

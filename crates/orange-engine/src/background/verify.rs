@@ -1,17 +1,16 @@
 //! Running checks that were asked for, one at a time, and telling their tasks.
 
-use crate::background::check;
-use crate::background::check::Check;
+use crate::background::check::{self, Check};
 use crate::call::Call;
-use crate::checks::request::Request;
-use crate::checks::{Plan, request};
+use crate::checks::request::{self, Request};
+use crate::checks::{self, Plan};
 use crate::effects::verify::started;
 use crate::effects::{messages, spoken};
 use crate::error::{Code, Error, Result};
 use crate::git::short;
 use crate::store::Place;
 use crate::store::locks::{Rank, about_to_wait};
-use crate::{access, checks, errand, facts, person_environment, started_by, testimony, trash, tx};
+use crate::{access, errand, facts, person_environment, started_by, testimony, trash, tx};
 use orange_core::history::History;
 use orange_core::history::payload::VerifyStarted;
 use orange_core::task::Task;

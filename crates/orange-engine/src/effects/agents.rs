@@ -1,17 +1,16 @@
 //! The hooks about agents: starting, telling and ending them.
 
-use crate::call::Call;
-use crate::effects::messages::{Whose, undelivered};
-use crate::effects::start_agent::{Begin, Begun};
-use crate::effects::{messages, skipped, slots, spoken, start_agent, stop_agent};
+use crate::call::{self, Call};
+use crate::effects::messages::{self, Whose, undelivered};
+use crate::effects::start_agent::{self, Begin, Begun};
+use crate::effects::{skipped, slots, spoken, stop_agent};
 use crate::error::{Code, Error, Result};
-use crate::prompt::PromptExtra;
+use crate::prompt::{self, PromptExtra};
 use crate::runs::Message;
-use crate::sessions::adopted;
+use crate::sessions::{self, adopted};
 use crate::settings::harness;
 use crate::tx::TaskTx;
 use crate::workspaces::acquire;
-use crate::{call, prompt, sessions};
 use orange_core::history::payload::MessageNote;
 use orange_core::history::{Event, EventType, Payload};
 use orange_core::machine;

@@ -4,8 +4,7 @@ use crate::call::Call;
 use crate::error::Result;
 use crate::{facts, settings, tx};
 use orange_core::id::{Key, read_stored};
-use orange_core::machine;
-use orange_core::machine::{Linked, Situation};
+use orange_core::machine::{self, Linked, Situation};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::{Condition, Workflow};
 

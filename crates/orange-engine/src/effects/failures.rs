@@ -2,8 +2,7 @@
 //! go on where that may help, once for each failure, and else a person is asked to look; all of it is journalled first.
 
 use crate::call::Call;
-use crate::effects::messages;
-use crate::effects::messages::{in_one_line, one_line};
+use crate::effects::messages::{self, in_one_line, one_line};
 use crate::error::Result;
 use crate::runs::{Doing, Due, DueFor, RunFolder, Signal, SignalKind, State};
 use crate::screen_tail::screen_tail;

@@ -4,9 +4,9 @@
 use crate::call::Call;
 use crate::error::{Code, Result};
 use crate::runs::Message;
+use crate::sessions;
 use crate::store::Place;
-use crate::tx::TaskTx;
-use crate::{sessions, tx};
+use crate::tx::{self, TaskTx};
 use orange_core::history::payload::{AttentionNote, MessageNote};
 use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::runs::Run;

@@ -3,9 +3,9 @@
 use crate::call::Call;
 use crate::effects::merge::recorded;
 use crate::error::Result;
-use crate::git::landing;
+use crate::git::{self, landing};
+use crate::settings;
 use crate::tx::TaskTx;
-use crate::{git, settings};
 use orange_core::history::{Event, EventType};
 use orange_core::merge::RemoteBranches;
 

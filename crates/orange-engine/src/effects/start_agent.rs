@@ -1,21 +1,19 @@
 //! Starting an agent: its run is written down, a window is opened, and the start is waited for.
 
-use crate::call::{Call, Caller};
+use crate::call::{self, Call, Caller};
 use crate::effects::stop_agent;
 use crate::error::{Code, Error, Result};
 use crate::harness::instructions::{INSTRUCTIONS, MAX_INSTRUCTIONS};
-use crate::harness::{Harness, Occasion};
-use crate::prompt::PromptExtra;
-use crate::rules::rules_commit;
+use crate::harness::{self, Harness, Occasion};
+use crate::prompt::{self, PromptExtra};
+use crate::rules::{self, rules_commit};
 use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descendants};
-use crate::sessions::{adopted, permissions, programs};
-use crate::settings::models;
+use crate::sessions::{self, adopted, permissions, programs};
+use crate::settings::{self, models};
 use crate::tmux::{NewWindow, Pane, PaneInfo, Tmux};
 use crate::tx::{TaskTx, review_mark};
-use crate::workspaces::{acquire, project_consent, ready_slot, release};
-use crate::{
-    call, harness, home_record, prompt, rules, sessions, settings, started_by, workspaces,
-};
+use crate::workspaces::{self, acquire, project_consent, ready_slot, release};
+use crate::{home_record, started_by};
 use orange_core::history::payload::AgentSpawned;
 use orange_core::history::{Event, Payload};
 use orange_core::prompt::PromptName;

@@ -1,14 +1,14 @@
 //! Slots made before a task needs one, and those that nobody needs.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Error, Result};
 use crate::git::worktree;
 use crate::maintenance::gc::rescues;
 use crate::projects::Project;
 use crate::workspaces::slot_lock::SlotLock;
-use crate::workspaces::tidy::{remove_parked, restore_whole};
-use crate::workspaces::{quarantine, release, slot_name, slot_number, tidy, verify_slot};
-use crate::{access, call, facts, occupants, rules, workspaces};
+use crate::workspaces::tidy::{self, remove_parked, restore_whole};
+use crate::workspaces::{self, quarantine, release, slot_name, slot_number, verify_slot};
+use crate::{access, facts, occupants, rules};
 use orange_core::{Action, text};
 use serde::Serialize;
 use std::path::PathBuf;

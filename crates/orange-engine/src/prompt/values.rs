@@ -1,12 +1,12 @@
 //! What stands for a prompt's variables, as far as git and the pool have to be asked.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::Result;
 use crate::projects::Project;
 use crate::prompt::PromptExtra;
 use crate::rules::rules_commit;
 use crate::workspaces::link::name_at;
-use crate::{call, git, settings, workspaces};
+use crate::{git, settings, workspaces};
 use orange_core::prompt::Values;
 use orange_core::task::Task;
 

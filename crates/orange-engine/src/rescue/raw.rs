@@ -5,12 +5,11 @@ use crate::git::rescue::submodule;
 use crate::rescue::nested::Copy;
 use crate::store::{make_folder, private};
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, FileTimes};
-use std::io::BufRead;
+use std::fs::{self, File, FileTimes};
+use std::io::{self, BufRead};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::{fs, io};
 
 /// How a folder begins that is not whole yet.
 const PART: &str = ".part-";

@@ -3,8 +3,8 @@
 use crate::error::{Code, Error};
 use crate::git::rescue::{Difference, LINK, Worktree, differences, refs};
 use crate::git::{branch_exists, valid_branch_name};
-use crate::rescue::raw::{copy_tree, sync_all};
-use crate::rescue::{Rescue, Rescued, Save, lossy_path, lossy_paths, raw, save};
+use crate::rescue::raw::{self, copy_tree, sync_all};
+use crate::rescue::{Rescue, Rescued, Save, lossy_path, lossy_paths, save};
 use serde::{Serialize, Serializer};
 use std::fs;
 use std::path::{Path, PathBuf};

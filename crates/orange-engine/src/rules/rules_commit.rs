@@ -1,13 +1,13 @@
 //! Which commit speaks for the repository about a task: the one its work starts from, as long as no agent could
 //! have written it. It is journalled when the task starts and counts from then on, wherever branches point later.
 
-use crate::call::{Call, Caller};
+use crate::call::{self, Call, Caller};
 use crate::error::{Code, Error, Result};
+use crate::git;
 use crate::projects::Project;
-use crate::rules::Start;
+use crate::rules::{self, Start};
 use crate::store::journal;
-use crate::testimony::Sealing;
-use crate::{call, git, rules, testimony};
+use crate::testimony::{self, Sealing};
 use orange_core::history::payload::{HookEnded, TaskCreated};
 use orange_core::history::{Event, EventType, History};
 use orange_core::task::Task;

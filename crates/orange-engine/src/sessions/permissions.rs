@@ -3,8 +3,8 @@
 
 use crate::call::{Call, Caller};
 use crate::error::Result;
-use crate::harness::Harness;
-use crate::{harness, projects, settings};
+use crate::harness::{self, Harness};
+use crate::{projects, settings};
 use orange_core::config::Permissions;
 use orange_core::task::Task;
 use orange_core::{Action, choice, text};

@@ -2,8 +2,8 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::harness::Harness;
-use crate::{harness, settings};
+use crate::harness::{self, Harness};
+use crate::settings;
 use orange_core::task::Task;
 use orange_core::workflow::Role;
 

@@ -2,8 +2,7 @@
 
 use crate::call::{Call, Loaded};
 use crate::error::Result;
-use crate::settings;
-use crate::settings::{outside, told_of};
+use crate::settings::{self, outside, told_of};
 use orange_core::config::{Config, ConfigError, Layer};
 use orange_core::{Action, Text, text};
 

@@ -3,9 +3,9 @@
 
 use crate::call::Call;
 use crate::error::{Error, Result};
-use crate::harness::Harness;
 use crate::harness::model::{ModelChoice, not_told};
-use crate::{harness, settings};
+use crate::harness::{self, Harness};
+use crate::settings;
 use orange_core::config::{AgentsConfig, Config};
 use orange_core::task::Task;
 use orange_core::workflow::Role;

@@ -1,25 +1,23 @@
 //! Runs of a task whose end nobody has seen to yet: judged by the exit rules, once each.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::effects::agents::{heard, with_undelivered};
-use crate::effects::start_agent::{Begin, Begun};
-use crate::effects::{messages, start_agent, stop_agent};
+use crate::effects::start_agent::{self, Begin, Begun};
+use crate::effects::{messages, stop_agent};
 use crate::error::Result;
 use crate::runs::Ended;
-use crate::sessions::adopted;
-use crate::sessions::adopted::{is_adopted_run, session_when_adopted};
+use crate::sessions::adopted::{self, is_adopted_run, session_when_adopted};
 use crate::tx::TaskTx;
-use crate::{call, checks, facts, home_record, sessions, testimony};
-use orange_core::exit::{Consequence, is_expected, role_of};
+use crate::{checks, facts, home_record, sessions, testimony};
+use orange_core::exit::{self, Consequence, is_expected, role_of};
 use orange_core::history::payload::{AgentEnded, AttentionNote, StatusMoved};
 use orange_core::history::{Event, EventType, History};
-use orange_core::machine::Facts;
+use orange_core::machine::{self, Facts};
 use orange_core::prompt::PromptName;
 use orange_core::review::Left;
 use orange_core::runs::{Ending, Run, last_run, next_run_id, open_runs};
 use orange_core::task::Field;
 use orange_core::workflow::{Actor, Role, Workflow};
-use orange_core::{exit, machine};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 

@@ -1,11 +1,11 @@
 //! The end of a change: journal, TASK.md, hooks, index, mark, in this order, and what came of it.
 
 use crate::call::Caller;
+use crate::errand;
 use crate::error::Result;
 use crate::store::Place;
-use crate::tx::{TaskTx, handover};
+use crate::tx::{self, TaskTx, handover};
 use crate::workspaces::acquire::Acquired;
-use crate::{errand, tx};
 use orange_core::history::{Event, HookOutcome};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::Hook;

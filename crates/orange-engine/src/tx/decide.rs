@@ -6,8 +6,7 @@ use crate::tx::refusal;
 use crate::{facts, settings};
 use orange_core::gate::Gate;
 use orange_core::history::{Event, History};
-use orange_core::machine;
-use orange_core::machine::{Move, Refusal, Situation};
+use orange_core::machine::{self, Move, Refusal, Situation};
 use orange_core::task::Task;
 use orange_core::workflow::{Actor, Condition, Transition, Workflow};
 

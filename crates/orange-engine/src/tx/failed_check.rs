@@ -5,8 +5,7 @@ use crate::checks;
 use crate::error::Result;
 use crate::tx::{TaskTx, handover};
 use orange_core::history::payload::StatusMoved;
-use orange_core::machine;
-use orange_core::machine::Facts;
+use orange_core::machine::{self, Facts};
 use orange_core::workflow::{Condition, Trigger, Workflow};
 use orange_sys::crash_points::crash_point;
 

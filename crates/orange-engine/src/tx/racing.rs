@@ -2,8 +2,7 @@
 
 use crate::effects::messages;
 use crate::error::{Error, Result};
-use crate::store::replace;
-use crate::store::replace::{Outcome, Theirs};
+use crate::store::replace::{self, Outcome, Theirs};
 use crate::tx::TaskTx;
 use crate::tx::write_reconciled::MOST_MERGES;
 use orange_core::attention::unmerged;

@@ -3,10 +3,10 @@
 use crate::access::with_article;
 use crate::call::Call;
 use crate::error::{Code, Error};
-use orange_core::machine::{Move, Refusal};
+use orange_core::machine::{self, Move, Refusal};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::{Actor, Condition, Intent, Trigger, Workflow};
-use orange_core::{Action, Text, machine, text};
+use orange_core::{Action, Text, text};
 
 /// Where a person finds the task's text.
 fn file_of(call: &Call, task: &Task) -> String {

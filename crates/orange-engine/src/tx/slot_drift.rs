@@ -1,15 +1,14 @@
 //! What happened in a task's worktree since the last command: an editor replaced the link to its file, or the
 //! branch there has another name now.
 
+use crate::call;
 use crate::error::{Error, Result};
 use crate::facts::branch;
-use crate::git::state::Head;
-use crate::git::{state, worktree};
-use crate::store::replace;
-use crate::store::replace::Outcome;
+use crate::git::state::{self, Head};
+use crate::git::worktree;
+use crate::store::replace::{self, Outcome};
 use crate::tx::TaskTx;
-use crate::workspaces::{link, slot_number};
-use crate::{call, workspaces};
+use crate::workspaces::{self, link, slot_number};
 use orange_core::task_file::{TaskFile, salvage_body};
 use orange_core::{Action, Text, text};
 use std::path::Path;

@@ -1,12 +1,12 @@
 //! TASK.md and its journal made to say the same, while people and agents may be writing TASK.md.
 
 use crate::error::{Code, Error, Result};
-use crate::field_checks::bad_value;
-use crate::store::replace::{Outcome, Theirs};
-use crate::store::{nanoseconds, replace, stamp_at};
+use crate::field_checks::{self, bad_value};
+use crate::keys;
+use crate::store::replace::{self, Outcome, Theirs};
+use crate::store::{nanoseconds, stamp_at};
 use crate::tx::racing::{Race, discard_all};
 use crate::tx::{TaskTx, context_mark, damaged, damaged_for_good};
-use crate::{field_checks, keys};
 use orange_core::history::payload::{Details as _, FieldsRestored, TaskFound};
 use orange_core::history::{AppendSection, ArchiveSection, Event, EventType, History};
 use orange_core::reconcile::{Broken, Reconciled, begins_anew, differing_fields, last_resort};

@@ -2,8 +2,7 @@
 
 use crate::call::Call;
 use crate::error::{Code, Error, Result};
-use crate::sessions;
-use crate::sessions::adopted;
+use crate::sessions::{self, adopted};
 use crate::store::Place;
 use crate::tmux::{Attach, Tmux};
 use crate::verbs::peek::role_to_look_at;

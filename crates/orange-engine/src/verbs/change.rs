@@ -1,29 +1,29 @@
 //! Changing a task: its fields and its status, decided together and journalled together.
 
-use crate::access::with_article;
-use crate::call::{Call, Caller};
+use crate::access::{self, with_article};
+use crate::call::{self, Call, Caller};
 use crate::effects::start_agent;
 use crate::error::{Code, Error, Result};
 use crate::facts::{branch, destination};
-use crate::field_checks::bad_value;
-use crate::settings::models;
+use crate::field_checks::{self, bad_value};
+use crate::settings::{self, models};
 use crate::store::Place;
 use crate::store::locks::Lock;
 use crate::tx::commit::Committed;
 use crate::tx::slot_drift::astray;
-use crate::tx::{TaskTx, decide, refusal};
+use crate::tx::{self, TaskTx, decide, refusal};
 use crate::verbs::{cancel, rename_branch};
 use crate::views::find;
-use crate::{access, call, field_checks, settings, started_by, testimony, tx, workspaces};
+use crate::{started_by, testimony, workspaces};
 use orange_core::history::payload::StatusMoved;
 use orange_core::history::{AppendSection, Event};
 use orange_core::id::{Reference, read_stored, stored_reference};
-use orange_core::machine::{Move, Refusal};
+use orange_core::machine::{self, Move, Refusal};
 use orange_core::runs::open_runs;
 use orange_core::task::{Field, FieldMap, FieldValue, Status, Task};
 use orange_core::timeline::fields::noun;
 use orange_core::workflow::{Condition, Hook, Intent};
-use orange_core::{Action, machine, text};
+use orange_core::{Action, text};
 use serde_json::Value;
 
 /// One edit of a field, as a person says it.

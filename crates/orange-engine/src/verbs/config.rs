@@ -1,12 +1,12 @@
 //! Changing the user's config.yaml: one setting, or the whole text.
 
+use crate::access;
 use crate::call::Call;
 use crate::error::{Code, Error, Result};
 use crate::git::committed::text_of;
-use crate::settings::{MAX_BYTES, told_of};
+use crate::settings::{self, MAX_BYTES, told_of};
 use crate::store::locks::Lock;
 use crate::store::replace;
-use crate::{access, settings};
 use orange_core::config::{Kind, Layer, Setting, about, edited, unknown};
 use orange_core::yaml::Node;
 use orange_core::{Action, Text, text};

@@ -1,27 +1,25 @@
 //! Making a task: everything is checked first, then its folder appears whole or not at all.
 
-use crate::call::{Call, Caller, hidden_folder};
+use crate::call::{self, Call, Caller, hidden_folder};
 use crate::effects::{start_agent, with_hint};
 use crate::error::{Code, Error, Result};
-use crate::facts::branch;
-use crate::field_checks::{check_target, one_line};
+use crate::facts::{self, branch};
+use crate::field_checks::{self, check_target, one_line};
 use crate::projects::Project;
 use crate::rules::{Start, rules_commit};
 use crate::seal::SealedJournal;
 use crate::sessions::programs;
-use crate::settings::{harness, models};
+use crate::settings::{self, harness, models};
 use crate::store::{Place, journal, private, replace};
 use crate::tx::commit::Committed;
 use crate::tx::write_reconciled::written_fields;
-use crate::tx::{context_mark, transition_id};
+use crate::tx::{self, context_mark, transition_id};
 use crate::verbs::{change, create_from, start};
 use crate::views::find;
 use crate::views::results::Origin;
-use crate::workspaces::base::{check_base, existing_commit, starting_point};
-use crate::workspaces::{acquire, base};
-use crate::{
-    access, call, event_log, facts, field_checks, git, keys, settings, started_by, testimony, tx,
-};
+use crate::workspaces::acquire;
+use crate::workspaces::base::{self, check_base, existing_commit, starting_point};
+use crate::{access, event_log, git, keys, started_by, testimony};
 use orange_core::config::Permissions;
 use orange_core::history::Event;
 use orange_core::history::payload::TaskCreated;
@@ -31,8 +29,7 @@ use orange_core::task_file::TaskFile;
 use orange_core::workflow::{Creation, Hook, HookEntry, Role, Workflow};
 use orange_core::{artifact, machine, naming, testing, text};
 use orange_sys::crash_points::crash_point;
-use std::fs;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 
 /// What a person says of a new task.

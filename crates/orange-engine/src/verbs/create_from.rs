@@ -2,17 +2,17 @@
 
 pub mod work;
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Error, Result};
 use crate::git::contained::Landed;
-use crate::git::short;
+use crate::git::{self, short};
 use crate::projects::Project;
 use crate::store::Place;
 use crate::verbs::create::NewTask;
 use crate::verbs::resolve;
 use crate::views::results::{Landing, Origin};
 use crate::views::{find, task};
-use crate::{access, call, facts, git, trash};
+use crate::{access, facts, trash};
 use orange_core::history::History;
 pub use orange_core::history::payload::Work;
 use orange_core::id::read_stored;

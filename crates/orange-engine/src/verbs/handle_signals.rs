@@ -1,14 +1,14 @@
 //! What agents signalled: turns that are over, messages that arrived, states to note. Called by run-agent's background command.
 
 use crate::call::Call;
-use crate::effects::messages::one_line;
-use crate::effects::{failures, messages};
+use crate::effects::failures;
+use crate::effects::messages::{self, one_line};
 use crate::error::Result;
-use crate::prompt::PromptExtra;
+use crate::prompt::{self, PromptExtra};
 use crate::runs::{Signal, SignalKind};
 use crate::tx::TaskTx;
 use crate::verbs::answer;
-use crate::{prompt, sessions, settings, started_by};
+use crate::{sessions, settings, started_by};
 use orange_core::exit::is_expected;
 use orange_core::history::payload::AgentNudged;
 use orange_core::history::{Event, EventType, History, Payload};

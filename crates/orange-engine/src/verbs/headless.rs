@@ -2,10 +2,10 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::headless::{Request, Turn};
+use crate::headless::{self, Request, Turn};
 use crate::sessions::programs;
-use crate::settings::models;
-use crate::{access, harness, headless, settings};
+use crate::settings::{self, models};
+use crate::{access, harness};
 use orange_core::workflow::Role;
 use std::sync::atomic::AtomicBool;
 

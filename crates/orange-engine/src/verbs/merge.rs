@@ -4,23 +4,22 @@
 
 pub mod allowed;
 
-use crate::call::Call;
-use crate::effects::merge;
-use crate::effects::merge::landing::{Landing, Task as Work};
-use crate::effects::merge::{landing, moving, open_merge, recorded, recover_checkout};
+use crate::call::{self, Call};
+use crate::effects::merge::landing::{self, Landing, Task as Work};
+use crate::effects::merge::{self, moving, open_merge, recorded, recover_checkout};
 use crate::error::{Code, Error, Result};
-use crate::facts::destination;
+use crate::facts::{self, destination};
 use crate::git::worktree;
 use crate::projects::Project;
 use crate::store::Place;
 use crate::store::locks::{Lock, LockFile, about_to_wait};
 use crate::tx::commit::Committed;
-use crate::tx::{TaskTx, decide};
+use crate::tx::{self, TaskTx, decide};
 use crate::verbs::merge::allowed::{has_a_target, has_use_for_message, has_work, mergeable};
-use crate::views::concerns::{Concern, slot};
-use crate::views::{concerns, task};
+use crate::views::concerns::{self, Concern, slot};
+use crate::views::task;
 use crate::workspaces::ready_slot;
-use crate::{access, call, facts, settings, tx};
+use crate::{access, settings};
 use orange_core::history::payload::{MergeAttempt, TaskMerged};
 use orange_core::history::{Event, EventType};
 use orange_core::machine::Move;

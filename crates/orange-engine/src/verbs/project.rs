@@ -1,13 +1,13 @@
 //! Registering repositories.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Error, Result, plain};
 use crate::index::list::Filter;
-use crate::projects::{DEFAULT_POOL_SIZE, Project};
+use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
 use crate::verbs::{start, trust};
 use crate::views::list;
-use crate::workspaces::{link, verify_slot};
-use crate::{access, call, git, maintenance, projects, workspaces};
+use crate::workspaces::{self, link, verify_slot};
+use crate::{access, git, maintenance};
 use orange_core::config::Permissions;
 use orange_core::naming::counted;
 use orange_core::{Action, text};

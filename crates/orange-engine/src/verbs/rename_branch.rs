@@ -1,9 +1,9 @@
 //! Gives a task's branch another name, in git and in the journal.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Error, Result};
 use crate::verbs::change::Edit;
-use crate::{call, git, workspaces};
+use crate::{git, workspaces};
 use orange_core::task::Task;
 use orange_core::{Action, text};
 

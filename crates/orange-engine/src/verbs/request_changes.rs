@@ -2,11 +2,10 @@
 
 use crate::call::Call;
 use crate::error::{Code, Error, Result};
-use crate::sessions::lost_workspace;
+use crate::sessions::{self, lost_workspace};
 use crate::store::Place;
-use crate::verbs::change;
-use crate::verbs::change::{Change, Changed};
-use crate::{access, sessions, trash};
+use crate::verbs::change::{self, Change, Changed};
+use crate::{access, trash};
 use orange_core::workflow::{Intent, Role};
 use orange_core::{Action, Text, text};
 

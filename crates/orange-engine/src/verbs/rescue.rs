@@ -2,12 +2,12 @@
 
 use crate::call::{Call, Caller};
 use crate::error::{Code, Error, Result};
-use crate::rescue::restore::{Restored, Shown};
-use crate::rescue::{RAW, Rescue, Save, restore};
+use crate::rescue::restore::{self, Restored, Shown};
+use crate::rescue::{self, RAW, Rescue, Save};
 use crate::store::Place;
 use crate::views::{find, task};
-use crate::workspaces::no_workspace;
-use crate::{access, rescue, trash, tx, workspaces};
+use crate::workspaces::{self, no_workspace};
+use crate::{access, trash, tx};
 use orange_core::history::{Event, Payload, payload};
 use orange_core::task::Task;
 use orange_core::{Action, text};
@@ -203,7 +203,7 @@ pub fn restore_rescue(
             };
             RestoredTo::Workspace {
                 name: task.workspace.clone().unwrap_or_default(),
-                restored: restore(&owner.repository, &rescue, &save)?,
+                restored: restore::restore(&owner.repository, &rescue, &save)?,
             }
         }
     };

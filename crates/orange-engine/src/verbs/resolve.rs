@@ -1,16 +1,15 @@
 //! Ending a task on a person's word, for work that landed another way: what git can see of it is found out first.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Error, Result};
 use crate::git::contained::{Landed, contained};
 use crate::store::Place;
-use crate::verbs::change;
-use crate::verbs::change::{Change, Changed, Edit};
-use crate::views::concerns::slot;
+use crate::verbs::change::{self, Change, Changed, Edit};
+use crate::views::concerns::{self, slot};
 use crate::views::results::Landing;
-use crate::views::{concerns, task, workspace_state};
+use crate::views::{task, workspace_state};
 use crate::workspaces::base;
-use crate::{access, call, facts, field_checks, git};
+use crate::{access, facts, field_checks, git};
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
 

@@ -1,14 +1,13 @@
 //! `respawn`: starts an agent again that is gone.
 
 use crate::call::Call;
-use crate::effects::agents::{heard, with_undelivered};
-use crate::effects::start_agent::{Begin, Begun};
-use crate::effects::{agents, start_agent};
+use crate::effects::agents::{self, heard, with_undelivered};
+use crate::effects::start_agent::{self, Begin, Begun};
 use crate::error::{Code, Error, Result};
-use crate::sessions::adopted;
+use crate::sessions::{self, adopted};
 use crate::store::Place;
 use crate::tx::commit::Committed;
-use crate::{access, sessions, tx};
+use crate::{access, tx};
 use orange_core::exit::role_of;
 use orange_core::machine::destination;
 use orange_core::prompt::PromptName;

@@ -1,12 +1,12 @@
 //! `restore`: brings a deleted task back.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Error, Result};
 use crate::facts::branch;
 use crate::store::{Place, journal};
-use crate::trash::find_among;
+use crate::trash::{self, find_among};
 use crate::views::find;
-use crate::{access, call, event_log, trash, tx};
+use crate::{access, event_log, tx};
 use orange_core::history::{Event, EventType};
 use orange_core::task::Task;
 use orange_sys::crash_points::crash_point;

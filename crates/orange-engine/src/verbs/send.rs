@@ -1,14 +1,13 @@
 //! `send`: a message to a task's agent.
 
+use crate::access;
 use crate::call::Call;
-use crate::effects::messages;
-use crate::effects::messages::LONGEST;
+use crate::effects::messages::{self, LONGEST};
 use crate::error::{Code, Error, Result};
 use crate::runs::{RunFolder, Source, State};
-use crate::sessions::lost_workspace;
+use crate::sessions::{self, lost_workspace};
 use crate::store::Place;
-use crate::tx::TaskTx;
-use crate::{access, sessions, tx};
+use crate::tx::{self, TaskTx};
 use orange_core::task::Task;
 use orange_core::workflow::Role;
 use orange_core::{Action, text};

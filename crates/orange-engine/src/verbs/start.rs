@@ -1,21 +1,20 @@
 //! Starting tasks, and the queue of those that could not start yet: by priority, then by age, as far as slots,
 //! dependencies and the limit of running agents allow.
 
-use crate::call::{Call, Caller, WANTED};
+use crate::call::{self, Call, Caller, WANTED};
 use crate::effects::spoken;
 use crate::error::{Code, Error, Result};
 use crate::index::list::{Filter, Listed};
 use crate::store::Place;
 use crate::store::locks::{Lock, LockFile, STARTING};
-use crate::verbs::change;
-use crate::verbs::change::{Change, Changed};
+use crate::verbs::change::{self, Change, Changed};
 use crate::views::list;
-use crate::{access, call, errand, facts, field_checks, home_record, started_by, tx};
+use crate::{access, errand, facts, field_checks, home_record, started_by, tx};
 use orange_core::id::Key;
-use orange_core::machine::{Facts, Situation};
+use orange_core::machine::{self, Facts, Situation};
 use orange_core::task::{Field, FieldMap, Priority, Queue, Status, Task};
 use orange_core::workflow::{Actor, Condition, Intent};
-use orange_core::{Action, Timestamp, machine, text};
+use orange_core::{Action, Timestamp, text};
 use serde_json::Value;
 use std::fs;
 

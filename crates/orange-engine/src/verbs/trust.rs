@@ -1,11 +1,11 @@
 //! `project trust`: a person's consent to the commands of a repository.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::database::Database;
 use crate::error::Result;
 use crate::verbs::start;
 use crate::workspaces::consents::Offer;
-use crate::{access, call, projects};
+use crate::{access, projects};
 
 /// Agrees to what was offered; false if that had happened before.
 pub fn trust(call: &Call, offer: &Offer) -> Result<bool> {

@@ -3,13 +3,13 @@
 use crate::call::Call;
 use crate::runs::{Doing, Source, State};
 use crate::sessions;
+use orange_core::Timestamp;
 use orange_core::exit::is_expected;
 use orange_core::history::History;
 use orange_core::runs::{RunEnd, last_run};
 use orange_core::task::Task;
-use orange_core::usage::Usage;
+use orange_core::usage::{self, Usage};
 use orange_core::workflow::Role;
-use orange_core::{Timestamp, usage};
 use serde::{Serialize, Serializer};
 
 /// An agent as `task show` tells of it.

@@ -5,14 +5,14 @@ pub mod link;
 pub mod slot;
 
 use crate::call::Call;
+use crate::checks;
 use crate::effects::merge::words;
 use crate::error::{Code, Error, Result};
-use crate::facts::is_without_work;
-use crate::git::merge;
+use crate::facts::{self, is_without_work};
+use crate::git::{self, merge};
 use crate::projects::Project;
-use crate::testimony::Testimony;
+use crate::testimony::{self, Testimony};
 use crate::views::concerns::link::committed_links;
-use crate::{checks, facts, git, testimony};
 use orange_core::evidence::{FILE, Verdict};
 use orange_core::history::payload::MergeAttempt;
 use orange_core::history::{Event, EventType, History};

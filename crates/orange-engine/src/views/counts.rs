@@ -3,8 +3,7 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::index::counts::{Attended, Count, Counts, DAMAGED, QUEUED};
-use crate::sessions;
-use crate::sessions::SessionState;
+use crate::sessions::{self, SessionState};
 use crate::views::list;
 use orange_core::task::{Status, WorkflowName};
 use orange_core::workflow::{Kind, Workflow};

@@ -3,19 +3,19 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::index::DiffStat;
-use crate::sessions::permissions::SaidBy;
-use crate::sessions::{SessionState, adopted, permissions};
-use crate::views::agents::AgentView;
-use crate::views::evidence::EvidenceView;
+use crate::sessions::permissions::{self, SaidBy};
+use crate::sessions::{SessionState, adopted};
+use crate::views::agents::{self, AgentView};
+use crate::views::diff_stat;
+use crate::views::evidence::{self, EvidenceView};
 use crate::views::task::TaskView;
-use crate::views::workspace_state::WorkspaceState;
-use crate::views::{agents, diff_stat, evidence, workspace_state};
+use crate::views::workspace_state::{self, WorkspaceState};
 use orange_core::config::Permissions;
 use orange_core::history::payload::MessageNote;
 use orange_core::history::{Event, EventType, History};
-use orange_core::timeline::Weight;
+use orange_core::timeline::{self, Weight};
 use orange_core::usage::Usage;
-use orange_core::{Text, Timestamp, timeline};
+use orange_core::{Text, Timestamp};
 use serde::Serialize;
 
 /// A task, and its worktree if it has one.

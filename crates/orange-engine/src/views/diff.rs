@@ -2,14 +2,14 @@
 
 use crate::call::Call;
 use crate::error::{Code, Error, Result};
-use crate::git::diff::{FileChange, Shape, Sides, Sink};
+use crate::git::diff::{self, FileChange, Shape, Sides, Sink};
 use crate::git::diff_stat::spans;
 use crate::git::rescue::refs::empty_tree;
-use crate::git::{diff, short};
+use crate::git::{self, short};
 use crate::views::diff_stat::merged;
 use crate::views::task::TaskView;
 use crate::views::workspace_state;
-use crate::{git, testimony, workspaces};
+use crate::{testimony, workspaces};
 use orange_core::evidence::{Evidence, Statement};
 use orange_core::history::Event;
 use orange_core::history::payload::TaskMerged;

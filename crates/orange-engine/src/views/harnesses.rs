@@ -2,11 +2,10 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::harness::Harness;
 use crate::harness::probe::Probe;
-use crate::sessions::programs;
-use crate::sessions::programs::Listed;
-use crate::{harness, settings};
+use crate::harness::{self, Harness};
+use crate::sessions::programs::{self, Listed};
+use crate::settings;
 
 /// Every harness that can be named, but the one that starts nothing.
 pub fn harnesses(call: &Call) -> Result<Vec<Listed>> {

@@ -1,8 +1,7 @@
 //! Tasks whose workspace was deleted by hand.
 
 use crate::call::Call;
-use crate::sessions::lost_workspace;
-use crate::sessions::lost_workspace::is_deleted;
+use crate::sessions::lost_workspace::{self, is_deleted};
 use crate::views::find;
 use crate::workspaces;
 use std::collections::BTreeMap;

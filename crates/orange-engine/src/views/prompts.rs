@@ -1,13 +1,12 @@
 //! The prompts of a project: their texts, where each comes from, and one filled in for a task.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Result};
 use crate::projects::Project;
 use crate::prompt::{PromptExtra, Prompts, built_in, source_in};
 use crate::views::task::TaskView;
-use crate::{call, rules, settings};
-use orange_core::prompt;
-use orange_core::prompt::PromptName;
+use crate::{rules, settings};
+use orange_core::prompt::{self, PromptName};
 
 /// The same for a person who wants to see it: no message, and what is missing as it is now.
 pub fn prompt_preview(call: &Call, view: &TaskView, name: PromptName) -> Result<String> {

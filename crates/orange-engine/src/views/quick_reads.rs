@@ -3,8 +3,7 @@
 use crate::call::Call;
 use crate::git::branches::Branches;
 use crate::index::list::{Filter, Listed, as_it_is};
-use crate::rescue;
-use crate::rescue::Rescue;
+use crate::rescue::{self, Rescue};
 use std::time::Duration;
 
 /// A person waits with a finger on the Tab key.

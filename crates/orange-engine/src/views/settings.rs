@@ -3,9 +3,9 @@
 use crate::call::{Call, Outside, Override};
 use crate::error::Result;
 use crate::git::short;
-use crate::rules::newest_base;
-use crate::settings::{outside, told_of};
-use crate::{projects, rules, settings};
+use crate::projects;
+use crate::rules::{self, newest_base};
+use crate::settings::{self, outside, told_of};
 use orange_core::config::{Config, Layer, Mistake, Repository, Said, Setting};
 use serde::{Serialize, Serializer};
 use serde_json::Value;

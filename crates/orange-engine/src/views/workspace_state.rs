@@ -2,9 +2,8 @@
 
 use crate::call::Call;
 use crate::error::{Code, Error};
-use crate::git::state::{Head, Operation};
-use crate::git::status::{AheadBehind, Dirt};
-use crate::git::{state, status};
+use crate::git::state::{self, Head, Operation};
+use crate::git::status::{self, AheadBehind, Dirt};
 use crate::views::or_nulls;
 use crate::{disk, workspaces};
 use orange_core::machine::destination;

@@ -2,16 +2,15 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::git::state::{Head, Operation};
-use crate::git::status::{AheadBehind, Dirt};
-use crate::git::{state, status};
-use crate::occupants::Occupant;
+use crate::git::state::{self, Head, Operation};
+use crate::git::status::{self, AheadBehind, Dirt};
+use crate::occupants::{self, Occupant};
 use crate::projects::Project;
-use crate::runs::RunSpec;
+use crate::runs::{self, RunSpec};
 use crate::views::or_nulls;
 use crate::workspaces::pool_file::Slot;
-use crate::workspaces::{slot_name, slot_number, verify_slot};
-use crate::{disk, facts, git, occupants, runs, workspaces};
+use crate::workspaces::{self, slot_name, slot_number, verify_slot};
+use crate::{disk, facts, git};
 use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 

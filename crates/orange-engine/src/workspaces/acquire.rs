@@ -1,20 +1,19 @@
 //! Giving a task a slot: reserved before its status changes, made ready afterwards.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Error, Result};
-use crate::git::state::Head;
-use crate::git::{state, worktree};
+use crate::git::state::{self, Head};
+use crate::git::{self, worktree};
 use crate::projects::Project;
-use crate::rules::{Start, no_commits};
+use crate::rules::{self, Start, no_commits};
 use crate::store::Place;
 use crate::workspaces::pool_file::Slot;
 use crate::workspaces::quarantine::Quarantine;
 use crate::workspaces::slot_lock::SlotLock;
-use crate::workspaces::tidy::{remove_parked, restore_whole, revive};
+use crate::workspaces::tidy::{self, remove_parked, restore_whole, revive};
 use crate::workspaces::{
-    Lease, Wanted, base, earlier_work, link, lockfiles_at, release, setup, tidy,
+    self, Lease, Wanted, base, earlier_work, link, lockfiles_at, release, setup,
 };
-use crate::{call, git, rules, workspaces};
 use orange_core::task::Task;
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;

@@ -1,11 +1,11 @@
 //! Where the work of a task starts from: its own branch, the base that was asked for, or the freshest default branch.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Error, Result};
-use crate::git::{Git, worktree};
+use crate::git::{self, Git, worktree};
 use crate::projects::Project;
 use crate::rules::Start;
-use crate::{call, git, settings};
+use crate::settings;
 use orange_core::config::Fetch;
 use orange_core::task::Task;
 use std::path::Path;

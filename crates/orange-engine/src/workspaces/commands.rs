@@ -7,8 +7,7 @@ pub mod output;
 use crate::error::{Code, Error, plain};
 use crate::git::calls::Call;
 use crate::git::{REAL_OBJECTS, REDIRECTING};
-use crate::person_environment;
-use crate::person_environment::PersonEnvironment;
+use crate::person_environment::{self, PersonEnvironment};
 pub(crate) use crate::workspaces::commands::group::end_left;
 use crate::workspaces::commands::output::Output;
 use rustix::process::{

@@ -3,10 +3,10 @@
 use crate::call::{Call, Caller};
 use crate::error::{Code, Error, Result};
 use crate::harness::claude::project_files::{ProjectFile, ProjectFiles};
-use crate::projects::Project;
+use crate::projects::{self, Project};
 use crate::rules::{Commands, Rules, newest_base};
 use crate::workspaces::project_consent;
-use crate::{git, projects, settings};
+use crate::{git, settings};
 use orange_core::naming::counted;
 use orange_core::{Action, text};
 

@@ -1,16 +1,16 @@
 //! The work of an earlier task, brought into the slot of the one that goes on with it: commits as the start of its
 //! branch, and what was not committed as files.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Error, Result};
-use crate::git::short;
+use crate::git::{self, short};
 use crate::projects::Project;
-use crate::rescue::restore;
+use crate::rescue::{self, restore};
 use crate::rules::Start;
 use crate::store::Place;
+use crate::trash;
 use crate::workspaces::slot_lock::SlotLock;
-use crate::workspaces::{Lease, base, release};
-use crate::{call, git, rescue, trash, workspaces};
+use crate::workspaces::{self, Lease, base, release};
 use orange_core::history::payload::Work;
 use orange_core::task::Task;
 use orange_sys::crash_points::crash_point;

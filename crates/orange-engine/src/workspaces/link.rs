@@ -3,8 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::git::worktree;
-use crate::rules;
-use crate::rules::LINK;
+use crate::rules::{self, LINK};
 pub(crate) use crate::runs::LINK_NAMES;
 use crate::store::replace;
 use std::path::{Path, PathBuf};

@@ -4,8 +4,7 @@
 use crate::error::{Error, Result};
 use crate::projects::Project;
 use crate::store::{Store, make_folder, replace};
-use crate::workspaces;
-use crate::workspaces::Lease;
+use crate::workspaces::{self, Lease};
 use orange_core::task::Task;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,12 +1,12 @@
 //! Consent to the files of a repository that claude loads (`agents.project_settings`): asked for before a task starts, and
 //! compared with the worktree at every start of an agent.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Error, Result};
 use crate::harness::claude::project_files::ProjectFiles;
 use crate::projects::Project;
 use crate::rules::{newest_base, rules_commit};
-use crate::{call, git, harness, settings, workspaces};
+use crate::{git, harness, settings, workspaces};
 use orange_core::exit::role_of;
 use orange_core::naming::counted;
 use orange_core::task::Task;

@@ -8,11 +8,11 @@ use crate::store::replace::is_let_go;
 use crate::workspaces::files::folders::{Entered, Folders};
 use rustix::fs::{AtFlags, FileType, Mode, RenameFlags, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
-use std::fs::File;
+use std::fs::{self, File};
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{fs, io};
 
 /// In the folder of workspaces.
 pub(crate) const LEAVING: &str = ".leaving";

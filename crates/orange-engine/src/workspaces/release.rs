@@ -1,15 +1,15 @@
 //! Taking a slot back: what is in it is saved, then it is parked clean, so that the next task starts at once.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Error, Result};
 use crate::git::worktree;
 use crate::projects::Project;
-use crate::rescue::Content;
+use crate::rescue::{self, Content};
 use crate::store::{Place, make_folder};
 use crate::workspaces::slot_lock::SlotLock;
-use crate::workspaces::tidy::{remove_parked, restore_whole, revive};
-use crate::workspaces::{Lease, link, lockfiles_at, setup, tidy};
-use crate::{call, occupants, rescue, rules, workspaces};
+use crate::workspaces::tidy::{self, remove_parked, restore_whole, revive};
+use crate::workspaces::{self, Lease, link, lockfiles_at, setup};
+use crate::{occupants, rules};
 use orange_core::task::Task;
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;

@@ -3,10 +3,10 @@
 
 use crate::call::Call;
 use crate::error::{Code, Error, Result};
-use crate::git::parking::{Missing, Moved};
+use crate::git::parking::{self, Missing, Moved};
 use crate::git::rescue::{Difference, LINK, differences, submodule};
-use crate::git::state::Head;
-use crate::git::{own_state, parking, state, worktree};
+use crate::git::state::{self, Head};
+use crate::git::{own_state, worktree};
 use crate::occupants;
 use crate::rescue::{Content, raw};
 use crate::workspaces::quarantine::{Kind, Quarantine};

@@ -17,18 +17,15 @@ use orange_core::task::{Field, Status, Task};
 use orange_core::workflow::{Intent, Role};
 use orange_engine::call::{Outside, Override};
 use orange_engine::index::list::Filter;
-use orange_engine::maintenance::doctor;
+use orange_engine::maintenance::{self, doctor};
 use orange_engine::person_environment::PersonEnvironment;
-use orange_engine::verbs::cancel::CancelChildren;
-use orange_engine::verbs::change::{Change, Edit};
-use orange_engine::verbs::create::NewTask;
-use orange_engine::verbs::merge::{MergeWish, Merged};
-use orange_engine::verbs::project::{AddProject, UpdateProject};
-use orange_engine::verbs::{cancel, change, create, merge, project};
+use orange_engine::verbs::cancel::{self, CancelChildren};
+use orange_engine::verbs::change::{self, Change, Edit};
+use orange_engine::verbs::create::{self, NewTask};
+use orange_engine::verbs::merge::{self, MergeWish, Merged};
+use orange_engine::verbs::project::{self, AddProject, UpdateProject};
 use orange_engine::views::{detail, explain, list, list_json, task, workspace_state, workspaces};
-use orange_engine::{
-    Call, Caller, Code, Error, Home, Result, Settings, maintenance, recovery, sessions,
-};
+use orange_engine::{Call, Caller, Code, Error, Home, Result, Settings, recovery, sessions};
 
 use serde_json::Value;
 use std::cell::Cell;

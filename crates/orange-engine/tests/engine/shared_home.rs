@@ -5,10 +5,9 @@ use orange_core::machine;
 use orange_core::task::Field;
 use orange_engine::index::list::Filter;
 use orange_engine::store::Place;
-use orange_engine::verbs::change::{Change, Edit};
+use orange_engine::verbs::change::{self, Change, Edit};
 use orange_engine::verbs::create::NewTask;
-use orange_engine::verbs::project::AddProject;
-use orange_engine::verbs::{change, project};
+use orange_engine::verbs::project::{self, AddProject};
 use orange_engine::views::{list, task};
 use orange_engine::{Call, Home, Settings, verbs};
 

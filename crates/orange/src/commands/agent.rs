@@ -7,14 +7,14 @@ use crate::session::{self, Session};
 use clap::{Args, Subcommand};
 use orange_core::Timestamp;
 use orange_core::workflow::Role;
-use orange_engine::agent_run::AgentRun;
+use orange_engine::agent_run::{self, AgentRun};
 use orange_engine::background::{notify, verify};
 use orange_engine::harness::Adapter;
+use orange_engine::recovery;
 use orange_engine::runs::{
     Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, run_above,
 };
 use orange_engine::verbs::{handle_signals, start};
-use orange_engine::{agent_run, recovery};
 
 use serde_json::Value;
 use std::collections::BTreeMap;

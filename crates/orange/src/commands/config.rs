@@ -9,8 +9,7 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::{Args, Subcommand};
 use orange_core::config::{ConfigError, Setting, reference, schema};
-use orange_engine::verbs::config;
-use orange_engine::verbs::config::SettingChanged;
+use orange_engine::verbs::config::{self, SettingChanged};
 use orange_engine::views::settings;
 use orange_engine::{Code, Error};
 

@@ -7,8 +7,7 @@ use crate::ui::{Palette, Style, ago, clean_block, size};
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::naming::counted;
-use orange_engine::maintenance::gc;
-use orange_engine::maintenance::gc::{GcReport, Left};
+use orange_engine::maintenance::gc::{self, GcReport, Left};
 use orange_engine::{Code, Error};
 
 use std::fmt::Write;

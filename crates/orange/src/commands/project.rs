@@ -10,8 +10,7 @@ use clap::{Args, Subcommand};
 use orange_core::config::Permissions;
 use orange_core::naming::counted;
 use orange_engine::projects::Project;
-use orange_engine::verbs::project;
-use orange_engine::verbs::project::{AddProject, UpdateProject};
+use orange_engine::verbs::project::{self, AddProject, UpdateProject};
 
 use serde::Serialize;
 use std::path::PathBuf;

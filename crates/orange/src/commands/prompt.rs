@@ -8,9 +8,9 @@ use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean_block};
 use clap::{Args, Subcommand};
 use orange_core::prompt::PromptName;
 use orange_engine::git::short;
-use orange_engine::prompt::{PromptOrigin, PromptSource, PromptText, Prompts, Unusable};
+use orange_engine::prompt::{self, PromptOrigin, PromptSource, PromptText, Prompts, Unusable};
 use orange_engine::views::{prompts, task};
-use orange_engine::{Code, Error, prompt};
+use orange_engine::{Code, Error};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PromptCommand {

@@ -11,8 +11,7 @@ use orange_core::naming::counted;
 use orange_core::timeline::{self, Weight};
 use orange_engine::background::monitor::Monitor;
 use orange_engine::index::list::Filter;
-use orange_engine::settings;
-use orange_engine::settings::lenient_config;
+use orange_engine::settings::{self, lenient_config};
 use orange_engine::views::{list, task};
 
 use serde::Serialize;

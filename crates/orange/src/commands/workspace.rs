@@ -8,10 +8,8 @@ use clap::{Args, Subcommand};
 use orange_core::naming::counted;
 use orange_engine::git::short;
 use orange_engine::git::state::Head;
-use orange_engine::maintenance::workspaces;
-use orange_engine::maintenance::workspaces::{Collected, KeptSlot};
-use orange_engine::views;
-use orange_engine::views::WorkspaceRow;
+use orange_engine::maintenance::workspaces::{self, Collected, KeptSlot};
+use orange_engine::views::{self, WorkspaceRow};
 
 use std::fmt::Write;
 

@@ -2,16 +2,15 @@
 //! moved here. Who was overtaken computes again.
 
 use crate::call::Call;
-use crate::effects::merge;
-use crate::effects::merge::moving::{Forward, could_land, hold};
+use crate::effects::merge::moving::{self, Forward, could_land, hold};
 use crate::effects::merge::target::{Target, target};
-use crate::effects::merge::{moving, words};
+use crate::effects::merge::{self, words};
 use crate::error::{Code, Error, Result};
-use crate::git::landing::{Checkout, Pushed};
+use crate::git::landing::{self, Checkout, Pushed};
 use crate::git::merge::{Commit, Computed, Merge, work};
-use crate::git::{landing, worktree};
+use crate::git::{self, worktree};
 use crate::tx::TaskTx;
-use crate::{facts, git, sessions};
+use crate::{facts, sessions};
 use orange_core::history::payload::MergeAttempt;
 use orange_core::history::{Event, Payload};
 use orange_core::merge::{Strategy, message};

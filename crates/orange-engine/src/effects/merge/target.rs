@@ -2,8 +2,7 @@
 
 use crate::effects::merge::landing::Task;
 use crate::error::{Code, Error, Result};
-use crate::git;
-use crate::git::landing;
+use crate::git::{self, landing};
 use orange_core::naming::counted;
 use orange_core::{Action, text};
 

@@ -7,10 +7,10 @@ use crate::maintenance::doctor::home::{entries, is_own, others_write};
 use crate::rescue::{RAW, STRAYS};
 use crate::store::private::{OTHERS, are_modes_kept_in};
 use crate::views::doctor::Report;
-use std::fs::Permissions;
+use std::fs::{self, Permissions};
+use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 /// Says so on one line, whatever number of files it is about. Returns whether a repair of it concerns all of them.
 pub(crate) fn check_access(_call: &Call, home: &Path, report: &mut Report, repair: bool) -> bool {

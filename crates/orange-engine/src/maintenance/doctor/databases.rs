@@ -1,12 +1,12 @@
 //! The two databases: whether they are sound, and whether there is a backup of the one that cannot be made anew.
 
 use crate::call::Call;
-use crate::database::Database;
+use crate::database::{self, Database};
 use crate::error::{Code, Error, Result};
 use crate::index::Index;
+use crate::keys;
 use crate::maintenance::doctor::without_path;
 use crate::views::doctor::{Report, Tone};
-use crate::{database, keys};
 use orange_core::{Action, SignedDuration, Timestamp, text};
 use std::fs;
 use std::path::Path;

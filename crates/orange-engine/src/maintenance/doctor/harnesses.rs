@@ -1,16 +1,15 @@
 //! The agent CLIs: whether they are there, new enough and logged in, and whether their agents are heard.
 
 use crate::call::Call;
-use crate::harness::Harness;
 use crate::harness::probe::{Login, Probe, Version};
+use crate::harness::{self, Harness};
 use crate::index::list::Filter;
 use crate::maintenance::doctor;
-use crate::runs::{RunFolder, RunSpec};
+use crate::runs::{self, RunFolder, RunSpec};
 use crate::sessions::programs;
-use crate::settings::models;
+use crate::settings::{self, models};
 use crate::views::doctor::{HarnessFound, Report};
 use crate::views::list;
-use crate::{harness, runs, settings};
 use orange_core::config::{AgentsConfig, Config};
 use orange_core::naming::counted;
 use orange_core::workflow::Intent;

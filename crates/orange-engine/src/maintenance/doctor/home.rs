@@ -3,17 +3,15 @@
 
 use crate::call::Call;
 use crate::error::{Code, Error, plain};
-use crate::maintenance::doctor;
-use crate::maintenance::doctor::access;
 use crate::maintenance::doctor::disk::is_slot_name;
+use crate::maintenance::doctor::{self, access};
 use crate::store::private::OTHERS;
 use crate::store::replace;
 use crate::views::doctor::{FileSystem, Report};
 use crate::{home_record, recovery};
 use orange_core::{Action, text};
 use std::collections::BTreeSet;
-use std::fs;
-use std::fs::{Metadata, Permissions};
+use std::fs::{self, Metadata, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 

@@ -1,15 +1,15 @@
 //! What processes that were killed left in the home: half-made folders, marks of changes, files in the making.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::checks::request;
 use crate::error::{Code, Error, Result};
 use crate::maintenance::doctor::folders_in;
+use crate::recovery;
 use crate::store::lock::TaskLock;
 use crate::store::replace::PROBE;
 use crate::store::temporary;
 use crate::trash::GONE;
 use crate::views::doctor::Report;
-use crate::{call, recovery};
 use std::fs;
 use std::path::{Path, PathBuf};
 

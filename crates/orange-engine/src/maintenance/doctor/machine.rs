@@ -1,11 +1,11 @@
 //! The machine: the programs that Orange starts, and whether they are new enough.
 
 use crate::call::Call;
+use crate::git;
 use crate::harness::probe::Version;
 use crate::sessions::programs;
-use crate::tmux::{Server, Tmux};
+use crate::tmux::{self, Server, Tmux};
 use crate::views::doctor::{Program, Report};
-use crate::{git, tmux};
 
 /// Debian 12's.
 const OLDEST_GIT: Version = Version(2, 39, 0);

@@ -3,13 +3,12 @@
 use crate::call::Call;
 use crate::effects::stop_agent;
 use crate::error::{Code, Error, Result};
-use crate::runs::RunFolder;
+use crate::runs::{self, RunFolder};
 use crate::tmux::{PaneInfo, Tmux};
 use crate::views::doctor::Report;
 use crate::workspaces::slot_lock::SlotLock;
-use crate::workspaces::verify_slot;
-use crate::workspaces::verify_slot::{CHECK_MARK, VerifySlot};
-use crate::{home_record, runs, tx, workspaces};
+use crate::workspaces::verify_slot::{self, CHECK_MARK, VerifySlot};
+use crate::{home_record, tx, workspaces};
 use orange_core::naming::counted;
 use orange_core::runs::open_runs;
 use orange_core::{Action, text};
@@ -142,7 +141,7 @@ pub(crate) fn check_processes(call: &Call, report: &mut Report, repair: bool) ->
 /// What a check started and an Orange that was killed could not end. A check that goes on holds its slot's lock.
 fn check_checks(call: &Call, report: &mut Report, repair: bool) {
     for project in call.projects().unwrap_or_default() {
-        let slot = verify_slot(&project.name);
+        let slot = verify_slot::verify_slot(&project.name);
         let folder = workspaces::slot_folder(call, &slot);
         if !folder.is_dir() {
             continue;

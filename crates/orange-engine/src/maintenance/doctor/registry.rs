@@ -5,16 +5,15 @@ pub mod remains;
 
 use crate::call::Call;
 use crate::error::{Error, Result};
-use crate::git::{state, worktree};
+use crate::git::{self, state, worktree};
 use crate::index::list::Filter;
 use crate::maintenance::doctor::registry::remains::Entry;
 use crate::maintenance::doctor::{folders_in, set_aside, without_path};
-use crate::projects::{DEFAULT_POOL_SIZE, Project};
+use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
 use crate::store::locks::Lock;
 use crate::store::replace;
 use crate::views::doctor::Report;
 use crate::views::list;
-use crate::{git, projects};
 use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
 use orange_core::naming::counted;

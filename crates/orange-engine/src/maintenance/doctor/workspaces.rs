@@ -2,8 +2,8 @@
 
 use crate::call::Call;
 use crate::error::{Code, Error, Result};
-use crate::git::state::Head;
-use crate::git::{state, worktree};
+use crate::git::state::{self, Head};
+use crate::git::worktree;
 use crate::index::list::{Filter, Listed};
 use crate::maintenance::doctor::leaving;
 use crate::projects::Project;
@@ -13,8 +13,8 @@ use crate::views::doctor::Report;
 use crate::views::find;
 use crate::workspaces::pool_file::{Pool, Slot};
 use crate::workspaces::slot_lock::SlotLock;
-use crate::workspaces::{acquire, slot_number, tidy, verify_slot};
-use crate::{maintenance, tx, workspaces};
+use crate::workspaces::{self, acquire, slot_number, tidy, verify_slot};
+use crate::{maintenance, tx};
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::{Action, text};

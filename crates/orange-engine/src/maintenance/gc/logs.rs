@@ -1,13 +1,12 @@
 //! Rotated logs that are past their time. The log that is being written stays, however old.
 
 use crate::call::Call;
-use crate::disk::written;
+use crate::disk::{self, written};
 use crate::error::Result;
-use crate::maintenance::gc;
-use crate::maintenance::gc::{Item, Kind, Swept, if_there};
+use crate::maintenance::gc::{self, Item, Kind, Swept, if_there};
+use crate::settings;
 use crate::store::locks::Lock;
 use crate::store::{LOG, LOGS_KEPT};
-use crate::{disk, settings};
 use orange_core::Timestamp;
 use std::fs;
 use std::path::PathBuf;

@@ -4,14 +4,13 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::index::list::Filter;
-use crate::maintenance::gc;
-use crate::maintenance::gc::{Item, Kind, Left, Swept, remove_folder};
+use crate::maintenance::gc::{self, Item, Kind, Left, Swept, remove_folder};
 use crate::projects::Project;
-use crate::rescue::{RAW, Rescue};
+use crate::rescue::{self, RAW, Rescue};
 use crate::store::locks::Lock;
-use crate::trash::task_folders;
+use crate::trash::{self, task_folders};
 use crate::views::list;
-use crate::{disk, rescue, settings, trash};
+use crate::{disk, settings};
 use orange_core::history::payload::Work;
 use orange_core::machine;
 use orange_sys::crash_points::crash_point;

@@ -1,14 +1,13 @@
 //! Deleted tasks that are past their time. A folder is first renamed to where nothing looks for tasks: a process that is
 //! killed over the removing leaves nothing that could be restored by half.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::Result;
-use crate::maintenance::gc;
-use crate::maintenance::gc::{Item, Kind, Swept, if_there, remove_folder};
-use crate::rescue::RAW;
+use crate::maintenance::gc::{self, Item, Kind, Swept, if_there, remove_folder};
+use crate::rescue::{self, RAW};
 use crate::store::{Place, make_folder};
-use crate::trash::{GONE, task_folders};
-use crate::{call, disk, rescue, settings, trash};
+use crate::trash::{self, GONE, task_folders};
+use crate::{disk, settings};
 use orange_core::history::EventType;
 use orange_core::{Timestamp, machine};
 use orange_sys::crash_points::crash_point;

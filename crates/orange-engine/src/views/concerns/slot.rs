@@ -2,10 +2,9 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::git::gitlinks::Availability;
+use crate::git::gitlinks::{self, Availability};
 use crate::git::merge_base::merge_base;
-use crate::git::state::Head;
-use crate::git::{gitlinks, state};
+use crate::git::state::{self, Head};
 use crate::projects::Project;
 use crate::views::concerns::Concern;
 use crate::{git, workspaces};

@@ -4,8 +4,7 @@ use crate::store::private;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 

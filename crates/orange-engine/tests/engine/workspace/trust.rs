@@ -3,8 +3,8 @@
 use crate::workspace::world::World;
 use orange_core::{Action, text};
 use orange_engine::projects::Project;
-use orange_engine::verbs::project::AddProject;
-use orange_engine::verbs::{project, trust};
+use orange_engine::verbs::project::{self, AddProject};
+use orange_engine::verbs::trust;
 use orange_engine::workspaces::consents;
 use orange_engine::{Call, Code, Settings};
 

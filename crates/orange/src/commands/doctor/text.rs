@@ -5,8 +5,9 @@ use crate::ui::{Palette, Style, ago, clean_block, size, terminal_size};
 use orange_core::naming::counted;
 use orange_core::{SignedDuration, Timestamp};
 use orange_engine::harness::probe::Login;
-use orange_engine::views::doctor;
-use orange_engine::views::doctor::{DiskUse, Finding, Group, HarnessFound, Kept, Report, Tone};
+use orange_engine::views::doctor::{
+    self, DiskUse, Finding, Group, HarnessFound, Kept, Report, Tone,
+};
 
 use std::fmt::Write;
 

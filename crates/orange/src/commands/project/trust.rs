@@ -10,8 +10,7 @@ use orange_core::naming::counted;
 use orange_engine::harness::claude::project_files::ProjectFile;
 use orange_engine::rules::Commands;
 use orange_engine::verbs::trust;
-use orange_engine::workspaces::consents;
-use orange_engine::workspaces::consents::Offer;
+use orange_engine::workspaces::consents::{self, Offer};
 use orange_engine::{Code, Error, git};
 
 use serde::Serialize;

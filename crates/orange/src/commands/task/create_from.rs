@@ -2,8 +2,7 @@
 
 use crate::error::{CommandError, Result};
 use crate::session::Session;
-use orange_engine::verbs::create_from;
-use orange_engine::verbs::create_from::Earlier;
+use orange_engine::verbs::create_from::{self, Earlier};
 use orange_engine::views::results::Origin;
 
 /// The task to start again from. It stays in its project, whichever one we are in.

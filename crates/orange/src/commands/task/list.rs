@@ -12,9 +12,9 @@ use orange_core::Timestamp;
 use orange_core::task::{Category, Priority, Queue, Status};
 use orange_engine::index::list::{Filter, Listed, Listing};
 use orange_engine::runs::Doing;
-use orange_engine::sessions::{LiveAgents, SessionState};
+use orange_engine::sessions::{self, LiveAgents, SessionState};
+use orange_engine::settings;
 use orange_engine::views::{TaskRow, list, list_json};
-use orange_engine::{sessions, settings};
 
 use std::fmt::Write;
 

@@ -10,8 +10,7 @@ use clap::Args;
 use orange_core::merge::{Strategy, strategy};
 use orange_core::naming::counted;
 use orange_core::task::Task;
-use orange_engine::verbs::merge;
-use orange_engine::verbs::merge::{MergePlan, MergeWish, Merged};
+use orange_engine::verbs::merge::{self, MergePlan, MergeWish, Merged};
 use orange_engine::{Code, Error};
 
 use serde::Serialize;

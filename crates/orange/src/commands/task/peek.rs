@@ -14,8 +14,7 @@ use live::Live;
 use news::News;
 use orange_core::workflow::Role;
 use orange_engine::store::Place;
-use orange_engine::verbs::peek;
-use orange_engine::verbs::peek::Screen;
+use orange_engine::verbs::peek::{self, Screen};
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

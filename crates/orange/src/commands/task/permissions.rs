@@ -6,8 +6,7 @@ use crate::session::Session;
 use crate::ui::clean;
 use orange_core::config::Permissions;
 use orange_engine::sessions::permissions;
-use orange_engine::verbs::project;
-use orange_engine::verbs::project::UpdateProject;
+use orange_engine::verbs::project::{self, UpdateProject};
 use std::io::{BufRead, Write};
 
 const FIRST_PROMPT: &str = "1, 2 or 3?";

@@ -9,8 +9,7 @@ use orange_core::Timestamp;
 use orange_core::naming::counted;
 use orange_engine::git::short;
 use orange_engine::rescue::{Note, Rescue, Restored, Shown};
-use orange_engine::verbs::rescue;
-use orange_engine::verbs::rescue::{RescueOwner, RescueRestored, RestoredTo};
+use orange_engine::verbs::rescue::{self, RescueOwner, RescueRestored, RestoredTo};
 
 use std::fmt::Write;
 

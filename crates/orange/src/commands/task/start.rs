@@ -13,9 +13,8 @@ use orange_core::task::{Queue, Task};
 use orange_core::workflow::Role;
 use orange_engine::index::list::Filter;
 use orange_engine::store::Place;
-use orange_engine::verbs;
-use orange_engine::verbs::start;
-use orange_engine::verbs::start::StartOutcome;
+use orange_engine::verbs::start::{self, StartOutcome};
+use orange_engine::verbs::{self};
 use orange_engine::views::{TaskResult, list};
 
 use std::fmt::Write;

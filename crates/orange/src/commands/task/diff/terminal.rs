@@ -6,8 +6,7 @@ use crate::error::Result;
 use crate::output;
 use crate::pager::Pager;
 use crate::ui::{Palette, Style, clean_block};
-use orange_engine::git::diff;
-use orange_engine::git::diff::{Shape, Sides, Sink, pager};
+use orange_engine::git::diff::{self, Shape, Sides, Sink, pager};
 
 /// Where the lines go, once there is one.
 pub(super) struct Screen {
