@@ -202,8 +202,9 @@ fn import(repository: &Path, commits: &[Commit]) -> Result<()> {
         }
     }
     drop(stream);
-    match import.wait()?.success() {
-        true => Ok(()),
-        false => Err("git fast-import failed".into()),
+    if import.wait()?.success() {
+        Ok(())
+    } else {
+        Err("git fast-import failed".into())
     }
 }

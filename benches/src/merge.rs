@@ -74,9 +74,10 @@ fn branch(repository: &Path, side: &str, round: usize) -> Result<()> {
 fn by_hand(repository: &Path, branch: &str) -> Result<Duration> {
     let said = |command: &mut Command| -> Result<String> {
         let output = command.output()?;
-        match output.status.success() {
-            true => Ok(String::from_utf8(output.stdout)?.trim().to_owned()),
-            false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
+        if output.status.success() {
+            Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned().into())
         }
     };
     let start = Instant::now();

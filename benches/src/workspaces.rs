@@ -152,9 +152,10 @@ impl Pool<'_> {
         let took = self.orange(&["task", "update", key, "--status", "planning"])?;
         let head = fs::read_to_string(self.slot.join(".git"))?;
         let head = Path::new(head.trim_start_matches("gitdir:").trim()).join("HEAD");
-        match fs::read_to_string(&head)?.starts_with("ref: ") {
-            true => Ok(took),
-            false => Err(format!("{key} did not get the slot").into()),
+        if fs::read_to_string(&head)?.starts_with("ref: ") {
+            Ok(took)
+        } else {
+            Err(format!("{key} did not get the slot").into())
         }
     }
 

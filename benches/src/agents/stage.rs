@@ -184,8 +184,9 @@ pub(super) fn until_file(command: &mut Command, file: &Path) -> Result<Duration>
         .spawn()?;
     until(&format!("{}", file.display()), || file.exists())?;
     let took = start.elapsed();
-    match child.wait()?.success() {
-        true => Ok(took),
-        false => Err(format!("{command:?} failed").into()),
+    if child.wait()?.success() {
+        Ok(took)
+    } else {
+        Err(format!("{command:?} failed").into())
     }
 }

@@ -295,11 +295,10 @@ fn end_agent(alarms: &mut Alarms, child: &Child) {
 fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result<Child> {
     let prompt = std::fs::read_to_string(folder.prompt_file())?.replace('\0', "");
     let file = folder.prompt_file().display().to_string();
-    let as_argument = match prompt.len() > LONGEST_ARGUMENT {
-        true => {
-            format!("Your instructions are in the file {file}. Read all of it, then follow it.")
-        }
-        false => spec.adapter.as_words(&prompt),
+    let as_argument = if prompt.len() > LONGEST_ARGUMENT {
+        format!("Your instructions are in the file {file}. Read all of it, then follow it.")
+    } else {
+        spec.adapter.as_words(&prompt)
     };
     let mut words = spec.command.iter();
     let program = words.next().map(String::as_str).unwrap_or_default();

@@ -220,9 +220,10 @@ impl Harness {
                 None => "correct `command` in config.yaml, or choose another harness".to_owned(),
             };
             let there = self.program.contains('/') && Path::new(&self.program).exists();
-            let what = match there {
-                true => format!("cannot be started: {:?} is not executable", self.program),
-                false => format!("is not installed: there is no program {:?}", self.program),
+            let what = if there {
+                format!("cannot be started: {:?} is not executable", self.program)
+            } else {
+                format!("is not installed: there is no program {:?}", self.program)
             };
             Error::new(Code::Failed, format!("harness {} {what}", self.name)).hint(format!(
                 "{hint}: --harness NAME, or `agents.harness` in config.yaml"
@@ -245,9 +246,10 @@ impl Harness {
         let before = prompt.checked_sub(1).and_then(|at| own.get(at));
         let is_option = |word: &String| word.starts_with('-');
         let is_its_value = own.get(prompt).is_some_and(|word| word != "--");
-        let at = match is_its_value && before.is_some_and(is_option) {
-            true => prompt.saturating_sub(1),
-            false => prompt,
+        let at = if is_its_value && before.is_some_and(is_option) {
+            prompt.saturating_sub(1)
+        } else {
+            prompt
         };
         let (front, back) = own.split_at(at);
         [front, &prepared.before_prompt, back, &prepared.arguments].concat()

@@ -97,9 +97,10 @@ pub enum Conversation {
 impl Conversation {
     /// A new one, where a harness can be told its name.
     pub fn begin(adapter: Adapter) -> Conversation {
-        match adapter.supports().resume {
-            true => Conversation::New(uuid::Uuid::new_v4().to_string()),
-            false => Conversation::Unknown,
+        if adapter.supports().resume {
+            Conversation::New(uuid::Uuid::new_v4().to_string())
+        } else {
+            Conversation::Unknown
         }
     }
 

@@ -27,9 +27,10 @@ fn plain(line: &str) -> String {
         .map(|letter| if is_sign(letter) { ' ' } else { letter })
         .collect();
     let words: Vec<&str> = line.split_whitespace().collect();
-    match line.chars().any(char::is_alphanumeric) {
-        true => shortened(&words.join(" "), LONGEST_LINE),
-        false => String::new(),
+    if line.chars().any(char::is_alphanumeric) {
+        shortened(&words.join(" "), LONGEST_LINE)
+    } else {
+        String::new()
     }
 }
 

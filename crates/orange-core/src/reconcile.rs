@@ -151,9 +151,10 @@ fn gap(own: &[Event]) -> Option<String> {
 
 /// A file may claim any revision; one that could not be counted on from says nothing.
 fn believed(revision: u64) -> u64 {
-    match revision < HIGHEST_REVISION / 2 {
-        true => revision,
-        false => 0,
+    if revision < HIGHEST_REVISION / 2 {
+        revision
+    } else {
+        0
     }
 }
 

@@ -118,10 +118,11 @@ fn joined(phrases: &[Phrase], by: &str) -> Option<String> {
 impl Phrase {
     fn quoted(&self) -> String {
         let words = format!("\"{}\"", self.words.replace('"', " "));
-        match self.begins {
+        if self.begins {
             // The word itself counts for more than one that begins like it.
-            true => format!("({words}* OR {words})"),
-            false => words,
+            format!("({words}* OR {words})")
+        } else {
+            words
         }
     }
 }

@@ -334,14 +334,16 @@ pub(crate) fn since_review(history: &History) -> &[Event] {
     let Some(entered) = history.events.get(at) else {
         return &[];
     };
-    let status = match entered.kind == EventType::StatusChanged {
-        true => entered.to.as_deref(),
-        false => entered.fields.get("status").and_then(Value::as_str),
+    let status = if entered.kind == EventType::StatusChanged {
+        entered.to.as_deref()
+    } else {
+        entered.fields.get("status").and_then(Value::as_str)
     };
     let status: Option<Status> = status.and_then(|word| word.parse().ok());
-    match status.is_some_and(Status::is_in_review) {
-        true => history.events.get(at + 1..).unwrap_or_default(),
-        false => &[],
+    if status.is_some_and(Status::is_in_review) {
+        history.events.get(at + 1..).unwrap_or_default()
+    } else {
+        &[]
     }
 }
 

@@ -237,9 +237,10 @@ fn decide(
     let mut facts = Facts {
         blockers: vec![Linked {
             reference: "TASK-009".into(),
-            status: Some(match open || spoil == Some(Condition::DependenciesOver) {
-                true => Status::Running,
-                false => Status::Finished,
+            status: Some(if open || spoil == Some(Condition::DependenciesOver) {
+                Status::Running
+            } else {
+                Status::Finished
             }),
         }],
         slots: Slots {

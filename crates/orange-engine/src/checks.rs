@@ -102,9 +102,10 @@ pub(crate) fn check_that_returns(
         return Ok(None);
     }
     let told = newly_failed(&testimony.without_forged(history));
-    match told.is_some() && check_returns(call, task)? {
-        true => Ok(told),
-        false => Ok(None),
+    if told.is_some() && check_returns(call, task)? {
+        Ok(told)
+    } else {
+        Ok(None)
     }
 }
 

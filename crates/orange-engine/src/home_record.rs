@@ -67,9 +67,10 @@ pub fn refuse_copy(call: &Call) -> Result<()> {
     let Some(original) = copied_from(call) else {
         return Ok(());
     };
-    let what = match original.exists() {
-        true => "which is still there",
-        false => "whose agents still run",
+    let what = if original.exists() {
+        "which is still there"
+    } else {
+        "whose agents still run"
     };
     let original = original.display();
     Err(Error::new(

@@ -130,9 +130,10 @@ fn moved_record(home: &Path, old: Record) -> Option<Record> {
     let inode = inode(home)?;
     let mut former = old.former;
     // In a folder with another inode nobody who named the old path is still at work.
-    match inode == old.inode {
-        true => former.push(old.path),
-        false => former.clear(),
+    if inode == old.inode {
+        former.push(old.path)
+    } else {
+        former.clear()
     }
     Some(Record {
         id: old.id,

@@ -149,9 +149,10 @@ pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescued>, Content)
     };
     let tree = Tree { tree, parents };
     // A release that failed after this point, or another path to the same slot, may have saved all of this already.
-    let before = match staging.is_empty() {
-        true => same::saved_before(&worktree, save, &tree, &note)?,
-        false => None,
+    let before = if staging.is_empty() {
+        same::saved_before(&worktree, save, &tree, &note)?
+    } else {
+        None
     };
     let rescued = match before {
         Some(rescued) => rescued,

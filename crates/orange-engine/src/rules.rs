@@ -249,9 +249,10 @@ fn patterns(text: &str) -> Vec<String> {
         .map(|line| {
             let bare = line.trim_end_matches(' ');
             let escapes = bare.len() - bare.trim_end_matches('\\').len();
-            match escapes % 2 == 1 && bare.len() < line.len() {
-                true => format!("{bare} "),
-                false => bare.to_owned(),
+            if escapes % 2 == 1 && bare.len() < line.len() {
+                format!("{bare} ")
+            } else {
+                bare.to_owned()
             }
         })
         .filter(|pattern| !pattern.is_empty() && pattern != "!")

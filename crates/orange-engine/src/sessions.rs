@@ -85,10 +85,10 @@ impl LiveAgents {
     pub fn session(&self, folder: &str, status: Option<Status>, has_session: bool) -> SessionState {
         let state = SessionState::of(!self.of(folder).is_empty(), status, has_session);
         let adopted = self.adopted.as_ref();
-        match state == SessionState::Gone && adopted.is_some_and(|adopted| adopted.is_alive(folder))
-        {
-            true => SessionState::Alive,
-            false => state,
+        if state == SessionState::Gone && adopted.is_some_and(|adopted| adopted.is_alive(folder)) {
+            SessionState::Alive
+        } else {
+            state
         }
     }
 }

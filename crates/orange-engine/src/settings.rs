@@ -33,9 +33,10 @@ pub(crate) fn loaded(call: &Call) -> Result<&Loaded> {
     if let Some(loaded) = call.loaded.get() {
         return Ok(loaded);
     }
-    let loaded = match call.only_reads {
-        true => lenient_config::load_what_can_be_used(call)?,
-        false => load(call)?,
+    let loaded = if call.only_reads {
+        lenient_config::load_what_can_be_used(call)?
+    } else {
+        load(call)?
     };
     Ok(call.loaded.get_or_init(|| loaded))
 }
@@ -173,12 +174,13 @@ pub fn settings_bytes(call: &Call) -> Result<Option<Vec<u8>>> {
     file.take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
-    match bytes.len() as u64 > MAX_BYTES {
-        true => Err(Error::new(
+    if bytes.len() as u64 > MAX_BYTES {
+        Err(Error::new(
             Code::Usage,
             format!("{} is larger than 1 MB", path.display()),
         )
-        .hint("these are no settings; move it away")),
-        false => Ok(Some(bytes)),
+        .hint("these are no settings; move it away"))
+    } else {
+        Ok(Some(bytes))
     }
 }

@@ -187,9 +187,10 @@ pub(crate) fn drop_unsealed(call: &Call, history: &mut History) -> Sealing {
         Some(id.to_owned())
     });
     let id = id.unwrap_or_default();
-    let compared = match Database::path_in(call.store.home()).exists() {
-        true => compared_seals(call, &id, history),
-        false => Ok((SealedJournal::default(), false)),
+    let compared = if Database::path_in(call.store.home()).exists() {
+        compared_seals(call, &id, history)
+    } else {
+        Ok((SealedJournal::default(), false))
     };
     let (seals, incomplete) = compared.unwrap_or_else(|error| {
         tracing::warn!(%error, task = id, "seals are not compared");

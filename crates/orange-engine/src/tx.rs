@@ -238,9 +238,10 @@ impl TaskTx<'_> {
         let mut events = Vec::new();
         for hook in open {
             crash_point("hook.before");
-            let outcome = match superseded {
-                true => effects::superseded(self.call, &hook),
-                false => effects::carry_out(self, &hook),
+            let outcome = if superseded {
+                effects::superseded(self.call, &hook)
+            } else {
+                effects::carry_out(self, &hook)
             };
             let acted = effects::acted(&hook, &outcome);
             events.extend(outcome.into_iter().map(|mut event| {
@@ -283,9 +284,10 @@ impl TaskTx<'_> {
         self.append(events).map_err(|error| self.happened(error))?;
         crash_point("hooks.journalled");
         self.unindexed = true;
-        match changes_fields {
-            true => self.write_reconciled(),
-            false => Ok(()),
+        if changes_fields {
+            self.write_reconciled()
+        } else {
+            Ok(())
         }
     }
 

@@ -404,16 +404,17 @@ pub(crate) fn lockfiles_at(repository: &Path, commit: &str) -> Result<Option<Str
 
 pub(crate) fn repository_of(call: &Call, task: &Task, project: &str) -> Result<PathBuf> {
     if let Some(known) = call.project_of(project) {
-        return match known.path.is_dir() {
-            true => Ok(known.path),
-            false => Err(Error::new(
+        return if known.path.is_dir() {
+            Ok(known.path)
+        } else {
+            Err(Error::new(
                 Code::NotFound,
                 format!(
                     "the repository of project {project} is not at {}",
                     known.path.display()
                 ),
             )
-            .hint(text!("say where it is: {}", Action::move_project(project)))),
+            .hint(text!("say where it is: {}", Action::move_project(project))))
         };
     }
     // A workspace of it may still be there, and knows where it comes from.
@@ -449,12 +450,13 @@ pub(crate) fn workspace_of(call: &Call, task: &Task) -> Result<PathBuf> {
         (Ok(slot), Ok(pool)) => slot.parent() == Some(&pool) && slot.is_dir(),
         (Ok(_) | Err(_), _) => false,
     };
-    match plain && inside {
-        true => Ok(slot),
-        false => Err(no_workspace(
+    if plain && inside {
+        Ok(slot)
+    } else {
+        Err(no_workspace(
             &label,
             &format!("has the workspace {name:?}, which is not there"),
-        )),
+        ))
     }
 }
 

@@ -71,9 +71,10 @@ impl Branches {
             Branches::Files { git, loose, packed } => {
                 let mut name = name.to_owned();
                 for _ in 0..STEPS {
-                    let found = match loose.contains(&name) {
-                        true => self.loose(git, &name, packed)?,
-                        false => in_packed(git, packed, &name)?,
+                    let found = if loose.contains(&name) {
+                        self.loose(git, &name, packed)?
+                    } else {
+                        in_packed(git, packed, &name)?
                     };
                     match found.strip_prefix("ref:") {
                         Some(other) => name = other.trim().to_owned(),
@@ -111,10 +112,11 @@ fn in_packed(git: &Path, packed: &RefCell<Option<Packed>>, name: &str) -> Option
 
 /// The folder with the refs, if they are plain files.
 fn files_of(repository: &Path) -> Option<PathBuf> {
-    let own = match repository.join(".git").exists() {
-        true => state::git_folder(repository).ok()?,
+    let own = if repository.join(".git").exists() {
+        state::git_folder(repository).ok()?
+    } else {
         // A bare one.
-        false => repository.to_owned(),
+        repository.to_owned()
     };
     let git = common_dir(&own);
     let plain = git.join("refs/heads").is_dir() && git.join("objects").is_dir();
@@ -215,9 +217,10 @@ mod tests {
                 "remotes/origin/none",
             ] {
                 let full = format!("refs/{name}");
-                let said = match name.contains("..") || name.ends_with('/') {
-                    true => None,
-                    false => commit_of(repository, &full).unwrap(),
+                let said = if name.contains("..") || name.ends_with('/') {
+                    None
+                } else {
+                    commit_of(repository, &full).unwrap()
                 };
                 assert_eq!(branches.commit(&full), said, "{name} in {repository:?}");
             }

@@ -100,9 +100,10 @@ impl Call {
     /// None for a git that locks nothing, and where no note can be kept: then a lock is only named.
     pub(super) fn of_git(folder: &Path, words: &str) -> Option<Call> {
         let command = words.split(' ').nth(1).unwrap_or_default();
-        match READERS.contains(&command) {
-            true => None,
-            false => Call::noted(folder, words, false),
+        if READERS.contains(&command) {
+            None
+        } else {
+            Call::noted(folder, words, false)
         }
     }
 

@@ -109,9 +109,10 @@ pub fn files(sides: &Sides, files: &[OsString]) -> Result<Vec<FileChange>> {
             .args(WHOLE)
             .args(["--raw", "--numstat", "-z"]);
         let said = git.args(sides).arg("--").args(files).run()?;
-        match said.success {
-            true => Ok(read_files(&said.stdout)),
-            false => Err(said.error("git diff")),
+        if said.success {
+            Ok(read_files(&said.stdout))
+        } else {
+            Err(said.error("git diff"))
         }
     })
 }
@@ -205,9 +206,10 @@ fn read_files(output: &[u8]) -> Vec<FileChange> {
             let letter = part.rsplit(|byte| *byte == b' ').next();
             let status = status_of(letter.and_then(|word| word.first().copied()));
             let moved = matches!(status, FileStatus::Renamed | FileStatus::Copied);
-            let old_path = match moved {
-                true => parts.next().map(|(_, path)| path.to_owned()),
-                false => None,
+            let old_path = if moved {
+                parts.next().map(|(_, path)| path.to_owned())
+            } else {
+                None
             };
             let Some((_, path)) = parts.next() else { break };
             found.push(FileChange {

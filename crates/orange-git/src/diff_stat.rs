@@ -151,9 +151,10 @@ fn counting(repository: &Path, until: Option<Instant>) -> Git {
 fn read_sizes(said: &Said, pairs: &[(Option<&str>, &str)], sizes: &mut [Option<Size>]) {
     let text = String::from_utf8_lossy(&said.stdout);
     // The last line may be cut off when time is over, and the commit before it may have had one.
-    let whole = match said.success {
-        true => text.len(),
-        false => text.rfind('\n').map_or(0, |end| end + 1),
+    let whole = if said.success {
+        text.len()
+    } else {
+        text.rfind('\n').map_or(0, |end| end + 1)
     };
     let mut at = None;
     let mut next = 0;

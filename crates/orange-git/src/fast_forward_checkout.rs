@@ -147,9 +147,10 @@ impl Held {
         }
         self.put_back(to, from)?;
         let now = super::commit_of(&self.checkout, "HEAD")?;
-        Ok(match now.as_deref() == Some(from) {
-            true => ready::in_the_way(&self.checkout, &said.stderr),
-            false => Moved::Overtaken,
+        Ok(if now.as_deref() == Some(from) {
+            ready::in_the_way(&self.checkout, &said.stderr)
+        } else {
+            Moved::Overtaken
         })
     }
 
@@ -175,9 +176,10 @@ impl Held {
     /// The branch was moved by somebody else after git had written the files.
     fn put_back(&self, to: &str, from: &str) -> Result<()> {
         let said = self.git().args(["read-tree", "-m", "-u", to, from]).run()?;
-        match said.success {
-            true => Ok(()),
-            false => restore(&self.checkout, from, to),
+        if said.success {
+            Ok(())
+        } else {
+            restore(&self.checkout, from, to)
         }
     }
 }
@@ -201,9 +203,10 @@ impl Drop for Held {
 fn place(lock: &Path, owner: &str, to: &str, new: bool) -> io::Result<()> {
     let beside = lock.with_file_name(format!("index.orange.{}", unique_name()));
     fs::write(&beside, format!("{OURS} {owner} {to}\n"))?;
-    let placed = match new {
-        true => fs::hard_link(&beside, lock),
-        false => return fs::rename(&beside, lock),
+    let placed = if new {
+        fs::hard_link(&beside, lock)
+    } else {
+        return fs::rename(&beside, lock);
     };
     let _ = fs::remove_file(&beside);
     placed

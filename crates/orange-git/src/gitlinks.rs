@@ -67,8 +67,9 @@ pub fn availability(worktree: &Path, link: &Gitlink) -> Result<Availability> {
         .arg(format!("--contains={}", link.commit))
         .arg("refs/remotes")
         .text()?;
-    Ok(match published.is_empty() {
-        true => Availability::OnlyHere,
-        false => Availability::Published,
+    Ok(if published.is_empty() {
+        Availability::OnlyHere
+    } else {
+        Availability::Published
     })
 }

@@ -130,9 +130,10 @@ impl Swap<'_> {
             return Ok(Moved::Yes);
         }
         let now = super::commit_of(repository, &reference)?;
-        match now.as_deref() == Some(self.from) {
-            true => Ok(Moved::Failed(words(&said.stderr))),
-            false => Ok(Moved::Overtaken),
+        if now.as_deref() == Some(self.from) {
+            Ok(Moved::Failed(words(&said.stderr)))
+        } else {
+            Ok(Moved::Overtaken)
         }
     }
 }
@@ -278,9 +279,10 @@ fn why_refused(answers: &str, stderr: &str) -> String {
         .and_then(|line| line.rsplit('\t').next());
     let mut words: Vec<String> = rejected.map(str::to_owned).into_iter().collect();
     words.extend(remote.iter().map(|line| (*line).to_owned()));
-    match words.is_empty() {
-        true => self::words(stderr),
-        false => words.join("; "),
+    if words.is_empty() {
+        self::words(stderr)
+    } else {
+        words.join("; ")
     }
 }
 

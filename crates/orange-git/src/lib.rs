@@ -322,9 +322,10 @@ impl Git {
     pub fn text(self) -> Result<String> {
         let words = spoken(&self.command);
         let said = self.run()?;
-        match said.success {
-            true => Ok(said.text()),
-            false => Err(said.error(&words)),
+        if said.success {
+            Ok(said.text())
+        } else {
+            Err(said.error(&words))
         }
     }
 }
@@ -593,9 +594,10 @@ pub fn current_branch(worktree: &Path) -> Result<Option<String>> {
         let message = format!("{}: {why}", worktree.display());
         return Err(Error::new(Code::ConditionUnmet, message));
     }
-    let name = match said.yes_or_no("git symbolic-ref")? {
-        true => said.text(),
-        false => return Ok(None),
+    let name = if said.yes_or_no("git symbolic-ref")? {
+        said.text()
+    } else {
+        return Ok(None);
     };
     Ok(name.strip_prefix("refs/heads/").map(str::to_owned))
 }

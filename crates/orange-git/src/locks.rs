@@ -125,9 +125,10 @@ pub fn in_words(lock: &Path) -> String {
         Some(age) => format!(", {} old", age_in_words(age)),
         None => String::new(),
     };
-    match is_abandoned(lock) {
-        true => format!("a git that was killed left {path} behind{old}"),
-        false => format!("another git is at work, or one that was killed left {path} behind{old}"),
+    if is_abandoned(lock) {
+        format!("a git that was killed left {path} behind{old}")
+    } else {
+        format!("another git is at work, or one that was killed left {path} behind{old}")
     }
 }
 

@@ -170,9 +170,10 @@ impl Merge<'_> {
             None => (None, Vec::new()),
         };
         let squash = self.strategy == Strategy::Squash;
-        let parents = match squash {
-            true => vec![self.onto],
-            false => vec![self.onto, self.head],
+        let parents = if squash {
+            vec![self.onto]
+        } else {
+            vec![self.onto, self.head]
         };
         let new = NewCommit {
             tree: &tree,

@@ -253,9 +253,10 @@ pub fn clear(slot: &Path) -> Result<()> {
     let folder = worktree::git_dir(slot)?;
     for path in leftovers(&folder)? {
         let is_folder = fs::symlink_metadata(&path).is_ok_and(|about| about.is_dir());
-        let removed = match is_folder {
-            true => fs::remove_dir_all(&path),
-            false => fs::remove_file(&path),
+        let removed = if is_folder {
+            fs::remove_dir_all(&path)
+        } else {
+            fs::remove_file(&path)
         };
         unless_gone(removed).map_err(|error| Error::io("remove", &path, &error))?;
     }
@@ -291,9 +292,10 @@ pub fn found(slot: &Path) -> Result<Option<String>> {
     let Some(own) = Own::of(slot)? else {
         return Ok(None);
     };
-    let differs = match own.main_is_sparse()? {
-        true => !own.has_patterns_of_main() || !own.strange()?.is_empty(),
-        false => own.has_patterns || !own.strange()?.is_empty(),
+    let differs = if own.main_is_sparse()? {
+        !own.has_patterns_of_main() || !own.strange()?.is_empty()
+    } else {
+        own.has_patterns || !own.strange()?.is_empty()
     };
     Ok(differs.then(|| "it has git settings of its own".to_owned()))
 }

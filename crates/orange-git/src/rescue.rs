@@ -64,9 +64,10 @@ impl Worktree {
             return Err(error);
         }
         let (true, Some(git_dir)) = (said.success, git_dir) else {
-            let why = match said.success {
-                true => String::new(),
-                false => format!(": {}", said.error("git")),
+            let why = if said.success {
+                String::new()
+            } else {
+                format!(": {}", said.error("git"))
             };
             return Err(Error::new(
                 Code::Failed,

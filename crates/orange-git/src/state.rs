@@ -73,9 +73,10 @@ fn as_head(text: &str) -> Head {
     let text = text.trim_end();
     let Some(reference) = text.strip_prefix("ref:").map(str::trim) else {
         let is_commit = text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        return match is_commit {
-            true => Head::Detached(text.to_owned()),
-            false => Head::Missing("its HEAD is damaged".to_owned()),
+        return if is_commit {
+            Head::Detached(text.to_owned())
+        } else {
+            Head::Missing("its HEAD is damaged".to_owned())
         };
     };
     match reference.strip_prefix("refs/heads/") {
@@ -120,9 +121,12 @@ pub fn hooks_folder(folder: &Path) -> Option<PathBuf> {
 /// The folder with a worktree's own HEAD: `.git`, or the one that a file of that name leads to.
 pub fn git_folder(worktree: &Path) -> Result<PathBuf, String> {
     let link = worktree.join(".git");
-    let about = fs::metadata(&link).map_err(|_| match worktree.is_dir() {
-        true => "the folder is no worktree: it has no .git".to_owned(),
-        false => "the folder is gone".to_owned(),
+    let about = fs::metadata(&link).map_err(|_| {
+        if worktree.is_dir() {
+            "the folder is no worktree: it has no .git".to_owned()
+        } else {
+            "the folder is gone".to_owned()
+        }
     })?;
     if about.is_dir() {
         return Ok(link);
@@ -132,11 +136,12 @@ pub fn git_folder(worktree: &Path) -> Result<PathBuf, String> {
         .strip_prefix("gitdir:")
         .map(|path| worktree.join(path.trim()))
         .ok_or_else(|| "its .git file is damaged".to_owned())?;
-    match target.is_dir() {
-        true => Ok(target),
-        false => Err(format!(
+    if target.is_dir() {
+        Ok(target)
+    } else {
+        Err(format!(
             "its link to the repository leads nowhere: {}",
             target.display()
-        )),
+        ))
     }
 }

@@ -228,9 +228,10 @@ pub fn belongs(slot: &Path, repository: &Path) -> Result<bool> {
     if !said.success && !said.found_no_repository() && !said.stderr.contains("work tree") {
         return Err(said.error("git rev-parse"));
     }
-    let answer = match said.success {
-        true => said.text(),
-        false => String::new(),
+    let answer = if said.success {
+        said.text()
+    } else {
+        String::new()
     };
     let mut lines = answer.lines();
     let (Some(top), Some(common), Some(own)) = (lines.next(), lines.next(), lines.next()) else {
@@ -412,9 +413,10 @@ pub fn switch(slot: &Path, branch: &str) -> Result<()> {
 /// Makes a branch at a commit and checks it out. When the slot is parked there already, no file is looked at.
 pub fn switch_to_new(slot: &Path, branch: &str, commit: &str, parked_there: bool) -> Result<()> {
     // Without a commit, git knows that the files stay as they are.
-    match parked_there {
-        true => switched(slot, &["--no-track", "-c", branch]),
-        false => switched(slot, &["--no-track", "-c", branch, commit]),
+    if parked_there {
+        switched(slot, &["--no-track", "-c", branch])
+    } else {
+        switched(slot, &["--no-track", "-c", branch, commit])
     }
 }
 
@@ -508,9 +510,10 @@ pub fn inside(workspaces: &Path, slot: &Path) -> Result<()> {
     if !named || is_link || above.is_none() || above != real(workspaces) {
         return Err(refused("is no folder of the pool"));
     }
-    match is_led_astray(slot) {
-        true => Err(refused(&astray(slot))),
-        false => Ok(()),
+    if is_led_astray(slot) {
+        Err(refused(&astray(slot)))
+    } else {
+        Ok(())
     }
 }
 

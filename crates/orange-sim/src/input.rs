@@ -26,9 +26,10 @@ pub(super) fn start(terminal: bool) -> Receiver<Input> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         // An agent that is gone needs no input.
-        let _ = match terminal {
-            true => keys(&sender),
-            false => lines(&sender),
+        let _ = if terminal {
+            keys(&sender)
+        } else {
+            lines(&sender)
         };
         let _ = sender.send(Input::Closed);
     });

@@ -77,10 +77,13 @@ impl Agent {
                 condition,
                 then,
                 otherwise,
-            } => match self.holds(condition)? {
-                true => self.list(then, &format!("{place}.then.")),
-                false => self.list(otherwise, &format!("{place}.else.")),
-            },
+            } => {
+                if self.holds(condition)? {
+                    self.list(then, &format!("{place}.then."))
+                } else {
+                    self.list(otherwise, &format!("{place}.else."))
+                }
+            }
             Action::Repeat { times, steps } => {
                 let mut left = *times;
                 while left != Some(0) && !self.skipping {
@@ -99,10 +102,13 @@ impl Agent {
                 question,
                 allowed,
                 denied,
-            } => match self.ask(&self.fill(question))? {
-                true => self.list(allowed, &format!("{place}.allowed.")),
-                false => self.list(denied, &format!("{place}.denied.")),
-            },
+            } => {
+                if self.ask(&self.fill(question))? {
+                    self.list(allowed, &format!("{place}.allowed."))
+                } else {
+                    self.list(denied, &format!("{place}.denied."))
+                }
+            }
             Action::Fail { .. } if self.played() > 0 => self.change_turn(),
             Action::Fail { text, error, limit } => {
                 let text = self.fill(text);

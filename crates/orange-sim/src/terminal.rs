@@ -56,9 +56,10 @@ impl Terminal {
         }
         let text = (self.display.block)(text);
         let text = text.trim_end_matches('\n');
-        match self.interactive {
-            true => send(format!("{CLEAR_LINE}{text}\n").as_bytes()),
-            false => send(format!("{text}\n").as_bytes()),
+        if self.interactive {
+            send(format!("{CLEAR_LINE}{text}\n").as_bytes())
+        } else {
+            send(format!("{text}\n").as_bytes())
         }
         self.draw(line);
     }

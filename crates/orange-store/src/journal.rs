@@ -64,9 +64,10 @@ pub fn take_out(path: &Path, numbers: &[usize]) -> io::Result<(String, u64)> {
     let old = read(path)?;
     let (mut kept, mut taken) = (Vec::new(), Vec::new());
     for (index, line) in old.text.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        match numbers.contains(&(index + 1)) {
-            true => taken.extend_from_slice(line),
-            false => kept.extend_from_slice(line),
+        if numbers.contains(&(index + 1)) {
+            taken.extend_from_slice(line)
+        } else {
+            kept.extend_from_slice(line)
         }
     }
     let new_len = kept.len() as u64;

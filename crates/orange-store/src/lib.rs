@@ -248,9 +248,10 @@ impl Store {
             .filter_map(|entry| {
                 let path = entry.path();
                 let name = entry.file_name().into_string().ok()?;
-                let folder = match tells_folder(&name) {
-                    true => name.replace("%2F", "/").replace("%25", "%"),
-                    false => fs::read_to_string(&path).ok()?,
+                let folder = if tells_folder(&name) {
+                    name.replace("%2F", "/").replace("%25", "%")
+                } else {
+                    fs::read_to_string(&path).ok()?
                 };
                 // One with nothing in it may be in the making right now.
                 let place = self.place(folder.trim());

@@ -247,12 +247,13 @@ impl Tmux {
 
 fn check_id(sigil: char, id: &str) -> Result<()> {
     let number = id.strip_prefix(sigil).unwrap_or_default();
-    match !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => Ok(()),
-        false => Err(Error::new(
+    if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        Ok(())
+    } else {
+        Err(Error::new(
             Code::Damaged,
             format!("`{id}` was recorded as an id of tmux, and is none"),
-        )),
+        ))
     }
 }
 

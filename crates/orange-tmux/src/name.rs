@@ -12,9 +12,10 @@ pub fn session_name(wanted: &str) -> String {
         c if c.is_control() => '_',
         c => c,
     };
-    match wanted.is_empty() {
-        true => "_".to_owned(),
-        false => wanted.chars().map(known).collect(),
+    if wanted.is_empty() {
+        "_".to_owned()
+    } else {
+        wanted.chars().map(known).collect()
     }
 }
 

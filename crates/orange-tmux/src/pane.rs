@@ -28,9 +28,10 @@ impl Tmux {
         let said = Call::to(&self.of_pane(pane)?)
             .only_if(&Guard::there(pane), &found)
             .run()?;
-        match said.success || said.gone() {
-            true => Ok(said.success),
-            false => Err(said.error(&format!("ask for pane {}", pane.pane))),
+        if said.success || said.gone() {
+            Ok(said.success)
+        } else {
+            Err(said.error(&format!("ask for pane {}", pane.pane)))
         }
     }
 
@@ -144,20 +145,22 @@ impl Tmux {
 }
 
 fn check_key(key: &str) -> Result<()> {
-    match is_key(key) {
-        true => Ok(()),
-        false => Err(
+    if is_key(key) {
+        Ok(())
+    } else {
+        Err(
             Error::new(Code::Usage, format!("`{key}` is not the name of a key"))
                 .hint("names are Enter, Escape, Tab, Up, F1, C-c, M-x and the like"),
-        ),
+        )
     }
 }
 
 /// In quotes for tmux's parser; a key is one line.
 fn quoted(key: &str) -> String {
-    match key.contains('\'') {
-        true => format!("\"{key}\""),
-        false => format!("'{key}'"),
+    if key.contains('\'') {
+        format!("\"{key}\"")
+    } else {
+        format!("'{key}'")
     }
 }
 

@@ -52,9 +52,10 @@ impl Tmux {
         };
         let said = while_server_exits(make)?;
         let Some(pane) = made(&said.stdout) else {
-            return match said.stderr.contains("duplicate session") {
-                true => Ok(None),
-                false => Err(said.error(&format!("make tmux session {name}"))),
+            return if said.stderr.contains("duplicate session") {
+                Ok(None)
+            } else {
+                Err(said.error(&format!("make tmux session {name}")))
             };
         };
         self.tag_exactly(&pane, tagged(&said.stdout), new)?;
@@ -123,9 +124,10 @@ impl Tmux {
         let said = Call::to(&self.of_session(&session)?)
             .only_if(&guard, &format!("has-session -t '{}'", session.session))
             .run()?;
-        match said.success || said.gone() {
-            true => Ok(said.success),
-            false => Err(said.error("ask tmux for a session")),
+        if said.success || said.gone() {
+            Ok(said.success)
+        } else {
+            Err(said.error("ask tmux for a session"))
         }
     }
 
@@ -156,9 +158,10 @@ impl Tmux {
             .and()
             .only_if(&guard, &format!("kill-pane -t {}", pane.pane))
             .run()?;
-        match said.success || said.gone() {
-            true => Ok(()),
-            false => Err(said.error(&format!("end window {}", pane.window))),
+        if said.success || said.gone() {
+            Ok(())
+        } else {
+            Err(said.error(&format!("end window {}", pane.window)))
         }
     }
 
@@ -168,9 +171,10 @@ impl Tmux {
         let said = Call::to(&self.of_pane(pane)?)
             .only_if(&guard, &format!("kill-pane -t {}", pane.pane))
             .run()?;
-        match said.success || said.gone() {
-            true => Ok(()),
-            false => Err(said.error(&format!("end pane {}", pane.pane))),
+        if said.success || said.gone() {
+            Ok(())
+        } else {
+            Err(said.error(&format!("end pane {}", pane.pane)))
         }
     }
 
@@ -181,9 +185,10 @@ impl Tmux {
         let said = Call::to(&self.of_session(&session)?)
             .only_if(&guard, &format!("kill-session -t '{}'", session.session))
             .run()?;
-        match said.success || said.gone() {
-            true => Ok(()),
-            false => Err(said.error(&format!("end tmux session {}", session.session_name))),
+        if said.success || said.gone() {
+            Ok(())
+        } else {
+            Err(said.error(&format!("end tmux session {}", session.session_name)))
         }
     }
 

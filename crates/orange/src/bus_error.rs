@@ -46,9 +46,10 @@ pub(crate) fn report(json: bool) {
 
 #[allow(unsafe_code)]
 extern "C" fn tell_and_end(_signal: c_int) {
-    let (to, text) = match AS_JSON.load(Ordering::Relaxed) {
-        true => (libc::STDOUT_FILENO, JSON),
-        false => (libc::STDERR_FILENO, TEXT),
+    let (to, text) = if AS_JSON.load(Ordering::Relaxed) {
+        (libc::STDOUT_FILENO, JSON)
+    } else {
+        (libc::STDERR_FILENO, TEXT)
     };
     // SAFETY: the text is static, and both calls are safe in a signal handler.
     unsafe {

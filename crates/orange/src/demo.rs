@@ -59,12 +59,11 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
     };
     let cast = play.cast;
     let keep = settings.keep && !matches!(ending, Ending::Interrupted(_));
-    let left = match keep {
-        true => {
-            stage.keep();
-            Vec::new()
-        }
-        false => stage.strike(),
+    let left = if keep {
+        stage.keep();
+        Vec::new()
+    } else {
+        stage.strike()
     };
     let seconds = began.elapsed().as_secs_f64();
     let finished: Vec<Finished<'_>> = cast
@@ -85,9 +84,10 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
     };
     screen.print(&report::text(&finished));
     screen.print(&report::main(&main, astray.as_deref()));
-    screen.print(&match keep {
-        true => report::kept(&stage),
-        false => report::left(&left, seconds),
+    screen.print(&if keep {
+        report::kept(&stage)
+    } else {
+        report::left(&left, seconds)
     });
     let value = report::json(
         &finished,

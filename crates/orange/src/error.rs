@@ -160,9 +160,10 @@ pub(crate) fn usage(error: &clap::Error, arguments: &[OsString], json: bool) -> 
     // Whoever typed only a part of a command gets its help.
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !json {
         let text = error.render();
-        let text = match Palette::stderr().enabled {
-            true => text.ansi().to_string(),
-            false => text.to_string(),
+        let text = if Palette::stderr().enabled {
+            text.ansi().to_string()
+        } else {
+            text.to_string()
         };
         output::say(&wrapped(&text, Extent::stderr()));
         return ExitCode::from(2);

@@ -91,9 +91,12 @@ fn page(command: &Command) -> Page {
 /// What stands without a name comes first, as in the usage; clap_mangen has it last, among the options.
 fn arguments(command: &Command) -> Vec<u8> {
     let section = |positional: bool| {
-        let hidden = |arg: Arg| match arg.is_positional() == positional {
-            true => arg,
-            false => arg.hide(true),
+        let hidden = |arg: Arg| {
+            if arg.is_positional() == positional {
+                arg
+            } else {
+                arg.hide(true)
+            }
         };
         let mut text = Vec::new();
         // Writing to memory cannot fail.

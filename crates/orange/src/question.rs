@@ -26,9 +26,10 @@ pub(crate) fn confirm_always(
     question: &str,
     unanswered: impl FnOnce() -> Error,
 ) -> Result<()> {
-    match sure || asks(session, sure) {
-        true => confirm(session, sure, question),
-        false => Err(CommandError(unanswered())),
+    if sure || asks(session, sure) {
+        confirm(session, sure, question)
+    } else {
+        Err(CommandError(unanswered()))
     }
 }
 

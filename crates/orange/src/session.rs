@@ -340,8 +340,8 @@ fn usable(home: PathBuf) -> Result<PathBuf> {
         ));
     }
     let in_the_way = std::fs::metadata(&home).is_ok_and(|found| !found.is_dir());
-    match in_the_way {
-        true => Err(CommandError(
+    if in_the_way {
+        Err(CommandError(
             Error::new(
                 Code::Storage,
                 format!(
@@ -350,7 +350,8 @@ fn usable(home: PathBuf) -> Result<PathBuf> {
                 ),
             )
             .hint("move it away, or set ORANGE_HOME to another folder"),
-        )),
-        false => Ok(home),
+        ))
+    } else {
+        Ok(home)
     }
 }

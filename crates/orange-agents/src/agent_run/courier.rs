@@ -348,17 +348,19 @@ impl Courier {
             underway.since = now;
             return Ok(Step::Going);
         }
-        let answer = match adapter.queues_messages() {
-            true => ANSWER_OF_A_QUEUE,
-            false => ANSWER,
+        let answer = if adapter.queues_messages() {
+            ANSWER_OF_A_QUEUE
+        } else {
+            ANSWER
         };
         if now.duration_since(underway.since) < answer {
             return Ok(Step::Going);
         }
         if self.spec.adapter.fetches_messages() {
-            return Ok(match now.duration_since(underway.since) < FETCHING {
-                true => Step::Going,
-                false => Step::Failed("the agent did not fetch it"),
+            return Ok(if now.duration_since(underway.since) < FETCHING {
+                Step::Going
+            } else {
+                Step::Failed("the agent did not fetch it")
             });
         }
         if !self.spec.adapter.gives_signals() && tmux.look(pane)? != underway.screen {

@@ -165,9 +165,10 @@ impl Probe<'_> {
             return Err(failed(format!("gave no answer within {limit} s")));
         };
         let output = output.map_err(|error| failed(plain(&error)))?;
-        let said = match output.stdout.trim_ascii().is_empty() {
-            true => output.stderr,
-            false => output.stdout,
+        let said = if output.stdout.trim_ascii().is_empty() {
+            output.stderr
+        } else {
+            output.stdout
         };
         Ok(Answer {
             success: output.status.success(),

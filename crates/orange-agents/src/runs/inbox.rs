@@ -28,9 +28,10 @@ pub struct Outcome {
 impl RunFolder {
     /// Hands a message over; the same one again changes nothing.
     pub fn post(&self, message: &Message) -> Result<()> {
-        match self.has_message(&message.id) {
-            true => Ok(()),
-            false => self.put(&message_name(&message.id), message),
+        if self.has_message(&message.id) {
+            Ok(())
+        } else {
+            self.put(&message_name(&message.id), message)
         }
     }
 

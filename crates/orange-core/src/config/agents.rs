@@ -195,17 +195,19 @@ pub(super) fn custom(node: &Node) -> Result<CustomHarness, String> {
         };
         outcome.map_err(|problem| format!(": `{}` {problem}", entry.key))?;
     }
-    match harness.command.is_empty() {
-        true => Err("needs a `command`, a list of words".to_owned()),
-        false => Ok(harness),
+    if harness.command.is_empty() {
+        Err("needs a `command`, a list of words".to_owned())
+    } else {
+        Ok(harness)
     }
 }
 
 /// One of those whose ways Orange knows.
 fn like(node: &Node) -> Result<String, String> {
     let name = name(node)?;
-    match HARNESSES.contains(&name.as_str()) {
-        true => Ok(name),
-        false => Err(format!("must be one of: {}", HARNESSES.join(", "))),
+    if HARNESSES.contains(&name.as_str()) {
+        Ok(name)
+    } else {
+        Err(format!("must be one of: {}", HARNESSES.join(", ")))
     }
 }

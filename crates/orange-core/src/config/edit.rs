@@ -79,11 +79,12 @@ fn without_section(text: &str, section: &str) -> Option<String> {
     let mut below = text[end..]
         .lines()
         .take_while(|line| line.trim_start().starts_with('#') || line.trim().is_empty());
-    match below.any(|line| {
+    if below.any(|line| {
         line.starts_with([' ', '\t']) && !line.trim().is_empty() || line.starts_with("#  ")
     }) {
-        true => None,
-        false => Some(format!("{}{}", &text[..start], &text[end..])),
+        None
+    } else {
+        Some(format!("{}{}", &text[..start], &text[end..]))
     }
 }
 

@@ -192,11 +192,12 @@ impl Layer {
 
     /// Itself, if all of it can be used; what does not count does no harm by itself, but is told with the rest.
     pub fn usable(self) -> Result<Layer, ConfigError> {
-        match self.bad.is_empty() {
-            true => Ok(self),
-            false => Err(ConfigError {
+        if self.bad.is_empty() {
+            Ok(self)
+        } else {
+            Err(ConfigError {
                 mistakes: self.mistakes(),
-            }),
+            })
         }
     }
 

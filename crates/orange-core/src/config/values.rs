@@ -111,9 +111,10 @@ pub(super) fn several_words(node: &Node) -> Result<Vec<String>, String> {
             words.into_iter().map(str::to_owned).collect()
         }
     };
-    match words.first().is_none_or(String::is_empty) || words.iter().any(|w| w.contains('\0')) {
-        true => Err(format!("{wanted}; the first one is the program")),
-        false => Ok(words),
+    if words.first().is_none_or(String::is_empty) || words.iter().any(|w| w.contains('\0')) {
+        Err(format!("{wanted}; the first one is the program"))
+    } else {
+        Ok(words)
     }
 }
 
@@ -157,11 +158,12 @@ pub(super) fn several_commands(node: &Node) -> Result<Vec<String>, String> {
         .into_iter()
         .map(|command| {
             let command = command.trim();
-            match command.is_empty() || command.contains('\0') {
-                true => Err(format!(
+            if command.is_empty() || command.contains('\0') {
+                Err(format!(
                     "{wanted}; an empty one, or one with a NUL in it, cannot run"
-                )),
-                false => Ok(command.to_owned()),
+                ))
+            } else {
+                Ok(command.to_owned())
             }
         })
         .collect()
@@ -171,12 +173,13 @@ pub(super) fn several_commands(node: &Node) -> Result<Vec<String>, String> {
 pub(super) fn lines_of_text(node: &Node) -> Result<Vec<String>, String> {
     let wanted = "must be a list of patterns, as in .gitignore";
     let patterns = texts(node).ok_or(wanted)?;
-    match patterns
+    if patterns
         .iter()
         .any(|pattern| pattern.is_empty() || pattern.contains(['\n', '\r', '\0']))
     {
-        true => Err(format!("{wanted}; each of them is one line")),
-        false => Ok(patterns.into_iter().map(str::to_owned).collect()),
+        Err(format!("{wanted}; each of them is one line"))
+    } else {
+        Ok(patterns.into_iter().map(str::to_owned).collect())
     }
 }
 

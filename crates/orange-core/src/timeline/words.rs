@@ -65,9 +65,10 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
         Payload::HookSkipped => because(&format!("did not {}", hooks::aim(hook))),
         Payload::TransitionFinished => "finished what goes with the move".into(),
         Payload::FieldsRestored(restored) => because(&put_back(event, restored.found.as_deref())),
-        Payload::JournalRecovered(_) => because(match begins_anew(event) {
-            true => "took TASK.md for right",
-            false => "took TASK.md for right, the journal lost events",
+        Payload::JournalRecovered(_) => because(if begins_anew(event) {
+            "took TASK.md for right"
+        } else {
+            "took TASK.md for right, the journal lost events"
         }),
         Payload::FrontmatterRebuilt => because("rebuilt the frontmatter of TASK.md"),
         Payload::ContextChanged(change) => match change.gone {

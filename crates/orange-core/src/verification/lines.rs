@@ -72,9 +72,10 @@ fn compared(line: &str) -> String {
 /// Numbers that stand for themselves, such as `0.02s` or `:4:1:`, become `#`; those of `test_2`, `E0308` and
 /// `sum[2-3]` are part of a name. Of an absolute path only the file's name counts.
 fn compared_word(word: &str) -> String {
-    let word = match word.starts_with('/') {
-        true => word.rsplit('/').next().unwrap_or(word),
-        false => word,
+    let word = if word.starts_with('/') {
+        word.rsplit('/').next().unwrap_or(word)
+    } else {
+        word
     };
     // The address of something in memory.
     let (word, address) = match word.split_once("0x") {

@@ -93,9 +93,10 @@ pub(crate) struct Check<'a> {
 /// Checks a commit, and after a failure what it started from. None when nobody wants the result any more.
 pub(crate) fn check(call: &Call, check: &Check<'_>, commit: &str) -> Result<Option<CheckResult>> {
     // Where the base passed is known; its failure may have been chance, like the one that is looked at again.
-    let (reuse, reuse_of_base) = match check.again {
-        true => (Reuse::Nothing, Reuse::Passed),
-        false => (Reuse::All, Reuse::All),
+    let (reuse, reuse_of_base) = if check.again {
+        (Reuse::Nothing, Reuse::Passed)
+    } else {
+        (Reuse::All, Reuse::All)
     };
     let Some(known) = checked(call, check, commit, reuse)? else {
         return Ok(None);
@@ -111,9 +112,10 @@ pub(crate) fn check(call: &Call, check: &Check<'_>, commit: &str) -> Result<Opti
     let on_base = match checked(call, check, &base, reuse_of_base) {
         Ok(None) => return Ok(None),
         Ok(Some(known_of_base)) => {
-            let (known, new) = match known_of_base.result.failed() {
-                true => lines::told_apart(&known.failures, &known_of_base.failures),
-                false => (Vec::new(), Vec::new()),
+            let (known, new) = if known_of_base.result.failed() {
+                lines::told_apart(&known.failures, &known_of_base.failures)
+            } else {
+                (Vec::new(), Vec::new())
             };
             OnBase {
                 commit: base,
@@ -169,9 +171,10 @@ fn checked(call: &Call, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result
     let result = run(check, &slot, &log);
     let known = result.map(|result| Known {
         commit: commit.to_owned(),
-        failures: match result.failed() {
-            true => failures_in(&log),
-            false => Vec::new(),
+        failures: if result.failed() {
+            failures_in(&log)
+        } else {
+            Vec::new()
         },
         limits: Some(limits),
         result,

@@ -131,9 +131,10 @@ pub(crate) fn notify_worker(tx: &mut TaskTx<'_>) -> Vec<Event> {
         return vec![skipped(call, "no agent is expected where the task is")];
     };
     // A prompt asks git; where nobody is started there is nobody to read it.
-    let told = match is_wanted(tx) {
-        true => notice(tx, name),
-        false => Ok(String::new()),
+    let told = if is_wanted(tx) {
+        notice(tx, name)
+    } else {
+        Ok(String::new())
     };
     match told {
         Ok(text) => events.extend(begin(tx, Role::Worker, respawn, Some(text))),
@@ -185,9 +186,10 @@ fn notice(tx: &TaskTx<'_>, name: PromptName) -> Result<String> {
     let call = tx.call;
     let extra = extra(tx);
     let text = prompt::prompt_for(call, &tx.task, name, &extra)?;
-    Ok(match text.contains(extra.message.trim()) {
-        true => text,
-        false => format!("{text}\n\nA message from a person:\n\n{}\n", extra.message),
+    Ok(if text.contains(extra.message.trim()) {
+        text
+    } else {
+        format!("{text}\n\nA message from a person:\n\n{}\n", extra.message)
     })
 }
 
@@ -313,8 +315,9 @@ pub(crate) fn ensure_workspace(call: &Call, tx: &mut TaskTx<'_>) -> Result<()> {
         event.kind = EventType::TaskUpdated;
         tx.note(vec![event])?;
     }
-    match failed {
-        true => Err(Error::new(Code::ConditionUnmet, reason)),
-        false => Ok(()),
+    if failed {
+        Err(Error::new(Code::ConditionUnmet, reason))
+    } else {
+        Ok(())
     }
 }

@@ -219,16 +219,17 @@ fn plan_for(last: &Signal, failures: usize, settings: &AgentsConfig) -> Plan {
         return Plan::Person(format!("cannot go on: {said}; {advice}"));
     }
     if let Some(until) = last.until.filter(|_| is_limit(last)) {
-        return match settings.go_on {
-            true => Plan::GoOn {
+        return if settings.go_on {
+            Plan::GoOn {
                 at: until + AFTER_LIMIT,
                 key: until.to_string(),
                 text: LIMIT_OVER,
-            },
-            false => Plan::Person(format!(
+            }
+        } else {
+            Plan::Person(format!(
                 "has reached its usage limit, until {}; then tell it to go on",
                 until.strftime("%Y-%m-%d %H:%M UTC")
-            )),
+            ))
         };
     }
     if !settings.go_on {

@@ -37,9 +37,10 @@ pub(crate) fn delete_remote_branch(call: &Call, tx: &TaskTx<'_>) -> Result<Strin
         ));
     }
     Ok(
-        match landing::delete_remote(&project.path, &task.branch, &at)? {
-            true => format!("deleted at {}", git::short(&at)),
-            false => format!("kept: it is not at {} any more", git::short(&at)),
+        if landing::delete_remote(&project.path, &task.branch, &at)? {
+            format!("deleted at {}", git::short(&at))
+        } else {
+            format!("kept: it is not at {} any more", git::short(&at))
         },
     )
 }

@@ -119,9 +119,10 @@ fn first_message(call: &Call, task: &Task, begin: &Begin) -> Result<String> {
         ..PromptExtra::default()
     };
     let prompt = prompt::prompt_for(call, task, begin.prompt, &extra)?;
-    Ok(match prompt.contains(message.trim()) {
-        true => prompt,
-        false => format!("{prompt}\n\nA message from a person:\n\n{message}\n"),
+    Ok(if prompt.contains(message.trim()) {
+        prompt
+    } else {
+        format!("{prompt}\n\nA message from a person:\n\n{message}\n")
     })
 }
 
@@ -225,9 +226,10 @@ fn run_spec(
     let worktree = workspaces::slot_folder(call, slot);
     let is_missing = !worktree.is_dir();
     if is_missing || acquire::is_unready(call, task, slot)? {
-        let what = match is_missing {
-            true => format!("its workspace {slot} is gone"),
-            false => format!("{} is not checked out in {slot}", task.branch),
+        let what = if is_missing {
+            format!("its workspace {slot} is gone")
+        } else {
+            format!("{} is not checked out in {slot}", task.branch)
         };
         return Err(Error::new(
             Code::ConditionUnmet,

@@ -151,9 +151,10 @@ pub(crate) fn is_same(now: &Path, copy: &Path) -> Result<bool> {
         let kind = data.file_type();
         let Ok(copied) = fs::symlink_metadata(&copy) else {
             let holds_something = kind.is_dir() || kind.is_file() || kind.is_symlink();
-            match holds_something {
-                true => return Ok(false),
-                false => continue,
+            if holds_something {
+                return Ok(false);
+            } else {
+                continue;
             }
         };
         let same = if kind.is_dir() {

@@ -194,9 +194,10 @@ fn copies_in(raw: &Path) -> Vec<PathBuf> {
                 && entry.file_name() != ".git"
                 && !raw.join(&path).join(".git").exists()
                 && only_folders(&raw.join(&path));
-            match plain_folder {
-                true => open.push(path),
-                false => found.push(path),
+            if plain_folder {
+                open.push(path)
+            } else {
+                found.push(path)
             }
         }
     }

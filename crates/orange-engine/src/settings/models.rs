@@ -112,9 +112,12 @@ fn of_settings(config: &Config, role: Role, harness: &Harness, orange: &Path) ->
         .is_ok_and(|found| found.is_some_and(|found| found.adapter == harness.adapter));
     let name = &harness.name;
     let refused = |error: Error| format!("is not used: {}", error.message);
-    let model_unused = |model: &String| match is_owners {
-        true => harness.refuses_model(model).err().map(refused),
-        false => Some(format!("is for {owner}; {name} uses its own model")),
+    let model_unused = |model: &String| {
+        if is_owners {
+            harness.refuses_model(model).err().map(refused)
+        } else {
+            Some(format!("is for {owner}; {name} uses its own model"))
+        }
     };
     let effort = effort.map(|effort| effort.to_string());
     let effort_unused = |effort: &String| harness.refuses_effort(effort).err().map(refused);

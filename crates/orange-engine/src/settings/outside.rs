@@ -23,12 +23,13 @@ pub(crate) fn apply_overrides(call: &Call, config: &mut Config) -> Result<Vec<St
     match problems.as_slice() {
         [] => Ok(problems),
         _ if call.only_reads && !is_typed => Ok(problems),
-        [one] => Err(Error::new(Code::Usage, one).hint(match is_typed {
-            true => text!(
+        [one] => Err(Error::new(Code::Usage, one).hint(if is_typed {
+            text!(
                 "write it as KEY=VALUE; {} lists the keys",
                 Action::list_settings()
-            ),
-            false => "correct the variable, or unset it".into(),
+            )
+        } else {
+            "correct the variable, or unset it".into()
         })),
         several => {
             let what = if is_typed { "settings" } else { "variables" };

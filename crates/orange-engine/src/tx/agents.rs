@@ -117,9 +117,10 @@ impl TaskTx<'_> {
     pub(crate) fn forget_run(&self, id: &str) -> Result<()> {
         let folder = sessions::run_folder(self.call, id);
         let open = open_runs(self.history()).iter().any(|run| run.id == id);
-        match open || folder.is_alive() {
-            true => Ok(()),
-            false => folder.remove(),
+        if open || folder.is_alive() {
+            Ok(())
+        } else {
+            folder.remove()
         }
     }
 
@@ -159,33 +160,30 @@ impl TaskTx<'_> {
                     .event
                     .because(format!("its {} ended: {how}", run.role));
                 let goes_on = run.role == Role::Worker;
-                event = match goes_on {
-                    true => facts::with_head(self.call, &self.task, event),
-                    false => facts::with_verdict(
-                        self.call,
-                        &self.task,
-                        self.history(),
-                        &self.body,
-                        event,
-                    ),
+                event = if goes_on {
+                    facts::with_head(self.call, &self.task, event)
+                } else {
+                    facts::with_verdict(self.call, &self.task, self.history(), &self.body, event)
                 };
                 if !goes_on && is_adopted_run(self.history(), &run.id) {
                     // Nobody knows which commit that reviewer saw; the merge says so.
                     event = event.without_head();
                 }
                 // The hooks that follow would end a reviewer whose end nobody knows.
-                let events = match goes_on {
-                    true => vec![event],
-                    false => vec![exited, event],
+                let events = if goes_on {
+                    vec![event]
+                } else {
+                    vec![exited, event]
                 };
                 self.write(events)?;
                 crash_point("exit.advanced");
                 // Whoever waits for the status need not wait for tmux; hooks may close the window.
                 stop_agent::keep_screen(self.call, &self.place, run);
                 self.finish_hooks()?;
-                match goes_on {
-                    true => self.follow(run, end),
-                    false => Ok(()),
+                if goes_on {
+                    self.follow(run, end)
+                } else {
+                    Ok(())
                 }
             }
             Consequence::Wait { to, running } if current => {

@@ -38,9 +38,10 @@ pub(crate) fn decided(
     // A person's word stands for what git would be asked.
     conditions.retain(|condition| resolution.is_none() || *condition != Condition::Merged);
     let mut facts = facts::facts(call, task, &conditions)?;
-    let history = match conditions.contains(&Condition::ReviewersOwn) {
-        true => facts::own_history(call, task)?,
-        false => History::default(),
+    let history = if conditions.contains(&Condition::ReviewersOwn) {
+        facts::own_history(call, task)?
+    } else {
+        History::default()
     };
     if conditions.contains(&Condition::ReviewersOwn) {
         let by = match &call.caller {
@@ -70,9 +71,10 @@ pub(crate) fn decided(
     if rows.iter().any(judges) {
         return Ok(Ok(facts::with_verdict(call, task, &history, body, event)));
     }
-    match rows.iter().any(|row| row.notes_head) {
-        true => Ok(Ok(facts::with_head(call, task, event))),
-        false => Ok(Ok(event)),
+    if rows.iter().any(|row| row.notes_head) {
+        Ok(Ok(facts::with_head(call, task, event)))
+    } else {
+        Ok(Ok(event))
     }
 }
 

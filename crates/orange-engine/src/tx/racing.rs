@@ -215,9 +215,10 @@ fn leftover_in(current: &[u8], theirs: &Theirs) -> Leftover {
         return Leftover::Merged(merged.text().as_bytes().to_vec());
     }
     let usable = theirs.was_replaced_by(current) && TaskFile::parse(theirs.bytes()).is_ok();
-    match usable || continues(current, theirs) {
-        true => Leftover::Merged(theirs.bytes().to_vec()),
-        false => Leftover::Unmergeable,
+    if usable || continues(current, theirs) {
+        Leftover::Merged(theirs.bytes().to_vec())
+    } else {
+        Leftover::Unmergeable
     }
 }
 

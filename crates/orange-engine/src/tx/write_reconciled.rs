@@ -366,9 +366,10 @@ impl TaskTx<'_> {
                     names.join(", ")
                 ));
             } else if event.kind == EventType::JournalRecovered {
-                let what = match begins_anew(event) {
-                    true => "history.jsonl was lost, and with it what happened before",
-                    false => "history.jsonl had lost events",
+                let what = if begins_anew(event) {
+                    "history.jsonl was lost, and with it what happened before"
+                } else {
+                    "history.jsonl had lost events"
                 };
                 self.call
                     .notice(format!("{label}: {what}; TASK.md is taken as it is"));

@@ -76,9 +76,10 @@ pub fn answer(
     }
     let how = taken(&folder, id, patience)?;
     handle_signals::handle_signals(call, &asked.run.id)?;
-    match how == IN_ITS_WINDOW {
-        true => Err(meanwhile(id)),
-        false => Ok(()),
+    if how == IN_ITS_WINDOW {
+        Err(meanwhile(id))
+    } else {
+        Ok(())
     }
 }
 
@@ -105,9 +106,10 @@ pub(crate) fn journal_questions(call: &Call, tx: &mut TaskTx<'_>, run: &Run) -> 
             events.push(asked_event(call, run, ask));
         }
     }
-    match events.is_empty() {
-        true => Ok(()),
-        false => tx.note(events),
+    if events.is_empty() {
+        Ok(())
+    } else {
+        tx.note(events)
     }
 }
 

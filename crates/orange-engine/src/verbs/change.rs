@@ -82,13 +82,15 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     // Wider locks before the task's own, everywhere: two commands never wait for each other.
     let edits_branch = |edit: &Edit| matches!(edit, Edit::Branch(_));
     let adds_blocker = |edit: &Edit| matches!(edit, Edit::AddTo(Field::BlockedBy, _));
-    let _dependencies = match change.edits.iter().any(adds_blocker) {
-        true => Some(call.store.lock(Lock::Dependencies)?),
-        false => None,
+    let _dependencies = if change.edits.iter().any(adds_blocker) {
+        Some(call.store.lock(Lock::Dependencies)?)
+    } else {
+        None
     };
-    let _project = match change.edits.iter().any(edits_branch) {
-        true => Some(call::lock_project(call, &place.project)?),
-        false => None,
+    let _project = if change.edits.iter().any(edits_branch) {
+        Some(call::lock_project(call, &place.project)?)
+    } else {
+        None
     };
     let mut tx = tx::lock_task(call, place)?;
     may_change(call, &tx.task, change)?;
@@ -423,8 +425,9 @@ const FIELDS: &[Field] = &[
 /// The same after edits, if any of them is about that.
 pub(crate) fn check_edited_models(call: &Call, task: &Task, edits: &[Edit]) -> Result<()> {
     let decides = |edit: &Edit| matches!(edit, Edit::Set(field, _) if FIELDS.contains(field));
-    match edits.iter().any(decides) {
-        true => models::check_models(call, task),
-        false => Ok(()),
+    if edits.iter().any(decides) {
+        models::check_models(call, task)
+    } else {
+        Ok(())
     }
 }

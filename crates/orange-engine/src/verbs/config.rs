@@ -40,18 +40,19 @@ pub fn setting(key: &str) -> Result<&'static Setting> {
         let below: Vec<&str> = Setting::of_section(key)
             .map(|setting| setting.key)
             .collect();
-        let (message, hint) = match below.is_empty() {
-            true => (
+        let (message, hint) = if below.is_empty() {
+            (
                 unknown(key),
                 text!("{} lists the settings", Action::list_settings()),
-            ),
-            false => (
+            )
+        } else {
+            (
                 format!(
                     "{key} is a section, not a setting: it has {}",
                     below.join(", ")
                 ),
                 text!("{} shows their values", Action::show_setting(key)),
-            ),
+            )
         };
         Error::new(Code::Usage, message).hint(hint)
     })

@@ -183,12 +183,13 @@ fn check_can_start(call: &Call, new: &NewTask, task: &Task, row: &Creation) -> R
     }
     let hint = missing.hint.clone();
     let hint = hint.unwrap_or_else(|| "see to that".into());
-    Err(missing.hint(match starts {
-        true => text!(
+    Err(missing.hint(if starts {
+        text!(
             "{}; nothing was created, --no-spawn creates it for later",
             hint
-        ),
-        false => text!("{}; nothing was created", hint),
+        )
+    } else {
+        text!("{}; nothing was created", hint)
     }))
 }
 

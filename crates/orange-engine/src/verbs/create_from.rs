@@ -89,9 +89,10 @@ pub fn create_from(
     let old = &earlier.task;
     let project = call::registered(call, &old.project)?;
     let landing = resolve::landing_of(call, old)?;
-    let work = match with_work {
-        true => work::work_of(call, &project, earlier, &landing)?,
-        false => None,
+    let work = if with_work {
+        work::work_of(call, &project, earlier, &landing)?
+    } else {
+        None
     };
     let same_words = new.summary.trim().is_empty() && new.context.is_none();
     if same_words && new.ui_testing.is_none() {

@@ -88,14 +88,13 @@ pub fn merge_plan(call: &Call, place: Place, wish: &MergeWish) -> Result<MergePl
     let project = call::registered(call, &view.task.project)?;
     ready_slot::ensure_exclude_lines(call, &project)?;
     let head = facts::head_of(call, &view.task);
-    let concerns = match view.task.status.is_terminal() {
-        true => Vec::new(),
-        false => {
-            let beside = slot::work_beside_branch(call, &view.task, &project)?;
-            let (task, history) = (&view.task, &view.history);
-            has_work(task, history, &project, head.as_deref(), beside.as_deref())?;
-            concerns::merge_concerns(call, &view.task, &view.history, &project, head.as_deref())?
-        }
+    let concerns = if view.task.status.is_terminal() {
+        Vec::new()
+    } else {
+        let beside = slot::work_beside_branch(call, &view.task, &project)?;
+        let (task, history) = (&view.task, &view.history);
+        has_work(task, history, &project, head.as_deref(), beside.as_deref())?;
+        concerns::merge_concerns(call, &view.task, &view.history, &project, head.as_deref())?
     };
     Ok(MergePlan {
         target: view.task.target(&project.default_branch).to_owned(),
@@ -209,9 +208,10 @@ fn landed_despite_error(call: &Call, tx: &TaskTx<'_>, work: &Work) -> Result<Opt
     recover_checkout(work, &tx.task)?;
     let attempt = MergeAttempt::of(&started).unwrap_or_default();
     let commit = attempt.commit.unwrap_or_default();
-    match landing::is_in(work, commit)? {
-        true => moving::catch_up(call, &tx.task, work, &attempt).map(Some),
-        false => Ok(None),
+    if landing::is_in(work, commit)? {
+        moving::catch_up(call, &tx.task, work, &attempt).map(Some)
+    } else {
+        Ok(None)
     }
 }
 
@@ -287,9 +287,10 @@ fn stop_merge(call: &Call, mut tx: TaskTx<'_>, why: &str) -> Result<()> {
 
 /// Neither merged nor stopped, as far as anybody can tell now.
 fn left_open(task: &Task, error: &Error, unknown: &Error) -> Error {
-    let why = match error.message == unknown.message {
-        true => error.message.clone(),
-        false => format!("{}; {}", error.message, unknown.message),
+    let why = if error.message == unknown.message {
+        error.message.clone()
+    } else {
+        format!("{}; {}", error.message, unknown.message)
     };
     Error::new(
         error.code,

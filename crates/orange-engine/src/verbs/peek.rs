@@ -46,14 +46,16 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
     let run = last_run(&view.history, role).ok_or_else(|| {
         Error::new(
             Code::NotFound,
-            match view.task.status.has_started() {
-                false => format!("{label} has not been started, so it has no {role}"),
-                true => format!("{label} has had no {role}"),
+            if view.task.status.has_started() {
+                format!("{label} has had no {role}")
+            } else {
+                format!("{label} has not been started, so it has no {role}")
             },
         )
-        .hint(match view.task.status.has_started() {
-            false => text!("start it: {}", Action::spawn(&label, false)),
-            true => text!("{} tells which agents it had", Action::show(&label, false)),
+        .hint(if view.task.status.has_started() {
+            text!("{} tells which agents it had", Action::show(&label, false))
+        } else {
+            text!("start it: {}", Action::spawn(&label, false))
         })
     })?;
     let alive = run.end.is_none() && sessions::run_folder(call, &run.id).is_alive();

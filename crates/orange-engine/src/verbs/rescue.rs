@@ -106,9 +106,10 @@ fn rescue_owner_gone(call: &Call, text: &str) -> Result<Option<RescueOwner>> {
                     task_id: rescue.task_id,
                     repository: project.path.clone(),
                     place: None,
-                    raw_folder: match stray.is_dir() {
-                        true => stray,
-                        false => folder.join(RAW),
+                    raw_folder: if stray.is_dir() {
+                        stray
+                    } else {
+                        folder.join(RAW)
                     },
                 });
             }

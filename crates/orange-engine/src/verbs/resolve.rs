@@ -20,9 +20,10 @@ pub fn resolution(call: &Call, message: &str) -> Result<String> {
     let message = field_checks::one_line(message).map_err(|_| {
         Error::new(Code::Usage, "the message is too long, or is not text").hint(how)
     })?;
-    match message.is_empty() {
-        true => Err(Error::new(Code::Usage, "a resolution needs a message").hint(how)),
-        false => Ok(message),
+    if message.is_empty() {
+        Err(Error::new(Code::Usage, "a resolution needs a message").hint(how))
+    } else {
+        Ok(message)
     }
 }
 
@@ -37,9 +38,10 @@ pub fn landing(call: &Call, place: Place) -> Result<Landing> {
         return Ok(landing);
     }
     let project = call::registered(call, &task.project)?;
-    match base::fetch_for(call, &project)? {
-        true => landing_of(call, &task),
-        false => Ok(landing),
+    if base::fetch_for(call, &project)? {
+        landing_of(call, &task)
+    } else {
+        Ok(landing)
     }
 }
 

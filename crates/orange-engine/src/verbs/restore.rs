@@ -63,9 +63,10 @@ fn restore_one(call: &Call, place: Place, task: &Task) -> Result<Task> {
     let _project = call::lock_project(call, &place.project)?;
     if !trash::trash_place(call, &place).is_dir() {
         let label = task.label();
-        let what = match place.path.exists() {
-            true => "restored by another command",
-            false => "removed from the trash by another command",
+        let what = if place.path.exists() {
+            "restored by another command"
+        } else {
+            "removed from the trash by another command"
         };
         return Err(Error::new(
             Code::Conflict,

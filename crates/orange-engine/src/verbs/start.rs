@@ -60,13 +60,14 @@ pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
         return queue(call, place, why);
     }
     // Held until its agent runs, so that others count it.
-    let claim = match force {
-        true => None,
-        false => match claim_start_after_others(call, &place)? {
+    let claim = if force {
+        None
+    } else {
+        match claim_start_after_others(call, &place)? {
             Claim::Got(claim) => Some(claim),
             Claim::LimitReached(why) => return queue(call, place, why),
             Claim::Another => return queue(call, place, "it is being started".to_owned()),
-        },
+        }
     };
     if let Some(outcome) = StartOutcome::by_another(&call.store.survey(&place.folder()).task) {
         return Ok(outcome);

@@ -75,9 +75,10 @@ pub fn agents(call: &Call, task: &Task, history: &History) -> Vec<AgentView> {
                 said: said.filter(|text| !text.is_empty()),
                 usage: run.usage.or_else(|| folder.usage()),
                 pane: folder.pane().map(|pane| pane.pane),
-                waiting: match alive {
-                    true => folder.waiting().into_iter().map(|told| told.text).collect(),
-                    false => Vec::new(),
+                waiting: if alive {
+                    folder.waiting().into_iter().map(|told| told.text).collect()
+                } else {
+                    Vec::new()
                 },
                 alive,
                 run: run.id,

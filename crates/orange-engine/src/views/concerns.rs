@@ -72,10 +72,7 @@ pub(crate) fn merge_concerns(
             None if task.offers(Intent::Merge) => {
                 let moved = evidence.reviewing.as_ref();
                 let by_person = moved.is_some_and(|said| said.by == "human");
-                concerns.push(Concern::plain(match by_person {
-                    true => "a person took it over when it was stuck, and no review of it has passed",
-                    false => "no review of it has passed",
-                }));
+                concerns.push(Concern::plain(if by_person { "a person took it over when it was stuck, and no review of it has passed" } else { "no review of it has passed" }));
             }
             None if deferred(&testimony.without_forged(history)).is_some() => {
                 concerns.push(Concern::plain(
@@ -102,9 +99,10 @@ pub(crate) fn merge_concerns(
     let reviewed = evidence.review.and_then(|review| review.head);
     if let Some(verified) = &evidence.verify {
         let not_run = verified.result.outcome == Outcome::NotRun;
-        match not_run && checks::should_be_checked(call, task) {
-            true => concerns.push(Concern::unchecked(verified.words())),
-            false => concerns.extend(check_concern(verified, head, reviewed.as_deref())),
+        if not_run && checks::should_be_checked(call, task) {
+            concerns.push(Concern::unchecked(verified.words()))
+        } else {
+            concerns.extend(check_concern(verified, head, reviewed.as_deref()))
         }
     }
     if let Some(verdict) = &evidence.verdict {

@@ -50,9 +50,10 @@ impl Standing {
             ("agents".to_owned(), self.agents),
         ];
         named.extend(kinds().map(|(name, kind)| {
-            let queued = match is(kind, Status::has_started) || kind.parse::<Status>().is_err() {
-                true => 0,
-                false => self.count(QUEUED).tasks,
+            let queued = if is(kind, Status::has_started) || kind.parse::<Status>().is_err() {
+                0
+            } else {
+                self.count(QUEUED).tasks
             };
             (name, self.count(kind).tasks + queued)
         }));

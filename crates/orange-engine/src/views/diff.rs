@@ -195,9 +195,10 @@ fn own_work(call: &Call, repository: &Path, view: &TaskView) -> Result<Compariso
             Some(_) => "; --uncommitted shows what lies in its worktree",
             None => "",
         };
-        comparison.nothing = Some(match task.status.is_over() {
-            true => format!("all of {} is in {target}", task.branch),
-            false => format!("{} has no commits of its own yet{uncommitted}", task.branch),
+        comparison.nothing = Some(if task.status.is_over() {
+            format!("all of {} is in {target}", task.branch)
+        } else {
+            format!("{} has no commits of its own yet{uncommitted}", task.branch)
         });
     }
     Ok(comparison)
@@ -269,16 +270,17 @@ fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
     );
     let Some(last) = last else {
         let label = task.label();
-        let hint = match task.status.has_started() {
-            false => text!(
-                "{label} has not begun; {} starts it",
-                Action::spawn(&label, false)
-            ),
-            true => text!(
+        let hint = if task.status.has_started() {
+            text!(
                 "if it has another name now: {}; {} shows what was saved",
                 Action::name_branch(&label),
                 Action::list_rescues(&label)
-            ),
+            )
+        } else {
+            text!(
+                "{label} has not begun; {} starts it",
+                Action::spawn(&label, false)
+            )
         };
         return Err(Error::new(Code::NotFound, gone).hint(hint));
     };

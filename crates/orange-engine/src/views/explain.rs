@@ -46,9 +46,10 @@ pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
             damage: damage.to_string(),
             by_hand,
         };
-        answer.needs(match by_hand {
-            true => Action::edit_task_file(&label),
-            false => Action::repair(),
+        answer.needs(if by_hand {
+            Action::edit_task_file(&label)
+        } else {
+            Action::repair()
         });
     }
     if let Some(lost) = &view.lost_workspace
@@ -66,14 +67,15 @@ pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
     let answers = view.answer();
     if let Some(attention) = view.attention.as_ref().filter(|_| !crashed) {
         let is_its_agents = raised.is_some_and(|event| is_of_its_agent(&answer.reason, event));
-        answer.reason = match answers.is_some() && is_its_agents {
-            true => Reason::AgentAsks {
+        answer.reason = if answers.is_some() && is_its_agents {
+            Reason::AgentAsks {
                 what: attention.clone(),
-            },
-            false => Reason::Attention {
+            }
+        } else {
+            Reason::Attention {
                 besides: Box::new(answer.reason),
                 what: attention.clone(),
-            },
+            }
         };
     }
     if let Some(Action::AnswerQuestion { .. }) = answers {

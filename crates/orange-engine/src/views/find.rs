@@ -90,9 +90,10 @@ fn note_short_id(call: &Call, text: &str, found: &Found) {
 fn explain_missing(call: &Call, text: &str, current: Option<&str>) -> Error {
     if let Ok((place, task)) = trash::find_in_trash(call, text, current) {
         let label = task.label();
-        let name = match current == Some(place.project.as_str()) {
-            true => label,
-            false => format!("{}:{label}", place.project),
+        let name = if current == Some(place.project.as_str()) {
+            label
+        } else {
+            format!("{}:{label}", place.project)
         };
         return Error::new(Code::NotFound, format!("{name} is in the trash"))
             .hint(text!("{} brings it back", Action::restore(name)));

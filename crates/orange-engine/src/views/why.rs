@@ -46,9 +46,10 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
     };
     let starts = !view.task.status.has_started();
     let is_decided = view.task.offers(Intent::Merge);
-    let limit = match starts {
-        true => facts::limit_reached(call)?,
-        false => None,
+    let limit = if starts {
+        facts::limit_reached(call)?
+    } else {
+        None
     };
     let untrusted = match (starts, call.project_of(&view.task.project)) {
         // What keeps the rules from being read is said by the start.
@@ -65,9 +66,10 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
         .find(|event| event.to.is_some());
     let here = last.filter(|event| event.to.as_deref() == Some(view.task.status.as_str()));
     let agent = agent_of(call, view);
-    let concerns = match is_decided {
-        true => concerns::concerns_for_why(call, &view.task, &view.history),
-        false => Vec::new(),
+    let concerns = if is_decided {
+        concerns::concerns_for_why(call, &view.task, &view.history)
+    } else {
+        Vec::new()
     };
     let evidence = Evidence::of(&view.history);
     let around = Surroundings {
@@ -95,17 +97,20 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
         }),
         limit,
         untrusted,
-        without_commits: match starts {
-            true => without_commits(call, &view.task.project),
-            false => None,
+        without_commits: if starts {
+            without_commits(call, &view.task.project)
+        } else {
+            None
         },
-        without_base: match starts {
-            true => without_base(call, &view.task),
-            false => None,
+        without_base: if starts {
+            without_base(call, &view.task)
+        } else {
+            None
         },
-        conflicts: match is_decided {
-            true => concerns::merge_trouble(call, &view.task, &view.history),
-            false => None,
+        conflicts: if is_decided {
+            concerns::merge_trouble(call, &view.task, &view.history)
+        } else {
+            None
         },
         without_work: concerns::has_no_work(call, &view.task, &view.history),
         failed_check: evidence

@@ -111,19 +111,22 @@ fn slot_view(
         Ok(Some(_)) => &remote,
         Ok(None) | Err(_) => &project.default_branch,
     };
-    let status = match there {
-        true => status::status(&folder, branch, target),
-        false => None,
+    let status = if there {
+        status::status(&folder, branch, target)
+    } else {
+        None
     };
     Ok(WorkspaceRow {
-        holder: match slot.is_free() || slot.is_retired() {
-            true => None,
-            false => Some(facts::holder_name(call, &name, &slot)?),
+        holder: if slot.is_free() || slot.is_retired() {
+            None
+        } else {
+            Some(facts::holder_name(call, &name, &slot)?)
         },
         operation: state::operation(&folder).filter(|_| there),
-        occupants: match there {
-            true => strangers(call, &folder, &slot),
-            false => Vec::new(),
+        occupants: if there {
+            strangers(call, &folder, &slot)
+        } else {
+            Vec::new()
         },
         disk: (there && with_disk).then(|| disk::used(&folder)),
         project: project.name.clone(),

@@ -236,20 +236,21 @@ fn check_out(
     let switched = lock.handed_on(|| switch(repository, folder, task, &start, &commit));
     if let Err(error) = switched {
         // Nobody has worked in one that is new: all or nothing.
-        let removed = match is_new {
-            true => lock
-                .handed_on(|| remove_parked(call, repository, folder))
-                .map(drop),
-            false => Ok(()),
+        let removed = if is_new {
+            lock.handed_on(|| remove_parked(call, repository, folder))
+                .map(drop)
+        } else {
+            Ok(())
         };
         if let Err(other) = removed {
             tracing::warn!(%other, slot = lease.slot, "a slot without its branch is left");
         }
         return Err(error);
     }
-    let checkout = match start.existing {
-        true => Checkout::Found,
-        false => Checkout::Fresh,
+    let checkout = if start.existing {
+        Checkout::Found
+    } else {
+        Checkout::Fresh
     };
     Ok(Ready::Yes(start, checkout))
 }
@@ -353,12 +354,13 @@ fn preflight(
     }
     let before = workspaces::pool(call)?.workspaces.get(&lease.slot).cloned();
     let before = before.and_then(|slot| slot.last_task);
-    let (owner, reason) = match is_own(task, lease) {
-        true => (task.id.clone(), "its slot was not cleaned to the end"),
-        false => (
+    let (owner, reason) = if is_own(task, lease) {
+        (task.id.clone(), "its slot was not cleaned to the end")
+    } else {
+        (
             before.unwrap_or_else(|| task.id.clone()),
             "found in a free slot",
-        ),
+        )
     };
     let park = rules::parking_place(call, project)?;
     let tidied = tidy::tidy(call, &owner, folder, &park, reason)?;
@@ -454,9 +456,10 @@ fn switch(
         let parked_there = state::head(folder) == Head::Detached(commit.to_owned());
         return worktree::switch_to_new(folder, &task.branch, commit, parked_there);
     }
-    match git::branch_exists(repository, &task.branch)? {
-        true => worktree::switch(folder, &task.branch),
-        false => worktree::switch_to_remote(folder, &task.branch),
+    if git::branch_exists(repository, &task.branch)? {
+        worktree::switch(folder, &task.branch)
+    } else {
+        worktree::switch_to_remote(folder, &task.branch)
     }
 }
 

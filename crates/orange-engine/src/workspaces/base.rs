@@ -24,12 +24,13 @@ pub fn lasting_base(call: &Call, project: &str, folder: &Path, base: &str) -> Re
     let ours = worktree::common_dir_of(&repository)?;
     // A folder without git is not in any repository.
     let here = worktree::common_dir_around(folder).ok().flatten();
-    let commit = match here.is_some() && here == ours {
-        true => Git::found_from(folder)
+    let commit = if here.is_some() && here == ours {
+        Git::found_from(folder)
             .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
             .arg(format!("{base}^{{commit}}"))
-            .ask()?,
-        false => git::commit_of(&repository, base)?,
+            .ask()?
+    } else {
+        git::commit_of(&repository, base)?
     };
     // What names nothing is told by whoever makes the task.
     Ok(commit.unwrap_or_else(|| base.to_owned()))

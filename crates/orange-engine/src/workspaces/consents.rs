@@ -95,9 +95,10 @@ pub fn offer(call: &Call, name: &str, revision: Option<&str>) -> Result<Offer> {
         None => newest_base(&project)?,
     };
     let commands = repository_rules(call, &project, &commit)?.foreign;
-    let files = match settings::config(call)?.agents.project_settings {
-        true => ProjectFiles::at_commit(&project.path, &commit)?,
-        false => ProjectFiles::default(),
+    let files = if settings::config(call)?.agents.project_settings {
+        ProjectFiles::at_commit(&project.path, &commit)?
+    } else {
+        ProjectFiles::default()
     };
     let trusted =
         is_trusted(call, name, &commands)? && project_consent::agreed_to_files(call, name, &files)?;

@@ -132,9 +132,10 @@ fn matching(repository: &Path, patterns: &[String]) -> Result<Option<Vec<PathBuf
                 .map(|pattern| format!("--exclude={pattern}")),
         )
         .run()?;
-    match said.success {
-        true => Ok(Some(said.parts().map(PathBuf::from).collect())),
-        false => Err(said.error("git ls-files")),
+    if said.success {
+        Ok(Some(said.parts().map(PathBuf::from).collect()))
+    } else {
+        Err(said.error("git ls-files"))
     }
 }
 

@@ -19,17 +19,19 @@ const NOTE: &str = "# orange: links to task files; `orange project remove` takes
 
 /// Which name the link gets in a worktree, by what is checked out there.
 pub(crate) fn name_for(slot: &Path) -> Result<&'static str> {
-    match is_known(slot, LINK)? {
-        true => Ok(OTHER_LINK),
-        false => Ok(LINK),
+    if is_known(slot, LINK)? {
+        Ok(OTHER_LINK)
+    } else {
+        Ok(LINK)
     }
 }
 
 /// Which name it gets in a worktree of a commit.
 pub(crate) fn name_at(repository: &Path, commit: &str) -> Result<&'static str> {
-    match has_path(repository, commit, LINK)? {
-        true => Ok(OTHER_LINK),
-        false => Ok(LINK),
+    if has_path(repository, commit, LINK)? {
+        Ok(OTHER_LINK)
+    } else {
+        Ok(LINK)
     }
 }
 

@@ -37,9 +37,10 @@ pub(crate) fn unwanted_project_files(
         Ok(files) => files,
         Err(refusal) => return Ok(Some(refusal)),
     };
-    match agreed_to_files(call, &project.name, &files)? {
-        true => Ok(None),
-        false => Ok(Some(not_agreed(project, &commit, &files))),
+    if agreed_to_files(call, &project.name, &files)? {
+        Ok(None)
+    } else {
+        Ok(Some(not_agreed(project, &commit, &files)))
     }
 }
 
@@ -50,9 +51,10 @@ pub(crate) fn check_project_files(call: &Call, task: &Task, worktree: &Path) -> 
     let base = ProjectFiles::at_commit(&project.path, &commit)?;
     let here = ProjectFiles::in_worktree(worktree)?;
     let Some((path, how)) = here.difference(&base) else {
-        return match agreed_to_files(call, &project.name, &here)? {
-            true => Ok(()),
-            false => Err(not_agreed(&project, &commit, &here)),
+        return if agreed_to_files(call, &project.name, &here)? {
+            Ok(())
+        } else {
+            Err(not_agreed(&project, &commit, &here))
         };
     };
     // A branch of its own may have been agreed to as well.
@@ -62,9 +64,10 @@ pub(crate) fn check_project_files(call: &Call, task: &Task, worktree: &Path) -> 
     let (label, name) = (task.label(), &project.name);
     let (shown, branch) = (worktree.join(path), &task.branch);
     let shown = shown.display();
-    let undo = match base.contains(path) {
-        true => format!("put it back as it is at commit {}", git::short(&commit)),
-        false => "delete it".to_owned(),
+    let undo = if base.contains(path) {
+        format!("put it back as it is at commit {}", git::short(&commit))
+    } else {
+        "delete it".to_owned()
     };
     Err(Error::new(
             Code::ConditionUnmet,

@@ -186,9 +186,10 @@ impl Quarantine {
             // Something else is in the place of its folder: nothing may be written through it.
             name = path.to_string_lossy().replace('/', "-").into();
         }
-        let to = match is_blocked {
-            true => slot.enter(Path::new(""), None),
-            false => slot.enter(folder, None),
+        let to = if is_blocked {
+            slot.enter(Path::new(""), None)
+        } else {
+            slot.enter(folder, None)
         };
         let Entered::Folder(to) = to.map_err(failed)? else {
             return Err(failed(Errno::NOTDIR.into()));
@@ -302,9 +303,10 @@ impl Quarantine {
             remove(&self.revived)?;
         }
         let is_checked = fs::symlink_metadata(&self.checked).is_ok();
-        match is_checked && self.is_forgotten() {
-            true => self.delete_checked(),
-            false => self.put_whole_back(),
+        if is_checked && self.is_forgotten() {
+            self.delete_checked()
+        } else {
+            self.put_whole_back()
         }
     }
 

@@ -186,9 +186,10 @@ fn forget_locked(call: &Call, project: &Project, folder: &Path, name: &str) -> R
 pub(crate) fn unlock_slot(_call: &Call, folder: &Path) -> Result<()> {
     // Not even a git that this command came from: it goes on with its work afterwards.
     let own = [std::process::id()];
-    match worktree::is_locked(folder)? && occupants::others_in_folder(folder, &own).is_empty() {
-        true => unlock(folder),
-        false => Ok(()),
+    if worktree::is_locked(folder)? && occupants::others_in_folder(folder, &own).is_empty() {
+        unlock(folder)
+    } else {
+        Ok(())
     }
 }
 

@@ -100,9 +100,10 @@ pub(crate) fn tear_down(
             return Ok(());
         }
     };
-    let rules = match consents::is_trusted(call, &project.name, &rules.foreign)? {
-        true => rules,
-        false => rules.without_foreign(),
+    let rules = if consents::is_trusted(call, &project.name, &rules.foreign)? {
+        rules
+    } else {
+        rules.without_foreign()
     };
     let log = place.path.join("teardown.log");
     let env = surroundings(project, task, lease);

@@ -379,9 +379,10 @@ impl<'a> Removal<'a> {
     }
 
     fn is_quiet(&self, path: &Path, place: &Path) -> bool {
-        match place.is_dir() {
-            true => self.quarantine.is_folder_let_go(path),
-            false => self.quarantine.is_let_go(path),
+        if place.is_dir() {
+            self.quarantine.is_folder_let_go(path)
+        } else {
+            self.quarantine.is_let_go(path)
         }
     }
 }
@@ -406,9 +407,10 @@ fn fill(folder: &Path, park: &str, missing: &Missing<'_>) -> Result<()> {
     if state::head(folder) == Head::Detached(park.to_owned()) {
         own_state::clear(folder)?;
     }
-    let failed = match was_sparse {
-        true => parking::check_out(folder, &Missing::All)?,
-        false => parking::check_out(folder, missing)?,
+    let failed = if was_sparse {
+        parking::check_out(folder, &Missing::All)?
+    } else {
+        parking::check_out(folder, missing)?
     };
     let Some(said) = failed else {
         return Ok(());
@@ -417,9 +419,10 @@ fn fill(folder: &Path, park: &str, missing: &Missing<'_>) -> Result<()> {
     // quarantine stays, so that what is missing is not taken for deleted.
     let changed = parking::look(folder)?.changed;
     let is_there = |path: &PathBuf| fs::symlink_metadata(folder.join(path)).is_ok();
-    match changed.iter().any(is_there) {
-        true => Ok(()),
-        false => Err(Error::new(Code::Failed, said)),
+    if changed.iter().any(is_there) {
+        Ok(())
+    } else {
+        Err(Error::new(Code::Failed, said))
     }
 }
 

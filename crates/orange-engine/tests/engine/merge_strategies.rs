@@ -224,9 +224,12 @@ fn a_commit_whose_author_has_no_name() {
         let shop = home.shop();
         home.branch("work", &[("new", "x")]);
         let text = home.git(&shop, &["cat-file", "commit", "work"]);
-        let lines = text.lines().map(|line| match line.starts_with("author ") {
-            true => "author  <> 1000000000 +0100",
-            false => line,
+        let lines = text.lines().map(|line| {
+            if line.starts_with("author ") {
+                "author  <> 1000000000 +0100"
+            } else {
+                line
+            }
         });
         let raw = lines.collect::<Vec<_>>().join("\n") + "\n";
         let raw = home.write("raw", raw);

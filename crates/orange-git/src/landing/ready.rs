@@ -45,13 +45,14 @@ pub fn could_move(
     if said.success {
         return Ok(Moved::Yes);
     }
-    match commit_of(repository, &reference)?.as_deref() == Some(from) {
-        true => Ok(Moved::Failed(format!(
+    if commit_of(repository, &reference)?.as_deref() == Some(from) {
+        Ok(Moved::Failed(format!(
             "git cannot move {branch} in {}: {}",
             repository.display(),
             words(&said.stderr)
-        ))),
-        false => Ok(Moved::Overtaken),
+        )))
+    } else {
+        Ok(Moved::Overtaken)
     }
 }
 
@@ -97,15 +98,16 @@ pub(crate) fn in_the_way(checkout: &Path, stderr: &str) -> Moved {
     let listed = stderr.lines().filter_map(|line| line.strip_prefix('\t'));
     let mut files: Vec<String> = listed.map(str::to_owned).collect();
     files.extend(stderr.lines().filter_map(quoted));
-    match files.is_empty() {
-        true => Moved::Failed(format!(
+    if files.is_empty() {
+        Moved::Failed(format!(
             "{place} cannot be brought forward: {}",
             words(stderr)
-        )),
-        false => Moved::Refused(format!(
+        ))
+    } else {
+        Moved::Refused(format!(
             "{place} has changes that are not committed, in {}",
             shown(&files)
-        )),
+        ))
     }
 }
 

@@ -67,9 +67,10 @@ pub(super) fn read(
     let mut conflicts = Vec::new();
     for (path, versions) in &files {
         let kind = kinds.get(*path).map_or("contents", String::as_str);
-        let hunks = match kind == "contents" {
-            true => hunks_of(repository, tree, &versions.stored)?,
-            false => Vec::new(),
+        let hunks = if kind == "contents" {
+            hunks_of(repository, tree, &versions.stored)?
+        } else {
+            Vec::new()
         };
         conflicts.push(Conflict {
             path: (*path).to_owned(),

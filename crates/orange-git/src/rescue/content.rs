@@ -120,9 +120,10 @@ impl<'a> TempIndex<'a> {
         {
             return Err(by_hand::refused(line.trim_start_matches("warning: ")));
         }
-        match said.success {
-            true => Ok(Vec::new()),
-            false => self.add_by_hand(entries, &said),
+        if said.success {
+            Ok(Vec::new())
+        } else {
+            self.add_by_hand(entries, &said)
         }
     }
 

@@ -151,12 +151,11 @@ fn every_example_of_the_document_can_be_played() {
     assert!(examples.len() > 10, "{}", examples.len());
     for example in examples {
         // Some examples are steps without the list they stand in.
-        let source = match example.starts_with("- ") {
-            true => {
-                let indented = example.lines().map(|line| format!("  {line}\n"));
-                format!("worker:\n{}", indented.collect::<String>())
-            }
-            false => example.to_owned(),
+        let source = if example.starts_with("- ") {
+            let indented = example.lines().map(|line| format!("  {line}\n"));
+            format!("worker:\n{}", indented.collect::<String>())
+        } else {
+            example.to_owned()
         };
         let read = Script::read(&source);
         assert!(read.is_ok(), "{}\n{example}", read.unwrap_err());

@@ -135,9 +135,12 @@ pub(super) fn signals(node: &Node) -> Value<Vec<Signal>> {
         Node::Sequence { items, .. } => items.iter().map(signal).collect(),
         Node::Scalar { .. } | Node::Mapping { .. } => signal(node).map(|signal| vec![signal]),
     };
-    all.and_then(|all: Vec<Signal>| match all.contains(&Signal::KILL) {
-        true => Err("cannot name KILL: nobody can ignore it".into()),
-        false => Ok(all),
+    all.and_then(|all: Vec<Signal>| {
+        if all.contains(&Signal::KILL) {
+            Err("cannot name KILL: nobody can ignore it".into())
+        } else {
+            Ok(all)
+        }
     })
 }
 

@@ -40,9 +40,10 @@ impl Agent {
 
     pub(super) fn delete(&self, file: &str) -> io::Result<()> {
         let path = self.folder.join(file);
-        match path.symlink_metadata()?.is_dir() {
-            true => fs::remove_dir_all(path),
-            false => fs::remove_file(path),
+        if path.symlink_metadata()?.is_dir() {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(path)
         }
     }
 }

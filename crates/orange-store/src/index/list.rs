@@ -156,9 +156,10 @@ fn select(connection: &Connection, filter: &Filter) -> rusqlite::Result<(Known, 
     each_line(&transaction, |number, line| {
         known.push(&line);
         if keeps(&filter, &line) {
-            match is_older(&filter, &line) {
-                true => older += 1,
-                false => rows.push(listed(number, &line)),
+            if is_older(&filter, &line) {
+                older += 1
+            } else {
+                rows.push(listed(number, &line))
             }
         }
     })?;

@@ -223,9 +223,12 @@ fn hits(connection: &Connection, query: &Query) -> rusqlite::Result<Vec<Hit>> {
 fn arrange(hits: &mut [Hit]) {
     // The better, the more it is below zero.
     let best = hits.iter().fold(0.0, |best: f64, hit| best.min(hit.rank));
-    let step = |hit: &Hit| match best < 0.0 {
-        true => (hit.rank / best * STEPS).round() as i64,
-        false => 0,
+    let step = |hit: &Hit| {
+        if best < 0.0 {
+            (hit.rank / best * STEPS).round() as i64
+        } else {
+            0
+        }
     };
     hits.sort_by_cached_key(|hit| {
         (

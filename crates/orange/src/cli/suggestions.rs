@@ -76,9 +76,10 @@ fn of_missing(words: &[&str]) -> Option<String> {
         return None;
     };
     let (key, value) = setting.split_once('=')?;
-    let value = match value.contains(|c: char| !c.is_alphanumeric() && !"-_/.".contains(c)) {
-        true => "VALUE",
-        false => value,
+    let value = if value.contains(|c: char| !c.is_alphanumeric() && !"-_/.".contains(c)) {
+        "VALUE"
+    } else {
+        value
     };
     Some(format!(
         "key and value are two words: `orange config set {key} {value}`"
@@ -106,10 +107,7 @@ fn of_list(unknown: &str) -> Option<String> {
         }
         word => {
             let status: Status = word.parse().ok()?;
-            workflow.has(status).then(|| match status.is_terminal() {
-                true => format!("--status {status}, with --all however long ago"),
-                false => format!("--status {status}"),
-            })
+            workflow.has(status).then(|| if status.is_terminal() { format!("--status {status}, with --all however long ago") } else { format!("--status {status}") })
         }
     }
 }

@@ -85,17 +85,19 @@ fn as_text(report: &GcReport) -> String {
     }
     for left in swept.iter().flat_map(|one| &one.left) {
         let (name, why) = (clean_block(&left.name), clean_block(&left.why));
-        let verb = match left.unseen {
-            true => "could not look at",
-            false => "kept",
+        let verb = if left.unseen {
+            "could not look at"
+        } else {
+            "kept"
         };
         let _ = writeln!(text, "{verb} {name}: {why}");
     }
     if swept.iter().all(|one| one.items.is_empty()) {
         let mut left = swept.iter().flat_map(|one| &one.left);
-        text.push_str(match left.any(|left| left.unseen || left.failed) {
-            true => "nothing else has expired\n",
-            false => "nothing has expired\n",
+        text.push_str(if left.any(|left| left.unseen || left.failed) {
+            "nothing else has expired\n"
+        } else {
+            "nothing has expired\n"
         });
     }
     text

@@ -38,13 +38,15 @@ pub(crate) fn run(args: &HelpArgs, wants_json: bool) -> Result<()> {
             let mut root = cli::command();
             root.build();
             let help = command_of(&mut root, &args.words)?.render_help();
-            let help = match palette.enabled && !wants_json {
-                true => help.ansi().to_string(),
-                false => help.to_string(),
+            let help = if palette.enabled && !wants_json {
+                help.ansi().to_string()
+            } else {
+                help.to_string()
             };
-            match args.words.is_empty() {
-                true => format!("{help}\n{}", topics::listed()),
-                false => help,
+            if args.words.is_empty() {
+                format!("{help}\n{}", topics::listed())
+            } else {
+                help
             }
         }
     };

@@ -73,9 +73,10 @@ struct Since {
 
 fn since(text: &str) -> std::result::Result<Since, String> {
     // `8h` is a span, and every time has a minus or a colon.
-    let said = match text.contains(['-', ':']) {
-        true => format!("since {text}"),
-        false => format!("in the last {text}"),
+    let said = if text.contains(['-', ':']) {
+        format!("since {text}")
+    } else {
+        format!("in the last {text}")
     };
     Ok(Since {
         time: time_of(text)?,
@@ -157,9 +158,12 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
         }
         return Ok(());
     }
-    let show = |line: &Line| match session.json {
-        true => output::print_json(&to_json(line)),
-        false => output::print_piece(layout.line(line).as_bytes()),
+    let show = |line: &Line| {
+        if session.json {
+            output::print_json(&to_json(line))
+        } else {
+            output::print_piece(layout.line(line).as_bytes())
+        }
     };
     let mut read_on = found.lines.iter().all(&show);
     let mut follower = Follower::after(&home, files);

@@ -235,9 +235,10 @@ impl<'p> Play<'p> {
             }
         };
         let said = std::fs::read_to_string(&path).unwrap_or_default();
-        match ended.success() {
-            true => Ok(said),
-            false => Err(failed(shown, &said).into()),
+        if ended.success() {
+            Ok(said)
+        } else {
+            Err(failed(shown, &said).into())
         }
     }
 

@@ -87,9 +87,10 @@ impl Screen {
     }
 
     fn line(&self, (at, who, text): &(f64, String, String), width: usize) -> String {
-        let styled = match who == super::USER {
-            true => Style::Cyan,
-            false => Style::Bold,
+        let styled = if who == super::USER {
+            Style::Cyan
+        } else {
+            Style::Bold
         };
         // The brackets, the time, the name and the blanks between them.
         let room = width.saturating_sub(19);

@@ -74,9 +74,10 @@ fn message(error: &clap::Error) -> String {
                 why if why == "invalid digit found in string" => "not a whole number".to_owned(),
                 why => why,
             };
-            match !value.is_empty() && why.contains(*value) {
-                true => format!("{}{why}", of_option(first)),
-                false => format!("{}{value:?}: {why}", of_option(first)),
+            if !value.is_empty() && why.contains(*value) {
+                format!("{}{why}", of_option(first))
+            } else {
+                format!("{}{value:?}: {why}", of_option(first))
             }
         }
         (ErrorKind::ArgumentConflict, _) => {
@@ -105,17 +106,19 @@ fn message(error: &clap::Error) -> String {
 
 /// `--status` of `--status <STATUS>`.
 fn bare(name: &str) -> &str {
-    match name.starts_with('-') {
-        true => name.split([' ', '=']).next().unwrap_or(name),
-        false => name,
+    if name.starts_with('-') {
+        name.split([' ', '=']).next().unwrap_or(name)
+    } else {
+        name
     }
 }
 
 /// What stands before the trouble with an option's value; a word without a name speaks for itself.
 fn of_option(name: &str) -> String {
-    match name.starts_with('-') {
-        true => format!("{name}: "),
-        false => String::new(),
+    if name.starts_with('-') {
+        format!("{name}: ")
+    } else {
+        String::new()
     }
 }
 
@@ -134,9 +137,10 @@ fn tip(error: &clap::Error) -> Option<Tip> {
     {
         let tips: Vec<String> = tips.iter().map(ToString::to_string).collect();
         let tip = tips.join("; ").replace('\'', "`");
-        return Some(match tip.starts_with("to pass ") {
-            true => Tip::Dashes(tip),
-            false => Tip::Whole(tip),
+        return Some(if tip.starts_with("to pass ") {
+            Tip::Dashes(tip)
+        } else {
+            Tip::Whole(tip)
         });
     }
     let kinds = [

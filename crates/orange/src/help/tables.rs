@@ -70,13 +70,14 @@ fn rows<'a>(rows: impl Iterator<Item = (String, &'a str)>) -> String {
     let in_line = rows.iter().all(|row| fits(&row));
     let mut text = String::new();
     for (name, what) in &rows {
-        let _ = match in_line {
-            true => writeln!(
+        let _ = if in_line {
+            writeln!(
                 text,
                 "  {name:<width$}  {what}",
                 width = widest.unwrap_or(0)
-            ),
-            false => writeln!(text, "  {name}\n      {what}"),
+            )
+        } else {
+            writeln!(text, "  {name}\n      {what}")
         };
     }
     text

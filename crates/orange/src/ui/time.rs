@@ -28,9 +28,10 @@ pub(crate) fn time_of_day(time: Timestamp) -> String {
     let zone = jiff::tz::TimeZone::system();
     let today = Timestamp::now().to_zoned(zone.clone()).date();
     let here = time.to_zoned(zone);
-    let form = match here.date() == today {
-        true => "%H:%M",
-        false => "%a %d %b %H:%M",
+    let form = if here.date() == today {
+        "%H:%M"
+    } else {
+        "%a %d %b %H:%M"
     };
     here.strftime(form).to_string()
 }

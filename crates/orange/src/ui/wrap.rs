@@ -35,9 +35,10 @@ fn each_line(text: &str, extent: Extent, hang: impl Fn(&str, usize) -> usize) ->
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for line in text.split_inclusive('\n') {
         let bare = line.strip_suffix('\n').unwrap_or(line);
-        match visible_width(bare) > width {
-            true => break_into(&mut out, bare, hang(bare, width).min(width / 2), width),
-            false => out.push_str(bare),
+        if visible_width(bare) > width {
+            break_into(&mut out, bare, hang(bare, width).min(width / 2), width)
+        } else {
+            out.push_str(bare)
         }
         out.push_str(&line[bare.len()..]);
     }
@@ -84,9 +85,10 @@ fn next_word(text: &str, room: usize) -> &str {
 fn indent_of(line: &str) -> usize {
     let text = line.trim_start_matches(' ');
     let indent = line.len() - text.len();
-    match BULLETS.iter().any(|bullet| text.starts_with(bullet)) {
-        true => indent + 2,
-        false => indent,
+    if BULLETS.iter().any(|bullet| text.starts_with(bullet)) {
+        indent + 2
+    } else {
+        indent
     }
 }
 

@@ -65,9 +65,10 @@ impl Looker<'_> {
     #[track_caller]
     fn until_given_back(&self, given_back: bool) {
         let format = "#{alternate_on} #{cursor_flag} #{pane_tty}";
-        let expected = match given_back {
-            true => "0 1 echo icanon",
-            false => "1 0 -echo -icanon",
+        let expected = if given_back {
+            "0 1 echo icanon"
+        } else {
+            "1 0 -echo -icanon"
         };
         self.env.until(expected, || {
             let state = self.asked(&["display-message", "-p", "-t", "looker", format]);

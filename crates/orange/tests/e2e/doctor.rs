@@ -133,9 +133,12 @@ fn trash_past_its_time() {
     let aged: Vec<String> = fs::read_to_string(&journal)
         .unwrap()
         .lines()
-        .map(|line| match line.contains("task.deleted") {
-            true => r#"{"type":"task.deleted","timestamp":"2020-01-01T00:00:00Z"}"#.to_owned(),
-            false => line.to_owned(),
+        .map(|line| {
+            if line.contains("task.deleted") {
+                r#"{"type":"task.deleted","timestamp":"2020-01-01T00:00:00Z"}"#.to_owned()
+            } else {
+                line.to_owned()
+            }
         })
         .collect();
     fs::write(&journal, aged.join("\n") + "\n").unwrap();

@@ -67,9 +67,12 @@ fn deleted(env: &TestEnvironment, task: &TestTask, days: i64) -> PathBuf {
     let aged: Vec<String> = fs::read_to_string(&journal)
         .unwrap()
         .lines()
-        .map(|line| match line.contains("task.deleted") {
-            true => json!({"type": "task.deleted", "timestamp": time}).to_string(),
-            false => line.to_owned(),
+        .map(|line| {
+            if line.contains("task.deleted") {
+                json!({"type": "task.deleted", "timestamp": time}).to_string()
+            } else {
+                line.to_owned()
+            }
         })
         .collect();
     fs::write(&journal, aged.join("\n") + "\n").unwrap();
@@ -403,9 +406,12 @@ fn a_rescue_that_a_pending_task_goes_on_with_stays() {
     let body = env.git(&shop, &["show", "-s", "--format=%B", &young]);
     let body: Vec<String> = body
         .lines()
-        .map(|line| match line.starts_with("Orange-Time: ") {
-            true => format!("Orange-Time: {time}"),
-            false => line.to_owned(),
+        .map(|line| {
+            if line.starts_with("Orange-Time: ") {
+                format!("Orange-Time: {time}")
+            } else {
+                line.to_owned()
+            }
         })
         .collect();
     let (tree, parent) = (format!("{young}^{{tree}}"), format!("{young}^1"));

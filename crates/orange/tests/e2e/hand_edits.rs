@@ -93,9 +93,12 @@ fn what_a_journal_lacks_is_named() {
     let text = fs::read_to_string(task.journal()).unwrap();
     let broken: Vec<&str> = text
         .lines()
-        .map(|line| match line.contains("\"to\":\"planning\"") {
-            true => "not json",
-            false => line,
+        .map(|line| {
+            if line.contains("\"to\":\"planning\"") {
+                "not json"
+            } else {
+                line
+            }
         })
         .collect();
     fs::write(task.journal(), format!("{}\n", broken.join("\n"))).unwrap();

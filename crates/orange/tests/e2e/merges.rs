@@ -78,9 +78,10 @@ impl Merges {
         let place = folder.to_str().unwrap();
         let shop = self.shop();
         let known = self.git(&shop, &["branch", "--list", name]);
-        match known.is_empty() {
-            true => self.git(&shop, &["worktree", "add", "-q", "-b", name, place, "main"]),
-            false => self.git(&shop, &["worktree", "add", "-q", place, name]),
+        if known.is_empty() {
+            self.git(&shop, &["worktree", "add", "-q", "-b", name, place, "main"])
+        } else {
+            self.git(&shop, &["worktree", "add", "-q", place, name])
         };
         work(&folder);
         self.git(&shop, &["worktree", "remove", "--force", place]);
@@ -154,9 +155,10 @@ impl Merges {
 
     /// A hook of a repository.
     pub(crate) fn hook(&self, repository: &Path, name: &str, script: &str) {
-        let folder = match repository.join(".git").is_dir() {
-            true => repository.join(".git/hooks"),
-            false => repository.join("hooks"),
+        let folder = if repository.join(".git").is_dir() {
+            repository.join(".git/hooks")
+        } else {
+            repository.join("hooks")
         };
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join(name);

@@ -21,9 +21,10 @@ fn follow(env: &Agents, task: &TestTask) -> String {
     assert_eq!(told["too_early"], false, "{told}");
     let next = told["next"].as_str().unwrap_or_else(|| panic!("{told}"));
     let line = next.replace("TEXT", "'go on'");
-    let line = match line.contains(" attach ") {
-        true => format!("{line} --json"),
-        false => line,
+    let line = if line.contains(" attach ") {
+        format!("{line} --json")
+    } else {
+        line
     };
     typed_well(env, &line);
     next.to_owned()

@@ -102,9 +102,10 @@ fn without_a_commit() {
 fn whose_hooks_all_fail() {
     for elsewhere in [false, true] {
         let env = made(&["-b", "main"]);
-        let hooks = match elsewhere {
-            true => env.root().join("my hooks"),
-            false => env.shop().join(".git/hooks"),
+        let hooks = if elsewhere {
+            env.root().join("my hooks")
+        } else {
+            env.shop().join(".git/hooks")
         };
         fs::create_dir_all(&hooks).unwrap();
         for hook in [

@@ -120,9 +120,10 @@ fn parse_call(call: &str, home: &str) -> Option<Did> {
     // A name in a folder that a descriptor stands for, or a whole path.
     let at = |index: usize| {
         let name = unquoted(parts.get(index + 1)?)?;
-        match name.starts_with('/') {
-            true => inside(&name),
-            false => Some(format!("{}/{name}", fd(index)?)),
+        if name.starts_with('/') {
+            inside(&name)
+        } else {
+            Some(format!("{}/{name}", fd(index)?))
         }
     };
     match name {

@@ -285,10 +285,7 @@ fn a_lock_in_another_worktree_stays() {
 
 /// A merge in which git is killed while it holds the locks of the target, and of HEAD.
 fn killed_over_its_locks(env: &Env, key: &str, orange_too: bool) {
-    let kill_orange = match orange_too {
-        true => "kill -9 $PPID; ",
-        false => "",
-    };
+    let kill_orange = if orange_too { "kill -9 $PPID; " } else { "" };
     let script = format!(
         "case \"$*\" in *'update-ref -m '*) {kill_orange}exec strace -f -o /dev/null -e trace=rename \
          -e inject=rename:signal=SIGKILL:when=1 \"$real\" \"$@\";; esac"

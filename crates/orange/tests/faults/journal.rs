@@ -142,9 +142,10 @@ fn use_it(prepared: &Prepared, env: &Env, call: &Call, length: usize) {
     let view = task::view(call, place.clone()).unwrap_or_else(|e| panic!("{label}: {e}"));
     assert_eq!(view.task.status.as_str(), "working", "{label}");
     let near = prepared.near_an_end(length);
-    let weights: &[&str] = match near || length.is_multiple_of(9) {
-        true => &["small", "large"],
-        false => &[],
+    let weights: &[&str] = if near || length.is_multiple_of(9) {
+        &["small", "large"]
+    } else {
+        &[]
     };
     for weight in weights {
         let change = Change {

@@ -92,9 +92,10 @@ pub(crate) fn prepared(world: World) -> (Env, String) {
     if !world.checked_out {
         env.git(&["switch", "--quiet", "--create", "elsewhere"]);
     }
-    let key = match world.slot {
-        true => task_in(&env, "reviewing"),
-        false => env.create(&["the-branch", "Add a login form", "--status", "reviewing"]),
+    let key = if world.slot {
+        task_in(&env, "reviewing")
+    } else {
+        env.create(&["the-branch", "Add a login form", "--status", "reviewing"])
     };
     if world.slot {
         fs::write(
@@ -132,9 +133,10 @@ pub(crate) fn merge(key: &str, world: World) -> Vec<&str> {
 fn landed(env: &Env, folder: &Path, label: &str) -> bool {
     let show = |path: &str| {
         let found = env.git_says(folder, &["ls-tree", "--name-only", "main", path]);
-        match found.is_empty() {
-            true => String::new(),
-            false => env.git_says(folder, &["show", &format!("main:{path}")]),
+        if found.is_empty() {
+            String::new()
+        } else {
+            env.git_says(folder, &["show", &format!("main:{path}")])
         }
     };
     let (base, new) = (show("base.txt"), show("new.txt"));

@@ -25,9 +25,12 @@ struct Race {
 
 /// Far enough apart that no two tasks meet.
 fn shared_file(lines_of: &[usize]) -> String {
-    let line = |number: usize| match lines_of.contains(&number) {
-        true => format!("{number} token-{number}-\n\n\n\n\n\n"),
-        false => format!("{number}\n\n\n\n\n\n"),
+    let line = |number: usize| {
+        if lines_of.contains(&number) {
+            format!("{number} token-{number}-\n\n\n\n\n\n")
+        } else {
+            format!("{number}\n\n\n\n\n\n")
+        }
     };
     (0..TASKS).map(line).collect()
 }

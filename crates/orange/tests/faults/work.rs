@@ -113,9 +113,10 @@ impl World {
                 if entry.file_name() == ".git" || kind.is_symlink() {
                     continue;
                 }
-                match kind.is_dir() {
-                    true => open.push(entry.path()),
-                    false => found.push(entry.path()),
+                if kind.is_dir() {
+                    open.push(entry.path())
+                } else {
+                    found.push(entry.path())
                 }
             }
         }
@@ -157,9 +158,10 @@ impl World {
             command.output().unwrap();
             let label = format!("{arguments:?} killed at {hit}");
             // Killed before anything changed, the slot is still as the work left it.
-            let heads = match self.detached {
-                true => Heads::MayBeDetached,
-                false => Heads::OnTheirBranch,
+            let heads = if self.detached {
+                Heads::MayBeDetached
+            } else {
+                Heads::OnTheirBranch
             };
             at_rest_with(&self.env, &label, heads);
         }

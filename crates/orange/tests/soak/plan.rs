@@ -159,16 +159,18 @@ fn target(chance: &mut Chance) -> Target {
 
 /// A point and which of its hits: by name, or the nth of any name.
 pub(crate) fn crash_point(chance: &mut Chance) -> String {
-    match chance.percent(50) {
-        true => format!("{}:{}", chance.pick(POINTS), 1 + chance.below(2)),
-        false => format!("*:{}", 1 + chance.below(60)),
+    if chance.percent(50) {
+        format!("{}:{}", chance.pick(POINTS), 1 + chance.below(2))
+    } else {
+        format!("*:{}", 1 + chance.below(60))
     }
 }
 
 /// The same for the command that creates a task.
 pub(crate) fn creation_point(chance: &mut Chance) -> String {
-    match chance.percent(30) {
-        true => chance.pick(CREATION).to_owned(),
-        false => crash_point(chance),
+    if chance.percent(30) {
+        chance.pick(CREATION).to_owned()
+    } else {
+        crash_point(chance)
     }
 }

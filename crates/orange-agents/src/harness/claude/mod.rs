@@ -178,9 +178,10 @@ const STASHED: &str = "› stashed";
 /// that nobody sees some would have to be looked at by a person, and none arrives.
 fn as_words(text: &str) -> String {
     let text = without_invisible(text);
-    match text.trim_start().starts_with(['/', '!']) {
-        true => format!("Message: {text}"),
-        false => text,
+    if text.trim_start().starts_with(['/', '!']) {
+        format!("Message: {text}")
+    } else {
+        text
     }
 }
 
@@ -487,9 +488,10 @@ fn question(question: &Value) -> Option<String> {
         .flatten()
         .filter_map(|option| option.get("label")?.as_str())
         .collect();
-    Some(match labels.is_empty() {
-        true => text.to_owned(),
-        false => format!("{text} ({})", labels.join(", ")),
+    Some(if labels.is_empty() {
+        text.to_owned()
+    } else {
+        format!("{text} ({})", labels.join(", "))
     })
 }
 
@@ -523,9 +525,10 @@ fn last_error(text: &str, now: Timestamp) -> Option<Value> {
 fn limit_in_words(text: &str, now: &Zoned) -> Option<Timestamp> {
     let (_, rest) = text.split_once("resets ")?;
     let (when, zone) = rest.split_once('(').unwrap_or((rest, ""));
-    let zone = match zone.starts_with("UTC)") {
-        true => TimeZone::UTC,
-        false => now.time_zone().clone(),
+    let zone = if zone.starts_with("UTC)") {
+        TimeZone::UTC
+    } else {
+        now.time_zone().clone()
     };
     let now = now.with_time_zone(zone.clone());
     let words: Vec<&str> = when

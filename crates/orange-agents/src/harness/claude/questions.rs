@@ -53,9 +53,10 @@ pub(super) fn settles(report: &Value, question: &Question) -> bool {
 
 /// The answer as its hook prints it.
 pub(super) fn reply(question: &Question, answer: &Answer) -> String {
-    let mut decision = match answer.allow {
-        true => json!({"behavior": "allow"}),
-        false => json!({"behavior": "deny", "message": denial(answer)}),
+    let mut decision = if answer.allow {
+        json!({"behavior": "allow"})
+    } else {
+        json!({"behavior": "deny", "message": denial(answer)})
     };
     if answer.allow && !question.asked.is_empty() {
         let texts = question.asked.iter().zip(&answer.answers);

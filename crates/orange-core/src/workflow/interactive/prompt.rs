@@ -55,9 +55,10 @@ impl PromptName {
     /// its verdict or by a check that failed.
     pub fn for_notice(from: Status, by_check: bool) -> Option<PromptName> {
         let told = from.info().told_on_leaving;
-        match by_check && from.is_in_review() {
-            true => Some(PromptName::CheckFailed),
-            false => told,
+        if by_check && from.is_in_review() {
+            Some(PromptName::CheckFailed)
+        } else {
+            told
         }
     }
 

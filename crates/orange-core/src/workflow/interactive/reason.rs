@@ -183,13 +183,14 @@ impl Reason {
                     "waits for your decision: merge {branch} into {target}, or ask for changes with {}",
                     Action::request_changes(label, None)
                 );
-                return match concerns.is_empty() {
-                    true => decision,
-                    false => text!(
+                return if concerns.is_empty() {
+                    decision
+                } else {
+                    text!(
                         "{}; a merge needs your word (--force): {}",
                         decision,
                         concerns.join("; ")
-                    ),
+                    )
                 };
             }
             Reason::Stuck(stuck) => stuck.text(),
@@ -227,14 +228,13 @@ impl Reason {
             Reason::NotStarted => "nothing is in its way; it has not been started".into(),
             Reason::Damaged { damage, by_hand } => {
                 let damaged = format!("its TASK.md is damaged: {damage}");
-                match by_hand {
-                    true => {
-                        return text!(
-                            "{damaged}; correct that line, or let {} put back the last good value",
-                            Action::repair()
-                        );
-                    }
-                    false => damaged,
+                if *by_hand {
+                    return text!(
+                        "{damaged}; correct that line, or let {} put back the last good value",
+                        Action::repair()
+                    );
+                } else {
+                    damaged
                 }
             }
             Reason::LostWorkspace { what } | Reason::AgentAsks { what } => what.clone(),
@@ -275,9 +275,10 @@ impl Round {
     /// `round 1 of 2`; once a person asked for changes, both the round and how many count since then.
     fn text(self) -> String {
         let Round { counted, max, all } = self;
-        match all > counted {
-            true => format!("round {all} ({counted} of {max} since changes were requested)"),
-            false => format!("round {counted} of {max}"),
+        if all > counted {
+            format!("round {all} ({counted} of {max} since changes were requested)")
+        } else {
+            format!("round {counted} of {max}")
         }
     }
 }

@@ -163,9 +163,10 @@ pub(crate) fn land(call: &Call, tx: &mut TaskTx<'_>, task: &Task) -> Result<Land
                     .by("human")
                     .because(format!("conflicts with {}", task.target));
                 tx.note(vec![event])?;
-                let bring = match target.local.as_ref() == Some(&target.onto) {
-                    true => task.target.clone(),
-                    false => format!("origin/{}", task.target),
+                let bring = if target.local.as_ref() == Some(&target.onto) {
+                    task.target.clone()
+                } else {
+                    format!("origin/{}", task.target)
                 };
                 let worker = sessions::live_run(call, tx.history(), Role::Worker);
                 let worker = worker

@@ -21,9 +21,10 @@ pub(crate) fn target(of: &orange_core::task::Task, task: &Task) -> Result<Target
     let repository = &task.repository;
     let name = &task.target;
     let local = git::commit_of(repository, &task.local())?;
-    let remote = match task.push {
-        true => git::commit_of(repository, &task.remote())?,
-        false => None,
+    let remote = if task.push {
+        git::commit_of(repository, &task.remote())?
+    } else {
+        None
     };
     let ahead = |of: &str, than: &str| git::commits_ahead(repository, of, than);
     match (local, remote) {
@@ -87,9 +88,10 @@ pub(crate) fn target(of: &orange_core::task::Task, task: &Task) -> Result<Target
                 )));
             }
             Ok(Target {
-                onto: match unpushed > 0 {
-                    true => local.clone(),
-                    false => remote.clone(),
+                onto: if unpushed > 0 {
+                    local.clone()
+                } else {
+                    remote.clone()
                 },
                 local: Some(local),
                 remote: Some(remote),

@@ -23,9 +23,10 @@ pub(crate) fn check_agents(call: &Call, report: &mut Report, _repair: bool) -> R
         let Some(status) = status.filter(|_| state == SessionState::Gone) else {
             continue;
         };
-        match is_expected(status, role_of(status)) {
-            true => check_crashed(call, task, status, report)?,
-            false => idle.push(name_of(task)),
+        if is_expected(status, role_of(status)) {
+            check_crashed(call, task, status, report)?
+        } else {
+            idle.push(name_of(task))
         }
     }
     if !idle.is_empty() {

@@ -98,10 +98,7 @@ fn report_backup(call: &Call, home: &Path, database: &Database, report: &mut Rep
     };
     let text = format!("orange.db is sound (schema {schema}), backed up");
     let is_late = call.now().duration_since(made) > LATE;
-    let tone = match is_late {
-        true => Tone::Note,
-        false => Tone::Fine,
-    };
+    let tone = if is_late { Tone::Note } else { Tone::Fine };
     report.remark(text.into(), Some(made), tone);
     if is_late {
         report

@@ -17,9 +17,10 @@ use std::path::{Path, PathBuf};
 
 /// Never fails: what cannot be looked at has been told of.
 pub(crate) fn measure_disk(call: &Call, report: &mut Report, measure: bool, has_git: bool) {
-    let rescue = match has_git {
-        true => kept_rescues(call).unwrap_or_default(),
-        false => Kept::default(),
+    let rescue = if has_git {
+        kept_rescues(call).unwrap_or_default()
+    } else {
+        Kept::default()
     };
     let trash = call.store.trash();
     let deleted: Vec<PathBuf> = trash::trashed(call)
@@ -39,9 +40,10 @@ pub(crate) fn measure_disk(call: &Call, report: &mut Report, measure: bool, has_
         checks: Kept::of(&files_in(&checks), Path::to_owned),
         total,
     });
-    let past = match has_git {
-        true => gc::sweep(call, false).unwrap_or_default(),
-        false => return,
+    let past = if has_git {
+        gc::sweep(call, false).unwrap_or_default()
+    } else {
+        return;
     };
     let past = past.iter().filter(|swept| !swept.items.is_empty());
     let past: Vec<String> = past

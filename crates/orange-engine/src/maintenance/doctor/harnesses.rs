@@ -184,9 +184,10 @@ fn look_at(probe: &Probe<'_>, harness: &Harness) -> HarnessFound {
         version,
         login,
         signals: None,
-        note: match harness.name == harness.adapter.name() {
-            true => harness.adapter.note(probe),
-            false => None,
+        note: if harness.name == harness.adapter.name() {
+            harness.adapter.note(probe)
+        } else {
+            None
         },
     }
 }

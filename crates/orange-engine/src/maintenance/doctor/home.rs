@@ -170,16 +170,17 @@ fn check_permissions(call: &Call, home: &Path, report: &mut Report, repair: bool
         return;
     };
     let first = first.display();
-    match user.is_root() {
-        true => report.note(format!(
+    if user.is_root() {
+        report.note(format!(
             "you are root, and {first} belongs to user {owner}: what you make here is not theirs"
-        )),
-        false => report
+        ))
+    } else {
+        report
             .add(
                 first.to_string(),
                 format!("belongs to another user (number {owner})"),
             )
-            .by_hand(format!("`sudo chown -R $(id -u) {}`", home.display())),
+            .by_hand(format!("`sudo chown -R $(id -u) {}`", home.display()))
     }
 }
 

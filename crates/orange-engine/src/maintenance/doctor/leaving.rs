@@ -53,9 +53,12 @@ pub(crate) fn check_leaving(
         if repair {
             let restored = workspaces::forget_all_gone(call, project);
             let is_back = crate::workspaces::slot_folder(call, slot).is_dir();
-            finding.done(restored.and_then(|()| match is_back {
-                true => Ok("it is in its place again".to_owned()),
-                false => Err(Error::new(Code::Busy, "another process is at work there")),
+            finding.done(restored.and_then(|()| {
+                if is_back {
+                    Ok("it is in its place again".to_owned())
+                } else {
+                    Err(Error::new(Code::Busy, "another process is at work there"))
+                }
             }));
         }
     }

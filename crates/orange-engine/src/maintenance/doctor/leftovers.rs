@@ -23,9 +23,10 @@ pub(crate) fn check_leftovers(call: &Call, report: &mut Report, repair: bool) ->
         );
         finding.repair("removes it; nothing reads it");
         if repair {
-            let gone = match path.is_dir() {
-                true => fs::remove_dir_all(&path),
-                false => fs::remove_file(&path),
+            let gone = if path.is_dir() {
+                fs::remove_dir_all(&path)
+            } else {
+                fs::remove_file(&path)
             };
             let gone = gone.map(|()| "removed".to_owned());
             finding.done(gone.map_err(|error| Error::io("remove", &path, &error)));
@@ -41,9 +42,10 @@ fn check_marks(call: &Call, report: &mut Report, repair: bool) {
         let Some(project) = call::try_lock_project(call, &place.project).ok().flatten() else {
             continue;
         };
-        let task = match place.path.is_dir() {
-            true => TaskLock::try_acquire(&place.path).ok().flatten(),
-            false => None,
+        let task = if place.path.is_dir() {
+            TaskLock::try_acquire(&place.path).ok().flatten()
+        } else {
+            None
         };
         let is_free = task.is_some() || !place.path.is_dir();
         // Under the lock: without it another process may have begun the next change.
@@ -55,9 +57,10 @@ fn check_marks(call: &Call, report: &mut Report, repair: bool) {
         finding.repair("goes on with it; the log says what was in the way");
         if repair {
             recovery::recover(call);
-            finding.done(match call.store.marked().contains(&place) {
-                false => Ok("finished".to_owned()),
-                true => Err(Error::new(Code::Failed, "it could not be finished")),
+            finding.done(if call.store.marked().contains(&place) {
+                Err(Error::new(Code::Failed, "it could not be finished"))
+            } else {
+                Ok("finished".to_owned())
             });
         }
     }

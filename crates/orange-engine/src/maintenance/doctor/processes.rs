@@ -125,9 +125,10 @@ pub(crate) fn check_processes(call: &Call, report: &mut Report, repair: bool) ->
         );
         finding.repair("ends it");
         if repair {
-            finding.done(match runs::end_tagged(&home, &run) {
-                true => Ok("ended".to_owned()),
-                false => Err(Error::new(Code::Failed, "it does not end")),
+            finding.done(if runs::end_tagged(&home, &run) {
+                Ok("ended".to_owned())
+            } else {
+                Err(Error::new(Code::Failed, "it does not end"))
             });
         }
     }
@@ -163,9 +164,10 @@ fn check_checks(call: &Call, report: &mut Report, repair: bool) {
             finding.repair("ends it");
             if repair {
                 VerifySlot::end_processes(&folder);
-                finding.done(match process.is_alive() {
-                    false => Ok("ended".to_owned()),
-                    true => Err(Error::new(Code::Failed, "it does not end")),
+                finding.done(if process.is_alive() {
+                    Err(Error::new(Code::Failed, "it does not end"))
+                } else {
+                    Ok("ended".to_owned())
                 });
             }
         }

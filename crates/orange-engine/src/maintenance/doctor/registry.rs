@@ -62,9 +62,10 @@ pub(crate) fn check_projects(call: &Call, report: &mut Report, repair: bool) {
         return;
     };
     let finding = report.add("projects.json", problem);
-    finding.repair(match registry_is_gone(call) {
-        true => "registers again what is known from the slots and from a file that was set aside",
-        false => "sets the file aside and registers again what is known from it and from the slots",
+    finding.repair(if registry_is_gone(call) {
+        "registers again what is known from the slots and from a file that was set aside"
+    } else {
+        "sets the file aside and registers again what is known from it and from the slots"
     });
     if repair {
         finding.done(rebuild_registry(call));
@@ -247,9 +248,10 @@ fn take_entry(call: &Call, entry: Entry, slots: &BTreeMap<String, Slots>, found:
             None => default_branch(&path),
         },
         // Whoever limited what agents may do must not find them free to do everything.
-        permissions: match entry.lost("permissions") {
-            true => Some(Permissions::Ask),
-            false => entry.permissions,
+        permissions: if entry.lost("permissions") {
+            Some(Permissions::Ask)
+        } else {
+            entry.permissions
         },
         permissions_stated: entry.permissions_stated,
         name,

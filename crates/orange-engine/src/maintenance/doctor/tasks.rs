@@ -112,9 +112,10 @@ fn handle_damage(
         return;
     }
     let is_there = file.symlink_metadata().is_ok();
-    let problem = match trouble.bad_value && !repair {
-        true => format!("{reason}; correct it in {}", file.display()),
-        false => reason.to_owned(),
+    let problem = if trouble.bad_value && !repair {
+        format!("{reason}; correct it in {}", file.display())
+    } else {
+        reason.to_owned()
     };
     let finding = report.add(subject, problem);
     finding.repair(match (trouble.bad_value, is_there) {

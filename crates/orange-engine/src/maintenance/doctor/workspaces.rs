@@ -167,9 +167,10 @@ fn check_held(
         return;
     }
     let is_there = folder.is_dir();
-    let belongs = match is_there {
-        true => worktree::belongs(&folder, &project.path),
-        false => Ok(false),
+    let belongs = if is_there {
+        worktree::belongs(&folder, &project.path)
+    } else {
+        Ok(false)
     };
     let belongs = match belongs {
         Ok(belongs) => belongs,
@@ -207,12 +208,13 @@ fn check_held(
         }
         return;
     }
-    let problem = match is_there {
-        true => format!(
+    let problem = if is_there {
+        format!(
             "the folder of {label} is no worktree of {}",
             project.path.display()
-        ),
-        false => format!("the worktree of {label} is gone"),
+        )
+    } else {
+        format!("the worktree of {label} is gone")
     };
     let finding = report.add(name, problem);
     if is_there {
@@ -236,9 +238,10 @@ fn unfinished_slot(call: &Call, task: &Task, slot: &str) -> Result<Option<String
         return Ok(None);
     }
     let label = task.label();
-    Ok(Some(match acquire::is_unready(call, task, slot)? {
-        true => format!("is {label}'s, but {} is not checked out", task.branch),
-        false => format!("is {label}'s, but has no link to its TASK.md"),
+    Ok(Some(if acquire::is_unready(call, task, slot)? {
+        format!("is {label}'s, but {} is not checked out", task.branch)
+    } else {
+        format!("is {label}'s, but has no link to its TASK.md")
     }))
 }
 
@@ -317,16 +320,18 @@ fn check_claims(call: &Call, project: &Project, report: &mut Report, repair: boo
             (false, _) => format!("says it has {slot}, which is no slot of {}", project.name),
         };
         let finding = report.add(format!("{}:{}", project.name, task.label()), problem);
-        finding.repair(match ours && free {
-            true => "gives it the slot",
-            false => "takes that out of the task",
+        finding.repair(if ours && free {
+            "gives it the slot"
+        } else {
+            "takes that out of the task"
         });
         if !repair {
             continue;
         }
-        let outcome = match ours && free {
-            true => give_slot(call, &slot, &task).map(|()| format!("{slot} is its own")),
-            false => forget_slot(call, &task).map(|()| "it has none".to_owned()),
+        let outcome = if ours && free {
+            give_slot(call, &slot, &task).map(|()| format!("{slot} is its own"))
+        } else {
+            forget_slot(call, &task).map(|()| "it has none".to_owned())
         };
         finding.done(outcome);
     }
@@ -336,9 +341,10 @@ fn check_claims(call: &Call, project: &Project, report: &mut Report, repair: boo
 /// The task's branch is in the slot afterwards, or the next check finds that it is not.
 fn give_slot(call: &Call, slot: &str, task: &Task) -> Result<()> {
     workspaces::bind_slot(call, slot, task)?;
-    match !workspaces::slot_folder(call, slot).is_dir() || acquire::is_unready(call, task, slot)? {
-        true => check_out_again(call, task, slot),
-        false => Ok(()),
+    if !workspaces::slot_folder(call, slot).is_dir() || acquire::is_unready(call, task, slot)? {
+        check_out_again(call, task, slot)
+    } else {
+        Ok(())
     }
 }
 
@@ -385,9 +391,10 @@ fn check_folders(call: &Call, project: &Project, report: &mut Report, repair: bo
             continue;
         }
         if !worktree::belongs(&folder, &project.path)? {
-            let problem = match worktree::is_led_astray(&folder) {
-                true => worktree::astray(&folder),
-                false => format!("is no worktree of {}", project.path.display()),
+            let problem = if worktree::is_led_astray(&folder) {
+                worktree::astray(&folder)
+            } else {
+                format!("is no worktree of {}", project.path.display())
             };
             report
                 .add(&name, problem)
@@ -415,9 +422,10 @@ fn check_folders(call: &Call, project: &Project, report: &mut Report, repair: bo
         };
         drop(lock);
         let finding = report.add(&name, problem);
-        finding.repair(match is_clean && retired.is_none() {
-            true => "takes it into the pool, as free",
-            false => "saves what is in it and makes it a clean, free slot",
+        finding.repair(if is_clean && retired.is_none() {
+            "takes it into the pool, as free"
+        } else {
+            "saves what is in it and makes it a clean, free slot"
         });
         if repair {
             let owner = pool

@@ -105,15 +105,17 @@ fn sweep_repository(
     let is_old = |rescue: &Rescue| {
         let id = &rescue.task_id;
         // Slots have the same names in every home.
-        let limit = match known.contains(id) {
-            true => own,
-            false => of_strangers,
+        let limit = if known.contains(id) {
+            own
+        } else {
+            of_strangers
         };
         rescue.note.time < limit
     };
-    let needed = match all.iter().any(&is_old) {
-        true => tasks_whose_work_is_needed(call)?,
-        false => HashSet::new(),
+    let needed = if all.iter().any(&is_old) {
+        tasks_whose_work_is_needed(call)?
+    } else {
+        HashSet::new()
     };
     let is_old = |rescue: &Rescue| is_old(rescue) && !needed.contains(&rescue.task_id);
     let mut turn = None;

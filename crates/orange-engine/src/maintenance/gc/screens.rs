@@ -36,9 +36,10 @@ pub(crate) fn sweep_screens(call: &Call, remove: bool) -> Result<Swept> {
                 bytes: disk::used(&path),
                 time,
             };
-            let gone = match remove {
-                true => if_there(fs::remove_file(&path)),
-                false => Ok(()),
+            let gone = if remove {
+                if_there(fs::remove_file(&path))
+            } else {
+                Ok(())
             };
             swept.note(item, gone);
         }

@@ -150,12 +150,13 @@ fn remove_trashed(call: &Call, folder: &Path) -> io::Result<()> {
     fs::rename(folder, &aside)?;
     crash_point("gc.trash_renamed");
     remove_gone(call);
-    match aside.exists() {
-        true => Err(io::Error::other(format!(
+    if aside.exists() {
+        Err(io::Error::other(format!(
             "{} could not be removed whole",
             aside.display()
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

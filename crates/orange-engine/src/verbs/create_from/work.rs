@@ -31,16 +31,17 @@ impl Start {
         if !self.existing {
             return Ok(Start::going_on(work));
         }
-        match self.commit.as_ref() == Some(&work.head) {
-            true => Ok(self),
-            false => Err(Error::new(
+        if self.commit.as_ref() == Some(&work.head) {
+            Ok(self)
+        } else {
+            Err(Error::new(
                 Code::Conflict,
                 format!(
                     "there is a branch {} already, and it is not where the work of {} ended",
                     self.reference, work.branch
                 ),
             )
-            .hint("name a new branch, or leave --with-work out to go on with what is on this one")),
+            .hint("name a new branch, or leave --with-work out to go on with what is on this one"))
         }
     }
 }
@@ -76,10 +77,7 @@ pub(crate) fn work_of(
         (None, Some(_)) => true,
         (_, None) => false,
     };
-    let (fitting, left) = match fits {
-        true => (saved, None),
-        false => (None, saved),
-    };
+    let (fitting, left) = if fits { (saved, None) } else { (None, saved) };
     if let Some(left) = left {
         let (name, branch) = (&left.name, &old.branch);
         call.notice(text!(

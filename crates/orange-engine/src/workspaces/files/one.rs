@@ -131,9 +131,10 @@ impl Copier {
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // Nobody else's to read before it has the mode of the original.
         let mut part = File::from(openat(staging, PART, flags, Mode::RUSR | Mode::WUSR)?);
-        let bytes = match clone_blocks(&mut self.clones, &part, &source) {
-            true => data.len(),
-            false => io::copy(&mut source, &mut part)?,
+        let bytes = if clone_blocks(&mut self.clones, &part, &source) {
+            data.len()
+        } else {
+            io::copy(&mut source, &mut part)?
         };
         // Build tools compare times; whoever cannot set them does without.
         if let Ok(modified) = data.modified() {
@@ -187,16 +188,17 @@ fn skipped(why: impl Into<String>) -> Step {
 /// Lets both files share their blocks where the file system can: no time, no room.
 #[cfg(target_os = "linux")]
 fn clone_blocks(possible: &mut bool, to: &File, from: &File) -> bool {
-    match *possible {
-        true => match rustix::fs::ioctl_ficlone(to, from) {
+    if *possible {
+        match rustix::fs::ioctl_ficlone(to, from) {
             Ok(()) => true,
             Err(error) => {
                 // Everything else is about this one file.
                 *possible = !matches!(error, Errno::OPNOTSUPP | Errno::NOTTY | Errno::XDEV);
                 false
             }
-        },
-        false => false,
+        }
+    } else {
+        false
     }
 }
 

@@ -120,9 +120,10 @@ fn narrow(rows: &[Row], extent: Extent, palette: Palette) -> String {
     for row in rows {
         let is_default = row.sources == [Source::Default.to_string()];
         let value = clean(&row.value);
-        let value = match is_default {
-            true => format!("{value} (default)"),
-            false => value.into_owned(),
+        let value = if is_default {
+            format!("{value} (default)")
+        } else {
+            value.into_owned()
         };
         let blanks = " ".repeat(indent.saturating_sub(row.key.chars().count()));
         let (key, value) = (clean(&row.key), palette.paint(row.style, &value));

@@ -137,12 +137,13 @@ const NARROW: u16 = 60;
 
 fn terminal(columns: u16, rows: u16, palette: Palette) -> String {
     let text = format!("terminal of {columns}×{rows}");
-    match columns < NARROW {
-        true => note(
+    if columns < NARROW {
+        note(
             palette,
             &format!("{text}: lists show more from {NARROW} columns on"),
-        ),
-        false => fine(palette, &text),
+        )
+    } else {
+        fine(palette, &text)
     }
 }
 
@@ -185,9 +186,10 @@ fn harness(found: &HarnessFound, palette: Palette) -> String {
     };
     let is_fine = found.needed.is_none() && !matches!(found.login, Login::Out(_));
     let line = format!("harness {}: {version}; {login}; {signals}", found.name);
-    match is_fine && !matches!(found.signals, Some(Err(_))) {
-        true => fine(palette, &clean_block(&line)),
-        false => note(palette, &clean_block(&line)),
+    if is_fine && !matches!(found.signals, Some(Err(_))) {
+        fine(palette, &clean_block(&line))
+    } else {
+        note(palette, &clean_block(&line))
     }
 }
 
@@ -217,9 +219,10 @@ fn disk_use(disk: &DiskUse) -> String {
             .iter()
             .filter_map(|(noun, kept)| kept_in_words(noun, kept)),
     );
-    match parts.is_empty() {
-        true => "nothing to speak of".to_owned(),
-        false => parts.join(", "),
+    if parts.is_empty() {
+        "nothing to speak of".to_owned()
+    } else {
+        parts.join(", ")
     }
 }
 

@@ -111,9 +111,10 @@ impl Layout {
         let here = record.time.to_zoned(self.zone.clone());
         let when = here.strftime("%Y-%m-%d %H:%M:%S").to_string();
         // The key says which task in fewer letters.
-        let left_out: &[&str] = match record.fields.contains_key("key") {
-            true => &["task"],
-            false => &[],
+        let left_out: &[&str] = if record.fields.contains_key("key") {
+            &["task"]
+        } else {
+            &[]
         };
         format!(
             "{} {:5} {:8} {}{}\n",

@@ -56,11 +56,10 @@ pub(crate) fn run(session: &Session, args: &TrustArgs) -> Result<()> {
     let mut shown = listed.as_str();
     if asks(session, args.yes) {
         // Together, so that nobody is asked about something that went into a file.
-        let question = match offer.files.is_empty() {
-            true => format!("{shown}let Orange run these in every workspace of {name}?"),
-            false => {
-                format!("{shown}let Orange and claude use these in every workspace of {name}?")
-            }
+        let question = if offer.files.is_empty() {
+            format!("{shown}let Orange run these in every workspace of {name}?")
+        } else {
+            format!("{shown}let Orange and claude use these in every workspace of {name}?")
         };
         shown = "";
         if !yes(&question)? {

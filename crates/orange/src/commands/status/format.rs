@@ -80,10 +80,7 @@ impl Format {
                 }
             }
         }
-        match asked && !told {
-            true => String::new(),
-            false => line,
-        }
+        if asked && !told { String::new() } else { line }
     }
 }
 

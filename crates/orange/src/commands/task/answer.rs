@@ -145,15 +145,16 @@ fn answer(task: &Task, asked: &OpenQuestion, args: &AnswerArgs) -> Result<Answer
         return Ok(plain(false));
     }
     if wanted.is_empty() {
-        return match args.allow {
-            true => Ok(plain(true)),
-            false => Err(CommandError::usage(
+        return if args.allow {
+            Ok(plain(true))
+        } else {
+            Err(CommandError::usage(
                 format!(
                     "{label} asks for a yes or no: {}",
                     clean(&asked.question.text)
                 ),
                 "answer with --allow or --deny; words go with --deny --message TEXT",
-            )),
+            ))
         };
     }
     let texts = match (wanted.len(), args.text.is_empty()) {
@@ -185,25 +186,22 @@ fn shown(task: &Task, asked: &OpenQuestion) -> String {
     let question = &asked.question;
     let mut text = String::new();
     let role = asked.run.role;
-    let how = match question.asked.is_empty() {
-        true => {
-            let _ = writeln!(
-                text,
-                "{label}: its {role} asks permission: {}",
-                clean(&question.text)
-            );
-            "--allow, or --deny [--message TEXT]"
-        }
-        false => {
-            let _ = writeln!(text, "{label}: its {role} asks:");
-            for one in &question.asked {
-                let _ = writeln!(text, "  {}", clean(&one.question));
-                for option in &one.options {
-                    let _ = writeln!(text, "    - {}", clean(option));
-                }
+    let how = if question.asked.is_empty() {
+        let _ = writeln!(
+            text,
+            "{label}: its {role} asks permission: {}",
+            clean(&question.text)
+        );
+        "--allow, or --deny [--message TEXT]"
+    } else {
+        let _ = writeln!(text, "{label}: its {role} asks:");
+        for one in &question.asked {
+            let _ = writeln!(text, "  {}", clean(&one.question));
+            for option in &one.options {
+                let _ = writeln!(text, "    - {}", clean(option));
             }
-            "TEXT, or --deny [--message TEXT]"
         }
+        "TEXT, or --deny [--message TEXT]"
     };
     let _ = writeln!(
         text,

@@ -209,9 +209,10 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
     }
     let created = create::create(&session.call, &new)?;
     let origin = new.origin.as_ref();
-    let beginning = match new.starts {
-        true => begin(session, &created, new.status.is_some()),
-        false => Ok(None),
+    let beginning = if new.starts {
+        begin(session, &created, new.status.is_some())
+    } else {
+        Ok(None)
     };
     let (mut created, waits, others) = with_start(created, beginning.as_ref().ok());
     let spawned = std::mem::take(&mut created.done.spawned);
@@ -423,9 +424,10 @@ fn described_task(
         created.done.place.task_file().display()
     );
     if let Some(why) = waits {
-        let word = match task.status.has_started() {
-            false => "queued ",
-            true => "started",
+        let word = if task.status.has_started() {
+            "started"
+        } else {
+            "queued "
         };
         let _ = writeln!(text, "  {word}  {}", clean(why));
     }

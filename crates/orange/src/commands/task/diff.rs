@@ -84,13 +84,12 @@ pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
             binary: !is_terminal,
         },
     };
-    let said = match is_terminal {
-        true => {
-            let headline = headline(&view.task, &comparison, of);
-            let paged = !args.no_pager;
-            on_terminal(session, &comparison, shape, &args.files, headline, paged)?
-        }
-        false => plain(session, &comparison, shape, &args.files)?,
+    let said = if is_terminal {
+        let headline = headline(&view.task, &comparison, of);
+        let paged = !args.no_pager;
+        on_terminal(session, &comparison, shape, &args.files, headline, paged)?
+    } else {
+        plain(session, &comparison, shape, &args.files)?
     };
     if !said {
         let whole = match (args.files.as_slice(), of) {

@@ -101,9 +101,10 @@ pub(crate) fn cancel(session: &Session, args: &CancelArgs) -> Result<()> {
     let mut views = Vec::new();
     let said = args.children();
     // Who can be asked about children is asked.
-    let checked = match said == CancelChildren::Ask && asks(session, args.yes) {
-        true => CancelChildren::Keep,
-        false => said,
+    let checked = if said == CancelChildren::Ask && asks(session, args.yes) {
+        CancelChildren::Keep
+    } else {
+        said
     };
     for place in &places {
         let view = task::view(&session.call, place.clone())?;
@@ -170,9 +171,10 @@ fn cancel_question(
     if names.is_empty() {
         return Ok(said);
     }
-    let saved = match live().any(|view| view.task.workspace.is_some()) {
-        true => " (files that are not committed are saved)",
-        false => "",
+    let saved = if live().any(|view| view.task.workspace.is_some()) {
+        " (files that are not committed are saved)"
+    } else {
+        ""
     };
     let question = format!("cancel {}{saved}?", listed(&names));
     let labels: Vec<String> = live().map(|view| view.task.label()).collect();
@@ -190,9 +192,10 @@ fn cancel_question(
         1 => "cancel its open child too?".to_owned(),
         _ => format!("cancel {open} open children too?"),
     };
-    Ok(match yes(&question)? {
-        true => CancelChildren::Too,
-        false => CancelChildren::Keep,
+    Ok(if yes(&question)? {
+        CancelChildren::Too
+    } else {
+        CancelChildren::Keep
     })
 }
 

@@ -107,18 +107,20 @@ pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
     let json = session.json;
     let live = sessions::live_and_adopted_agents(&session.call);
     let (text, more) = list::list_as(&session.call, &filter, |listing| {
-        let text = match json {
-            true => list_json(&listing.rows, &live),
-            false => as_text(&listing, &filter, &live),
+        let text = if json {
+            list_json(&listing.rows, &live)
+        } else {
+            as_text(&listing, &filter, &live)
         };
         let more = listing.more;
         // The process ends soon: giving back thousands of small pieces of memory one by one only takes time.
         std::mem::forget(listing);
         (text, more)
     })?;
-    match json {
-        true => drop(crate::output::print_json_text(&text)),
-        false => crate::output::print(&text),
+    if json {
+        crate::output::print_json_text(&text);
+    } else {
+        crate::output::print(&text);
     }
     if more > 0 && !json {
         // Beside the list: who cut it off and counts its lines gets as many as asked for.

@@ -47,9 +47,10 @@ fn read_strategy(word: &str) -> std::result::Result<Strategy, String> {
 
 /// A text that says something.
 fn read_message(text: &str) -> std::result::Result<String, String> {
-    match text.trim().is_empty() {
-        true => Err("a commit's message cannot be empty".to_owned()),
-        false => Ok(text.to_owned()),
+    if text.trim().is_empty() {
+        Err("a commit's message cannot be empty".to_owned())
+    } else {
+        Ok(text.to_owned())
     }
 }
 

@@ -93,9 +93,10 @@ impl Shown {
     fn is_enough(&mut self) -> bool {
         match self {
             Shown::Live(live) => live.asked_to_end(NAP),
-            Shown::Lines(news) => output::is_closed(match news.in_a_flood() {
-                true => Duration::ZERO,
-                false => NAP,
+            Shown::Lines(news) => output::is_closed(if news.in_a_flood() {
+                Duration::ZERO
+            } else {
+                NAP
             }),
             Shown::Json(_) => output::is_closed(NAP),
         }

@@ -67,13 +67,12 @@ pub(crate) struct ExecArgs {
 
 pub(crate) fn path(session: &Session, args: &PathArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let path = match args.task {
+    let path = if args.task {
         // Also for a task that is too damaged to be read.
-        true => place.path,
-        false => {
-            let task = task::view(&session.call, place)?.task;
-            workspace_state::workspace_folder(&session.call, &task)?
-        }
+        place.path
+    } else {
+        let task = task::view(&session.call, place)?.task;
+        workspace_state::workspace_folder(&session.call, &task)?
     };
     if session.json {
         output::print_json(&named("path", path.to_string_lossy()));

@@ -55,13 +55,15 @@ pub(crate) fn run(session: &Session, args: &VerifyArgs) -> Result<()> {
 
 /// `make test` passed at abc1234 (2 min), known from before.
 pub(crate) fn sentence(told: &Verified) -> String {
-    let cached = match told.result.cached {
-        true => ", known from before",
-        false => "",
+    let cached = if told.result.cached {
+        ", known from before"
+    } else {
+        ""
     };
-    let minimal = match told.result.minimal_environment {
-        true => ", in a minimal environment: nobody knows who started the task",
-        false => "",
+    let minimal = if told.result.minimal_environment {
+        ", in a minimal environment: nobody knows who started the task"
+    } else {
+        ""
     };
     format!("{}{cached}{minimal}", told.words())
 }

@@ -126,8 +126,9 @@ impl Values {
 
 /// As the table's conditions on the round have it.
 pub(super) fn next_status_on_fail(task: &Task, max_rounds: u32) -> Status {
-    match task.review_round < max_rounds {
-        true => Status::Working,
-        false => Status::Stuck,
+    if task.review_round < max_rounds {
+        Status::Working
+    } else {
+        Status::Stuck
     }
 }

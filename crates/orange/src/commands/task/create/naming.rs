@@ -111,9 +111,10 @@ fn begins_like_a_sentence(word: &str) -> bool {
 /// A branch holds no blanks, but maybe other things that a shell would take for its own.
 fn for_a_shell(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
-    match word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

@@ -68,9 +68,10 @@ impl Screen {
                 }
             }
         }
-        Ok(match self.begun {
-            true => Shown::Something,
-            false => Shown::Nothing,
+        Ok(if self.begun {
+            Shown::Something
+        } else {
+            Shown::Nothing
         })
     }
 
@@ -147,9 +148,10 @@ impl Painter {
             .and_then(|rest| rest.split_once(" @@"))
         else {
             // What follows the end of a file without a line end belongs to the hunk before.
-            let style = match text.starts_with('\\') {
-                true => Style::Plain,
-                false => Style::Bold,
+            let style = if text.starts_with('\\') {
+                Style::Plain
+            } else {
+                Style::Bold
             };
             return self.painted(style, text);
         };

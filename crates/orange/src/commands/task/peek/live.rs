@@ -43,9 +43,10 @@ impl Live {
             return true;
         }
         let fits = |before: &Drawn| before.size == size && before.times == now.times;
-        let clear = match self.drawn.as_ref().is_some_and(fits) {
-            true => "",
-            false => "\x1b[2J",
+        let clear = if self.drawn.as_ref().is_some_and(fits) {
+            ""
+        } else {
+            "\x1b[2J"
         };
         let picture = format!("{clear}\x1b[H{}", now.frame);
         let Some(hold) = self.terminal.hold() else {

@@ -90,12 +90,11 @@ impl News {
             now.lines.pop();
         }
         let mut text = String::new();
-        let known = match lost {
-            true => {
-                text.push_str("… lines are missing here: more came than the window keeps\n");
-                &[]
-            }
-            false => before.lines.as_slice(),
+        let known = if lost {
+            text.push_str("… lines are missing here: more came than the window keeps\n");
+            &[]
+        } else {
+            before.lines.as_slice()
         };
         self.came = 0;
         let fit = before.fit(&now).filter(|_| !lost).unwrap_or_default();

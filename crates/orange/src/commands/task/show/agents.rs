@@ -22,9 +22,10 @@ pub(super) fn to_text(facts: &TaskFacts) -> String {
     text.push_str("\nagents\n");
     for agent in &facts.agents {
         let line = line(agent, now);
-        let sign = match agent.alive {
-            true => palette.paint(Style::Green, "●"),
-            false => palette.paint(Style::Dim, "○"),
+        let sign = if agent.alive {
+            palette.paint(Style::Green, "●")
+        } else {
+            palette.paint(Style::Dim, "○")
         };
         let _ = writeln!(text, "  {sign} {}", clean(&line));
     }

@@ -22,9 +22,12 @@ pub(super) fn to_text(timeline: &[TimelineEntry], all: bool) -> String {
     }
     let palette = Palette::stdout();
     let now = Timestamp::now();
-    let time = |entry: &&TimelineEntry| match all {
-        true => whole_time(entry.at),
-        false => ago(now, entry.at),
+    let time = |entry: &&TimelineEntry| {
+        if all {
+            whole_time(entry.at)
+        } else {
+            ago(now, entry.at)
+        }
     };
     let times: Vec<String> = entries.iter().map(time).collect();
     let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();

@@ -50,9 +50,10 @@ fn head_line(state: &WorkspaceState, task: &Task) -> (&'static str, String, Styl
             ("  branch", line, style)
         }
         Head::Missing(reason) => {
-            let line = match state.folder.is_dir() {
-                true => format!("{reason}; see `orange doctor`"),
-                false => format!("{reason}; `orange doctor --repair` checks its branch out again"),
+            let line = if state.folder.is_dir() {
+                format!("{reason}; see `orange doctor`")
+            } else {
+                format!("{reason}; `orange doctor --repair` checks its branch out again")
             };
             ("  problem", line, Style::Red)
         }
