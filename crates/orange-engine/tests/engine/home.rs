@@ -68,7 +68,6 @@ fn variables() -> Vec<(OsString, OsString)> {
 
 pub(crate) struct TestHome {
     root: TempDir,
-    home: Home,
 }
 
 impl TestHome {
@@ -98,11 +97,7 @@ impl TestHome {
             .prefix("engine-")
             .tempdir()
             .unwrap();
-        let folder = root.path().canonicalize().unwrap().join("home");
-        TestHome {
-            home: Home::at(folder),
-            root,
-        }
+        TestHome { root }
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -111,7 +106,7 @@ impl TestHome {
 
     /// Where Orange keeps its state.
     pub(crate) fn folder(&self) -> PathBuf {
-        self.home.store().home().to_owned()
+        self.root().join("home")
     }
 
     /// The repository of the project `shop`.
@@ -148,7 +143,8 @@ impl TestHome {
             ],
             ..Settings::at(self.folder())
         };
-        Call::on(self.home.clone(), settings)
+        // Opened anew for each call, as each command does: an open home does not look for edits of files twice in a moment.
+        Call::on(Home::at(self.folder()), settings)
     }
 
     fn call<T: Debug>(&self, caller: Caller, verb: impl FnOnce(&Call) -> Result<T>) -> Outcome<T> {
