@@ -106,6 +106,13 @@ fn missing(signals: &[Signal], status: &Status, now: Timestamp) -> Option<Signal
                 Some(_) | None => Signal::now(SignalKind::Interrupted),
             })
         }
+        // Its own menu about a usage limit, and a tool that was reported after the failure.
+        (State::Working, "waiting") if settled => {
+            let mut before = signals.iter().rev();
+            let ended = before.find(|signal| signal.signal != SignalKind::Working)?;
+            let is_failure = ended.signal == SignalKind::TurnFailed;
+            (is_failure && since <= ended.at + HOOKS_TAKE * 2).then(|| ended.clone())
+        }
         // Not at once: it is busy for a moment, too, when it opens its own menu about a usage limit.
         (State::Failed, "busy") if since > last.at && settled => {
             Some(Signal::now(SignalKind::Working))
@@ -187,6 +194,11 @@ mod tests {
         let failed = [(10, TurnFailed)];
         assert_eq!(found(&failed, "busy", 11, 12), None);
         assert_eq!(found(&failed, "waiting", 11, 60), None);
+        // With a tool that is reported in between.
+        let late = [(10, TurnFailed), (11, SignalKind::Working)];
+        assert_eq!(found(&late, "waiting", 11, 60), Some(TurnFailed));
+        // A menu that opens long after it went on is about something else.
+        assert_eq!(found(&late, "waiting", 40, 60), None);
     }
 
     #[test]
