@@ -1,5 +1,6 @@
 //! What a person should look at: derived from the journal, so that every process sees the same.
 
+use crate::Action;
 use crate::history::payload::{AgentAnswered, AgentState};
 use crate::history::{Event, EventType, History, HookOutcome};
 use crate::naming::counted;
@@ -75,10 +76,26 @@ fn remark(event: &Event) -> Option<String> {
     } else if event.kind == EventType::MessageFailed {
         Some(format!("message not delivered: {reason}"))
     } else if event.kind == EventType::AttentionRaised {
-        Some(reason.to_owned())
+        // Journals of earlier versions have the way to answer at the end of a question.
+        let end = reason
+            .rfind(" (answer: ")
+            .filter(|_| event.question().is_some());
+        Some(reason.get(..end.unwrap_or(reason.len()))?.to_owned())
     } else {
         None
     }
+}
+
+/// What answers the question that an agent asks of the task called `label`. One without a name can only be answered in the
+/// agent's window.
+pub fn answer(event: &Event, label: &str) -> Option<Action> {
+    event.question().map(|name| {
+        if name.is_empty() {
+            Action::attach(label)
+        } else {
+            Action::answer_question(label)
+        }
+    })
 }
 
 /// States of an agent that has gone on since somebody was asked for.
@@ -245,6 +262,15 @@ mod tests {
             None
         );
         assert_eq!(seen(&[asked, r#""type":"agent.stopped","run":"a""#]), None);
+    }
+
+    #[test]
+    fn the_answer_in_a_question_of_an_older_journal_is_not_shown() {
+        let asked = r#""type":"attention.raised","run":"a","question":"q1","reason":"asks: rm (answer: `orange task answer TASK-001`)""#;
+        assert_eq!(seen(&[asked]), Some("asks: rm".to_owned()));
+        let remark =
+            r#""type":"attention.raised","run":"a","reason":"its last words (answer: 42)""#;
+        assert_eq!(seen(&[remark]), Some("its last words (answer: 42)".into()));
     }
 
     #[test]

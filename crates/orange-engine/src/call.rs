@@ -51,6 +51,8 @@ pub struct Settings {
     pub clock: fn() -> Timestamp,
     /// Tells the person something at once: this process may not live to say it at its end.
     pub say: fn(&str),
+    /// A text as this front end shows it, for a journal, a log or a message, which keep words only.
+    pub spell: fn(&Text) -> String,
     /// This program, for windows and errands.
     pub orange: PathBuf,
     /// Where agents are looked for.
@@ -76,6 +78,7 @@ impl Settings {
             user: None,
             clock: Timestamp::now,
             say: |_| {},
+            spell: |text| format!("{text:?}"),
             orange: PathBuf::from("orange"),
             search_path: None,
             user_home: None,
@@ -96,6 +99,7 @@ pub struct Call {
     pub(crate) user: Option<String>,
     pub(crate) clock: fn() -> Timestamp,
     pub(crate) say: fn(&str),
+    pub(crate) spell: fn(&Text) -> String,
     pub(crate) loaded: Arc<OnceLock<Loaded>>,
     /// Mistakes in settings keep nobody from looking.
     pub(crate) only_reads: bool,
@@ -232,6 +236,7 @@ impl Call {
             user: settings.user,
             clock: settings.clock,
             say: settings.say,
+            spell: settings.spell,
             loaded: Arc::default(),
             only_reads: false,
             notices: Arc::default(),
@@ -273,7 +278,7 @@ impl Call {
     /// Something the person should know, besides the result.
     pub(crate) fn notice(&self, text: impl Into<Text>) {
         let text = text.into();
-        tracing::info!("{text:?}");
+        tracing::info!("{}", (self.spell)(&text));
         let mut notices = locked(&self.notices);
         if !notices.contains(&text) {
             notices.push(text);

@@ -54,7 +54,7 @@ fn effect(tx: &mut TaskTx<'_>, hook: Hook) -> Vec<Event> {
             let now = call.now();
             vec![match outcome {
                 Ok(done) => Event::new(EventType::HookCompleted, now).because(done),
-                Err(error) => Event::new(EventType::HookFailed, now).because(spoken(&error)),
+                Err(error) => Event::new(EventType::HookFailed, now).because(spoken(call, &error)),
             }]
         }
         Hook::Verify => verify::begin(call, tx),
@@ -96,8 +96,7 @@ pub(crate) fn with_hint(error: &Error) -> Text {
     }
 }
 
-/// The same for a journal, in which words stand: what a person can do is found out when somebody asks.
-pub(crate) fn spoken(error: &Error) -> String {
-    let words = with_hint(error).words();
-    words.unwrap_or_else(|| error.message.clone())
+/// The same for a journal, in which only words stand.
+pub(crate) fn spoken(call: &Call, error: &Error) -> String {
+    (call.spell)(&with_hint(error))
 }

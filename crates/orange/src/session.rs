@@ -227,6 +227,7 @@ fn call(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Call> {
         clock: Timestamp::now,
 
         say: output::note,
+        spell: spelled,
         orange: own_program()?,
         search_path: std::env::var_os("PATH").map(|path| without_fence(&path)),
         user_home: std::env::home_dir(),

@@ -97,7 +97,7 @@ fn report_check(
 ) -> Result<()> {
     let result = match outcome {
         Ok(result) => result,
-        Err(error) => Some(CheckResult::not_run(spoken(&error))),
+        Err(error) => Some(CheckResult::not_run(spoken(call, &error))),
     };
     let mut tx = messages::lock_with_retry(call, place)?;
     let asked = unanswered(tx.history());

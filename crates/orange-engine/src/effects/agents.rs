@@ -47,7 +47,7 @@ pub(crate) fn ensure_fixer(tx: &mut TaskTx<'_>) -> Vec<Event> {
                 return vec![skipped(call, why)];
             }
             if let Err(error) = end_worker(tx) {
-                return vec![failed(call, &spoken(&error))];
+                return vec![failed(call, &spoken(call, &error))];
             }
         }
         Some(_) => return tell(tx, PromptName::ToldStuck),
@@ -70,7 +70,7 @@ pub(crate) fn kill_reviewer(tx: &mut TaskTx<'_>) -> Vec<Event> {
             let closed = stop_agent::close_windows(call, tx, Role::Reviewer);
             after(call, stopped, closed)
         }
-        Err(error) => vec![failed(call, &spoken(&error))],
+        Err(error) => vec![failed(call, &spoken(call, &error))],
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn kill_session(tx: &mut TaskTx<'_>) -> Vec<Event> {
             let closed = stop_agent::close_session(call, &tx.task);
             after(call, stopped, closed)
         }
-        Err(error) => vec![failed(call, &spoken(&error))],
+        Err(error) => vec![failed(call, &spoken(call, &error))],
     };
     let named = tx.task.tmux_session.is_some();
     if let Some(last) = events
@@ -119,13 +119,13 @@ pub(crate) fn notify_worker(tx: &mut TaskTx<'_>) -> Vec<Event> {
         }
         // It has handed over what it did.
         if let Err(error) = end_worker(tx) {
-            return vec![failed(call, &spoken(&error))];
+            return vec![failed(call, &spoken(call, &error))];
         }
     }
     if is_wanted(tx)
         && let Err(error) = ensure_workspace(call, tx)
     {
-        return vec![failed(call, &spoken(&error))];
+        return vec![failed(call, &spoken(call, &error))];
     }
     let Some(respawn) = PromptName::for_hook(Prompt::Respawn, tx.task.status) else {
         return vec![skipped(call, "no agent is expected where the task is")];
@@ -138,7 +138,7 @@ pub(crate) fn notify_worker(tx: &mut TaskTx<'_>) -> Vec<Event> {
     };
     match told {
         Ok(text) => events.extend(begin(tx, Role::Worker, respawn, Some(text))),
-        Err(error) => events.push(failed(call, &spoken(&error))),
+        Err(error) => events.push(failed(call, &spoken(call, &error))),
     }
     events
 }
@@ -154,7 +154,7 @@ fn end_worker(tx: &mut TaskTx<'_>) -> Result<()> {
 pub(crate) fn spawn_next(call: &Call) -> Vec<Event> {
     match call::request_queue_run(call) {
         Ok(()) => vec![completed(call)],
-        Err(error) => vec![failed(call, &spoken(&error))],
+        Err(error) => vec![failed(call, &spoken(call, &error))],
     }
 }
 
@@ -163,7 +163,7 @@ fn tell(tx: &mut TaskTx<'_>, name: PromptName) -> Vec<Event> {
     let told = told(tx, name);
     match told {
         Ok(()) => vec![completed(call)],
-        Err(error) => vec![failed(call, &spoken(&error))],
+        Err(error) => vec![failed(call, &spoken(call, &error))],
     }
 }
 
@@ -218,7 +218,7 @@ fn begin(
         }
         Ok(Begun::Running) => vec![completed(call)],
         Ok(Begun::Nobody(why)) => vec![skipped(call, &why)],
-        Err(error) => vec![failed(call, &spoken(&error))],
+        Err(error) => vec![failed(call, &spoken(call, &error))],
     }
 }
 
@@ -288,7 +288,7 @@ fn is_wanted(tx: &TaskTx<'_>) -> bool {
 fn after(call: &Call, mut stopped: Vec<Event>, closed: Result<()>) -> Vec<Event> {
     stopped.push(match closed {
         Ok(()) => completed(call),
-        Err(error) => failed(call, &spoken(&error)),
+        Err(error) => failed(call, &spoken(call, &error)),
     });
     stopped
 }

@@ -9,13 +9,16 @@ use crate::screen_tail::screen_tail;
 use crate::tmux::Tmux;
 use crate::tx::TaskTx;
 use crate::{sessions, settings};
-use orange_core::Timestamp;
+use orange_core::attention::raised;
 use orange_core::config::AgentsConfig;
 use orange_core::exit::is_expected;
 use orange_core::history::payload::{AgentState, MessageNote};
 use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::naming::counted;
 use orange_core::runs::Run;
+use orange_core::task::Task;
+use orange_core::{Action, Text, Timestamp, text};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How often an agent is told to go on without a turn of its own that ended well in between.
@@ -43,7 +46,7 @@ enum Plan {
         text: &'static str,
     },
     /// A person has to do something: the message.
-    Person(String),
+    Person(Text),
 }
 
 /// Journals what an agent is doing, if that is news. Turns that begin and end as they should are none.
@@ -54,7 +57,7 @@ pub(crate) fn note_state(call: &Call, tx: &mut TaskTx<'_>, run: &Run, last: &Sig
     if doing.state == State::Starting || !is_news(tx.history(), run, &doing) {
         return Ok(());
     }
-    let again = match plan(call, &folder, run, last)? {
+    let again = match plan(call, &tx.task, &folder, run, last)? {
         Some(Plan::GoOn { at, .. }) => Some(at),
         Some(Plan::Person(_)) | None => None,
     };
@@ -85,8 +88,10 @@ pub(crate) fn turn_failed(
     last: &Signal,
 ) -> Result<()> {
     let folder = sessions::run_folder(call, &run.id);
-    match plan(call, &folder, run, last)? {
+    match plan(call, &tx.task, &folder, run, last)? {
         None => Ok(()),
+        // The same failure may be reported again; it is handled while that attention is open.
+        Some(Plan::Person(_)) if is_open(tx.history(), run, last) => Ok(()),
         Some(Plan::Person(what)) => {
             folder.forget_due();
             messages::raise_attention(call, tx, run, &last.at.to_string(), what)
@@ -115,15 +120,21 @@ pub(crate) fn turn_failed(
 }
 
 /// None for a signal that tells of no failure.
-fn plan(call: &Call, folder: &RunFolder, run: &Run, last: &Signal) -> Result<Option<Plan>> {
+fn plan(
+    call: &Call,
+    task: &Task,
+    folder: &RunFolder,
+    run: &Run,
+    last: &Signal,
+) -> Result<Option<Plan>> {
     if last.signal != SignalKind::TurnFailed {
         return Ok(None);
     }
     let settings = settings::config(call)?.agents.clone();
     let failures = in_a_row(&folder.signals());
-    let plan = plan_for(last, failures, &settings);
+    let plan = plan_for(&task.label(), last, failures, &settings);
     Ok(Some(match plan {
-        Plan::Person(what) => Plan::Person(format!("its {} {what}", run.role)),
+        Plan::Person(what) => Plan::Person(text!("its {} {}", run.role.as_str(), what)),
         plan @ Plan::GoOn { .. } => plan,
     }))
 }
@@ -193,6 +204,13 @@ fn is_of_turn(event: &Event, doing: &Doing) -> bool {
     event.turn() == Some(&doing.since.to_string())
 }
 
+/// Is a person still asked to look at this failure? An agent that seemed to go on has answered it.
+fn is_open(history: &History, run: &Run, last: &Signal) -> bool {
+    raised(history).is_some_and(|event| {
+        event.run() == Some(&run.id) && event.turn() == Some(&last.at.to_string())
+    })
+}
+
 /// Was this failure, this limit, this start seen to? Whoever comes first journals it.
 fn was_seen_to(history: &History, run: &Run, key: &str) -> bool {
     let mut newest_first = history.events.iter().rev();
@@ -202,10 +220,13 @@ fn was_seen_to(history: &History, run: &Run, key: &str) -> bool {
 /// Failures since the last turn that ended well, this one included.
 fn in_a_row(signals: &[Signal]) -> usize {
     let newest_first = signals.iter().rev();
-    newest_first
+    // One that was reported again has its own time again.
+    let failures: BTreeSet<Timestamp> = newest_first
         .take_while(|signal| signal.signal != SignalKind::TurnDone)
         .filter(|signal| signal.signal == SignalKind::TurnFailed && !is_limit(signal))
-        .count()
+        .map(|signal| signal.at)
+        .collect();
+    failures.len()
 }
 
 /// A limit that was over when it was told of is none.
@@ -213,10 +234,11 @@ fn is_limit(signal: &Signal) -> bool {
     signal.until.is_some_and(|until| until > signal.at)
 }
 
-fn plan_for(last: &Signal, failures: usize, settings: &AgentsConfig) -> Plan {
+fn plan_for(label: &str, last: &Signal, failures: usize, settings: &AgentsConfig) -> Plan {
     let said = one_line(&last.text);
-    if let Some(advice) = advice(last.error.as_deref()) {
-        return Plan::Person(format!("cannot go on: {said}; {advice}"));
+    let send = || Action::send(label, None, None);
+    if let Some(advice) = advice(label, last.error.as_deref()) {
+        return Plan::Person(text!("cannot go on: {said}; {}", advice));
     }
     if let Some(until) = last.until.filter(|_| is_limit(last)) {
         return if settings.go_on {
@@ -226,19 +248,21 @@ fn plan_for(last: &Signal, failures: usize, settings: &AgentsConfig) -> Plan {
                 text: LIMIT_OVER,
             }
         } else {
-            Plan::Person(format!(
-                "has reached its usage limit, until {}; then tell it to go on",
-                until.strftime("%Y-%m-%d %H:%M UTC")
+            Plan::Person(text!(
+                "has reached its usage limit, until {}; then tell it to go on: {}",
+                until,
+                send()
             ))
         };
     }
     if !settings.go_on {
-        return Plan::Person(format!("failed: {said}; tell it to go on"));
+        return Plan::Person(text!("failed: {said}; tell it to go on: {}", send()));
     }
     if failures > MOST_RETRIES {
-        return Plan::Person(format!(
-            "failed {}: {said}; tell it to go on when its model's service works again",
-            counted(failures, "time") + " in a row"
+        return Plan::Person(text!(
+            "failed {} in a row: {said}; tell it to go on when its model's service works again: {}",
+            counted(failures, "time"),
+            send()
         ));
     }
     let exponent = u32::try_from(failures.saturating_sub(1)).unwrap_or(0);
@@ -250,18 +274,32 @@ fn plan_for(last: &Signal, failures: usize, settings: &AgentsConfig) -> Plan {
 }
 
 /// What a person can do about a failure that does not go away by itself; None for one that may.
-fn advice(error: Option<&str>) -> Option<&'static str> {
+fn advice(label: &str, error: Option<&str>) -> Option<Text> {
+    let send = Action::send(label, None, None);
+    let attach = Action::attach(label);
     Some(match error? {
         "authentication_failed"
         | "oauth_org_not_allowed"
         | "account_on_hold"
         | "verification_required"
-        | "cloud_credential_error" => "log in, in its window or in your own, then tell it to go on",
-        "billing_error" => "see to the account's credit, then tell it to go on",
-        "model_not_found" => "choose another model in its window, then tell it to go on",
-        "invalid_request" | "max_output_tokens" => {
-            "it would fail again; look at its window, or tell it something else"
-        }
+        | "cloud_credential_error" => text!(
+            "log in, in its window ({}) or in your own, then tell it to go on: {}",
+            attach,
+            send
+        ),
+        "billing_error" => text!(
+            "see to the account's credit, then tell it to go on: {}",
+            send
+        ),
+        "model_not_found" => text!(
+            "choose another model in its window ({}), then tell it to go on: {}",
+            attach,
+            send
+        ),
+        "invalid_request" | "max_output_tokens" => text!(
+            "it would fail again; look at its window ({}), or tell it something else",
+            attach
+        ),
         _ => return None,
     })
 }
@@ -285,10 +323,23 @@ mod tests {
             go_on,
             ..AgentsConfig::default()
         };
-        match plan_for(signal, failures, &settings) {
+        match plan_for("TASK-001", signal, failures, &settings) {
             Plan::GoOn { at, .. } => at.to_string(),
-            Plan::Person(what) => what,
+            Plan::Person(what) => format!("{what:?}"),
         }
+    }
+
+    #[test]
+    fn a_failure_that_is_reported_again_counts_once() {
+        let signal = failed(Some("server_error"), None);
+        let later = Signal {
+            at: signal.at + Duration::from_secs(60),
+            ..signal.clone()
+        };
+        let working = Signal::now(SignalKind::Working);
+        let again = [signal.clone(), working.clone(), signal.clone()];
+        assert_eq!(in_a_row(&again), 1);
+        assert_eq!(in_a_row(&[signal, working, later]), 2);
     }
 
     #[test]
@@ -310,7 +361,7 @@ mod tests {
         let signal = failed(Some("rate_limit"), Some("2026-01-01T14:05:00Z"));
         assert_eq!(planned(&signal, 0, true), "2026-01-01T14:05:02Z");
         let off = planned(&signal, 0, false);
-        let wanted = "has reached its usage limit, until 2026-01-01 14:05 UTC; ";
+        let wanted = "has reached its usage limit, until 2026-01-01T14:05:00Z; ";
         assert!(off.starts_with(wanted), "{off}");
         let over = failed(Some("rate_limit"), Some("2026-01-01T12:00:00Z"));
         assert_eq!(planned(&over, 1, true), "2026-01-01T12:01:00Z");
@@ -328,8 +379,12 @@ mod tests {
         let done = Signal::now(SignalKind::TurnDone);
         let limit = failed(None, Some("2026-01-01T14:05:00Z"));
         let plain = failed(None, None);
+        let later = Signal {
+            at: plain.at + Duration::from_secs(60),
+            ..plain.clone()
+        };
         let working = Signal::now(SignalKind::Working);
-        let all = [plain.clone(), done, plain.clone(), working, limit, plain];
+        let all = [plain.clone(), done, plain, working, limit, later];
         assert_eq!(in_a_row(&all), 2);
     }
 }

@@ -7,6 +7,7 @@ use crate::runs::Message;
 use crate::sessions;
 use crate::store::Place;
 use crate::tx::{self, TaskTx};
+use orange_core::Text;
 use orange_core::history::payload::{AttentionNote, MessageNote};
 use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::runs::Run;
@@ -116,7 +117,7 @@ pub(crate) fn outcomes(call: &Call, history: &History, run: &Run) -> Vec<Event> 
     events
 }
 
-pub(crate) fn is_handled(_call: &Call, tx: &TaskTx<'_>, turn: &str) -> bool {
+pub(crate) fn is_handled(tx: &TaskTx<'_>, turn: &str) -> bool {
     let mut events = tx.history().events.iter().rev();
     events.any(|event| event.turn() == Some(turn))
 }
@@ -126,8 +127,9 @@ pub(crate) fn raise_attention(
     tx: &mut TaskTx<'_>,
     run: &Run,
     turn: &str,
-    what: String,
+    what: impl Into<Text>,
 ) -> Result<()> {
+    let what = (call.spell)(&what.into());
     let note = AttentionNote {
         run: Some(&run.id),
         role: Some(run.role),

@@ -4,9 +4,10 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::{errand, settings};
-use orange_core::attention::notification;
+use orange_core::attention::{answer, notification};
 use orange_core::history::Event;
 use orange_core::task::Task;
+use orange_core::{Text, text};
 use std::collections::BTreeMap;
 
 /// Something to tell.
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Notification {
     /// The same thing gets the same key.
     key: String,
-    text: String,
+    text: Text,
 }
 
 /// What of these events a person should hear of.
@@ -28,7 +29,10 @@ pub(crate) fn worth_telling(task: &Task, events: &[Event]) -> Vec<Notification> 
                 event.kind.as_str(),
                 event.timestamp
             ),
-            text: notification(event)?,
+            text: match answer(event, &task.label()) {
+                Some(how) => text!("{} (answer: {})", notification(event)?, how),
+                None => notification(event)?.into(),
+            },
         })
     };
     events.iter().filter_map(tell).collect()
@@ -59,7 +63,7 @@ pub(crate) fn notify_person(call: &Call, task: &Task, notifications: Vec<Notific
     }
     for notification in notifications {
         match is_new(call, &notification) {
-            Ok(true) => leave_to_errand(call, task, &notification.text),
+            Ok(true) => leave_to_errand(call, task, &(call.spell)(&notification.text)),
             Ok(false) => {}
             Err(error) => tracing::warn!(%error, "a notification was not sent"),
         }

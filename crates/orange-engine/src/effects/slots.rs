@@ -24,7 +24,7 @@ pub(crate) fn acquire(tx: &mut TaskTx<'_>) -> Event {
             let failed = |error: &Error| {
                 let event = Event::of(Payload::HookFailed(held(lease)), now);
                 let slot = Value::from(lease.slot.as_str());
-                workspace(event.because(spoken(error)), tx, slot)
+                workspace(event.because(spoken(call, error)), tx, slot)
             };
             let brought = match earlier_work::bring_work(call, &tx.task, &tx.place, lease) {
                 Ok(brought) => brought,
@@ -48,7 +48,8 @@ pub(crate) fn acquire(tx: &mut TaskTx<'_>) -> Event {
             event
         }
         Err(trouble) => {
-            let event = Event::new(EventType::HookFailed, now).because(spoken(&trouble.error));
+            let event =
+                Event::new(EventType::HookFailed, now).because(spoken(call, &trouble.error));
             match trouble.kept {
                 Some(lease) => {
                     let slot = Value::from(lease.slot.as_str());
@@ -91,7 +92,7 @@ pub(crate) fn release(tx: &TaskTx<'_>) -> Event {
             };
             workspace(completed.with(parked), tx, Value::Null)
         }
-        Err(error) => Event::new(EventType::HookFailed, call.now()).because(spoken(&error)),
+        Err(error) => Event::new(EventType::HookFailed, call.now()).because(spoken(call, &error)),
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn begin(call: &Call, tx: &mut TaskTx<'_>) -> Vec<Event> {
     let plan = match checks::plan_of_check(call, &tx.task) {
         Ok(Some(plan)) => plan,
         Ok(None) => return vec![completed],
-        Err(error) => return vec![refused(call, spoken(&error)), completed],
+        Err(error) => return vec![refused(call, spoken(call, &error)), completed],
     };
     let Some(head) = &head else {
         let why = format!("there is no commit on {}", tx.task.branch);
@@ -44,7 +44,9 @@ pub(crate) fn begin(call: &Call, tx: &mut TaskTx<'_>) -> Vec<Event> {
     };
     match checks::ask_for_check(call, &request) {
         Ok(()) => vec![started(call, head, &plan.rules), completed],
-        Err(error) => vec![Event::new(EventType::HookFailed, call.now()).because(spoken(&error))],
+        Err(error) => {
+            vec![Event::new(EventType::HookFailed, call.now()).because(spoken(call, &error))]
+        }
     }
 }
 

@@ -93,6 +93,7 @@ impl Report {
 impl Finding {
     fn repair(&mut self, how: impl Into<Text>) {
         self.repair = Some(how.into());
+        self.by_hand = false;
     }
 
     fn by_hand(&mut self, how: impl Into<Text>) {
@@ -104,7 +105,7 @@ impl Finding {
         match outcome {
             Ok(what) => {
                 self.repair(what);
-                (self.repaired, self.by_hand) = (true, false);
+                self.repaired = true;
             }
             Err(error) => self.repair(format!("could not be repaired: {error}")),
         }

@@ -102,7 +102,7 @@ pub(crate) fn journal_questions(call: &Call, tx: &mut TaskTx<'_>, run: &Run) -> 
         }
     }
     for ask in open {
-        if !messages::is_handled(call, tx, &ask.at.to_string()) {
+        if !messages::is_handled(tx, &ask.at.to_string()) {
             events.push(asked_event(call, run, ask));
         }
     }

@@ -39,7 +39,8 @@ fn handle_signals_of(
     }
     failures::note_state(call, tx, run, last)?;
     let turn = last.at.to_string();
-    if !folder.waiting().is_empty() || messages::is_handled(call, tx, &turn) {
+    let is_failure = last.signal == SignalKind::TurnFailed;
+    if !folder.waiting().is_empty() || !is_failure && messages::is_handled(tx, &turn) {
         return Ok(());
     }
     match last.signal {

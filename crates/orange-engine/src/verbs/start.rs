@@ -91,7 +91,7 @@ pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
         Ok(changed) => Ok(StartOutcome::Started(Box::new(changed))),
         // Somebody was quicker.
         Err(error) if error.code == Code::ConditionUnmet && !force => {
-            queue(call, place, spoken(&error))
+            queue(call, place, spoken(call, &error))
         }
         Err(error) => Err(error),
     }

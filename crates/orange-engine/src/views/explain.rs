@@ -6,7 +6,7 @@ use crate::views::task::TaskView;
 use crate::views::why;
 use crate::workspaces::project_consent;
 use orange_core::Action;
-use orange_core::attention::raised;
+use orange_core::attention::{self, raised};
 use orange_core::history::{Event, EventType, HookOutcome};
 use orange_core::reason::Reason;
 use orange_core::reconcile::Broken;
@@ -93,14 +93,11 @@ pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
 impl TaskView {
     /// What answers the question that an agent asks. One without a name can only be answered in its window.
     pub fn answer(&self) -> Option<Action> {
-        let raised = raised(&self.history).filter(|_| !hook_failed(self));
-        raised.and_then(Event::question).map(|name| {
-            if name.is_empty() {
-                Action::attach(self.task.label())
-            } else {
-                Action::answer_question(self.task.label())
-            }
-        })
+        // What is shown first is about something else then.
+        if self.lost_workspace.is_some() || hook_failed(self) {
+            return None;
+        }
+        raised(&self.history).and_then(|event| attention::answer(event, &self.task.label()))
     }
 }
 

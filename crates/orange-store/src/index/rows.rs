@@ -10,7 +10,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use std::fmt::Write;
 
 /// Raised whenever the tables below change.
-const LAYOUT: u32 = 11;
+const LAYOUT: u32 = 12;
 
 /// The version of the file; another number means: rebuild. A hash (FNV-1a) of the layout, of the number of fields, because
 /// [`packed`] knows them by their order only, and of the workflows' columns from which columns of `tasks` are derived.

@@ -6,8 +6,10 @@ use crate::session::Session;
 use crate::ui::command::spelled;
 use crate::ui::{Extent, clean, clock, wrapped_under};
 use clap::Args;
+use orange_core::attention::answer;
 use orange_core::history::Event;
 use orange_core::naming::counted;
+use orange_core::text;
 use orange_core::timeline::{self, Weight};
 use orange_engine::background::monitor::Monitor;
 use orange_engine::index::list::Filter;
@@ -114,7 +116,10 @@ impl News {
                 });
             } else if let Some(text) = told(&event) {
                 let at = clock(event.timestamp);
-                let line = format!("{at} {project} {label} {}\n", clean(&text));
+                let answer = answer(&event, &label).map(|how| text!(" (answer: {})", how));
+                let text = format!("{text}{}", spelled(&answer.unwrap_or_default()));
+                let text = clean(&text);
+                let line = format!("{at} {project} {label} {text}\n");
                 output::print(&wrapped_under(&line, at.len() + 1, Extent::stdout()));
             }
         }

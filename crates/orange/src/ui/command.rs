@@ -6,16 +6,21 @@ use orange_core::text::{Part, Text};
 
 /// What a person types for an action.
 pub(crate) fn command(action: &Action) -> String {
-    let text = |text: &Option<String>| text.as_deref().map_or("TEXT".into(), quoted_text);
+    // A text that begins like an option is none.
+    let text = |text: &Option<String>| match text.as_deref() {
+        Some(text) if text.starts_with('-') => format!("-- {}", quoted_text(text)),
+        Some(text) => quoted_text(text),
+        None => "TEXT".to_owned(),
+    };
     match action {
         Action::AddProject { path, name } => {
-            let path = path.as_deref().unwrap_or("PATH");
+            let path = path.as_deref().map_or("PATH".to_owned(), word);
             format!("orange project add {path}{}", option(" --name", name))
         }
         Action::AnswerQuestion { task } => format!("orange task answer {task}"),
         Action::Attach { task } => format!("orange task attach {task}"),
         Action::BranchAt { repository, branch } => {
-            format!("git -C {repository} branch {branch} COMMIT")
+            format!("git -C {} branch {} COMMIT", word(repository), word(branch))
         }
         Action::Cancel { task, children } => {
             format!(
@@ -27,14 +32,17 @@ pub(crate) fn command(action: &Action) -> String {
         Action::CleanPools {} => "orange workspace gc --all".to_owned(),
         Action::CleanUp {} => "orange gc".to_owned(),
         Action::CommitEmpty { repository } => {
-            format!("git -C {repository} commit --allow-empty -m start")
+            format!("git -C {} commit --allow-empty -m start", word(repository))
         }
         Action::Complete { task } => format!("orange task complete {task}"),
-        Action::CreateChild {} => "orange task create --parent".to_owned(),
+        Action::CreateChild {} => "orange task create --parent TASK".to_owned(),
         Action::CreateFrom { task, work, text } => {
-            let text = option("", &text.as_deref().map(quoted_text));
+            let summary = text
+                .as_deref()
+                .map(|text| format!(" --summary={}", quoted_text(text)))
+                .unwrap_or_default();
             format!(
-                "orange task create --from {task}{}{text}",
+                "orange task create --from {task}{}{summary}",
                 flag(*work, " --with-work")
             )
         }
@@ -52,7 +60,12 @@ pub(crate) fn command(action: &Action) -> String {
         Action::ExplainFields {} => "orange task update --help".to_owned(),
         Action::ExplainSearch {} => "orange search --help".to_owned(),
         Action::FetchAll {} => "git fetch --unshallow".to_owned(),
-        Action::KillSession { session } => format!("tmux kill-session -t '={session}'"),
+        Action::KillSession { session } => {
+            format!(
+                "tmux kill-session -t {}",
+                shell_word(&format!("={session}"))
+            )
+        }
         Action::ListDeleted {} => "orange task restore".to_owned(),
         Action::ListHarnesses {} => "orange harness list".to_owned(),
         Action::ListRescues { task } => format!("orange task rescue list {task}"),
@@ -62,14 +75,14 @@ pub(crate) fn command(action: &Action) -> String {
         Action::Merge { task, force } => {
             format!("orange task merge {task}{}", flag(*force, " --force"))
         }
-        Action::MergeBranch { branch } => format!("git merge {branch}"),
+        Action::MergeBranch { branch } => format!("git merge {}", word(branch)),
         Action::MoveProject { project } => format!("orange project update {project} --path PATH"),
         Action::MoveTo { task, status } => format!("orange task update {task} --status {status}"),
         Action::NameBranch { task } => format!("orange task update {task} --branch NAME"),
         Action::Pull {} => "git pull".to_owned(),
         Action::RemoveBlocker { task, blocker } => {
-            let (task, blocker) = (option("", task), option("", blocker));
-            format!("orange task update{task} --remove-blocker{blocker}")
+            let (task, blocker) = (name(task, "TASK"), name(blocker, "TASK"));
+            format!("orange task update {task} --remove-blocker {blocker}")
         }
         Action::RemoveBranch {} => "git branch -d NAME".to_owned(),
         Action::RemoveProject { project } => format!("orange project remove {project}"),
@@ -106,10 +119,8 @@ pub(crate) fn command(action: &Action) -> String {
         }
         Action::SetHarness { task } => format!("orange task update {task} --harness NAME"),
         Action::SetPermissions { project, mode } => {
-            format!(
-                "orange project update {project} --permissions{}",
-                option("", mode)
-            )
+            let mode = name(mode, "MODE");
+            format!("orange project update {project} --permissions {mode}")
         }
         Action::SetSetting { key, value } => {
             format!("orange config set {key} {}", word(value))
@@ -131,7 +142,8 @@ pub(crate) fn command(action: &Action) -> String {
             format!("git -C {worktree} stash push --all -- {path}")
         }
         Action::Switch { branch, anew } => {
-            format!("git switch {}{branch}", flag(*anew, "--force-create "))
+            let anew = flag(*anew, "--force-create ");
+            format!("git switch {anew}{}", word(branch))
         }
         Action::TakeBranch { task } => format!("orange task update {task} --branch"),
         Action::TaskFolder { task } => format!("orange task path {task} --task"),
@@ -139,13 +151,18 @@ pub(crate) fn command(action: &Action) -> String {
             let at = option(" --at", &at.as_deref().map(word));
             format!("orange project trust {project}{at}")
         }
-        Action::UnsetSetting { key } => format!("orange config unset{}", option("", key)),
+        Action::UnsetSetting { key } => format!("orange config unset {}", name(key, "KEY")),
         Action::Untrack { task, path } => {
-            format!("orange task exec {task} -- git rm --cached {path}")
+            format!("orange task exec {task} -- git rm --cached {}", word(path))
         }
         Action::Verify { task } => format!("orange task verify {task}"),
         Action::Watch {} => "orange watch".to_owned(),
     }
+}
+
+/// A name, or what stands for it.
+fn name<'a>(given: &'a Option<String>, placeholder: &'a str) -> &'a str {
+    given.as_deref().unwrap_or(placeholder)
 }
 
 fn flag(given: bool, option: &'static str) -> &'static str {
@@ -162,7 +179,7 @@ fn option(name: &str, value: &Option<String>) -> String {
 /// In quotes where a shell would find something in it.
 fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
-    if text.chars().all(is_plain) {
+    if !text.is_empty() && text.chars().all(is_plain) {
         text.to_owned()
     } else {
         shell_word(text)
@@ -186,4 +203,45 @@ pub(crate) fn spelled(text: &Text) -> String {
         Part::Action(action) => format!("`{}`", command(action)),
         Part::Time(time) => super::time::time_of_day(*time),
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    /// What a shell takes each word of a command line for.
+    fn words(action: &Action) -> Vec<String> {
+        shlex::split(&command(action)).unwrap()
+    }
+
+    #[test]
+    fn names_with_blanks_and_quotes_are_one_word() {
+        let odd = "a b'c;d";
+        let cases = [
+            Action::add_project(Some(odd.to_owned()), "shop".to_owned()),
+            Action::branch_at(odd, odd),
+            Action::commit_empty(odd),
+            Action::merge_branch(odd),
+            Action::stash_file(odd, odd),
+            Action::switch(odd, true),
+            Action::untrack("TASK-001", odd),
+        ];
+        for action in cases {
+            let words = words(&action);
+            assert!(words.contains(&odd.to_owned()), "{action:?}: {words:?}");
+        }
+        let session = words(&Action::kill_session(odd));
+        assert_eq!(session.last().unwrap(), "=a b'c;d");
+    }
+
+    #[test]
+    fn a_text_is_never_an_option() {
+        let send = |text: &str| words(&Action::send("TASK-001", None, text.to_owned()));
+        let end = |words: &[String]| words[words.len() - 2..].join(" ");
+        assert_eq!(end(&send("-x it's")), "-- -x it's");
+        assert_eq!(end(&send("bigger")), "TASK-001 bigger");
+        let from = Action::create_from("TASK-001", false, "bigger".to_owned());
+        assert_eq!(words(&from).last().unwrap(), "--summary=bigger");
+    }
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use orange_core::choice;
 use orange_core::config::time_span;
 use orange_core::task::Task;
+use orange_core::text;
 use orange_core::workflow::Intent;
 use orange_engine::store::Place;
 use orange_engine::views::{TaskResult, TaskView, task, why};
@@ -145,7 +146,11 @@ fn reached(
         }
     };
     if there {
-        return Ok(Some(said(task, view.attention.as_deref())));
+        let answer = view.answer().map(|how| text!(" (answer: {})", how));
+        let attention = view.attention.as_ref();
+        let attention =
+            attention.map(|what| format!("{what}{}", spelled(&answer.unwrap_or_default())));
+        return Ok(Some(said(task, attention.as_deref())));
     }
     if task.status.is_terminal() {
         let label = task.label();
