@@ -268,9 +268,8 @@ mod tests {
     fn the_answer_in_a_question_of_an_older_journal_is_not_shown() {
         let asked = r#""type":"attention.raised","run":"a","question":"q1","reason":"asks: rm (answer: `orange task answer TASK-001`)""#;
         assert_eq!(seen(&[asked]), Some("asks: rm".to_owned()));
-        let remark =
-            r#""type":"attention.raised","run":"a","reason":"its last words (answer: 42)""#;
-        assert_eq!(seen(&[remark]), Some("its last words (answer: 42)".into()));
+        let remark = r#""type":"attention.raised","run":"a","reason":"it printed (answer: 42)""#;
+        assert_eq!(seen(&[remark]), Some("it printed (answer: 42)".into()));
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod merge;
 pub mod merge_base;
 pub mod own_state;
 pub mod parking;
+mod questions;
 mod refs;
 pub mod rescue;
 mod said;
@@ -34,9 +35,12 @@ use orange_sys::environment;
 use orange_sys::error::{Code, Error, Result, copied, plain};
 use orange_sys::programs::located;
 use orange_sys::time_limit::Watch;
-use refs::Found;
+pub use questions::{
+    branch_exists, branches_with, commit_in_files, commit_of, commits_ahead, commits_of,
+    current_branch, default_branch, is_ancestor, repository_of, short, uncommitted,
+    valid_branch_name,
+};
 pub use said::Said;
-use state::Head;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
@@ -379,225 +383,4 @@ fn run(folder: Option<&Path>, arguments: &[&str]) -> Result<Said> {
 /// Runs git and gives its output, or None when it says no.
 fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
     Git::at(folder).args(arguments).ask()
-}
-
-/// The main work tree (or bare repository) that a folder belongs to; None outside of any.
-pub fn repository_of(folder: &Path) -> Result<Option<PathBuf>> {
-    let look = |words: &[&str]| Git::found_from(folder).arg("rev-parse").args(words);
-    let output = look(&["--path-format=absolute", "--git-common-dir"]).run()?;
-    if !output.success {
-        return match bare::refused(folder, &output.stderr) {
-            None => no_repository(folder, &output),
-            found => Ok(found),
-        };
-    }
-    let common = PathBuf::from(output.text());
-    if look(&["--is-bare-repository"]).ask()?.as_deref() == Some("true") {
-        return Ok(Some(common));
-    }
-    // In a linked worktree the common directory is the main one's .git.
-    match common.file_name() {
-        Some(name) if name == ".git" => Ok(common.parent().map(Path::to_owned)),
-        _ => Ok(look(&["--show-toplevel"])
-            .ask_leniently()?
-            .map(PathBuf::from)),
-    }
-}
-
-/// Git says no for two reasons: there is none, or it belongs to somebody else.
-fn no_repository(folder: &Path, said: &Said) -> Result<Option<PathBuf>> {
-    if said.found_no_repository() {
-        return Ok(None);
-    }
-    if !said.stderr.contains("dubious ownership") {
-        return Err(said.error("git rev-parse"));
-    }
-    Err(Error::new(
-        Code::Failed,
-        format!(
-            "git does not trust {}: it belongs to another user",
-            folder.display()
-        ),
-    )
-    .hint(format!(
-        "if you do: `git config --global --add safe.directory {}`",
-        folder.display()
-    )))
-}
-
-/// The branch work usually starts from: the remote's own word, else a known name, else the current one.
-pub fn default_branch(repository: &Path) -> Result<String> {
-    let remote_head = ask(
-        repository,
-        &[
-            "symbolic-ref",
-            "--quiet",
-            "--short",
-            "refs/remotes/origin/HEAD",
-        ],
-    )?;
-    if let Some(branch) =
-        remote_head.and_then(|head| head.strip_prefix("origin/").map(str::to_owned))
-    {
-        return Ok(branch);
-    }
-    for name in ["main", "master"] {
-        if branch_exists(repository, name)? {
-            return Ok(name.to_owned());
-        }
-    }
-    let current = ask(repository, &["symbolic-ref", "--quiet", "--short", "HEAD"])?;
-    Ok(current.unwrap_or_else(|| "main".to_owned()))
-}
-
-/// Asks git itself whether a name can be a branch.
-pub fn valid_branch_name(name: &str) -> Result<bool> {
-    if name.starts_with('-') || matches!(name, "HEAD" | "@") {
-        return Ok(false);
-    }
-    let output = run(None, &["check-ref-format", "--branch", name])?;
-    // Git fails with this code also for a name that it does not accept.
-    if !output.success && output.code != Some(128) {
-        return output.yes_or_no("git check-ref-format");
-    }
-    // Git also accepts shorthands such as `@{-1}` here, and prints the branch they stand for.
-    Ok(output.success && output.text() == name)
-}
-
-pub fn branch_exists(repository: &Path, branch: &str) -> Result<bool> {
-    Ok(commit_of(repository, &format!("refs/heads/{branch}"))?.is_some())
-}
-
-/// The commit a revision names, if it names one.
-pub fn commit_of(repository: &Path, revision: &str) -> Result<Option<String>> {
-    match refs::look_up(repository, revision) {
-        Found::Commit(commit) => return Ok(Some(commit)),
-        Found::Nothing => return Ok(None),
-        Found::Unknown => {}
-    }
-    ask(
-        repository,
-        &[
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            &format!("{revision}^{{commit}}"),
-        ],
-    )
-}
-
-/// The same for a branch, from git's own files alone; None also where only git could tell.
-pub fn commit_in_files(repository: &Path, branch: &str) -> Option<String> {
-    match refs::look_up(repository, &format!("refs/heads/{branch}")) {
-        Found::Commit(commit) => Some(commit),
-        Found::Nothing | Found::Unknown => None,
-    }
-}
-
-/// The same for several revisions, in their order, by one call of git.
-pub fn commits_of(repository: &Path, revisions: &[String]) -> Result<Vec<Option<String>>> {
-    let known: Vec<Found> = revisions
-        .iter()
-        .map(|revision| refs::look_up(repository, revision))
-        .collect();
-    if !known.contains(&Found::Unknown) {
-        let commit = |found| match found {
-            Found::Commit(commit) => Some(commit),
-            Found::Nothing | Found::Unknown => None,
-        };
-        return Ok(known.into_iter().map(commit).collect());
-    }
-    let mut input = String::new();
-    for revision in revisions {
-        // A line is a question: what could be none names nothing.
-        if !revision.contains('\n') {
-            input.push_str(revision);
-        }
-        input.push_str("^{commit}\n");
-    }
-    let said = Git::at(repository)
-        .args(["cat-file", "--batch-check=%(objectname)"])
-        .input(input)
-        .run()?;
-    if !said.success {
-        return Err(said.error("git cat-file"));
-    }
-    let text = said.text();
-    let mut lines = text.lines();
-    // Whatever is not there is repeated with a word behind it.
-    let is_id = |line: &&str| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_hexdigit());
-    Ok(revisions
-        .iter()
-        .map(|_| lines.next().filter(is_id).map(str::to_owned))
-        .collect())
-}
-
-pub fn short(commit: &str) -> &str {
-    commit.get(..7).unwrap_or(commit)
-}
-
-/// Commits in `of` that are not in `than`.
-pub fn commits_ahead(repository: &Path, of: &str, than: &str) -> Result<Option<u64>> {
-    let count = Git::at(repository)
-        .args(["rev-list", "--count", "--end-of-options"])
-        .arg(format!("{than}..{of}"))
-        .ask_about_unknown()?;
-    Ok(count.and_then(|text| text.parse().ok()))
-}
-
-/// The branches that have a commit, here and at remotes, without the name of the remote.
-pub fn branches_with(repository: &Path, commit: &str) -> Result<Vec<String>> {
-    let names = Git::at(repository)
-        .args(["for-each-ref", "--format=%(refname)"])
-        .arg(format!("--contains={commit}"))
-        .args(["refs/heads", "refs/remotes"])
-        .text()?;
-    let short = |name: &str| {
-        let local = name.strip_prefix("refs/heads/");
-        let remote = || name.strip_prefix("refs/remotes/")?.split_once('/');
-        local
-            .or_else(|| remote().map(|(_, branch)| branch))
-            .map(str::to_owned)
-    };
-    Ok(names.lines().filter_map(short).collect())
-}
-
-/// A commit that the repository does not have is no ancestor.
-pub fn is_ancestor(repository: &Path, commit: &str, of: &str) -> Result<bool> {
-    let answer = Git::at(repository)
-        .args(["merge-base", "--is-ancestor", commit, of])
-        .ask_about_unknown()?;
-    Ok(answer.is_some())
-}
-
-/// What is changed and not committed in a worktree, a line each.
-pub fn uncommitted(worktree: &Path) -> Result<Vec<String>> {
-    let text = hidden::look_past_flags(worktree, |git| {
-        git.args(["status", "--porcelain=v1", "--untracked-files=normal"])
-            .text()
-    })?;
-    Ok(text.lines().map(str::to_owned).collect())
-}
-
-/// The branch checked out in a worktree; None when HEAD is detached.
-pub fn current_branch(worktree: &Path) -> Result<Option<String>> {
-    let why = match state::head(worktree) {
-        Head::Branch(name) => return Ok(Some(name)),
-        Head::Detached(_) => return Ok(None),
-        Head::Missing(why) => why,
-    };
-    let said = Git::in_slot(worktree)
-        .args(["symbolic-ref", "--quiet", "HEAD"])
-        .run()?;
-    if said.found_no_repository() {
-        let message = format!("{}: {why}", worktree.display());
-        return Err(Error::new(Code::ConditionUnmet, message));
-    }
-    let name = if said.yes_or_no("git symbolic-ref")? {
-        said.text()
-    } else {
-        return Ok(None);
-    };
-    Ok(name.strip_prefix("refs/heads/").map(str::to_owned))
 }

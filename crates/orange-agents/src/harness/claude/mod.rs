@@ -2,6 +2,7 @@
 
 mod dialogs;
 mod headless;
+mod limits;
 mod login;
 pub mod project_files;
 mod questions;
@@ -20,18 +21,13 @@ use super::{Occasion, Prepared};
 use crate::error::Result;
 use crate::headless::{Request, Way};
 use crate::runs::{Conversation, IN_ITS_WINDOW, RunFolder, Signal, SignalKind};
-use jiff::civil::{Date, Time};
-use jiff::tz::TimeZone;
-use jiff::{Span, Zoned};
-use orange_core::Timestamp;
+use limits::{limit_in, with_limit};
 use orange_core::config::{Effort, Permissions};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// The settings of one run.
 const SETTINGS: &str = "claude.json";
@@ -47,12 +43,6 @@ const HOOKS: &[(&str, u32)] = &[
     ("Stop", 10),
     ("StopFailure", 10),
 ];
-
-/// How long claude may take to write down an error, and how old one is that a hook tells of.
-const WRITING: Duration = Duration::from_secs(2);
-const RECENT: Duration = Duration::from_secs(15);
-
-const MINUTE: Duration = Duration::from_secs(60);
 
 /// Hooks that nothing waits for.
 const IN_BACKGROUND: &[&str] = &["PreToolUse", "PostToolUse", "PostToolUseFailure"];
@@ -400,15 +390,6 @@ fn own_folder(variable: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
     named.or_else(usual).unwrap_or_default()
 }
 
-/// With the end of a usage limit that only the message tells, in the time of this machine.
-fn with_limit(mut signal: Signal) -> Signal {
-    if signal.error.as_deref() == Some("rate_limit") && signal.until.is_none() {
-        let now = signal.at.to_zoned(TimeZone::system());
-        signal.until = limit_in_words(&signal.text, &now);
-    }
-    signal
-}
-
 /// What a hook's report means; None for what says nothing new.
 fn signal(report: &Value) -> Option<Signal> {
     let text = |name: &str| report.get(name).and_then(Value::as_str);
@@ -493,155 +474,4 @@ fn question(question: &Value) -> Option<String> {
     } else {
         format!("{text} ({})", labels.join(", "))
     })
-}
-
-/// When a usage limit ends, as the transcript says. Claude writes that down a moment after it has told the hook.
-fn limit_in(transcript: &Path) -> Option<Timestamp> {
-    let deadline = Instant::now() + WRITING;
-    loop {
-        let error = tail(transcript).and_then(|text| last_error(&text, Timestamp::now()));
-        if error.is_none() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(20));
-            continue;
-        }
-        let resets = error?
-            .pointer("/apiErrorParams/rate_limit_info/resetsAt")?
-            .as_i64()?;
-        return Timestamp::from_second(resets).ok();
-    }
-}
-
-/// The newest error of the service, if it is one of just now.
-fn last_error(text: &str, now: Timestamp) -> Option<Value> {
-    let lines = text.lines().rev();
-    let mut lines = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let error = lines.find(|line| line.get("isApiErrorMessage") == Some(&Value::Bool(true)))?;
-    let at: Timestamp = error.get("timestamp")?.as_str()?.parse().ok()?;
-    (at + RECENT >= now).then_some(error)
-}
-
-/// When a usage limit ends, as a message says it: `… resets 8:31pm (UTC)`, `… resets Nov 20, 3pm (Europe/Berlin)`. Claude
-/// tells the time of the machine that it runs on, and that is `now`'s.
-fn limit_in_words(text: &str, now: &Zoned) -> Option<Timestamp> {
-    let (_, rest) = text.split_once("resets ")?;
-    let (when, zone) = rest.split_once('(').unwrap_or((rest, ""));
-    let zone = if zone.starts_with("UTC)") {
-        TimeZone::UTC
-    } else {
-        now.time_zone().clone()
-    };
-    let now = now.with_time_zone(zone.clone());
-    let words: Vec<&str> = when
-        .split([' ', ','])
-        .filter(|word| !word.is_empty() && *word != "at")
-        .collect();
-    let (time, day) = match words.as_slice() {
-        [time] => (time, None),
-        [month, day, time, ..] => (time, Some((month_of(month)?, day.parse::<i8>().ok()?))),
-        _ => return None,
-    };
-    let time = time_of(time)?;
-    let year = now.year();
-    let (date, step) = match day {
-        None => (now.date(), Span::new().days(1)),
-        Some((month, day)) => (Date::new(year, month, day).ok()?, Span::new().years(1)),
-    };
-    let at = |date: Date| {
-        Some(
-            date.to_datetime(time)
-                .to_zoned(zone.clone())
-                .ok()?
-                .timestamp(),
-        )
-    };
-    // It tells no seconds; and a time that is over today is tomorrow's.
-    match at(date)? {
-        minute if minute <= now.timestamp() && minute + MINUTE > now.timestamp() => {
-            Some(minute + MINUTE)
-        }
-        past if past <= now.timestamp() => at(date.checked_add(step).ok()?),
-        until => Some(until),
-    }
-}
-
-fn month_of(word: &str) -> Option<i8> {
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let at = MONTHS.iter().position(|month| word.starts_with(month))?;
-    i8::try_from(at + 1).ok()
-}
-
-/// `8:31pm`, `3am`
-fn time_of(word: &str) -> Option<Time> {
-    let (clock, is_afternoon) = match (word.strip_suffix("am"), word.strip_suffix("pm")) {
-        (Some(clock), _) => (clock, false),
-        (None, clock) => (clock?, true),
-    };
-    let (hour, minute) = clock.split_once(':').unwrap_or((clock, "0"));
-    let hour = hour
-        .parse::<i8>()
-        .ok()
-        .filter(|hour| (1..=12).contains(hour))?
-        % 12;
-    let hour = if is_afternoon { hour + 12 } else { hour };
-    Time::new(hour, minute.parse().ok()?, 0, 0).ok()
-}
-
-/// The end of a file, which may be long.
-fn tail(path: &Path) -> Option<String> {
-    const LENGTH: u64 = 64 * 1024;
-    let mut file = fs::File::open(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LENGTH)))
-        .ok()?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_newest_error_counts_if_it_is_of_just_now() {
-        let line = |second: u32, until: u32| {
-            json!({
-                "isApiErrorMessage": true,
-                "timestamp": format!("2026-11-15T14:00:{second:02}Z"),
-                "until": until,
-            })
-        };
-        let text = format!(
-            "{}\n{}\n{{\"type\":\"mode\"}}\n{{\"cut",
-            line(1, 1),
-            line(2, 2)
-        );
-        let now: Timestamp = "2026-11-15T14:00:05Z".parse().unwrap();
-        let found = last_error(&text, now).unwrap();
-        assert_eq!(found["until"], 2);
-        let later: Timestamp = "2026-11-15T14:01:00Z".parse().unwrap();
-        assert_eq!(last_error(&text, later), None);
-    }
-
-    #[test]
-    fn the_end_of_a_limit_is_read_from_its_words() {
-        let now: Timestamp = "2026-11-15T14:00:00Z".parse().unwrap();
-        let now = now.to_zoned(TimeZone::fixed(jiff::tz::offset(1)));
-        let until = |words: &str| {
-            let found = limit_in_words(&format!("You've hit your limit · resets {words}"), &now);
-            found.map(|until| until.to_string()).unwrap_or_default()
-        };
-        assert_eq!(until("8:31pm (UTC)"), "2026-11-15T20:31:00Z");
-        assert_eq!(until("8:31pm (Europe/Berlin)"), "2026-11-15T19:31:00Z");
-        assert_eq!(until("2:59pm (Europe/Berlin)"), "2026-11-16T13:59:00Z");
-        assert_eq!(until("3pm (Europe/Berlin)"), "2026-11-15T14:01:00Z");
-        assert_eq!(until("12am (UTC)"), "2026-11-16T00:00:00Z");
-        assert_eq!(until("Nov 20, 3pm (UTC)"), "2026-11-20T15:00:00Z");
-        assert_eq!(until("Jan 2 at 9:30am (UTC)"), "2027-01-02T09:30:00Z");
-        for nothing in ["soon", "25pm (UTC)", "Foo 2, 3pm", ""] {
-            assert_eq!(until(nothing), "", "{nothing}");
-        }
-    }
 }
