@@ -1,5 +1,5 @@
-//! The pure half of Orange: what a task is, what a workflow allows, what a TASK.md says.
-//! Nothing here touches files, processes, the clock, threads or the environment.
+//! The pure half of Orange: what a task is, what a workflow allows, what a TASK.md says. Nothing here touches files, processes, the
+//! clock, threads or the environment. Read `machine.rs` and `workflow/interactive/table.rs` first.
 
 pub mod action;
 pub mod artifact;

@@ -1,4 +1,6 @@
-//! Carrying out hooks. Each finds out what of it was done before, so that it can be carried out again after a kill.
+//! The hooks of transitions, a file per kind. `tx` carries them out and journals what became of each; verbs use the same functions
+//! where they do by hand what a hook does. Each finds out what of it was done before, so that it can be carried out again after a
+//! kill. Read `agents.rs` and `slots.rs` first.
 
 pub(crate) mod agents;
 pub(crate) mod delegation;

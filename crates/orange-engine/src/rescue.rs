@@ -1,6 +1,6 @@
-//! Saving everything of a worktree before something destructive: as a commit under
-//! `refs/orange/rescue/<task id>/<time>`, and as plain copies of what git cannot hold. Neither the index nor a
-//! file of the worktree is touched.
+//! Saving everything of a worktree before something destructive: as a commit under `refs/orange/rescue/<task id>/<time>`, and as
+//! plain copies of what git cannot hold. Neither the index nor a file of the worktree is touched. Whatever resets, cleans or removes
+//! a worktree calls `save` first; `restore.rs` puts work back.
 
 pub mod nested;
 pub mod note;

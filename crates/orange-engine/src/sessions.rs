@@ -1,5 +1,5 @@
-//! Sessions: agents started in windows of a task's tmux session, ended with all they started, and their screens
-//! kept with the task. What is done here is found done when it is done again.
+//! Agents and their windows, read only: which are alive, where they are shown, what may start in them. Starting and ending them is
+//! in `effects/`. Everything above this module may call it.
 
 pub mod adopted;
 pub mod lost_workspace;

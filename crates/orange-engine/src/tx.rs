@@ -1,5 +1,6 @@
-//! One task under its lock: brought into order first, then changed by events. Journal, TASK.md, witness and
-//! index are written in that order; a process killed in between leaves a mark that the next one follows.
+//! The unit of work: one task under its lock, brought into order first, then changed by events. Journal, TASK.md, witness and
+//! index are written in that order; a process killed in between leaves a mark that the next one follows. Only verbs, views that
+//! judge ended agents, recovery and `background/` open one. Read `tx/commit.rs` and `tx/decide.rs` next.
 
 pub(crate) mod agents;
 pub(crate) mod commit;

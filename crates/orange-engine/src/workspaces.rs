@@ -1,5 +1,6 @@
-//! The pool: worktrees that tasks borrow. Who has which slot stands in `.pool.json`; each lease has a number
-//! (its epoch), and whoever gives a slot back or resets it must name it.
+//! The pool: worktrees that tasks borrow. Who has which slot stands in `.pool.json`; each lease has a number (its epoch), and
+//! whoever gives a slot back or resets it must name it. Called by hooks, verbs, checks and `maintenance/`. Read `acquire.rs` and
+//! `release.rs` first.
 
 pub mod acquire;
 pub mod base;

@@ -1,4 +1,5 @@
-//! The only file that starts git. Every call pins locale, prompts and the repository it speaks of.
+//! Every call of git, a file per purpose. This one alone starts it, with locale, prompts and the repository pinned; the others build
+//! on `Git`. Read `questions.rs`, `worktree.rs` and `merge.rs` next.
 
 pub mod bare;
 pub mod branches;

@@ -1,5 +1,5 @@
-//! The store: where everything lies below the home folder, and how a task's two files are read.
-//! All state goes through this type.
+//! The home on disk: where everything lies, how a task's two files are read and written, index.db and orange.db. All state goes
+//! through these types. Read this file, then `journal.rs` and `replace.rs`.
 
 pub mod journal;
 pub mod lock;

@@ -163,7 +163,7 @@ pub(crate) enum Command {
     Attach(task::talk::AttachArgs),
     /// Show what a task changed (short for `task diff`)
     Diff(task::diff::DiffArgs),
-    /// Tell an agent something (short for `task send`)
+    /// Send a message to a task's agent (short for `task send`)
     Send(task::talk::SendArgs),
     /// Merge a task's work, and end the task (short for `task merge`)
     Merge(task::merge::MergeArgs),

@@ -149,7 +149,7 @@ impl Session {
     pub(crate) fn required_project(&self, named: Option<&str>) -> Result<String> {
         let name = self.known_project(named)?.ok_or_else(|| {
             CommandError::usage(
-                "which project is meant? this folder is in none",
+                "no project given, and this directory is in none",
                 "name it with --project; `orange project list` shows them",
             )
         })?;
@@ -170,7 +170,7 @@ impl Session {
         let folder = self.folder.clone();
         find::task_at(&self.call, &folder)?.ok_or_else(|| {
             CommandError::usage(
-                "which task is meant? this folder is not a task's workspace",
+                "no task given, and this directory is not a task's workspace",
                 "name it: a key like TASK-001, an id, or project/branch",
             )
         })

@@ -1,5 +1,5 @@
-//! `doctor`: what is wrong with the machine, the home and what is in it, what a repair would do, and doing it.
-//! A file per group; here is what they share.
+//! `doctor`: what is wrong with the machine, the home and what is in it, what a repair would do, and doing it. A file per group of
+//! checks, listed in `CHECKS`; here is what they share. Only front ends call it.
 
 pub mod access;
 pub mod agents;

@@ -1,4 +1,4 @@
-//! A glance, for completions: what is known without waiting, writing or failing. Who cannot be asked knows nothing.
+//! Quick reads for completions: what is known without waiting or writing. Returns empty results on any error.
 
 use crate::call::Call;
 use crate::git::branches::Branches;

@@ -152,7 +152,7 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
         .filter(|run| is_plain(run))
         .ok_or_else(|| {
             CommandError::usage(
-                "which run is meant? ORANGE_RUN_ID is not set",
+                "no run given, and ORANGE_RUN_ID is not set",
                 "only an agent that orange started gives signals",
             )
         })?;

@@ -43,7 +43,7 @@ pub(crate) enum TaskCommand {
     Attach(talk::AttachArgs),
     /// Show what an agent's window shows
     Peek(peek::PeekArgs),
-    /// Tell an agent something
+    /// Send a message to a task's agent
     Send(talk::SendArgs),
     /// Answer what an agent asks
     Answer(answer::AnswerArgs),

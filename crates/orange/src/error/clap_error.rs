@@ -18,7 +18,7 @@ pub(super) fn of(error: &clap::Error, arguments: &[OsString]) -> CommandError {
     let help = match error.kind() {
         // Options that go together are not told apart there.
         ErrorKind::MissingRequiredArgument if missing.iter().all(|name| usage.contains(name)) => {
-            format!("`{usage}`; `{name} --help` tells more")
+            format!("`{usage}`; for more, run `{name} --help`")
         }
         ErrorKind::InvalidSubcommand
         | ErrorKind::MissingSubcommand
@@ -83,7 +83,7 @@ fn message(error: &clap::Error) -> String {
         (ErrorKind::ArgumentConflict, _) => {
             let other = words(error, ContextKind::PriorArg);
             match other.first().map(|name| bare(name)) {
-                Some(other) if other != first => format!("{first} and {other} exclude each other"),
+                Some(other) if other != first => format!("{first} cannot be used with {other}"),
                 _ => format!("{first} can be given only once"),
             }
         }

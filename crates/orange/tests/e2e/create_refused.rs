@@ -99,7 +99,7 @@ fn dependencies_must_exist_and_must_not_go_round() {
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--add-blocker", "TASK-003"]), @"
     ------- stderr -------
     error: TASK-001 cannot wait for TASK-003: a cycle, TASK-001 → TASK-003 → TASK-002 → TASK-001
-    hint: remove one of these dependencies first, with `orange task update --remove-blocker`
+    hint: remove one of these dependencies first, with `orange task update TASK --remove-blocker TASK`
     [exit status: 3]
     ");
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--add-related", "TASK-001"]), @"

@@ -17,7 +17,7 @@ fn commands_in_groups_and_topics() {
       new          Create a task (short for `task create`)
       ls           List tasks (short for `task list`)
       attach       Go to a task's tmux session (short for `task attach`)
-      send         Tell an agent something (short for `task send`)
+      send         Send a message to a task's agent (short for `task send`)
       diff         Show what a task changed (short for `task diff`)
       merge        Merge a task's work, and end the task (short for `task merge`)
       status       Tell in one line how things stand, for a shell prompt or tmux

@@ -94,7 +94,7 @@ fn orange_alone_and_commands_that_do_not_exist() {
     assert_snapshot!(env.orange(["task", "delete"]), @"
     ------- stderr -------
     error: <ID>... is missing
-    hint: `orange task delete [OPTIONS] <ID>...`; `orange task delete --help` tells more
+    hint: `orange task delete [OPTIONS] <ID>...`; for more, run `orange task delete --help`
     [exit status: 2]
     ");
     let version = env.orange(["--version"]).ok();

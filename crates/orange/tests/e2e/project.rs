@@ -278,7 +278,7 @@ fn one_unreadable_field_costs_no_other() {
     for permissions in ["\"permissions\": \"Ask\"", "\"permissions\": edits"] {
         std::fs::write(&path, entry(permissions)).unwrap();
         env.orange(["doctor", "--repair"]).ok().says(
-            "the permissions of shop could not be read and are `ask` now: `orange project update shop --permissions` changes that",
+            "the permissions of shop could not be read and are `ask` now: `orange project update shop --permissions MODE` changes that",
         );
         let shop = registered(&env, "shop");
         assert_eq!(shop["permissions"], "ask");

@@ -45,7 +45,7 @@ fn a_parent_with_open_children_is_not_cancelled_by_accident() {
     assert_eq!(env.show(&parent)["status"], "pending");
     assert_snapshot!(env.orange(["task", "cancel", "TASK-001", "--with-children", "--keep-children"]), @"
     ------- stderr -------
-    error: --with-children and --keep-children exclude each other
+    error: --with-children cannot be used with --keep-children
     hint: for usage, run `orange task cancel --help`
     [exit status: 2]
     ");

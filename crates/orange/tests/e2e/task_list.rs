@@ -172,7 +172,7 @@ fn projects_are_told_apart() {
     "#);
     assert_snapshot!(env.orange(["ls", "--project", "shop", "--all-projects"]), @"
     ------- stderr -------
-    error: --project and --all-projects exclude each other
+    error: --project cannot be used with --all-projects
     hint: for usage, run `orange ls --help`
     [exit status: 2]
     ");

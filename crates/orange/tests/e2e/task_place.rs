@@ -182,7 +182,7 @@ fn exec_ends_as_its_command_does() {
     assert_snapshot!(env.orange(["task", "exec", "TASK-001"]), @"
     ------- stderr -------
     error: <COMMAND>... is missing
-    hint: `orange task exec [OPTIONS] [ID] -- <COMMAND>...`; `orange task exec --help` tells more
+    hint: `orange task exec [OPTIONS] [ID] -- <COMMAND>...`; for more, run `orange task exec --help`
     [exit status: 2]
     ");
 }
@@ -314,7 +314,7 @@ fn a_slot_nobody_has_or_two_claim() {
     fs::create_dir_all(&free).unwrap();
     assert_snapshot!(env.call(["task", "show"]).at(&free).run(), @"
     ------- stderr -------
-    error: which task is meant? this folder is not a task's workspace
+    error: no task given, and this directory is not a task's workspace
     hint: name it: a key like TASK-001, an id, or project/branch
     [exit status: 2]
     ");

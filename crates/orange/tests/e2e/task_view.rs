@@ -194,7 +194,7 @@ fn deps() {
     assert_snapshot!(env.orange(["task", "deps", "TASK-002", "--tree", "--json"]), @r#"{"tree":[{"depth":0,"task":"TASK-002","status":"pending","summary":"The left wing","repeated":false},{"depth":1,"task":"TASK-001","status":"pending","summary":"The base","repeated":false}]}"#);
     assert_snapshot!(env.orange(["task", "deps", "TASK-002", "--tree", "--graph"]), @"
     ------- stderr -------
-    error: --tree and --graph exclude each other
+    error: --tree cannot be used with --graph
     hint: for usage, run `orange task deps --help`
     [exit status: 2]
     ");

@@ -123,7 +123,7 @@ fn a_folder_with_a_link_to_a_task_means_that_task() {
     assert_eq!(why.json()["why"]["task"], first.key);
     assert_snapshot!(env.orange(["task", "why"]), @"
     ------- stderr -------
-    error: which task is meant? this folder is not a task's workspace
+    error: no task given, and this directory is not a task's workspace
     hint: name it: a key like TASK-001, an id, or project/branch
     [exit status: 2]
     ");

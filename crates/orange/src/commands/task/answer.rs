@@ -120,10 +120,7 @@ fn chosen<'q>(
                 .map(|asked| asked.question.id.as_str())
                 .collect();
             Err(CommandError::usage(
-                format!(
-                    "{label} asks {} questions; which one is meant?",
-                    several.len()
-                ),
+                format!("{label} asks {} questions: name one of them", several.len()),
                 format!(
                     "add --question and one of {}; `orange task answer {label}` shows them",
                     names.join(", ")

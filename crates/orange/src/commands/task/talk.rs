@@ -33,7 +33,7 @@ pub(crate) struct AttachArgs {
     role: Option<Role>,
 }
 
-/// Tell an agent something
+/// Send a message to a task's agent
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Says whether the agent took it (delivered) or will when its turn is over (queued).

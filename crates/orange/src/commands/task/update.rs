@@ -91,7 +91,7 @@ pub(crate) struct UpdateArgs {
     /// A task that has to do with it
     #[arg(long, value_name = "TASK", value_delimiter = ',')]
     add_related: Vec<String>,
-    /// Nothing to do with it after all
+    /// Remove a related task
     #[arg(long, value_name = "TASK", value_delimiter = ',')]
     remove_related: Vec<String>,
     /// Give it a tag
