@@ -367,7 +367,7 @@ fn a_target_that_is_the_branch_itself_or_nothing() {
         &task,
         &plain(),
         Code::NotFound,
-        &["no branch nowhere", "--target-branch"],
+        &["no branch nowhere", "SetTarget { task"],
     );
 }
 

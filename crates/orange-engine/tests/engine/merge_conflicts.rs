@@ -256,7 +256,7 @@ fn nothing_to_merge() {
         &task,
         &plain(),
         Code::ConditionUnmet,
-        &["no commits of its own", "task resolve"],
+        &["no commits of its own", "Resolve { task"],
     );
     // Also when main has gone on meanwhile.
     home.commit(&home.shop(), "other", "x");
@@ -320,6 +320,6 @@ fn merged_twice_and_a_branch_that_is_gone() {
         &gone,
         &plain(),
         Code::NotFound,
-        &["no branch gone", "task resolve TASK-002"],
+        &["no branch gone", "Resolve { task: \"TASK-002\" }"],
     );
 }

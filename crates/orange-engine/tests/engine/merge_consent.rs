@@ -46,7 +46,12 @@ fn what_nobody_reviewed() {
         home.bring_to(&task, status);
         home.commit(&home.slot_of(&task), "new", "x");
         let told = format!("it is {status}: no review of it has passed");
-        home.refuses(&task, &plain(), Code::ConditionUnmet, &[&told, "--force"]);
+        home.refuses(
+            &task,
+            &plain(),
+            Code::ConditionUnmet,
+            &[&told, "force: true"],
+        );
         home.merge(&task, &forced()).ok();
         assert!(home.is_done(&task), "{status}");
         assert!(home.shop().join("new").exists());
@@ -81,7 +86,7 @@ fn a_review_whose_commit_was_taken_out_of_the_journal() {
         &task,
         &plain(),
         Code::ConditionUnmet,
-        &["cannot confirm what history.jsonl says", "--force"],
+        &["cannot confirm what history.jsonl says", "force: true"],
     );
     home.merge(&task, &forced()).ok();
 }
@@ -117,7 +122,7 @@ fn a_task_without_commits_is_refused_before_anything_is_asked() {
             &task,
             &wish,
             Code::ConditionUnmet,
-            &["no commits of its own", "task resolve"],
+            &["no commits of its own", "Resolve { task"],
         );
     }
 }

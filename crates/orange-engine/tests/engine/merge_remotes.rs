@@ -256,7 +256,7 @@ fn a_target_that_was_deleted() {
         &task,
         &plain(),
         Code::Conflict,
-        &["origin has no branch main any more", "--target-branch"],
+        &["origin has no branch main any more", "SetTarget { task"],
     );
     // Here alone: the remote's is moved.
     let home = Merges::with_remote();

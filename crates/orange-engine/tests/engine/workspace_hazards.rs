@@ -94,7 +94,7 @@ fn the_target_is_nobodys_branch() {
     home.git(&slot, &["checkout", "-q", "--detach"]);
     home.git(&home.shop(), &["checkout", "-q", "login"]);
     home.edit(&task, Edit::Branch(Some("sign-in".to_owned())))
-        .fails(Code::ConditionUnmet)
+        .fails(Code::Conflict)
         .says("is checked out at");
     let own = home.git(&home.shop(), &["symbolic-ref", "--short", "HEAD"]);
     assert_eq!(own.trim(), "login");
