@@ -15,7 +15,6 @@ use orange_core::workflow::{Actor, Workflow};
 use orange_engine::store::Place;
 use orange_engine::store::lock::{TaskLock, Witness};
 use orange_engine::tx::{context_mark, written_fields};
-
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,6 @@ use crate::{Result, note};
 use orange_core::task::Status;
 use orange_engine::verbs::change::Change;
 use orange_engine::{Call, Settings, verbs};
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -9,7 +9,6 @@ use orange_core::Timestamp;
 use orange_engine::rescue;
 use orange_engine::rescue::Save;
 use orange_engine::workspaces::slot_name;
-
 use std::cell::Cell;
 use std::fs;
 use std::io::{BufWriter, Write};

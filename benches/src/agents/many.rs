@@ -7,7 +7,6 @@ use crate::scratch::Scratch;
 use crate::{Result, note};
 use orange_engine::background::monitor::Monitor;
 use orange_engine::{Call, Settings};
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 

@@ -6,10 +6,8 @@ mod alarms;
 mod courier;
 pub mod fence;
 
-pub use fence::without as without_fence;
-
 use crate::errand;
-use crate::error::{Code, Error, Result, plain};
+use crate::error::{IoContext, Result, err, plain};
 use crate::git::REAL_OBJECTS;
 use crate::git::calls::{self, Call};
 use crate::harness::environment;
@@ -19,6 +17,7 @@ use crate::screen_tail::screen_tail;
 use crate::tmux::Tmux;
 use alarms::{Alarms, Child, End};
 use courier::Courier;
+pub use fence::without as without_fence;
 use orange_core::Timestamp;
 use orange_core::workflow::Role;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -78,26 +77,24 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     let this = &this;
     let spec = folder
         .spec()
-        .ok_or_else(|| Error::new(Code::NotFound, format!("there is no run {}", this.run)))?;
+        .ok_or_else(|| err!(NotFound, "there is no run {}", this.run))?;
     let Some(lock) = lock(&folder)? else {
-        return Err(Error::new(
-            Code::Busy,
-            format!("run {} has its agent already", this.run),
-        ));
+        return Err(err!(Busy, "run {} has its agent already", this.run));
     };
     if folder.started().is_some() {
-        return Err(Error::new(
-            Code::Conflict,
-            format!("run {} was started before; an agent runs once", this.run),
+        return Err(err!(
+            Conflict,
+            "run {} was started before; an agent runs once",
+            this.run
         ));
     }
     let terminal = rustix::termios::tcgetattr(std::io::stdin()).ok();
     let mut alarms = Alarms::install()?;
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let process = ProcessId::of(std::process::id()).ok_or_else(|| {
-        Error::new(
-            Code::Failed,
-            "this system does not tell about its processes (/proc)",
+        err!(
+            Failed,
+            "this system does not tell about its processes (/proc)"
         )
     })?;
     folder.note_started(&Started {
@@ -151,9 +148,7 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
 fn lock(folder: &RunFolder) -> Result<Option<File>> {
     let deadline = Instant::now() + LOCK_PATIENCE;
     loop {
-        let lock = folder
-            .lock()
-            .map_err(|error| Error::io("lock", folder.path(), &error))?;
+        let lock = folder.lock().doing("lock", folder.path())?;
         // Somebody who only looks whether we live holds it for an instant.
         if lock.is_some() || folder.started().is_some() || Instant::now() >= deadline {
             return Ok(lock);

@@ -18,20 +18,18 @@ pub mod supports;
 pub mod watch;
 pub mod words;
 
-pub use kind::{Adapter, Facts, Kind};
-
-use crate::error::{Code, Error, Result};
+use crate::error::{IoContext, Result, err};
 use crate::runs::Conversation;
+pub use kind::{Adapter, Facts, Kind};
 use model::ModelChoice;
+pub use orange_core::config::NONE;
+use orange_core::config::USUAL;
 use orange_core::config::{Config, CustomHarness, Permissions};
 use orange_core::suggest::meant;
 use orange_sys::programs::located;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-
-pub use orange_core::config::NONE;
-use orange_core::config::USUAL;
 
 /// The reviewer's harness unless somebody says otherwise.
 pub const REVIEWER: &str = USUAL;
@@ -89,7 +87,7 @@ pub fn share(folder: &Path, files: &[(&str, &str)]) -> Result<()> {
         }
         crate::store::private::make_folders(folder)
             .and_then(|()| crate::store::replace::write_atomic(&path, text.as_bytes()))
-            .map_err(|error| Error::io("write", &path, &error))?;
+            .doing("write", &path)?;
     }
     Ok(())
 }
@@ -142,7 +140,7 @@ pub fn find(name: &str, config: &Config, orange: &Path) -> Result<Option<Harness
         return Ok(Some(built_in(kind)));
     }
     sim::named(name, orange).map(Some).ok_or_else(|| {
-        Error::new(Code::Usage, format!("there is no harness {name:?}")).hint(format!(
+        err!(Usage, "there is no harness {name:?}").hint(format!(
             "{}known: {}; another one can be set up in config.yaml, as `harness.{name}`",
             meant(name, names(config).iter().map(String::as_str)),
             names(config).join(", ")
@@ -225,7 +223,7 @@ impl Harness {
             } else {
                 format!("is not installed: there is no program {:?}", self.program)
             };
-            Error::new(Code::Failed, format!("harness {} {what}", self.name)).hint(format!(
+            err!(Failed, "harness {} {what}", self.name).hint(format!(
                 "{hint}: --harness NAME, or `agents.harness` in config.yaml"
             ))
         })
@@ -265,12 +263,10 @@ impl Harness {
         if !self.adapter.asks_nothing() || mode == Permissions::Full {
             return Ok(());
         }
-        Err(Error::new(
-            Code::Failed,
-            format!(
-                "harness {} asks for nothing: it cannot be started with permissions {mode}",
-                self.name
-            ),
+        Err(err!(
+            Failed,
+            "harness {} asks for nothing: it cannot be started with permissions {mode}",
+            self.name
         )
         .hint(format!(
             "choose {}, or let it do everything: --permissions full",

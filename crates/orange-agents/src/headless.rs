@@ -2,7 +2,7 @@
 //! that starts an agent outside of a window.
 
 use crate::agent_run::fence;
-use crate::error::{Code, Error, Result, copied, plain};
+use crate::error::{Error, Result, copied, err, plain};
 use crate::git::REAL_OBJECTS;
 use crate::harness::model::ModelChoice;
 use crate::harness::probe::Probe;
@@ -113,14 +113,11 @@ struct Ending {
 /// Refuses what no agent can be asked.
 pub fn check(request: &Request) -> Result<()> {
     if request.prompt.trim().is_empty() {
-        return Err(Error::new(Code::Usage, "the prompt is empty").hint("say what to do"));
+        return Err(err!(Usage, "the prompt is empty").hint("say what to do"));
     }
     match request.resume.as_deref().filter(|id| !is_plain(id)) {
-        Some(id) => Err(Error::new(
-            Code::NotFound,
-            format!("{id:?} is not the name of a conversation"),
-        )
-        .hint("names are letters, digits, - and _; `--json` prints that of a turn")),
+        Some(id) => Err(err!(NotFound, "{id:?} is not the name of a conversation")
+            .hint("names are letters, digits, - and _; `--json` prints that of a turn")),
         None => Ok(()),
     }
 }
@@ -181,11 +178,7 @@ fn is_plain(id: &str) -> bool {
 }
 
 pub fn cannot(name: &str) -> Error {
-    Error::new(
-        Code::Usage,
-        format!("harness {name} cannot be run without a terminal"),
-    )
-    .hint(format!(
+    err!(Usage, "harness {name} cannot be run without a terminal").hint(format!(
         "{} can, and your own that are like them",
         harness::without_terminal()
     ))
@@ -193,9 +186,9 @@ pub fn cannot(name: &str) -> Error {
 
 fn not_started(name: &str, program: &Path, error: &std::io::Error) -> Error {
     let (program, why) = (program.display(), plain(error));
-    Error::new(
-        Code::NoCommand,
-        format!("harness {name} cannot be started: {program}: {why}"),
+    err!(
+        NoCommand,
+        "harness {name} cannot be started: {program}: {why}"
     )
     .hint(text!(
         "{} looks at the harnesses that are installed",
@@ -372,7 +365,7 @@ fn turn(
     {
         let name = &harness.name;
         return Err(
-            Error::new(Code::NotFound, format!("{name} knows no conversation {id:?} here"))
+            err!(NotFound, "{name} knows no conversation {id:?} here")
                 .hint("it keeps conversations by folder, and not for ever; leave out --resume to begin a new one"),
         );
     }

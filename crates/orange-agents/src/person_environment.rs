@@ -3,15 +3,14 @@
 
 use crate::agent_run::fence;
 use crate::git::REDIRECTING;
+use orange_sys::environment::OWN_PREFIX;
+pub use orange_sys::environment::{PersonEnvironment, inherit, inherited};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-use orange_sys::environment::OWN_PREFIX;
-pub use orange_sys::environment::{PersonEnvironment, inherit, inherited};
 
 /// Variables that speak of one shell or one window, and say nothing about programs.
 const PASSING: &[&str] = &["_", "OLDPWD", "PWD", "SHLVL", "TMUX", "TMUX_PANE"];

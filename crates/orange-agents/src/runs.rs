@@ -9,27 +9,26 @@ mod review;
 mod signals;
 mod speaker;
 
+use crate::database::Database;
+use crate::error::{Error, IoContext, Result};
+use crate::harness::Adapter;
+use crate::seal;
+use crate::store::{make_folder, private, temporary};
+use crate::tmux::Pane;
 pub use above::{RunAbove, is_below_check, run_above};
 pub use inbox::{Message, Outcome};
+use orange_core::Timestamp;
+use orange_core::config::Permissions;
+use orange_core::workflow::Role;
 pub use orange_sys::process::{ProcessId, own_group, own_session};
 pub use process::{carrying, descendants, end_marked, is_of_home};
 pub use process::{end_tagged, end_tree, tagged, tagged_in};
 pub use questions::open_asks;
 pub use questions::{Answer, Asked, IN_ITS_WINDOW, Question};
-pub use signals::state_after;
-pub use signals::{Doing, Due, DueFor, Signal, SignalKind, Source, State};
-
-use crate::database::Database;
-use crate::error::{Error, Result};
-use crate::harness::Adapter;
-use crate::seal;
-use crate::store::{make_folder, private, temporary};
-use crate::tmux::Pane;
-use orange_core::Timestamp;
-use orange_core::config::Permissions;
-use orange_core::workflow::Role;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+pub use signals::state_after;
+pub use signals::{Doing, Due, DueFor, Signal, SignalKind, Source, State};
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -266,7 +265,7 @@ impl RunFolder {
     pub fn ask_to_stop(&self) -> Result<()> {
         let path = self.path.join("stop");
         let asked = private::unless_gone(private::write(&path, b"")).map(drop);
-        asked.map_err(|error| Error::io("write", &path, &error))
+        asked.doing("write", &path)
     }
 
     /// Is its `run-agent` alive, and with it the agent?
@@ -321,7 +320,7 @@ impl RunFolder {
             }
         }
         let removed = private::unless_gone(fs::remove_dir_all(&self.path)).map(drop);
-        removed.map_err(|error| Error::io("remove", &self.path, &error))
+        removed.doing("remove", &self.path)
     }
 
     fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
@@ -332,7 +331,7 @@ impl RunFolder {
     fn put<T: Serialize>(&self, name: &str, value: &T) -> Result<()> {
         let path = self.path.join(name);
         let text = serde_json::to_vec(value).unwrap_or_default();
-        temporary::write_unsynced(&path, text).map_err(|error| Error::io("write", &path, &error))
+        temporary::write_unsynced(&path, text).doing("write", &path)
     }
 }
 /// The seal of how a run ended; None where orange.db cannot be used.

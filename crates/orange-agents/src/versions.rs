@@ -53,7 +53,7 @@ fn place(home: &Path, program: &Path) -> Option<(PathBuf, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{Code, Error};
+    use crate::error::err;
 
     #[test]
     fn a_version_is_asked_for_once_until_the_program_changes() {
@@ -61,7 +61,7 @@ mod tests {
         let program = home.path().join("agent");
         fs::write(&program, "one").unwrap();
         let asked = |answer: Result<String>| remembered(home.path(), &program, || answer);
-        let fails = || Err(Error::new(Code::Failed, "too old"));
+        let fails = || Err(err!(Failed, "too old"));
         assert!(asked(fails()).is_err());
         assert_eq!(asked(Ok("1.0\nx".into())).unwrap(), "1.0\nx");
         assert_eq!(asked(fails()).unwrap(), "1.0\nx");

@@ -9,10 +9,8 @@ mod edit;
 mod tests;
 
 pub use edit::{append_section, archive, context_section, demote_headings, embedded_section};
-
-use std::ops::Range;
-
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
+use std::ops::Range;
 
 /// A level-two section at the top level of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,8 +16,6 @@ mod tests;
 
 use crate::choice;
 use crate::merge::{RemoteBranches, Strategy};
-use std::time::Duration;
-
 pub use agents::{
     AgentsConfig, CustomHarness, CustomHarnesses, Effort, Permissions, check_model, no_harness,
 };
@@ -28,6 +26,7 @@ pub use mistake::{ConfigError, Mistake};
 pub use reference::{reference, template};
 pub use schema::schema;
 pub use setting::{Kind, Repository, Setting};
+use std::time::Duration;
 pub use values::time_span;
 
 /// What a setup or teardown command may take unless somebody says otherwise.

@@ -4,13 +4,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-use std::ops::Range;
-
+use crate::artifact::{Outline, Section, lines, section, sections_of, slice};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
-
-use crate::artifact::{Outline, Section, lines, section, sections_of, slice};
+use std::fmt;
+use std::ops::Range;
 
 /// How much of a line that is no verdict a message quotes.
 const QUOTED_CHARS: usize = 60;

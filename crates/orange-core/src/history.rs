@@ -5,11 +5,10 @@
 pub mod payload;
 mod sealed;
 
-pub use payload::{EventType, Payload};
-
 use crate::Timestamp;
 use crate::task::{Field, FieldMap, Status};
 use payload::WORDS;
+pub use payload::{EventType, Payload};
 use serde::de::{Error as _, MapAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -4,9 +4,6 @@
 mod filed;
 mod salvage;
 
-pub use filed::Filed;
-pub use salvage::{Unknown, last_resort};
-
 use crate::Timestamp;
 use crate::history::payload::{FieldsRestored, HookEnded, TaskFound};
 use crate::history::{
@@ -18,6 +15,8 @@ use crate::task_file::{Damage, TaskFile};
 use crate::workflow::Workflow;
 use crate::workflow::interactive::former_status;
 use crate::yaml::Node;
+pub use filed::Filed;
+pub use salvage::{Unknown, last_resort};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -14,7 +14,6 @@ use crate::verification::CheckResult;
 use crate::workflow::Role;
 use crate::{Text, Timestamp};
 use std::collections::HashMap;
-
 pub use words::words;
 
 /// How much an event matters to somebody who reads a history.

@@ -64,12 +64,11 @@ pub mod interactive;
 pub mod phased;
 mod status;
 
-pub use hook::{Hook, HookEntry, Prompt, hooks_for};
-pub use status::{BlockedReason, Kind, Status, StatusInfo, Tone, WaitsFor, info_for};
-
 use crate::choice;
 use crate::gate::Gate;
 use crate::task::{Task, WorkflowName};
+pub use hook::{Hook, HookEntry, Prompt, hooks_for};
+pub use status::{BlockedReason, Kind, Status, StatusInfo, Tone, WaitsFor, info_for};
 
 choice! {
     /// What an agent process was started as.

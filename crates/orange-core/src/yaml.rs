@@ -6,7 +6,6 @@ pub(crate) mod simple;
 pub(crate) mod splice;
 
 pub use emit::{emit_block, emit_entry, to_yaml_inline};
-
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use serde_json::{Number, Value};
 use std::collections::{HashMap, HashSet};

@@ -1,7 +1,7 @@
 //! What only a person may do, and what an agent may do with its own task alone.
 
 use crate::call::{Call, Caller};
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use orange_core::task::Task;
 
 /// Refuses an agent that reaches for a task that is not its own.
@@ -11,12 +11,10 @@ pub fn own_task_only(call: &Call, task: &Task, verb: &str) -> Result<()> {
         Caller::Agent { task: own, .. } if *own == task.id => Ok(()),
         Caller::Agent {
             task: own, role, ..
-        } => Err(Error::new(
-            Code::NotAllowed,
-            format!(
-                "this {role} agent runs for task {own} and may not {verb} {}",
-                task.label()
-            ),
+        } => Err(err!(
+            NotAllowed,
+            "this {role} agent runs for task {own} and may not {verb} {}",
+            task.label()
         )
         .hint("an agent may read every task, but change only its own")),
     }
@@ -26,9 +24,10 @@ pub fn own_task_only(call: &Call, task: &Task, verb: &str) -> Result<()> {
 pub fn people_only(call: &Call, what: &str) -> Result<()> {
     match &call.caller {
         Caller::Human | Caller::Engine => Ok(()),
-        Caller::Agent { role, .. } => Err(Error::new(
-            Code::NotAllowed,
-            format!("{} agent may not {what}", with_article(role.as_str())),
+        Caller::Agent { role, .. } => Err(err!(
+            NotAllowed,
+            "{} agent may not {what}",
+            with_article(role.as_str())
         )
         .hint("only a person may do that; ask the person you work for")),
     }

@@ -1,7 +1,7 @@
 //! One call on a home: on whose behalf, with which settings, and what every verb and view starts from.
 
 use crate::database::Database;
-use crate::error::{Code, Error, Result};
+use crate::error::{IoContext, Result, err};
 use crate::home::Home;
 use crate::index::Index;
 use crate::person_environment::PersonEnvironment;
@@ -194,7 +194,7 @@ pub(crate) const WANTED: &str = "queue.wanted";
 pub(crate) fn request_queue_run(call: &Call) -> Result<()> {
     let path = call.store.home().join(WANTED);
     let stamp = call.file_stamp();
-    private::write(&path, stamp).map_err(|error| Error::io("write", &path, &error))
+    private::write(&path, stamp).doing("write", &path)
 }
 
 /// A project whose repository is where it is said to be.
@@ -204,13 +204,11 @@ pub(crate) fn registered(call: &Call, name: &str) -> Result<Project> {
     if project.path.is_dir() {
         return Ok(project);
     }
-    Err(Error::new(
-        Code::NotFound,
-        format!(
-            "the repository of project {} is not at {} any more",
-            project.name,
-            project.path.display()
-        ),
+    Err(err!(
+        NotFound,
+        "the repository of project {} is not at {} any more",
+        project.name,
+        project.path.display()
     )
     .hint(text!(
         "say where it is: {}",

@@ -3,7 +3,7 @@
 pub(crate) mod branch;
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::projects::Project;
 use crate::runs::Source;
 use crate::store::locks::STARTING;
@@ -250,11 +250,8 @@ pub(crate) fn written_history(call: &Call, task: &Task) -> Option<History> {
 /// The journal of a task, as it is on disk. Where it cannot be read, nothing is decided.
 pub(crate) fn own_history(call: &Call, task: &Task) -> Result<History> {
     history_of(call, task).ok_or_else(|| {
-        Error::new(
-            Code::Damaged,
-            format!("the journal of {} cannot be read", task.label()),
-        )
-        .hint(text!("{} says more", Action::check()))
+        err!(Damaged, "the journal of {} cannot be read", task.label())
+            .hint(text!("{} says more", Action::check()))
     })
 }
 
@@ -393,9 +390,10 @@ pub(crate) fn with_head(call: &Call, task: &Task, event: Event) -> Event {
 /// The status that an intent leads to, by the table of the task's workflow.
 pub(crate) fn destination(task: &Task, intent: Intent) -> Result<Status> {
     machine::destination(task, intent).ok_or_else(|| {
-        Error::new(
-            Code::IllegalTransition,
-            format!("the {} workflow has no step to {intent}", task.workflow),
+        err!(
+            IllegalTransition,
+            "the {} workflow has no step to {intent}",
+            task.workflow
         )
     })
 }

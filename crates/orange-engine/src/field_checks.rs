@@ -1,7 +1,7 @@
 //! What a field of a task may hold, whoever writes it: a command or a hand in TASK.md.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, err};
 use crate::git;
 use crate::store::Place;
 use orange_core::id::{Key, read_stored};
@@ -105,17 +105,15 @@ pub(crate) fn one_line(summary: &str) -> Result<String> {
     const LONGEST: usize = 2000;
     let line = summary.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() > LONGEST {
-        return Err(Error::new(
-            Code::Usage,
-            format!(
-                "the summary has {} characters, at most {LONGEST} fit",
-                line.chars().count()
-            ),
+        return Err(err!(
+            Usage,
+            "the summary has {} characters, at most {LONGEST} fit",
+            line.chars().count()
         )
         .hint("put the details into --context FILE"));
     }
     if line.contains('\0') {
-        return Err(Error::new(Code::Usage, "the summary has a NUL character"));
+        return Err(err!(Usage, "the summary has a NUL character"));
     }
     Ok(line)
 }
@@ -125,9 +123,8 @@ pub(crate) fn check_target(target: &str) -> Result<()> {
     if git::valid_branch_name(target)? {
         return Ok(());
     }
-    Err(Error::new(
-        Code::Usage,
-        format!("git does not accept {target:?} as a branch name"),
+    Err(
+        err!(Usage, "git does not accept {target:?} as a branch name")
+            .hint("give --target-branch the name of a branch"),
     )
-    .hint("give --target-branch the name of a branch"))
 }

@@ -2,7 +2,7 @@
 //! only read: the runs, workspaces, tmux sessions and refs that it speaks of are those of the original.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::git::state;
 use crate::runs;
 pub use orange_agents::home_paths::HomePaths;
@@ -73,12 +73,7 @@ pub fn refuse_copy(call: &Call) -> Result<()> {
         "whose agents still run"
     };
     let original = original.display();
-    Err(Error::new(
-            Code::Refused,
-            format!(
-                "{home} is a copy of {original}, {what}: its agents, workspaces and branches belong to the original, so nothing is changed from here"
-            ),
-        )
+    Err(err!(Refused, "{home} is a copy of {original}, {what}: its agents, workspaces and branches belong to the original, so nothing is changed from here")
         .hint(format!(
             "work in the original: `ORANGE_HOME={original}`; to go on with this copy instead, rename or remove the original first"
         )))

@@ -38,6 +38,6 @@ pub use orange_git as git;
 pub use orange_store as store;
 pub(crate) use orange_store::seal;
 pub use orange_store::{database, index, projects};
-pub use orange_sys::{Code, Error, Result};
+pub use orange_sys::{Code, Error, IoContext, Result, err};
 pub use orange_sys::{crash_points, error};
 pub use orange_tmux as tmux;

@@ -8,7 +8,7 @@ pub mod raw;
 pub mod restore;
 pub mod same;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::git::rescue::content::{Entries, TempIndex};
 use crate::git::rescue::refs::{self, Kept};
 use crate::git::rescue::{LINK, Worktree};
@@ -297,11 +297,7 @@ fn keep(
             });
         }
     }
-    Err(Error::new(
-        Code::Busy,
-        format!("{MOST_AT_ONCE} rescues of {time} are there already"),
-    )
-    .hint("try again"))
+    Err(err!(Busy, "{MOST_AT_ONCE} rescues of {time} are there already").hint("try again"))
 }
 
 const MOST_AT_ONCE: u32 = 1000;
@@ -332,7 +328,7 @@ fn read_index(worktree: &Worktree, index: &TempIndex<'_>) -> Result<(Entries, Op
             sides.write_tree()?
         }
         Ok(tree) => tree?,
-        Err(_) => return Err(Error::new(Code::Failed, "git write-tree: it was not run")),
+        Err(_) => return Err(err!(Failed, "git write-tree: it was not run")),
     };
     Ok((entries, Some(tree)))
 }

@@ -4,7 +4,7 @@
 pub mod rules_commit;
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result, plain};
+use crate::error::{Code, Error, Result, err, plain};
 use crate::git::committed::{Committed, Unreadable, text_of};
 use crate::git::{self, Git};
 use crate::projects::Project;
@@ -117,12 +117,10 @@ impl Rules {
             copy.extend(patterns(pattern));
         }
         if copy.iter().map(String::len).sum::<usize>() > MAX_PATTERN_BYTES {
-            return Err(Error::new(
-                Code::Usage,
-                format!(
-                    "there are too many patterns of files to copy into a workspace of {}",
-                    repository.display()
-                ),
+            return Err(err!(
+                Usage,
+                "there are too many patterns of files to copy into a workspace of {}",
+                repository.display()
             )
             .hint(format!(
                 "shorten {INCLUDE} or workspace.copy; a pattern can stand for a whole folder"
@@ -226,8 +224,7 @@ fn own_include(repository: &Path) -> Result<Option<String>> {
         return Ok(None);
     }
     let unusable = |why: &str| {
-        Error::new(Code::Usage, format!("cannot read {}{why}", path.display()))
-            .hint("correct or remove the file")
+        err!(Usage, "cannot read {}{why}", path.display()).hint("correct or remove the file")
     };
     let mut bytes = Vec::new();
     std::fs::File::open(&path)
@@ -290,9 +287,10 @@ pub(crate) fn newest_base(project: &Project) -> Result<String> {
             return Ok(commit);
         }
     }
-    Err(Error::new(
-        Code::ConditionUnmet,
-        format!("project {} has no commit on {branch} yet", project.name),
+    Err(err!(
+        ConditionUnmet,
+        "project {} has no commit on {branch} yet",
+        project.name
     )
     .hint("commit something first, or name a branch with --at"))
 }
@@ -346,26 +344,22 @@ pub(crate) fn parking_place(_call: &Call, project: &Project) -> Result<String> {
 
 pub(crate) fn no_commits(project: &Project) -> Error {
     if let Ok(Some(_)) = git::commit_of(&project.path, "HEAD") {
-        return Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "{} has no branch {}, from which the work of project {} starts",
-                project.path.display(),
-                project.default_branch,
-                project.name
-            ),
+        return err!(
+            ConditionUnmet,
+            "{} has no branch {}, from which the work of project {} starts",
+            project.path.display(),
+            project.default_branch,
+            project.name
         )
         .hint(text!(
             "name the one that is: {}",
             Action::set_default_branch(&project.name)
         ));
     }
-    Error::new(
-        Code::ConditionUnmet,
-        format!(
-            "{} has no commit that a branch could start from",
-            project.path.display()
-        ),
+    err!(
+        ConditionUnmet,
+        "{} has no commit that a branch could start from",
+        project.path.display()
     )
     .hint("make a first commit there: `git commit --allow-empty -m start`")
 }

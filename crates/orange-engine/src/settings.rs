@@ -6,7 +6,7 @@ pub mod models;
 pub mod outside;
 
 use crate::call::{Call, Loaded};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, err};
 use crate::git::committed::text_of;
 use crate::projects::Project;
 use crate::rules::{self, newest_base, rules_commit};
@@ -159,7 +159,7 @@ pub fn settings_bytes(call: &Call) -> Result<Option<Vec<u8>>> {
     let failed = |error: std::io::Error| Error::io("read", &path, &error);
     // A pipe would be waited for.
     if std::fs::metadata(&path).is_ok_and(|about| !about.is_file()) {
-        let error = Error::new(Code::Usage, format!("{} is not a file", path.display()));
+        let error = err!(Usage, "{} is not a file", path.display());
         return Err(error.hint(text!(
             "move it away; {} makes a new one",
             Action::edit_settings()
@@ -175,11 +175,8 @@ pub fn settings_bytes(call: &Call) -> Result<Option<Vec<u8>>> {
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
-        Err(Error::new(
-            Code::Usage,
-            format!("{} is larger than 1 MB", path.display()),
-        )
-        .hint("these are no settings; move it away"))
+        Err(err!(Usage, "{} is larger than 1 MB", path.display())
+            .hint("these are no settings; move it away"))
     } else {
         Ok(Some(bytes))
     }

@@ -3,7 +3,7 @@
 
 use crate::call::{Call, Caller};
 use crate::database::Database;
-use crate::error::{Error, Result};
+use crate::error::{IoContext, Result};
 use crate::person_environment::{self, PersonEnvironment};
 use crate::store::private;
 use crate::store::replace::{short_hash, write_atomic};
@@ -37,9 +37,9 @@ fn write_environment(call: &Call, task: &str, person: &PersonEnvironment) -> Res
     let key = call.with_database(Database::seal_key)?;
     let seal = key.of_file(KIND, task, &content);
     let folder = environments(call);
-    private::make_folders(&folder).map_err(|error| Error::io("create", &folder, &error))?;
+    private::make_folders(&folder).doing("create", &folder)?;
     let file = environment_file(call, task);
-    write_atomic(&file, &content).map_err(|error| Error::io("write", &file, &error))?;
+    write_atomic(&file, &content).doing("write", &file)?;
     call.with_database(|database| database.note_environment_seal(task, Some(&seal)))
 }
 

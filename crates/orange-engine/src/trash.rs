@@ -1,7 +1,7 @@
 //! Deleted tasks on disk: where they are, what is read of them, and the moves in and out.
 
 use crate::call::{Call, hidden_folder};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, IoContext, Result, err};
 use crate::started_by;
 use crate::store::{Place, journal, make_folder};
 use orange_core::history::History;
@@ -37,7 +37,7 @@ pub(crate) fn move_to_trash(call: &Call, place: &Place) -> Result<()> {
         }
         fs::rename(&place.path, &target)
     })
-    .map_err(|error| Error::io("move", &place.path, &error))?;
+    .doing("move", &place.path)?;
     sync_parents(&place.path, &target);
     crash_point("delete.moved");
     call.index()?.store(&[], &[place.folder()]);
@@ -54,9 +54,9 @@ pub(crate) fn explain_gone(call: &Call, place: &Place) -> Option<Error> {
     let task = machine::fold(history.own(), u64::MAX).ok()?;
     let label = task.label();
     Some(
-        Error::new(
-            Code::NotFound,
-            format!("{label} was deleted by another command; nothing was changed"),
+        err!(
+            NotFound,
+            "{label} was deleted by another command; nothing was changed"
         )
         .hint(text!("{} brings it back", Action::restore(label))),
     )
@@ -69,7 +69,7 @@ pub(crate) fn move_from_trash(call: &Call, place: &Place) -> Result<()> {
         .parent()
         .map_or(Ok(()), make_folder)
         .and_then(|()| fs::rename(&source, &place.path))
-        .map_err(|error| Error::io("move", &source, &error))?;
+        .doing("move", &source)?;
     sync_parents(&source, &place.path);
     crash_point("restore.moved");
     Ok(())
@@ -84,14 +84,14 @@ pub(crate) fn finish_arrival(call: &Call, place: &Place) -> Result<()> {
     // Never reported as created, and in nobody's way: only its folder under the hidden name is left.
     let hidden = hidden_folder(place);
     if hidden.is_dir() {
-        fs::remove_dir_all(&hidden).map_err(|error| Error::io("remove", &hidden, &error))?;
+        fs::remove_dir_all(&hidden).doing("remove", &hidden)?;
     }
     Ok(())
 }
 
 pub(crate) fn history_at(_call: &Call, folder: &Path) -> Result<History> {
     let path = folder.join("history.jsonl");
-    let bytes = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+    let bytes = journal::read(&path).doing("read", &path)?;
     Ok(History::parse(&bytes.text))
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn find_among(
     match (found.pop(), found.len()) {
         (Some(only), 0) => Ok(only),
         (None, _) => Err(
-            Error::new(Code::NotFound, format!("there is no deleted task {text:?}")).hint(text!(
+            err!(NotFound, "there is no deleted task {text:?}").hint(text!(
                 "deleted tasks are kept for `trash.keep_days` days; {} without a name lists them",
                 Action::list_deleted()
             )),
@@ -172,11 +172,8 @@ pub(crate) fn find_among(
                 .iter()
                 .map(|(place, task)| format!("  {}:{} {}", place.project, task.label(), task.id))
                 .collect();
-            Err(Error::new(
-                Code::Ambiguous,
-                format!("{text:?} names more than one deleted task"),
-            )
-            .hint(format!("say which one:\n{}", names.join("\n"))))
+            Err(err!(Ambiguous, "{text:?} names more than one deleted task")
+                .hint(format!("say which one:\n{}", names.join("\n"))))
         }
     }
 }

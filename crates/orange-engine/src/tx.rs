@@ -18,7 +18,7 @@ pub(crate) mod write_reconciled;
 use crate::call::Call;
 use crate::effects::notify::{self, Notification};
 use crate::effects::{self, delegation};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, IoContext, Result, err};
 use crate::seal::SealedJournal;
 use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::locks::Rank;
@@ -428,8 +428,7 @@ impl TaskTx<'_> {
         let mut seals = self.seals.clone();
         testimony::seal(self.call, &self.task.id, &mut seals, &mut events)?;
         let lines: Vec<String> = events.iter().map(Event::to_line).collect();
-        self.snapshot.journal_bytes =
-            journal::append(&path, &lines).map_err(|error| Error::io("write", &path, &error))?;
+        self.snapshot.journal_bytes = journal::append(&path, &lines).doing("write", &path)?;
         testimony::remember_seals(self.call, &self.task.id, &seals, &events);
         self.seals = seals;
         event_log::tell(&self.task, &events);
@@ -504,17 +503,10 @@ pub(crate) fn explain_lock(place: &Place, error: LockError) -> Error {
     match error {
         LockError::Busy { holder } => {
             let who = holder.unwrap_or_else(|| "another orange process".into());
-            Error::new(
-                Code::Busy,
-                format!("{} is being changed by {who}", place.folder()),
-            )
-            .hint("try again when that process has finished")
+            err!(Busy, "{} is being changed by {who}", place.folder())
+                .hint("try again when that process has finished")
         }
-        LockError::Gone => Error::new(
-            Code::NotFound,
-            format!("{} is not there any more", place.folder()),
-        )
-        .hint(text!(
+        LockError::Gone => err!(NotFound, "{} is not there any more", place.folder()).hint(text!(
             "{} brings a deleted task back",
             Action::list_deleted()
         )),

@@ -21,7 +21,7 @@ pub mod tidy;
 pub mod verify_slot;
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, err};
 use crate::projects::Project;
 use crate::rules::{self, LOCKFILES, base_files};
 use crate::store::Store;
@@ -202,12 +202,10 @@ pub(crate) fn park_slot(call: &Call, project: &Project, slot: &str, owner: &str)
         }
         let folder = slot_folder(call, slot);
         if folder.is_dir() && !tidy::is_worktree_of(call, &project.path, &folder, owner)? {
-            return Err(Error::new(
-                Code::Refused,
-                format!(
-                    "{slot} is no worktree that was made from {}",
-                    project.path.display()
-                ),
+            return Err(err!(
+                Refused,
+                "{slot} is no worktree that was made from {}",
+                project.path.display()
             )
             .hint(format!(
                 "nothing was touched; move {} away",
@@ -241,10 +239,7 @@ fn tidied(
         return Ok(("it is free".to_owned(), None));
     }
     if let Some(who) = release::occupant(call, &folder) {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!("{who} lives in {slot}"),
-        ));
+        return Err(err!(ConditionUnmet, "{who} lives in {slot}"));
     }
     let park = rules::parking_place(call, project)?;
     let lock = SlotLock::try_take(&call.store, slot)?;
@@ -314,14 +309,7 @@ pub(crate) fn choose(
     if passed.is_empty() {
         return Err(exhausted(call, pool, project));
     }
-    Err(Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "no free slot of {} can be used: {}",
-                project.name,
-                passed.join(", ")
-            ),
-        )
+    Err(err!(ConditionUnmet, "no free slot of {} can be used: {}", project.name, passed.join(", "))
         .hint(
             "leave those folders, end those processes, move away what is no worktree; Orange never ends or deletes what is not its own",
         ))
@@ -332,15 +320,13 @@ fn exhausted(_call: &Call, pool: &Pool, project: &Project) -> Error {
         .held(&project.name)
         .map(|(slot, entry)| format!("{slot}: {}", entry.task.as_deref().unwrap_or("?")))
         .collect();
-    Error::new(
-        Code::ConditionUnmet,
-        format!(
-            "no slot of {} is free ({} of {} held: {})",
-            project.name,
-            holders.len(),
-            project.pool_size,
-            holders.join(", ")
-        ),
+    err!(
+        ConditionUnmet,
+        "no slot of {} is free ({} of {} held: {})",
+        project.name,
+        holders.len(),
+        project.pool_size,
+        holders.join(", ")
     )
     .hint(text!(
         "finish or cancel one of these, or enlarge the pool: {}",
@@ -375,10 +361,7 @@ fn why_not(folder: &Path, own_line: &[u32]) -> Option<String> {
 }
 
 fn changed_meanwhile(slot: &str) -> Error {
-    Error::new(
-        Code::Conflict,
-        format!("{slot} was given to a task meanwhile"),
-    )
+    err!(Conflict, "{slot} was given to a task meanwhile")
 }
 
 /// What a task would like of a slot.
@@ -408,12 +391,10 @@ pub(crate) fn repository_of(call: &Call, task: &Task, project: &str) -> Result<P
         return if known.path.is_dir() {
             Ok(known.path)
         } else {
-            Err(Error::new(
-                Code::NotFound,
-                format!(
-                    "the repository of project {project} is not at {}",
-                    known.path.display()
-                ),
+            Err(err!(
+                NotFound,
+                "the repository of project {project} is not at {}",
+                known.path.display()
             )
             .hint(text!("say where it is: {}", Action::move_project(project))))
         };
@@ -424,9 +405,9 @@ pub(crate) fn repository_of(call: &Call, task: &Task, project: &str) -> Result<P
     {
         return Ok(repository);
     }
-    Err(Error::new(
-        Code::NotFound,
-        format!("project {project} is not registered, so its repository is not known"),
+    Err(err!(
+        NotFound,
+        "project {project} is not registered, so its repository is not known"
     )
     .hint(text!(
         "register it again: {}",
@@ -462,11 +443,8 @@ pub(crate) fn workspace_of(call: &Call, task: &Task) -> Result<PathBuf> {
 }
 
 pub(crate) fn no_workspace(label: &str, why: &str) -> Error {
-    Error::new(
-        Code::ConditionUnmet,
-        format!("{label} {why}, so files cannot be put back"),
-    )
-    .hint("add --to-branch NAME to get it as a branch")
+    err!(ConditionUnmet, "{label} {why}, so files cannot be put back")
+        .hint("add --to-branch NAME to get it as a branch")
 }
 
 /// A slot is a folder of the pool: a name with a way in it leads out, and is none.

@@ -4,7 +4,7 @@ use super::hidden::may_have_flags;
 use super::rescue::Worktree;
 use super::rescue::content::TempIndex;
 use super::{Git, cannot_start, spoken};
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Result, err};
 use serde::{Serialize, Serializer};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -174,7 +174,7 @@ impl Git {
                     Err(error) => {
                         let _ = child.kill();
                         let _ = child.wait();
-                        return Err(Error::new(Code::Failed, format!("{words}: {error}")));
+                        return Err(err!(Failed, "{words}: {error}"));
                     }
                 }
             }

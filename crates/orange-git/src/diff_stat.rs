@@ -3,7 +3,7 @@
 
 use super::rescue::refs::empty_tree;
 use super::{Git, Said, refs};
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Result, err};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ pub fn spans(
 ) -> Result<Vec<Result<Span>>> {
     // Git would take other words on its input for options.
     if let Some(word) = heads.iter().chain(targets).find(|id| !refs::is_id(id)) {
-        return Err(Error::new(Code::Failed, format!("{word:?} is no commit")));
+        return Err(err!(Failed, "{word:?} is no commit"));
     }
     let mut input = String::new();
     for head in heads {

@@ -9,7 +9,7 @@ use super::landing::{Moved, ready};
 use super::locks::{self, Wait};
 use super::state::git_folder;
 use orange_sys::crash_points::crash_point;
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Error, IoContext, Result, err};
 use orange_sys::private::unless_gone;
 use orange_sys::process::unique_name;
 use restore::restore;
@@ -37,8 +37,8 @@ pub struct Held {
 impl Held {
     /// Waits until no other git is at work there; Err says in words that one still is.
     pub fn take(checkout: &Path, owner: &str) -> Result<std::result::Result<Held, String>> {
-        let folder = git_folder(checkout)
-            .map_err(|why| Error::new(Code::Failed, format!("{}: {why}", checkout.display())))?;
+        let folder =
+            git_folder(checkout).map_err(|why| err!(Failed, "{}: {why}", checkout.display()))?;
         let lock = folder.join("index.lock");
         let mut wait = Wait::begin();
         loop {
@@ -75,11 +75,10 @@ impl Held {
 
     /// Brings it forward. What is edited there stays; where that is impossible, all stays.
     pub fn forward(mut self, branch: &str, to: &str) -> Result<Moved> {
-        place(&self.lock, &self.owner, to, false)
-            .map_err(|error| Error::io("write", &self.lock, &error))?;
+        place(&self.lock, &self.owner, to, false).doing("write", &self.lock)?;
         // Whoever finds the lock can tell by this whether somebody is still at it: we, or a git that outlived us.
         let alive = File::open(&self.lock).and_then(|file| file.lock().map(|()| file));
-        let alive = alive.map_err(|error| Error::io("lock", &self.lock, &error))?;
+        let alive = alive.doing("lock", &self.lock)?;
         crash_point("forward.locked");
         let from = super::commit_of(&self.checkout, "HEAD")?;
         let (Some(from), true) = (
@@ -170,7 +169,7 @@ impl Held {
 
     fn copy_index(&self) -> Result<()> {
         let copied = unless_gone(fs::copy(&self.index, &self.copy)).map(drop);
-        copied.map_err(|error| Error::io("copy", &self.index, &error))
+        copied.doing("copy", &self.index)
     }
 
     /// The branch was moved by somebody else after git had written the files.
@@ -235,7 +234,7 @@ pub fn recover(checkout: &Path, owner: &str) -> Result<()> {
     }
     if still_at_work(&folder.join("index.lock"))? {
         let place = checkout.display();
-        let error = Error::new(Code::Busy, format!("git is still bringing {place} forward"));
+        let error = err!(Busy, "git is still bringing {place} forward");
         return Err(error.hint("wait until it is through, then try again"));
     }
     let mut held = Held::of(checkout, &folder, owner);
@@ -269,7 +268,7 @@ fn run_post_merge(checkout: &Path) {
 
 /// A git that outlived its Orange is waited for. True if it takes too long.
 fn still_at_work(lock: &Path) -> Result<bool> {
-    let file = File::open(lock).map_err(|error| Error::io("open", lock, &error))?;
+    let file = File::open(lock).doing("open", lock)?;
     let mut wait = Wait::begin();
     while file.try_lock().is_err() {
         if !wait.goes_on(lock) {

@@ -2,12 +2,11 @@
 
 mod flags;
 
-pub(super) use flags::may_have_flags;
-
 use super::Git;
 use super::rescue::content::{Entries, TempIndex, is_sparse};
 use super::rescue::{Worktree, nul_separated};
 use super::state::git_folder;
+pub(super) use flags::may_have_flags;
 use orange_sys::error::Result;
 use std::path::Path;
 

@@ -3,10 +3,9 @@
 
 pub(super) mod ready;
 
-pub use ready::could_move;
-
 use super::{Git, worktree};
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Result, err};
+pub use ready::could_move;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -255,12 +254,10 @@ pub fn delete_remote(repository: &Path, branch: &str, at: &str) -> Result<bool> 
     if answers.contains("(stale info)") {
         return Ok(false);
     }
-    Err(Error::new(
-        Code::Failed,
-        format!(
-            "branch {branch} was not deleted on origin: {}",
-            why_refused(&answers, &said.stderr)
-        ),
+    Err(err!(
+        Failed,
+        "branch {branch} was not deleted on origin: {}",
+        why_refused(&answers, &said.stderr)
     ))
 }
 

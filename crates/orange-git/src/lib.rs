@@ -33,7 +33,7 @@ mod worktree_lock;
 use calls::Call;
 pub use locks::past_locks;
 use orange_sys::environment;
-use orange_sys::error::{Code, Error, Result, copied, plain};
+use orange_sys::error::{Code, Error, Result, copied, err, plain};
 use orange_sys::programs::located;
 use orange_sys::time_limit::Watch;
 pub use questions::{
@@ -361,7 +361,7 @@ fn cannot_start(error: &std::io::Error) -> Error {
         std::io::ErrorKind::NotFound => "it is not installed, or not on PATH".to_owned(),
         _ => plain(error),
     };
-    Error::new(Code::Failed, format!("cannot start git: {why}"))
+    err!(Failed, "cannot start git: {why}")
         .because(copied(error))
         .hint("install git 2.39 or newer and make sure it is on PATH")
 }

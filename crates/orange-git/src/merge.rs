@@ -3,12 +3,11 @@
 
 mod conflict;
 
-pub use conflict::{Conflict, Hunk};
-
 use super::{Git, Said};
+pub use conflict::{Conflict, Hunk};
 use orange_core::merge::{Author, Strategy, co_authors, credits};
 use orange_core::{Action, text};
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Code, Error, Result, err};
 use std::path::Path;
 use std::time::Duration;
 
@@ -66,12 +65,8 @@ pub fn work(repository: &Path, onto: &str, head: &str) -> Result<Work> {
         .iter()
         .position(|commit| commit.id == onto)
         .map(|at| commits.remove(at));
-    let target = target.ok_or_else(|| {
-        Error::new(
-            Code::Failed,
-            format!("git log: {onto} is not among what it was asked for"),
-        )
-    })?;
+    let target =
+        target.ok_or_else(|| err!(Failed, "git log: {onto} is not among what it was asked for"))?;
     Ok(Work {
         commits,
         onto_tree: target.tree,
@@ -151,7 +146,7 @@ impl Merge<'_> {
             let signs = scope.spawn(|| signs(self.repository));
             let joined = merged_tree(self.repository, self.onto, self.head);
             let signs = signs.join();
-            let signs = signs.unwrap_or_else(|_| Err(Error::new(Code::Failed, "git config")));
+            let signs = signs.unwrap_or_else(|_| Err(err!(Failed, "git config")));
             (joined, signs)
         });
         let tree = match joined? {
@@ -336,18 +331,15 @@ impl NewCommit<'_> {
         }
         let error = said.error("git commit-tree");
         Err(if said.stderr.contains("tell me who you are") {
-            Error::new(
-                Code::Failed,
-                "git does not know who you are, so it makes no commit",
+            err!(
+                Failed,
+                "git does not know who you are, so it makes no commit"
             )
             .hint(
                 "`git config --global user.name NAME` and `git config --global user.email ADDRESS`",
             )
         } else if sign {
-            Error::new(Code::Failed, format!(
-                "the commit could not be signed: {}",
-                said.last_words()
-            )).hint(
+            err!(Failed, "the commit could not be signed: {}", said.last_words()).hint(
                 "your settings ask for signed commits (commit.gpgSign); see to the key, then merge again: nothing was changed",
             )
         } else {

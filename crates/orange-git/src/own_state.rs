@@ -5,7 +5,7 @@ use super::rescue::common_dir;
 use super::rescue::content::is_sparse;
 use super::rescue::lost::OWN_REFS;
 use super::{Git, hidden, worktree};
-use orange_sys::error::{Error, Result};
+use orange_sys::error::{Error, IoContext, Result};
 use orange_sys::private::unless_gone;
 use std::collections::BTreeSet;
 use std::fs;
@@ -204,9 +204,7 @@ pub fn reset_settings(slot: &Path) -> Result<bool> {
         return Ok(false);
     }
     let was_sparse = own.has_patterns || is_sparse(slot)?;
-    let remove = |file: PathBuf| {
-        unless_gone(fs::remove_file(&file)).map_err(|error| Error::io("remove", &file, &error))
-    };
+    let remove = |file: PathBuf| unless_gone(fs::remove_file(&file)).doing("remove", &file);
     let main = listed(&own.common.join(SETTINGS))?;
     let file = own.folder.join(SETTINGS);
     if main.is_empty() {
@@ -258,7 +256,7 @@ pub fn clear(slot: &Path) -> Result<()> {
         } else {
             fs::remove_file(&path)
         };
-        unless_gone(removed).map_err(|error| Error::io("remove", &path, &error))?;
+        unless_gone(removed).doing("remove", &path)?;
     }
     // Written by every reset.
     let _ = fs::remove_file(folder.join("ORIG_HEAD"));

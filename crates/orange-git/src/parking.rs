@@ -5,7 +5,7 @@ use super::rescue::content::TempIndex;
 use super::rescue::{Worktree, nul_separated};
 use super::state::{self, Head};
 use super::{Git, hidden};
-use orange_sys::error::{Error, Result};
+use orange_sys::error::{IoContext, Result};
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -56,7 +56,7 @@ pub fn reset_index(slot: &Path, commit: &str) -> Result<()> {
         let index = TempIndex::empty(&worktree);
         index.read_tree(commit)?;
         let target = worktree.git_dir.join("index");
-        fs::rename(index.path(), &target).map_err(|error| Error::io("replace", &target, &error))?;
+        fs::rename(index.path(), &target).doing("replace", &target)?;
     }
     let mut git = Git::in_slot(slot);
     for setting in PLAIN_INDEX {
@@ -189,8 +189,7 @@ fn hashes<'a>(slot: &Path, files: &[&Moved<'a>]) -> Result<HashMap<&'a Path, Str
 fn unsaved_links<'a>(slot: &Path, links: &[&Moved<'a>]) -> Result<Vec<&'a Path>> {
     let mut unsaved = Vec::new();
     for link in links {
-        let target =
-            fs::read_link(&link.place).map_err(|error| Error::io("read", &link.place, &error))?;
+        let target = fs::read_link(&link.place).doing("read", &link.place)?;
         let hash = Git::in_slot(slot).args(["hash-object", "--stdin"]);
         if hash.input(target.as_os_str().as_bytes()).text()? != link.id {
             unsaved.push(link.path);

@@ -3,7 +3,7 @@
 use super::{Git, Said, ask, bare, hidden, refs, run, state};
 use crate::refs::Found;
 use crate::state::Head;
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Code, Error, Result, err};
 use std::path::{Path, PathBuf};
 
 /// The main work tree (or bare repository) that a folder belongs to; None outside of any.
@@ -37,12 +37,10 @@ fn no_repository(folder: &Path, said: &Said) -> Result<Option<PathBuf>> {
     if !said.stderr.contains("dubious ownership") {
         return Err(said.error("git rev-parse"));
     }
-    Err(Error::new(
-        Code::Failed,
-        format!(
-            "git does not trust {}: it belongs to another user",
-            folder.display()
-        ),
+    Err(err!(
+        Failed,
+        "git does not trust {}: it belongs to another user",
+        folder.display()
     )
     .hint(format!(
         "if you do: `git config --global --add safe.directory {}`",

@@ -8,7 +8,7 @@ pub mod submodule;
 
 use super::Git;
 use orange_core::Timestamp;
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Result, err};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -69,9 +69,10 @@ impl Worktree {
             } else {
                 format!(": {}", said.error("git"))
             };
-            return Err(Error::new(
-                Code::Failed,
-                format!("{} is not the root of a git worktree{why}", root.display()),
+            return Err(err!(
+                Failed,
+                "{} is not the root of a git worktree{why}",
+                root.display()
             )
             .hint("`git worktree repair` in the repository mends a lost link"));
         };

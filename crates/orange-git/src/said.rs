@@ -1,7 +1,7 @@
 //! What a call of git came to: its output, and whether that is a yes, a no or a failure.
 
 use super::locks;
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Code, Error, Result, err};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
@@ -100,6 +100,6 @@ impl Said {
             .trim_start_matches("error: ")
             .replace("No space left", "no space left")
             .replace("Out of diskspace", "no space left on device");
-        Error::new(Code::Failed, format!("{command}: {said}"))
+        err!(Failed, "{command}: {said}")
     }
 }

@@ -5,7 +5,7 @@ use super::worktree_lock::WorktreeLock;
 use super::{Git, layout};
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Error, IoContext, Result, err};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -131,7 +131,7 @@ pub fn revive(repository: &Path, slot: &Path, aside: &Path) -> Result<bool> {
     // What is in conflict is not checked out; the rest is.
     let said = checkout.run()?;
     if let Err(error) = said.yes_or_no("git checkout-index") {
-        std::fs::remove_dir_all(aside).map_err(|error| Error::io("remove", aside, &error))?;
+        std::fs::remove_dir_all(aside).doing("remove", aside)?;
         return Err(error);
     }
     crash_point("revive.checked-out");
@@ -245,7 +245,7 @@ pub fn belongs(slot: &Path, repository: &Path) -> Result<bool> {
 
 /// Where a worktree keeps what is its own.
 pub(super) fn git_dir(slot: &Path) -> Result<PathBuf> {
-    git_folder(slot).map_err(|why| Error::new(Code::Failed, format!("{}: {why}", slot.display())))
+    git_folder(slot).map_err(|why| err!(Failed, "{}: {why}", slot.display()))
 }
 
 /// The commit that is checked out; None when HEAD is on a branch that has no commit yet. Git also says no when it cannot
@@ -257,11 +257,8 @@ pub fn head(slot: &Path) -> Result<Option<String>> {
     match head {
         Some(head) => Ok(Some(head)),
         None if is_unborn(slot)? => Ok(None),
-        None => Err(Error::new(
-            Code::Failed,
-            format!("HEAD of {} cannot be read", slot.display()),
-        )
-        .hint("`git fsck` in the repository tells what is missing")),
+        None => Err(err!(Failed, "HEAD of {} cannot be read", slot.display())
+            .hint("`git fsck` in the repository tells what is missing")),
     }
 }
 
@@ -371,12 +368,10 @@ pub fn quit_unfinished(slot: &Path) -> Result<()> {
 pub fn reset(slot: &Path, commit: &str) -> Result<()> {
     let on_branch = !matches!(state::head(slot), Head::Detached(_));
     if on_branch && !is_unborn(slot)? {
-        return Err(Error::new(
-            Code::Refused,
-            format!(
-                "{} is not reset: a branch is checked out there",
-                slot.display()
-            ),
+        return Err(err!(
+            Refused,
+            "{} is not reset: a branch is checked out there",
+            slot.display()
         )
         .hint("nothing was lost; try again"));
     }
@@ -502,7 +497,7 @@ pub fn inside(workspaces: &Path, slot: &Path) -> Result<()> {
     let named = slot.file_name().is_some_and(|name| name != "..");
     let is_link = std::fs::symlink_metadata(slot).is_ok_and(|meta| meta.is_symlink());
     let refused = |what: &str| {
-        Error::new(Code::Refused, format!("{} {what}", slot.display())).hint(text!(
+        err!(Refused, "{} {what}", slot.display()).hint(text!(
             "nothing was touched; {} says what is wrong with the pool",
             Action::check()
         ))

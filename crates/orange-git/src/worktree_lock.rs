@@ -2,7 +2,7 @@
 //! once can fail, and a worktree that is being made or removed looks like one whose folder is gone.
 
 use super::worktree::common_dir_of;
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{IoContext, Result, err};
 use orange_sys::lock_order::{Held, Rank, about_to_wait, hold};
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -26,7 +26,7 @@ impl WorktreeLock {
         let Some(common) = common_dir_of(repository)? else {
             return Ok(WorktreeLock::held(None));
         };
-        let file = File::open(&common).map_err(|error| Error::io("open", &common, &error))?;
+        let file = File::open(&common).doing("open", &common)?;
         let deadline = Instant::now() + LONGEST;
         loop {
             match file.try_lock() {
@@ -38,12 +38,10 @@ impl WorktreeLock {
                 }
             }
             if Instant::now() >= deadline {
-                return Err(Error::new(
-                    Code::Busy,
-                    format!(
-                        "another process changes the worktrees of {}",
-                        repository.display()
-                    ),
+                return Err(err!(
+                    Busy,
+                    "another process changes the worktrees of {}",
+                    repository.display()
                 )
                 .hint("try again when it has finished"));
             }

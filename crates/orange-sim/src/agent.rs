@@ -3,14 +3,13 @@
 mod hooks;
 mod listening;
 
-pub(super) use hooks::outside_answer;
-
 use super::Settings;
 use super::events::Events;
 use super::input::{self, Input};
 use super::script::{Action, Step, WhichRun};
 use super::terminal::Terminal;
 use super::typing::Typing;
+pub(super) use hooks::outside_answer;
 use orange_core::Timestamp;
 use serde_json::json;
 use std::collections::VecDeque;

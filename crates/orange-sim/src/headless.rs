@@ -4,7 +4,7 @@
 use super::terminal::send;
 use super::usage;
 use orange_sys::error::plain;
-use orange_sys::{Code, Error, Result};
+use orange_sys::{Code, Error, IoContext, Result};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Read;
@@ -56,7 +56,7 @@ impl Headless {
     pub(super) fn end(&self, turns: usize, text: &str, error: Option<&str>) -> Result<()> {
         let kept = fs::create_dir_all(&self.folder)
             .and_then(|()| fs::write(self.file(), turns.to_string()));
-        kept.map_err(|error| Error::io("write", &self.file(), &error))?;
+        kept.doing("write", &self.file())?;
         print(&json!({"type": "result", "text": text, "error": error}));
         Ok(())
     }

@@ -15,15 +15,14 @@ mod terminal;
 mod text;
 mod typing;
 
-pub use headless::Headless;
-pub use script::BUILT_IN;
-
 use agent::Agent;
 use events::Events;
+pub use headless::Headless;
 use orange_core::Text;
 use orange_core::workflow::Role;
 use orange_sys::error::plain;
 use orange_sys::{Code, Error, Result};
+pub use script::BUILT_IN;
 use script::{List, Script, ScriptError, WhichRun};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

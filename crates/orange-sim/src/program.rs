@@ -1,13 +1,12 @@
 //! The one file of the scripted agent that starts outside programs: git, sh and `orange` itself.
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-
-use rustix::process::{Pid, Signal, kill_process_group};
 
 const SHELL: &str = "/bin/sh";
 /// More than this of what a command printed is not looked at.

@@ -6,19 +6,18 @@ mod consents;
 mod notified;
 mod seals;
 
-pub use seals::JournalSeal;
-
 use crate::index::is_damage;
 use crate::locks::{self, Rank};
 use crate::private;
 use crate::replace::write_atomic;
 use orange_core::id::Key;
 use orange_core::{Action, text};
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Error, IoContext, Result, err};
 use orange_sys::private::unless_gone;
 use orange_sys::process::unique_name;
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, TransactionBehavior, params};
+pub use seals::JournalSeal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -129,13 +128,11 @@ impl Database {
     fn migrate(&mut self) -> rusqlite::Result<Result<()>> {
         let version = self.version()?;
         if version > MIGRATIONS.len() {
-            return Ok(Err(Error::new(
-                Code::NewerVersion,
-                format!(
-                    "{} was written by a newer version of orange (schema {version}, this one knows {})",
-                    self.path.display(),
-                    MIGRATIONS.len()
-                ),
+            return Ok(Err(err!(
+                NewerVersion,
+                "{} was written by a newer version of orange (schema {version}, this one knows {})",
+                self.path.display(),
+                MIGRATIONS.len()
             )
             .hint("upgrade orange; nothing was changed")));
         }
@@ -295,13 +292,12 @@ pub fn repair(home: &Path, stamp: &str) -> Result<String> {
     for suffix in ["-wal", "-shm", ""] {
         let from = home.join(format!("orange.db{suffix}"));
         let to = home.join(format!("{aside}{suffix}"));
-        unless_gone(std::fs::rename(&from, &to))
-            .map_err(|error| Error::io("set aside", &from, &error))?;
+        unless_gone(std::fs::rename(&from, &to)).doing("set aside", &from)?;
     }
     let backup = Database::backup_in(home);
     let restored = match sound_copy(&backup) {
         Some(bytes) => {
-            write_atomic(&path, &bytes).map_err(|error| Error::io("write", &path, &error))?;
+            write_atomic(&path, &bytes).doing("write", &path)?;
             true
         }
         None => false,
@@ -331,14 +327,14 @@ fn explain(path: &Path, error: rusqlite::Error) -> Error {
 fn in_words(path: &Path, error: &rusqlite::Error) -> Error {
     let name = path.display();
     if is_damage(error) {
-        return Error::new(Code::Damaged, format!("{name} is damaged: {error}")).hint(text!(
+        return err!(Damaged, "{name} is damaged: {error}").hint(text!(
             "run {}: it sets the file aside and restores the last backup",
             Action::repair()
         ));
     }
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Error::new(Code::Busy, format!("{name} is locked by another process"))
+            err!(Busy, "{name} is locked by another process")
                 .hint("try again when that process has finished")
         }
         Some(
@@ -349,10 +345,10 @@ fn in_words(path: &Path, error: &rusqlite::Error) -> Error {
             | ErrorCode::SystemIoFailure,
         ) => match write_beside(path) {
             Err(reason) => Error::io("write", path, &reason),
-            Ok(()) => Error::new(Code::Storage, format!("cannot write {name}: {error}"))
+            Ok(()) => err!(Storage, "cannot write {name}: {error}")
                 .hint("check who owns the file and whether the disk is full; nothing was lost"),
         },
-        _ => Error::new(Code::Storage, format!("{name}: {error}")),
+        _ => err!(Storage, "{name}: {error}"),
     }
 }
 

@@ -13,14 +13,13 @@ pub mod search;
 #[cfg(test)]
 mod tests;
 
-pub use diff_stats::DiffStat;
-pub use diff_stats::KeptStat;
-
 use crate::{Store, private};
 use connections::{Connections, Database, Opened, new_in_memory};
+pub use diff_stats::DiffStat;
+pub use diff_stats::KeptStat;
 use orange_core::id::Key;
 use orange_core::task::Task;
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Error, Result, err};
 use rows::{Row, create_tables, try_store, version};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::{Path, PathBuf};
@@ -248,5 +247,5 @@ pub fn remove_database(path: &Path) {
 }
 
 fn failed(error: &rusqlite::Error) -> Error {
-    Error::new(Code::Storage, format!("SQLite does not work here: {error}"))
+    err!(Storage, "SQLite does not work here: {error}")
 }

@@ -1,12 +1,11 @@
 //! The append-only journal: whole lines, durable when `append` returns, and a torn tail is never mistaken for a line.
 
+use super::{private, replace};
+use orange_sys::crash_points::crash_point;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-
-use super::{private, replace};
-use orange_sys::crash_points::crash_point;
 
 /// Start of the names under which torn tails are kept, next to the journal.
 const TORN_PREFIX: &str = "history.torn-";

@@ -14,12 +14,9 @@ pub mod seal;
 mod survey;
 pub mod temporary;
 
-use locks::{Lock, LockFile, about_to_wait};
-use remarks::mentions;
-pub use survey::Surveyor;
-
 use crate::index::Stamp;
 use crate::index::refresh::stamp_of;
+use locks::{Lock, LockFile, about_to_wait};
 use orange_core::Timestamp;
 use orange_core::attention::attention;
 use orange_core::history::History;
@@ -27,11 +24,13 @@ use orange_core::reconcile::{Broken, Folder, Reconciled, reconcile};
 use orange_core::task::Task;
 use orange_core::task_file::{MAX_BYTES, TaskFile};
 use orange_core::verification::last_failed;
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Error, IoContext, Result, err};
+use remarks::mentions;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+pub use survey::Surveyor;
 
 /// The log in the home; those before it are numbered, `orange.log.1` being the newest.
 pub const LOG: &str = "orange.log";
@@ -136,7 +135,7 @@ impl Store {
     /// Makes the folders a first command needs.
     pub fn ensure_home(&self) -> Result<()> {
         for folder in [&self.home, &self.in_flight(), &self.tasks] {
-            make_folder(folder).map_err(|error| Error::io("create", folder, &error))?;
+            make_folder(folder).doing("create", folder)?;
         }
         Ok(())
     }
@@ -160,11 +159,10 @@ impl Store {
             }
             if Instant::now() >= deadline {
                 let path = self.home.join(lock.file());
-                return Err(Error::new(
-                    Code::Busy,
-                    format!("{} is held by another orange process", path.display()),
-                )
-                .hint("try again when that process has finished"));
+                return Err(
+                    err!(Busy, "{} is held by another orange process", path.display())
+                        .hint("try again when that process has finished"),
+                );
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -200,8 +198,7 @@ impl Store {
                 Timestamp::UNIX_EPOCH,
             ),
         };
-        let bytes = journal::read(&place.journal())
-            .map_err(|error| Error::io("read", &place.journal(), &error))?;
+        let bytes = journal::read(&place.journal()).doing("read", &place.journal())?;
         Ok(Snapshot {
             file,
             history: History::parse(&bytes.text),
@@ -267,14 +264,14 @@ impl Store {
 
 fn open_lock(path: &Path) -> Result<File> {
     if let Some(parent) = path.parent() {
-        make_folder(parent).map_err(|error| Error::io("create", parent, &error))?;
+        make_folder(parent).doing("create", parent)?;
     }
     private::options()
         .create(true)
         .truncate(false)
         .write(true)
         .open(path)
-        .map_err(|error| Error::io("open", path, &error))
+        .doing("open", path)
 }
 
 /// How long a command waits for another one on the same task.

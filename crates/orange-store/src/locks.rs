@@ -2,7 +2,6 @@
 //! wait for each other; debug builds check that (`orange_sys::lock_order`).
 
 pub use orange_sys::lock_order::{Held, Rank, about_to_wait, enter, hold};
-
 use std::fs::File;
 use std::ops::Deref;
 

@@ -6,7 +6,7 @@ use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
 use orange_core::suggest::meant;
 use orange_core::{Action, text};
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Error, IoContext, Result, err};
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 use serde_json::{Map, Value};
@@ -47,10 +47,7 @@ pub fn read(store: &Store) -> Result<Vec<Project>> {
         Err(error) => return Err(Error::io("read", &path, &error)),
     };
     serde_json::from_slice(&text).map_err(|error| {
-        Error::new(
-            Code::Damaged,
-            format!("{} cannot be read: {}", path.display(), why(&error)),
-        )
+        err!(Damaged, "{} cannot be read: {}", path.display(), why(&error))
         .hint(text!(
             "correct the file by hand, or run {}, which sets it aside and registers again what it finds",
             Action::repair()
@@ -88,11 +85,10 @@ pub fn change<T>(store: &Store, edit: impl FnOnce(&mut Vec<Project>) -> Result<T
 
 pub fn write(store: &Store, projects: &[Project]) -> Result<()> {
     let path = store.projects_file();
-    let mut text = serde_json::to_string_pretty(projects).map_err(|error| {
-        Error::new(Code::Failed, format!("cannot write projects.json: {error}")).because(error)
-    })?;
+    let mut text = serde_json::to_string_pretty(projects)
+        .map_err(|error| err!(Failed, "cannot write projects.json: {error}").because(error))?;
     text.push('\n');
-    replace::write_atomic(&path, text.as_bytes()).map_err(|error| Error::io("write", &path, &error))
+    replace::write_atomic(&path, text.as_bytes()).doing("write", &path)
 }
 
 pub fn named<'p>(projects: &'p [Project], name: &str) -> Result<&'p Project> {
@@ -104,7 +100,7 @@ pub fn named<'p>(projects: &'p [Project], name: &str) -> Result<&'p Project> {
                 .iter()
                 .map(|project| project.name.as_str())
                 .collect();
-            let error = Error::new(Code::NotFound, format!("there is no project {name:?}"));
+            let error = err!(NotFound, "there is no project {name:?}");
             if known.is_empty() {
                 error.hint(text!(
                     "register one with {}",
@@ -158,9 +154,6 @@ pub fn check_name(name: &str) -> Result<()> {
     if valid_project_name(name) {
         return Ok(());
     }
-    Err(
-        Error::new(Code::Usage, format!("{name:?} cannot be a project's name")).hint(
-            "use letters, digits, `.`, `_` and `-`; at most 64, not beginning with `.` or `-`",
-        ),
-    )
+    Err(err!(Usage, "{name:?} cannot be a project's name")
+        .hint("use letters, digits, `.`, `_` and `-`; at most 64, not beginning with `.` or `-`"))
 }

@@ -28,13 +28,6 @@ mod stress;
 #[cfg(debug_assertions)]
 mod tests;
 
-use std::fs::Metadata;
-use std::io;
-use std::path::Path;
-use std::time::Duration;
-
-use rustix::io::Errno;
-
 use self::folder::{Folder, PART, read_all, same_file};
 pub use self::lease::is_let_go;
 use self::lease::{Claim, Patience};
@@ -44,6 +37,11 @@ use self::old::{Hashes, Old};
 pub use self::probe::{PROBE, is_exact_in};
 use super::{private, temporary};
 use orange_sys::crash_points::crash_point;
+use rustix::io::Errno;
+use std::fs::Metadata;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
 
 /// How long a replacement waits for somebody who has the file open for writing.
 const WRITER_PATIENCE: Duration = Duration::from_millis(100);

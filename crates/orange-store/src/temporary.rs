@@ -1,12 +1,11 @@
 //! Names of files in the making. Each name holds the number of the process that writes it, so that the next command
 //! can remove what a killed process left.
 
+use super::private;
+use orange_sys::process::unique_name;
 use std::fs;
 use std::io;
 use std::path::Path;
-
-use super::private;
-use orange_sys::process::unique_name;
 
 /// Stands between the name of the finished file and the number of the process.
 const MARK: &str = ".orange-";

@@ -42,6 +42,15 @@ pub struct Error {
     pub source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
+/// An error of that kind with a message written like `format!`: `err!(Conflict, "{branch} is taken")`.
+#[macro_export]
+macro_rules! err {
+    ($code:ident, $($message:tt)+) => {
+        $crate::error::Error::new($crate::error::Code::$code, format!($($message)+))
+    };
+}
+pub use crate::err;
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
@@ -85,6 +94,17 @@ impl Error {
             }
             _ => failed,
         }
+    }
+}
+
+/// `.doing("write", &path)?` says what failed and where: [`Error::io`].
+pub trait IoContext<T> {
+    fn doing(self, what: &str, path: &Path) -> Result<T>;
+}
+
+impl<T> IoContext<T> for io::Result<T> {
+    fn doing(self, what: &str, path: &Path) -> Result<T> {
+        self.map_err(|error| Error::io(what, path, &error))
     }
 }
 

@@ -10,4 +10,4 @@ pub mod process;
 pub mod programs;
 pub mod time_limit;
 
-pub use error::{Code, Error, Result};
+pub use error::{Code, Error, IoContext, Result};

@@ -3,7 +3,7 @@
 use super::call::{Call, Guard, command, literal, server_arguments};
 use super::name::shown;
 use super::{Pane, Tmux};
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Error, Result, err};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -130,9 +130,9 @@ impl Tmux {
         let latest = said.stdout.lines().max_by_key(activity);
         let name = latest.and_then(|line| line.split_once(':'));
         name.map(|(_, name)| name.to_owned()).ok_or_else(|| {
-            Error::new(
-                Code::NotFound,
-                "cannot attach: no terminal shows the tmux session this command was started in",
+            err!(
+                NotFound,
+                "cannot attach: no terminal shows the tmux session this command was started in"
             )
         })
     }
@@ -181,12 +181,10 @@ fn unescaped(key: &str) -> String {
 
 fn nested(pane: &Pane) -> Error {
     let socket = pane.socket.display().to_string().replace('\'', "'\\''");
-    Error::new(
-        Code::Refused,
-        format!(
-            "cannot attach to tmux session {}: this terminal is inside another tmux server",
-            pane.session_name
-        ),
+    err!(
+        Refused,
+        "cannot attach to tmux session {}: this terminal is inside another tmux server",
+        pane.session_name
     )
     .hint(format!(
         "detach first, or nest them: `TMUX= tmux -S '{socket}' attach -t '{}'`",

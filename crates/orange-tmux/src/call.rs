@@ -2,7 +2,7 @@
 
 use super::{INSTALL, PROGRAM, Pane, Server, Session, Tmux};
 use orange_sys::environment;
-use orange_sys::error::{Code, Error, Result, copied, plain};
+use orange_sys::error::{Error, Result, copied, err, plain};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -251,14 +251,14 @@ impl Said {
         let mut lines = self.stderr.lines().map(str::trim);
         let said = lines.find(|line| !line.is_empty());
         let said = said.unwrap_or("tmux said nothing");
-        Error::new(Code::Failed, format!("cannot {what}: {said}"))
+        err!(Failed, "cannot {what}: {said}")
     }
 
     pub(super) fn unexpected(&self) -> Error {
         let first = self.stdout.lines().next().unwrap_or_default();
-        Error::new(
-            Code::Failed,
-            format!("tmux answered with something else than asked for: `{first}`"),
+        err!(
+            Failed,
+            "tmux answered with something else than asked for: `{first}`"
         )
     }
 
@@ -282,29 +282,28 @@ impl Said {
 }
 
 fn pane_gone(pane: &Pane, what: &str) -> Error {
-    Error::new(
-        Code::NotFound,
-        format!(
-            "cannot {what}: pane {} of tmux session {} is gone, or its program has ended",
-            pane.pane, pane.session_name
-        ),
+    err!(
+        NotFound,
+        "cannot {what}: pane {} of tmux session {} is gone, or its program has ended",
+        pane.pane,
+        pane.session_name
     )
 }
 
 pub(super) fn session_gone(session: &Session, what: &str) -> Error {
-    Error::new(
-        Code::NotFound,
-        format!(
-            "cannot {what}: tmux session {} ({}) is gone",
-            session.session_name, session.session
-        ),
+    err!(
+        NotFound,
+        "cannot {what}: tmux session {} ({}) is gone",
+        session.session_name,
+        session.session
     )
 }
 
 fn no_answer(about: &str, patience: Duration) -> Error {
-    Error::new(
-        Code::Failed,
-        format!("{about} did not answer within {} s", patience.as_secs_f64()),
+    err!(
+        Failed,
+        "{about} did not answer within {} s",
+        patience.as_secs_f64()
     )
     .hint("it may be stopped or very busy; `tmux ls` shows whether it answers again")
 }
@@ -314,7 +313,7 @@ fn cannot_start(error: &std::io::Error) -> Error {
         std::io::ErrorKind::NotFound => "it is not installed, or not on PATH".to_owned(),
         _ => plain(error),
     };
-    Error::new(Code::Failed, format!("cannot start tmux: {why}"))
+    err!(Failed, "cannot start tmux: {why}")
         .because(copied(error))
         .hint(INSTALL)
 }

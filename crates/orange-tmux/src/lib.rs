@@ -8,11 +8,10 @@ mod pane;
 mod session;
 
 pub use self::attach::{Attach, Inside};
+use self::call::Call;
 pub use self::name::session_name;
 pub use self::pane::Scrollback;
-
-use self::call::Call;
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Result, err};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -178,9 +177,9 @@ impl Tmux {
         let version = name::version(text).unwrap_or(OLDEST);
         if version < OLDEST {
             let (major, minor) = OLDEST;
-            return Err(Error::new(
-                Code::Failed,
-                format!("{text} is too old: {major}.{minor} or newer is needed"),
+            return Err(err!(
+                Failed,
+                "{text} is too old: {major}.{minor} or newer is needed"
             )
             .hint(INSTALL));
         }
@@ -250,9 +249,9 @@ fn check_id(sigil: char, id: &str) -> Result<()> {
     if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
         Ok(())
     } else {
-        Err(Error::new(
-            Code::Damaged,
-            format!("`{id}` was recorded as an id of tmux, and is none"),
+        Err(err!(
+            Damaged,
+            "`{id}` was recorded as an id of tmux, and is none"
         ))
     }
 }

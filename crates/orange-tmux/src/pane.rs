@@ -4,7 +4,7 @@
 use super::call::{Call, Guard, NEVER};
 use super::name::is_key;
 use super::{Pane, Tmux};
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Result, err};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Lines that have left a pane's screen above and are kept.
@@ -148,10 +148,8 @@ fn check_key(key: &str) -> Result<()> {
     if is_key(key) {
         Ok(())
     } else {
-        Err(
-            Error::new(Code::Usage, format!("`{key}` is not the name of a key"))
-                .hint("names are Enter, Escape, Tab, Up, F1, C-c, M-x and the like"),
-        )
+        Err(err!(Usage, "`{key}` is not the name of a key")
+            .hint("names are Enter, Escape, Tab, Up, F1, C-c, M-x and the like"))
     }
 }
 

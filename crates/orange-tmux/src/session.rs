@@ -3,7 +3,7 @@
 use super::call::{Call, Guard, Said, session_gone};
 use super::name::{session_name, unexpanded, window_name};
 use super::{NewWindow, Pane, Session, Tmux};
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Result, err};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -248,12 +248,10 @@ impl NewWindow<'_> {
         if self.folder.is_dir() {
             return Ok(());
         }
-        Err(Error::new(
-            Code::NotFound,
-            format!(
-                "cannot start an agent in {}: there is no such folder",
-                self.folder.display()
-            ),
+        Err(err!(
+            NotFound,
+            "cannot start an agent in {}: there is no such folder",
+            self.folder.display()
         ))
     }
 

@@ -5,8 +5,7 @@ use crate::error::{CommandError, Result};
 use orange_core::workflow::Role;
 use orange_engine::runs::{is_below_check, run_above};
 use orange_engine::workspaces::CHECK_MARK;
-use orange_engine::{Caller, Code, Error};
-
+use orange_engine::{Caller, err};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn find(home: &Path) -> Result<Caller> {
@@ -46,11 +45,13 @@ fn agrees(name: &str, known: Option<&str>) -> Result<()> {
         return Ok(());
     }
     Err(CommandError(
-        Error::new(
-            Code::NotAllowed,
-            format!("{name} is {said:?}, but this process runs below the agent whose {name} is {known:?}"),
+        err!(
+            NotAllowed,
+            "{name} is {said:?}, but this process runs below the agent whose {name} is {known:?}"
         )
-        .hint(format!("an agent speaks only for itself; leave {name} as it was")),
+        .hint(format!(
+            "an agent speaks only for itself; leave {name} as it was"
+        )),
     ))
 }
 

@@ -16,8 +16,7 @@ use crate::output;
 use crate::signals::Signals;
 use landed::Main;
 use orange_engine::tmux::Tmux;
-use orange_engine::{Code, Error};
-
+use orange_engine::{Code, Error, err};
 use play::Play;
 use report::Finished;
 use screen::Screen;
@@ -123,7 +122,7 @@ fn check_programs(stage: &Stage) -> Result<()> {
         return Ok(());
     }
     Err(CommandError(
-        Error::new(Code::Failed, "the demo needs git, and it cannot be started")
+        err!(Failed, "the demo needs git, and it cannot be started")
             .hint("install git 2.39 or newer: `sudo apt-get install git`, `brew install git`"),
     ))
 }

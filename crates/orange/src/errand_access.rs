@@ -5,7 +5,6 @@ use crate::error::{CommandError, Result};
 use orange_engine::errand::pass;
 use orange_engine::runs::own_session;
 use orange_engine::{Caller, Code, Error};
-
 use std::path::Path;
 
 /// Refuses an agent that calls an errand by itself.

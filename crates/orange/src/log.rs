@@ -9,19 +9,17 @@ pub(crate) mod follow;
 pub(crate) mod read;
 pub(crate) mod record;
 
-use std::fmt::{self, Write as _};
-use std::path::Path;
-
+use crate::ui::escaped_controls;
+use file::LogFile;
 use jiff::Timestamp;
 use orange_core::config::LogLevel;
 use serde_json::{Map, Value};
+use std::fmt::{self, Write as _};
+use std::path::Path;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
-
-use crate::ui::escaped_controls;
-use file::LogFile;
 
 /// Starts logging for this process. No file is created before there is something to write.
 pub(crate) fn init(home: &Path, level: LogLevel) -> Result<(), String> {

@@ -4,7 +4,7 @@ use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::Session;
 use crate::ui::{Extent, wrapped};
-use orange_engine::{Code, Error};
+use orange_engine::{Error, err};
 use std::io::{BufRead, IsTerminal};
 
 /// Only a person at a terminal is asked; a script said what it wants by calling.
@@ -34,7 +34,7 @@ pub(crate) fn confirm_always(
 }
 
 pub(crate) fn nothing_changed() -> CommandError {
-    CommandError(Error::new(Code::Declined, "nothing was changed"))
+    CommandError(err!(Declined, "nothing was changed"))
 }
 
 pub(crate) fn yes(question: &str) -> Result<bool> {

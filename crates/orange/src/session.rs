@@ -17,10 +17,9 @@ use orange_engine::tmux::Inside;
 use orange_engine::verbs::start;
 use orange_engine::views::find;
 use orange_engine::{
-    Call, Caller, Code, Error, Settings, access, crash_points, home_record, person_environment,
-    recovery, started_by,
+    Call, Caller, Code, Error, Settings, access, crash_points, err, home_record,
+    person_environment, recovery, started_by,
 };
-
 use serde::Serialize;
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -343,12 +342,10 @@ fn usable(home: PathBuf) -> Result<PathBuf> {
     let in_the_way = std::fs::metadata(&home).is_ok_and(|found| !found.is_dir());
     if in_the_way {
         Err(CommandError(
-            Error::new(
-                Code::Storage,
-                format!(
-                    "{} is a file, and orange keeps its state in a folder of that name",
-                    home.display()
-                ),
+            err!(
+                Storage,
+                "{} is a file, and orange keeps its state in a folder of that name",
+                home.display()
             )
             .hint("move it away, or set ORANGE_HOME to another folder"),
         ))

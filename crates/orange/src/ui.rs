@@ -17,13 +17,12 @@ pub(crate) use json::escaped_controls;
 pub(crate) use key_values::KeyValues;
 pub(crate) use palette::{Palette, Style};
 pub(crate) use size::size;
+use std::io::{IsTerminal, stderr, stdout};
+use std::os::fd::AsFd;
 pub(crate) use table::{Cell, Column, Table};
 pub(crate) use text::{clean, clean_block, fitted};
 pub(crate) use time::{ago, clock, lasting, relative};
 pub(crate) use wrap::{wrapped, wrapped_prose, wrapped_under};
-
-use std::io::{IsTerminal, stderr, stdout};
-use std::os::fd::AsFd;
 
 /// The width assumed where neither the terminal nor `COLUMNS` says anything.
 const FALLBACK_WIDTH: usize = 80;

@@ -1,6 +1,6 @@
 //! Signals and children of the process in the window. Handlers, not "ignore": what is ignored, children inherit.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::runs::own_group;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait, waitpid};
@@ -73,9 +73,8 @@ pub(super) struct Alarms {
 
 impl Alarms {
     pub(super) fn install() -> Result<Alarms> {
-        let failed = |error: io::Error| {
-            Error::new(Code::Failed, format!("signals cannot be handled: {error}")).because(error)
-        };
+        let failed =
+            |error: io::Error| err!(Failed, "signals cannot be handled: {error}").because(error);
         let (wake, alarm) = UnixStream::pair().map_err(failed)?;
         wake.set_nonblocking(true).map_err(failed)?;
         let hung_up = Arc::new(AtomicBool::new(false));

@@ -4,10 +4,9 @@
 
 mod settings;
 
-pub use settings::taken_back;
-
 use crate::git::state::hooks_folder;
 use crate::store::private;
+pub use settings::taken_back;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;

@@ -1,7 +1,7 @@
 //! Which model an agent uses and how hard it thinks: what a harness can be told, and what is refused.
 
 use super::{Harness, NONE};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, err};
 use orange_core::config::{self, Effort};
 use orange_core::{Action, text};
 
@@ -39,7 +39,7 @@ impl Harness {
             return Err(not_told(&self.name, "model"));
         }
         config::check_model(model).map_err(|problem| {
-            Error::new(Code::Usage, format!("{model:?} {problem}")).hint(format!(
+            err!(Usage, "{model:?} {problem}").hint(format!(
                 "give it as {} calls it, or leave it out for its own choice",
                 self.name
             ))
@@ -55,11 +55,10 @@ impl Harness {
         if known.contains(&effort) {
             return Ok(());
         }
-        Err(Error::new(
-            Code::Usage,
-            format!("{} does not accept effort {effort:?}", self.name),
+        Err(
+            err!(Usage, "{} does not accept effort {effort:?}", self.name)
+                .hint(format!("it accepts: {}", known.join(", "))),
         )
-        .hint(format!("it accepts: {}", known.join(", "))))
     }
 
     pub fn refuses(&self, choice: &ModelChoice) -> Result<()> {

@@ -3,7 +3,7 @@
 //! ssh too.
 
 use super::{Harness, environment, list};
-use crate::error::{Code, Error, Result, plain};
+use crate::error::{Code, Error, Result, err, plain};
 use crate::versions;
 use orange_sys::programs::located;
 use orange_sys::time_limit::Watch;
@@ -138,7 +138,7 @@ impl Probe<'_> {
     /// Asks a CLI, with the environment that agents get.
     pub(super) fn ask(&self, program: &Path, words: &[&str]) -> Result<Answer> {
         let asked = format!("`{} {}`", program.display(), words.join(" "));
-        let failed = |why: String| Error::new(Code::Failed, format!("{asked} {why}"));
+        let failed = |why: String| err!(Failed, "{asked} {why}");
         let mut command = Command::new(program);
         orange_sys::environment::inherit(&mut command);
         command

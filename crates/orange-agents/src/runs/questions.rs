@@ -2,7 +2,7 @@
 //! it (a hook of claude, the extension of pi, `orange signal --wait`) looks for `answers/NAME.json`.
 
 use super::{RunFolder, Signal, SignalKind};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, IoContext, Result, err};
 use crate::store::make_folder;
 use orange_core::Timestamp;
 use orange_sys::process::unique_name;
@@ -155,8 +155,7 @@ impl RunFolder {
             question: Some(question.to_owned()),
             ..Signal::now(kind)
         };
-        self.signal(&signal)
-            .map_err(|error| Error::io("write", &self.path, &error))?;
+        self.signal(&signal).doing("write", &self.path)?;
         self.wake();
         Ok(())
     }
@@ -195,7 +194,7 @@ impl RunFolder {
 pub const IN_ITS_WINDOW: &str = "answered in its window";
 
 fn gone() -> Error {
-    Error::new(Code::NotFound, "the run is over")
+    err!(NotFound, "the run is over")
 }
 
 fn question_name(question: &str) -> String {

@@ -1,7 +1,7 @@
 //! What an agent says of itself: `orange signal` appends it to the run's folder, and its state follows from it.
 
 use super::{RunFolder, open_asks};
-use crate::error::{Error, Result};
+use crate::error::{IoContext, Result};
 use crate::store::private;
 use orange_core::choice;
 pub use orange_core::runs::State;
@@ -161,8 +161,7 @@ const LONGEST_TEXT: usize = 512 * 1024;
 impl RunFolder {
     /// Adds a signal, and wakes `run-agent` to look at it.
     pub fn give_signal(&self, signal: &Signal) -> Result<()> {
-        self.signal(signal)
-            .map_err(|error| Error::io("write", self.path(), &error))?;
+        self.signal(signal).doing("write", self.path())?;
         self.wake();
         Ok(())
     }

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::merge::{RemoteBranches, Strategy};
 use crate::yaml::Node;
-
 use Kind::*;
 use Repository::{Adds, Fills, No, Says, Tightens};
 

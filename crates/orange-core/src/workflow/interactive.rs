@@ -8,9 +8,8 @@ pub mod reason;
 mod table;
 pub mod why;
 
-pub use table::{INTERACTIVE, NAME, STATUSES};
-
 use crate::task::Status;
+pub use table::{INTERACTIVE, NAME, STATUSES};
 
 /// Two statuses that the program before this one called differently in TASK.md.
 pub fn former_status(word: &str) -> Option<Status> {

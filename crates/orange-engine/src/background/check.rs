@@ -4,7 +4,7 @@
 use crate::call::Call;
 use crate::checks::request;
 use crate::database::Database;
-use crate::error::{Error, Result};
+use crate::error::{IoContext, Result};
 use crate::git::merge_base::merge_base;
 use crate::person_environment::PersonEnvironment;
 use crate::projects::Project;
@@ -165,7 +165,7 @@ fn checked(call: &Call, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result
     verify_slot::prepare_check(call, check.project, &slot, commit, check.rules)?;
     crash_point("verify.prepared");
     if let Some(parent) = file.parent() {
-        make_folder(parent).map_err(|error| Error::io("create", parent, &error))?;
+        make_folder(parent).doing("create", parent)?;
     }
     let _ = fs::remove_file(&log);
     let result = run(check, &slot, &log);
@@ -189,7 +189,7 @@ fn checked(call: &Call, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result
             ..known.clone()
         };
         let text = serde_json::to_vec(&sealed).unwrap_or_default();
-        write_atomic(&file, &text).map_err(|error| Error::io("write", &file, &error))?;
+        write_atomic(&file, &text).doing("write", &file)?;
         crash_point("verify.ran");
     }
     verify_slot::park_check(call, check.project, &slot, check.rules, check.person, &log);

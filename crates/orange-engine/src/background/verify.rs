@@ -6,7 +6,7 @@ use crate::checks::request::{self, Request};
 use crate::checks::{self, Plan};
 use crate::effects::verify::started;
 use crate::effects::{messages, spoken};
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::git::short;
 use crate::store::Place;
 use crate::store::locks::{Rank, about_to_wait};
@@ -122,16 +122,15 @@ pub fn verify_now(call: &Call, place: Place, again: bool) -> Result<(Task, Verif
     let task = tx.task.clone();
     started_by::note_started_by(call, &task.id);
     let Some(plan) = checks::plan_of_check(call, &task)? else {
-        return Err(Error::new(
-                Code::ConditionUnmet,
-                format!("project {} has no verify.command", task.project),
-            )
+        return Err(err!(ConditionUnmet, "project {} has no verify.command", task.project)
             .hint("commit one to .orange/config.yaml on the branch that work starts from, such as `verify: {command: make test}`"));
     };
     let head = facts::head_of(call, &task).ok_or_else(|| {
-        Error::new(
-            Code::ConditionUnmet,
-            format!("{} has no commit on {}", task.label(), task.branch),
+        err!(
+            ConditionUnmet,
+            "{} has no commit on {}",
+            task.label(),
+            task.branch
         )
         .hint("there is nothing to check yet")
     })?;
@@ -167,23 +166,20 @@ pub fn verify_now(call: &Call, place: Place, again: bool) -> Result<(Task, Verif
         .verify;
     if let Some(newer) = last_begun(&history).filter(|last| *last != head) {
         let label = task.label();
-        return Err(Error::new(
-                Code::Conflict,
-                format!(
-                    "the check of {} was overtaken: {label} has a newer commit, and {} is checked instead",
-                    short(&head),
-                    short(&newer)
-                ),
-            )
-            .hint(text!("{} waits for that one", Action::verify(label))));
+        return Err(err!(
+            Conflict,
+            "the check of {} was overtaken: {label} has a newer commit, and {} is checked instead",
+            short(&head),
+            short(&newer)
+        )
+        .hint(text!("{} waits for that one", Action::verify(label))));
     }
     // An older result of the same commit is no answer.
     told.filter(|told| told.said.head.as_ref() == Some(&head))
         .filter(|_| unanswered(&history).is_none())
         .map(|told| (task, told))
         .ok_or_else(|| {
-            Error::new(Code::Failed, "the check came to no result")
-                .hint("orange.log says more; try again")
+            err!(Failed, "the check came to no result").hint("orange.log says more; try again")
         })
 }
 

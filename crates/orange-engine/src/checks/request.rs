@@ -1,7 +1,7 @@
 //! Checks that are asked for: a small file each, from the wish to the result, so that whoever comes after a process
 //! that was killed takes it up. The lock beside it tells whether somebody is at it.
 
-use crate::error::{Error, Result};
+use crate::error::{IoContext, Result};
 use crate::store::locks::{Lock, LockFile};
 use crate::store::replace::{short_hash, write_atomic};
 use crate::store::{Store, make_folder};
@@ -42,10 +42,10 @@ impl Request {
     /// Durable before anybody relies on it.
     pub(crate) fn write(&self, store: &Store) -> Result<()> {
         let folder = folder(store);
-        make_folder(&folder).map_err(|error| Error::io("create", &folder, &error))?;
+        make_folder(&folder).doing("create", &folder)?;
         let path = path(store, &self.folder);
         let text = serde_json::to_vec(self).unwrap_or_default();
-        write_atomic(&path, &text).map_err(|error| Error::io("write", &path, &error))
+        write_atomic(&path, &text).doing("write", &path)
     }
 
     pub(crate) fn of(store: &Store, task: &str) -> Option<Request> {

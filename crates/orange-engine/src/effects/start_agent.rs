@@ -2,7 +2,7 @@
 
 use crate::call::{self, Call, Caller};
 use crate::effects::stop_agent;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::harness::instructions::{INSTRUCTIONS, MAX_INSTRUCTIONS};
 use crate::harness::{self, Harness, Occasion};
 use crate::prompt::{self, PromptExtra};
@@ -214,9 +214,10 @@ fn run_spec(
 ) -> Result<(RunSpec, Extras)> {
     let task = &tx.task;
     let slot = task.workspace.as_ref().ok_or_else(|| {
-        Error::new(
-            Code::ConditionUnmet,
-            format!("{} has no workspace to start an agent in", task.label()),
+        err!(
+            ConditionUnmet,
+            "{} has no workspace to start an agent in",
+            task.label()
         )
         .hint(text!(
             "{} gets it one",
@@ -231,9 +232,10 @@ fn run_spec(
         } else {
             format!("{} is not checked out in {slot}", task.branch)
         };
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!("{}: {what}; no agent is started there", task.label()),
+        return Err(err!(
+            ConditionUnmet,
+            "{}: {what}; no agent is started there",
+            task.label()
         )
         .hint(text!("{} checks the branch out again", Action::repair())));
     }
@@ -384,11 +386,10 @@ fn open_window(call: &Call, tmux: &Tmux, tx: &TaskTx<'_>, spec: &RunSpec) -> Res
             return Ok(pane);
         }
     }
-    Err(Error::new(
-        Code::Conflict,
-        format!("no name like {wanted} is free for a tmux session"),
+    Err(
+        err!(Conflict, "no name like {wanted} is free for a tmux session")
+            .hint("rename or end sessions of that name: `tmux list-sessions`"),
     )
-    .hint("rename or end sessions of that name: `tmux list-sessions`"))
 }
 
 /// Windows in which only the shell of an earlier run of that role is left are closed. Only now, when there is a
@@ -450,17 +451,13 @@ fn wait_for_start(folder: &RunFolder, tmux: &Tmux, pane: &Pane) -> Result<()> {
             // Asked before: it may have started and ended in between.
             let there = tmux.is_there(pane)?;
             if !there && folder.started().is_none() {
-                return Err(
-                    Error::new(Code::Failed, "its window closed before the agent began")
-                        .hint("retrying its hooks tries once more"),
-                );
+                return Err(err!(Failed, "its window closed before the agent began")
+                    .hint("retrying its hooks tries once more"));
             }
         }
         if now >= deadline {
-            return Err(
-                Error::new(Code::Failed, "the agent's window did not report")
-                    .hint("retrying its hooks tries once more"),
-            );
+            return Err(err!(Failed, "the agent's window did not report")
+                .hint("retrying its hooks tries once more"));
         }
         std::thread::sleep(LOOK);
     }

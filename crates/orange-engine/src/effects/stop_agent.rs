@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::disk::written;
 use crate::effects::messages;
-use crate::error::{Error, Result};
+use crate::error::{IoContext, Result};
 use crate::runs::{self, ProcessId};
 use crate::store::{Place, make_folder, private};
 use crate::tmux::{PaneInfo, Tmux};
@@ -147,8 +147,8 @@ fn save_screen(call: &Call, place: &Place, run: &Run) -> Result<Option<PathBuf>>
         return Ok(Some(path));
     }
     let text = Tmux::at(&pane.socket).capture(&pane, Some(KEPT_LINES))?;
-    make_folder(&folder).map_err(|error| Error::io("create", &folder, &error))?;
-    private::write(&path, text).map_err(|error| Error::io("write", &path, &error))?;
+    make_folder(&folder).doing("create", &folder)?;
+    private::write(&path, text).doing("write", &path)?;
     Ok(Some(path))
 }
 

@@ -1,7 +1,7 @@
 //! The branch of a task as a name: whose it is, and what happens when it changes.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::{git, workspaces};
 use orange_core::task::{Status, Task};
 use orange_core::{Action, text};
@@ -14,31 +14,26 @@ pub(crate) fn is_not_the_target(call: &Call, task: &Task, branch: &str) -> Resul
     if branch != task.target(&project.default_branch) && branch != project.default_branch {
         return Ok(());
     }
-    Err(Error::new(
-        Code::Conflict,
-        format!("{branch} is the branch the work goes to, so it cannot be the task's own"),
+    Err(err!(
+        Conflict,
+        "{branch} is the branch the work goes to, so it cannot be the task's own"
     )
     .hint("choose another branch"))
 }
 
 pub(crate) fn checked_out_branch(call: &Call, task: &Task) -> Result<String> {
     let slot = task.workspace.clone().ok_or_else(|| {
-        Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "{} has no workspace whose branch could be taken over",
-                task.label()
-            ),
+        err!(
+            ConditionUnmet,
+            "{} has no workspace whose branch could be taken over",
+            task.label()
         )
         .hint("name the branch: `--branch NAME`")
     })?;
     let folder = workspaces::slot_folder(call, &slot);
     git::current_branch(&folder)?.ok_or_else(|| {
-        Error::new(
-            Code::ConditionUnmet,
-            format!("no branch is checked out in {slot}"),
-        )
-        .hint("check one out there, or name it: `--branch NAME`")
+        err!(ConditionUnmet, "no branch is checked out in {slot}")
+            .hint("check one out there, or name it: `--branch NAME`")
     })
 }
 
@@ -50,10 +45,7 @@ pub(crate) fn branch_is_free(
     own_id: Option<&str>,
 ) -> Result<()> {
     if !git::valid_branch_name(branch)? {
-        return Err(Error::new(
-                Code::Usage,
-                format!("git does not accept {branch:?} as a branch name"),
-            )
+        return Err(err!(Usage, "git does not accept {branch:?} as a branch name")
             .hint("no spaces, `~ ^ : ? * [ \\`, `..`, no leading `-`, no trailing `/` or `.lock`; see `git check-ref-format --help`"));
     }
     let taken = call.index()?.by_branch(project, branch)?;
@@ -64,9 +56,10 @@ pub(crate) fn branch_is_free(
         None => Ok(()),
         Some(task) => {
             let label = task.key.map_or(task.id, |key| key.to_string());
-            Err(Error::new(
-                Code::Conflict,
-                format!("branch {branch} belongs to {label} ({})", task.status),
+            Err(err!(
+                Conflict,
+                "branch {branch} belongs to {label} ({})",
+                task.status
             )
             .hint(text!(
                 "choose another branch, or end that task first: {}",

@@ -20,7 +20,7 @@ pub mod tasks;
 pub mod workspaces;
 
 use crate::call::Call;
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::views::doctor::{Finding, Group, Remark, Report, Tone};
 use crate::{git, home_record, settings};
 use orange_core::task::Task;
@@ -242,8 +242,7 @@ pub(crate) fn set_aside(path: &Path, stamp: &str) -> Result<String> {
             .map(|name| name.to_string_lossy())
             .unwrap_or_default()
     );
-    std::fs::rename(path, path.with_file_name(&name))
-        .map_err(|error| Error::io("set aside", path, &error))?;
+    std::fs::rename(path, path.with_file_name(&name)).doing("set aside", path)?;
     Ok(name)
 }
 

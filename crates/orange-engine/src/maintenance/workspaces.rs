@@ -1,7 +1,7 @@
 //! Slots made before a task needs one, and those that nobody needs.
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, err};
 use crate::git::worktree;
 use crate::maintenance::gc::rescues;
 use crate::projects::Project;
@@ -36,12 +36,11 @@ pub fn make_slots(call: &Call, project: &str, count: Option<u32>) -> Result<Vec<
     let project = call::registered(call, project)?;
     let count = count.unwrap_or(project.pool_size);
     if count == 0 || count > project.pool_size {
-        return Err(Error::new(
-            Code::Usage,
-            format!(
-                "the pool of {} has {} slots",
-                project.name, project.pool_size
-            ),
+        return Err(err!(
+            Usage,
+            "the pool of {} has {} slots",
+            project.name,
+            project.pool_size
         )
         .hint(text!(
             "{}{}",

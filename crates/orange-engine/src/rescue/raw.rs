@@ -1,6 +1,6 @@
 //! Plain copies of what git cannot hold: made under a passing name, made durable, then given their name at once.
 
-use crate::error::{Code, Error, Result, plain};
+use crate::error::{Error, IoContext, Result, err, plain};
 use crate::git::rescue::submodule;
 use crate::rescue::nested::Copy;
 use crate::store::{make_folder, private};
@@ -47,13 +47,12 @@ impl Staging {
     pub(super) fn add(&mut self, root: &Path, copy: &Copy) -> Result<()> {
         if self.count == 0 {
             remove_leftovers(&self.folder);
-            make_folder(&self.current)
-                .map_err(|error| Error::io("create", &self.current, &error))?;
+            make_folder(&self.current).doing("create", &self.current)?;
         }
         self.count += 1;
         let (from, to) = (root.join(&copy.path), self.current.join(&copy.path));
         if let Some(parent) = to.parent() {
-            private::make_folders(parent).map_err(|error| Error::io("create", parent, &error))?;
+            private::make_folders(parent).doing("create", parent)?;
         }
         if copy.files {
             copy_tree(&from, &to)?;
@@ -69,7 +68,7 @@ impl Staging {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         let target = self.folder.join(name);
         if self.current.file_name().is_some_and(is_part) {
-            sync_all(&self.current).map_err(|error| Error::io("write", &self.current, &error))?;
+            sync_all(&self.current).doing("write", &self.current)?;
         }
         match renameat_with(CWD, &self.current, CWD, &target, RenameFlags::NOREPLACE) {
             Ok(()) => {}
@@ -78,7 +77,7 @@ impl Staging {
         }
         self.current = target;
         let synced = File::open(&self.folder).and_then(|folder| folder.sync_all());
-        synced.map_err(|error| Error::io("write", &self.folder, &error))?;
+        synced.doing("write", &self.folder)?;
         Ok(true)
     }
 
@@ -118,7 +117,7 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
         let data = fs::symlink_metadata(&from).map_err(|error| failed(&error))?;
         let kind = data.file_type();
         if kind.is_dir() {
-            fs::create_dir(&to).map_err(|error| Error::io("create", &to, &error))?;
+            fs::create_dir(&to).doing("create", &to)?;
             for entry in fs::read_dir(&from).map_err(|error| failed(&error))? {
                 let name = entry.map_err(|error| failed(&error))?.file_name();
                 open.push((from.join(&name), to.join(&name)));
@@ -126,10 +125,10 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
             folders.push((to, data));
         } else if kind.is_symlink() {
             let target = fs::read_link(&from).map_err(|error| failed(&error))?;
-            symlink(target, &to).map_err(|error| Error::io("create", &to, &error))?;
+            symlink(target, &to).doing("create", &to)?;
         } else if kind.is_file() {
             let source = File::open(&from).map_err(|error| failed(&error))?;
-            copy_file(source, &data, &to).map_err(|error| Error::io("write", &to, &error))?;
+            copy_file(source, &data, &to).doing("write", &to)?;
         }
         // Pipes, sockets and devices hold nothing.
     }
@@ -138,7 +137,7 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
             folder.set_times(times(&data)?)?;
             folder.set_permissions(data.permissions())
         });
-        set.map_err(|error| Error::io("write", &path, &error))?;
+        set.doing("write", &path)?;
     }
     Ok(())
 }
@@ -221,13 +220,11 @@ pub(crate) fn sync_all(folder: &Path) -> io::Result<()> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Error {
-    Error::new(
-        Code::Refused,
-        format!(
-            "the work cannot be saved whole, so nothing is touched: {}: {}",
-            path.display(),
-            plain(error)
-        ),
+    err!(
+        Refused,
+        "the work cannot be saved whole, so nothing is touched: {}: {}",
+        path.display(),
+        plain(error)
     )
     .hint("make it readable or move it away, then try again")
 }

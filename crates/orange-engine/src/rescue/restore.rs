@@ -1,6 +1,6 @@
 //! Looking into a rescue, and bringing back what it holds: into a worktree, or as a branch.
 
-use crate::error::{Code, Error};
+use crate::error::{IoContext, err};
 use crate::git::rescue::{Difference, LINK, Worktree, differences, refs};
 use crate::git::{branch_exists, valid_branch_name};
 use crate::rescue::raw::{self, copy_tree, sync_all};
@@ -114,13 +114,7 @@ pub fn restore_from(
     let changes = changes_of(repository, rescue)?;
     let in_the_way = worktree.in_the_way(&changes)?;
     if let Some(first) = in_the_way.first() {
-        return Err(Error::new(
-            Code::Conflict,
-            format!(
-                "{} in the workspace would be overwritten, and it cannot be saved: it is ignored, or a folder that is not empty",
-                first.display()
-            ),
-        )
+        return Err(err!(Conflict, "{} in the workspace would be overwritten, and it cannot be saved: it is ignored, or a folder that is not empty", first.display())
         .hint("move it away first, or use --to-branch NAME"));
     }
     let before = save(place)?;
@@ -153,18 +147,13 @@ pub fn restore_from(
 /// Makes a branch at the rescue.
 pub fn to_branch(repository: &Path, rescue: &Rescue, branch: &str) -> crate::Result<()> {
     if !valid_branch_name(branch)? {
-        return Err(Error::new(
-            Code::Usage,
-            format!("{branch:?} cannot be the name of a branch"),
-        )
-        .hint("letters, digits, - and / do, as in rescued/login"));
+        return Err(err!(Usage, "{branch:?} cannot be the name of a branch")
+            .hint("letters, digits, - and / do, as in rescued/login"));
     }
     if branch_exists(repository, branch)? {
-        return Err(Error::new(
-            Code::Conflict,
-            format!("there is a branch {branch} already"),
-        )
-        .hint("choose another name"));
+        return Err(
+            err!(Conflict, "there is a branch {branch} already").hint("choose another name")
+        );
     }
     refs::make_branch(repository, branch, &rescue.commit)
 }
@@ -244,10 +233,10 @@ fn parent_inside(root: &Path, path: &Path) -> bool {
 
 fn bring_back(source: &Path, target: &Path) -> crate::Result<()> {
     if let Some(parent) = target.parent() {
-        fs::create_dir_all(parent).map_err(|error| Error::io("create", parent, &error))?;
+        fs::create_dir_all(parent).doing("create", parent)?;
     }
     // An empty folder is in the way of a copy.
     let _ = fs::remove_dir(target);
     copy_tree(source, target)?;
-    sync_all(target).map_err(|error| Error::io("write", target, &error))
+    sync_all(target).doing("write", target)
 }

@@ -2,7 +2,7 @@
 //! have written it. It is journalled when the task starts and counts from then on, wherever branches point later.
 
 use crate::call::{self, Call, Caller};
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::git;
 use crate::projects::Project;
 use crate::rules::{self, Start};
@@ -35,13 +35,7 @@ pub(crate) fn rules_commit(call: &Call, project: &Project, task: &Task) -> Resul
         return Ok(commit.to_owned());
     }
     if made.lacks_lines && made.started {
-        return Err(Error::new(
-                Code::Damaged,
-                format!(
-                    "history.jsonl of {} lacks lines that Orange wrote, so nobody knows which commit its rules come from",
-                    task.label()
-                ),
-            )
+        return Err(err!(Damaged, "history.jsonl of {} lacks lines that Orange wrote, so nobody knows which commit its rules come from", task.label())
             .hint(text!(
                 "put the file back from a backup, or start again: {}",
                 Action::create_from(task.label(), false, None)

@@ -2,7 +2,7 @@
 //! a session is shown as alive, is never doubled by an agent of Orange, and the exit rules apply when it is gone.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::sessions;
 use crate::store::{Store, journal};
 use crate::tmux::{PaneInfo, Server, Tmux, session_name};
@@ -88,12 +88,7 @@ pub(crate) fn refuse_second_agent(
         .map(|info| info.pane.session_name.clone())
         .unwrap_or_default();
     let label = task.label();
-    Err(Error::new(
-            Code::Conflict,
-            format!(
-                "the {role} of {label} runs in tmux session {name}, which another program started; a second one would work in the same files"
-            ),
-        )
+    Err(err!(Conflict, "the {role} of {label} runs in tmux session {name}, which another program started; a second one would work in the same files")
         .hint(text!(
             "go to it: {}; to have Orange start one instead, end it first: {}",
             Action::attach(label),

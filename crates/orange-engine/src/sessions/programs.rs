@@ -1,7 +1,7 @@
 //! The programs of harnesses: where they are and whether they are new enough.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result, err};
 use crate::harness::probe::{Probe, Version};
 use crate::harness::{Adapter, Harness};
 use std::path::PathBuf;
@@ -34,12 +34,11 @@ fn too_old(harness: &Harness, found: Version, oldest: Version, why: &str) -> Err
         Some(install) => format!("update it: {install}@latest"),
         None => format!("update {}", harness.program),
     };
-    Error::new(
-        Code::Failed,
-        format!(
-            "harness {} is too old: {} is version {found}, {oldest} is needed, since when {why}",
-            harness.name, harness.program
-        ),
+    err!(
+        Failed,
+        "harness {} is too old: {} is version {found}, {oldest} is needed, since when {why}",
+        harness.name,
+        harness.program
     )
     .hint(format!(
         "{update}, or choose another harness with --harness"

@@ -1,7 +1,7 @@
 //! Texts that others wrote into TASK.md while a command replaced it: merged into its body, or kept beside it and told.
 
 use crate::effects::messages;
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::store::replace::{self, Outcome, Theirs};
 use crate::tx::TaskTx;
 use crate::tx::write_reconciled::MOST_MERGES;
@@ -94,8 +94,7 @@ impl TaskTx<'_> {
             return Ok(());
         }
         for _ in 0..MOST_MERGES {
-            let left = replace::settle_leftovers(&target)
-                .map_err(|error| Error::io("read", &target, &error))?;
+            let left = replace::settle_leftovers(&target).doing("read", &target)?;
             self.writer_open = left.writer_open > 0;
             if left.written.is_empty() {
                 return Ok(());
@@ -153,7 +152,7 @@ impl TaskTx<'_> {
         }
         let name = format!("{KEPT}{}", self.call.file_stamp());
         let aside = self.place.path.join(&name);
-        replace::write_atomic(&aside, bytes).map_err(|error| Error::io("write", &aside, &error))?;
+        replace::write_atomic(&aside, bytes).doing("write", &aside)?;
         self.call.notice(format!(
             "{}: two writers changed TASK.md at once; the other text is kept as {name}",
             self.place.folder()

@@ -2,7 +2,7 @@
 
 use crate::access::with_article;
 use crate::call::Call;
-use crate::error::{Code, Error};
+use crate::error::{Error, err};
 use orange_core::machine::{self, Move, Refusal};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::{Actor, Condition, Intent, Trigger, Workflow};
@@ -42,17 +42,13 @@ pub(crate) fn explain(call: &Call, task: &Task, wish: Move, refusal: Refusal) ->
         text!("from {from} {caller} can go to: {}", allowed.join(", "))
     };
     match refusal {
-        Refusal::NoRow if from == to => Error::new(
-            Code::IllegalTransition,
-            format!("{label} is {from} already"),
-        )
-        .hint(way_out),
-        Refusal::NoRow => Error::new(
-            Code::IllegalTransition,
-            format!(
-                "cannot move {label} from {from} to {to}: the {} workflow has no such transition",
-                task.workflow
-            ),
+        Refusal::NoRow if from == to => {
+            err!(IllegalTransition, "{label} is {from} already").hint(way_out)
+        }
+        Refusal::NoRow => err!(
+            IllegalTransition,
+            "cannot move {label} from {from} to {to}: the {} workflow has no such transition",
+            task.workflow
         )
         .hint(way_out),
         Refusal::NotYours { belongs_to } => {
@@ -62,19 +58,13 @@ pub(crate) fn explain(call: &Call, task: &Task, wish: Move, refusal: Refusal) ->
                     owners.push(by.who.as_str());
                 }
             }
-            Error::new(
-                    Code::NotAllowed,
-                    format!(
-                        "cannot move {label} from {from} to {to}: that is for the {} to do, not for {caller}",
-                        owners.join(" or the "),
-                    ),
-                )
+            err!(NotAllowed, "cannot move {label} from {from} to {to}: that is for the {} to do, not for {caller}", owners.join(" or the "))
                 .hint(way_out)
         }
         Refusal::NeedsTrigger { triggers } => {
-            let error = Error::new(
-                Code::ConditionUnmet,
-                format!("cannot move {label} from {from} to {to}: it has not been reviewed"),
+            let error = err!(
+                ConditionUnmet,
+                "cannot move {label} from {from} to {to}: it has not been reviewed"
             );
             if triggers.contains(&Trigger::FORCE) {
                 error.hint("add --force to do it anyway")
@@ -82,14 +72,14 @@ pub(crate) fn explain(call: &Call, task: &Task, wish: Move, refusal: Refusal) ->
                 error.hint(way_out)
             }
         }
-        Refusal::Unmet { condition, detail } => Error::new(
-            Code::ConditionUnmet,
-            format!("cannot move {label} to {to}: {detail}"),
-        )
-        .hint(unmet_hint(condition, task, way_out)),
-        Refusal::Gate(problem) => Error::new(
-            Code::GateUnmet,
-            format!("cannot move {label} to {to}: {}", problem.message()),
+        Refusal::Unmet { condition, detail } => {
+            err!(ConditionUnmet, "cannot move {label} to {to}: {detail}")
+                .hint(unmet_hint(condition, task, way_out))
+        }
+        Refusal::Gate(problem) => err!(
+            GateUnmet,
+            "cannot move {label} to {to}: {}",
+            problem.message()
         )
         .hint(format!("{}, in {}", problem.hint(), file_of(call, task))),
     }

@@ -2,7 +2,7 @@
 //! branch there has another name now.
 
 use crate::call;
-use crate::error::{Error, Result};
+use crate::error::{IoContext, Result};
 use crate::facts::branch;
 use crate::git::state::{self, Head};
 use crate::git::worktree;
@@ -54,7 +54,7 @@ impl TaskTx<'_> {
         let Some(waiting) = link::replaced(folder, name)? else {
             return link::put_back(folder, name, &target);
         };
-        let bytes = std::fs::read(&waiting).map_err(|error| Error::io("read", &waiting, &error))?;
+        let bytes = std::fs::read(&waiting).doing("read", &waiting)?;
         self.take_body(&bytes)?;
         link::forget(&waiting)?;
         link::put_back(folder, name, &target)?;
@@ -72,7 +72,7 @@ impl TaskTx<'_> {
         let body = salvage_body(bytes);
         let is_text = std::str::from_utf8(bytes).is_ok();
         let current = replace::read(&target)
-            .map_err(|error| Error::io("read", &target, &error))?
+            .doing("read", &target)?
             .map(|content| content.bytes);
         if current.as_deref() == Some(bytes) {
             return Ok(());
@@ -90,8 +90,7 @@ impl TaskTx<'_> {
         let whole = TaskFile::parse(bytes).is_ok();
         file.set_body(&body);
         let text = if whole { bytes } else { file.text().as_bytes() };
-        let outcome = replace::replace(&target, Some(current), text)
-            .map_err(|error| Error::io("write", &target, &error))?;
+        let outcome = replace::replace(&target, Some(current), text).doing("write", &target)?;
         match outcome {
             // What others wrote at the same time is found beside the file by the next command.
             Outcome::Done | Outcome::WriterOpen | Outcome::Overtaken(_) => self.reread(),

@@ -1,6 +1,6 @@
 //! Lines that `doctor --repair` takes out of a journal: those that are no events, and those that Orange did not write.
 
-use crate::error::{Error, Result};
+use crate::error::{IoContext, Result};
 use crate::store::journal;
 use crate::testimony;
 use crate::tx::TaskTx;
@@ -17,7 +17,7 @@ impl TaskTx<'_> {
     /// Takes lines that Orange did not write out of the journal, and puts back what they had changed.
     pub(crate) fn take_out_foreign_lines(&mut self) -> Result<Option<String>> {
         let path = self.place.journal();
-        let text = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+        let text = journal::read(&path).doing("read", &path)?;
         let mut places = 0..;
         let mut numbers = Vec::new();
         for (index, line) in text.text.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -44,9 +44,8 @@ impl TaskTx<'_> {
         }
         let path = self.place.journal();
         self.mark()?;
-        let (name, length) =
-            journal::take_out(&path, numbers).map_err(|error| Error::io("write", &path, &error))?;
-        let left = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+        let (name, length) = journal::take_out(&path, numbers).doing("write", &path)?;
+        let left = journal::read(&path).doing("read", &path)?;
         self.snapshot.history = History::parse(&left.text);
         let sealing = testimony::drop_unsealed(self.call, &mut self.snapshot.history);
         (self.seals, self.foreign) = (sealing.seals, sealing.foreign);

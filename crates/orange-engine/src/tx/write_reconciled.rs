@@ -1,6 +1,6 @@
 //! TASK.md and its journal made to say the same, while people and agents may be writing TASK.md.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, IoContext, Result, err};
 use crate::field_checks::{self, bad_value};
 use crate::keys;
 use crate::store::replace::{self, Outcome, Theirs};
@@ -54,12 +54,10 @@ impl TaskTx<'_> {
             self.mark()?;
             wrote = true;
             for theirs in &mut pending {
-                theirs
-                    .note_merge(&new)
-                    .map_err(|error| Error::io("write", &target, &error))?;
+                theirs.note_merge(&new).doing("write", &target)?;
             }
-            let outcome = replace::replace(&target, in_place.as_deref(), &new)
-                .map_err(|error| Error::io("write", &target, &error))?;
+            let outcome =
+                replace::replace(&target, in_place.as_deref(), &new).doing("write", &target)?;
             let race = Race {
                 in_place: in_place.as_deref(),
                 found: found.as_deref(),
@@ -122,8 +120,7 @@ impl TaskTx<'_> {
             Err(error) => return Err(Error::io("read", &target, &error.into())),
         }
         for _ in 0..HALF_WRITTEN_LOOKS {
-            let content =
-                replace::read(&target).map_err(|error| Error::io("read", &target, &error))?;
+            let content = replace::read(&target).doing("read", &target)?;
             let Some(content) = content else {
                 return Ok(None);
             };
@@ -132,9 +129,10 @@ impl TaskTx<'_> {
                 return Ok(Some(content.bytes));
             }
         }
-        Err(Error::new(
-            Code::Busy,
-            format!("{} is being written by another program", target.display()),
+        Err(err!(
+            Busy,
+            "{} is being written by another program",
+            target.display()
         )
         .hint(text!(
             "run the command again when it is saved; {} rebuilds it as it is",
@@ -240,11 +238,7 @@ impl TaskTx<'_> {
     fn put_back(&mut self, field: Field, value: Value) -> Result<()> {
         if let Ok(file) = &mut self.snapshot.file {
             file.edit(&[(field.name(), Some(value))]).map_err(|error| {
-                Error::new(
-                    Code::Damaged,
-                    format!("{} cannot be put back: {error}", field.name()),
-                )
-                .because(error)
+                err!(Damaged, "{} cannot be put back: {error}", field.name()).because(error)
             })?;
         }
         Ok(())
@@ -266,13 +260,11 @@ impl TaskTx<'_> {
         let folder = self.snapshot.folder(&self.place, &|| None);
         let outcome = last_resort(found.unwrap_or_default(), broken, folder, now);
         outcome.map_err(|unknown| {
-            Error::new(
-                Code::Damaged,
-                format!(
-                    "{}, and there is no journal to rebuild it from; correct {} by hand",
-                    unknown.missing.join("; "),
-                    self.place.task_file().display()
-                ),
+            err!(
+                Damaged,
+                "{}, and there is no journal to rebuild it from; correct {} by hand",
+                unknown.missing.join("; "),
+                self.place.task_file().display()
             )
             .hint(text!(
                 "{} moves the task to the trash",
@@ -303,9 +295,10 @@ impl TaskTx<'_> {
             .map(|field| (field.name(), Some(self.task.get(field))))
             .collect();
         file.edit(&changes).map_err(|error| {
-            Error::new(
-                Code::Damaged,
-                format!("cannot edit {}: {error}", self.place.task_file().display()),
+            err!(
+                Damaged,
+                "cannot edit {}: {error}",
+                self.place.task_file().display()
             )
             .hint(text!("run {}", Action::check()))
             .because(error)
@@ -325,7 +318,7 @@ impl TaskTx<'_> {
             None if rustix::fs::lstat(&target).is_ok() => std::fs::rename(&target, &aside),
             None => return Ok(()),
         };
-        kept.map_err(|error| Error::io("set aside", &target, &error))?;
+        kept.doing("set aside", &target)?;
         self.call.notice(format!(
             "{}: TASK.md was rebuilt from its journal; the damaged file is kept as {name}",
             self.task.label()

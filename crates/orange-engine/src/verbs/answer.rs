@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::effects::messages;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result, err};
 use crate::runs::{Answer, IN_ITS_WINDOW, RunFolder, Signal, SignalKind, open_asks};
 use crate::store::Place;
 use crate::tx::TaskTx;
@@ -45,19 +45,14 @@ fn nothing_asked(call: &Call, task: &Task, runs: &[Run]) -> Error {
         folder.is_alive() && !open_asks(&folder.signals()).is_empty()
     };
     match runs.iter().find(|run| asks(run)) {
-        Some(run) => Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "what the {} of {label} asks can only be answered in its window",
-                run.role
-            ),
+        Some(run) => err!(
+            ConditionUnmet,
+            "what the {} of {label} asks can only be answered in its window",
+            run.role
         )
         .hint(text!("go there: {}", Action::attach(label))),
-        None => Error::new(
-            Code::ConditionUnmet,
-            format!("no agent of {label} asks anything"),
-        )
-        .hint(text!("{} says what it waits for", Action::explain(label))),
+        None => err!(ConditionUnmet, "no agent of {label} asks anything")
+            .hint(text!("{} says what it waits for", Action::explain(label))),
     }
 }
 
@@ -159,10 +154,8 @@ fn taken(folder: &RunFolder, id: &str, patience: Duration) -> Result<String> {
     let deadline = Instant::now() + patience;
     while folder.is_open(id) {
         if Instant::now() >= deadline || !folder.is_alive() {
-            return Err(
-                Error::new(Code::Failed, "the agent has not taken the answer")
-                    .hint("look at its window; what it asks can be answered there"),
-            );
+            return Err(err!(Failed, "the agent has not taken the answer")
+                .hint("look at its window; what it asks can be answered there"));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -173,9 +166,9 @@ fn taken(folder: &RunFolder, id: &str, patience: Duration) -> Result<String> {
 }
 
 fn meanwhile(id: &str) -> Error {
-    Error::new(
-        Code::Conflict,
-        format!("question {id} is not open any more: it was answered, or its turn is over"),
+    err!(
+        Conflict,
+        "question {id} is not open any more: it was answered, or its turn is over"
     )
     .hint("nothing was done; without an answer the command shows what is asked now")
 }

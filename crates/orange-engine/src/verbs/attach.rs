@@ -1,7 +1,7 @@
 //! `attach`: which window to show.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::sessions::{self, adopted};
 use crate::store::Place;
 use crate::tmux::{Attach, Tmux};
@@ -32,20 +32,18 @@ pub fn attach(call: &Call, place: Place, role: Option<Role>) -> Result<(Task, At
     let window = run.and_then(|run| of_run(&run.id)).or(windows.first());
     let Some(window) = window else {
         return Err(
-            Error::new(Code::NotFound, format!("{label} has no tmux session")).hint(
-                match view.task.status {
-                    status if !status.has_started() => {
-                        text!("start it: {}", Action::spawn(label, false))
-                    }
-                    status if status.is_active() => {
-                        text!("start its agent again: {}", Action::respawn(label, false))
-                    }
-                    _ => text!(
-                        "it is over; its screens are in {}",
-                        view.place.path.join("screens").display().to_string()
-                    ),
-                },
-            ),
+            err!(NotFound, "{label} has no tmux session").hint(match view.task.status {
+                status if !status.has_started() => {
+                    text!("start it: {}", Action::spawn(label, false))
+                }
+                status if status.is_active() => {
+                    text!("start its agent again: {}", Action::respawn(label, false))
+                }
+                _ => text!(
+                    "it is over; its screens are in {}",
+                    view.place.path.join("screens").display().to_string()
+                ),
+            }),
         );
     };
     let inside = call.inside.clone();

@@ -2,7 +2,7 @@
 
 use crate::access;
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::store::Place;
 use crate::tx::commit::Committed;
 use crate::verbs::change::{self, Change};
@@ -86,9 +86,10 @@ pub(crate) fn no_open_children_but(call: &Call, task: &Task, named: &[Place]) ->
     }
     let names: Vec<&str> = open.iter().map(|(name, _)| name.as_str()).collect();
     let label = task.label();
-    Err(Error::new(
-        Code::ConditionUnmet,
-        format!("{label} has open children: {}", names.join(", ")),
+    Err(err!(
+        ConditionUnmet,
+        "{label} has open children: {}",
+        names.join(", ")
     )
     .hint(text!(
         "{} cancels them too, --keep-children leaves them",

@@ -3,7 +3,7 @@
 use crate::access::{self, with_article};
 use crate::call::{self, Call, Caller};
 use crate::effects::start_agent;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::facts::{branch, destination};
 use crate::field_checks::{self, bad_value};
 use crate::settings::{self, models};
@@ -230,14 +230,7 @@ fn may_change(call: &Call, task: &Task, change: &Change) -> Result<()> {
             | Edit::RemoveFrom(field, _) => field,
             Edit::Note(..) => &Field::Metadata,
         };
-        return Err(Error::new(
-                Code::NotAllowed,
-                format!(
-                    "{} agent may not change the {}",
-                    with_article(role.as_str()),
-                    noun(field.name())
-                ),
-            )
+        return Err(err!(NotAllowed, "{} agent may not change the {}", with_article(role.as_str()), noun(field.name()))
             .hint("an agent may change its own task's status, summary and branch; ask a person for the rest"));
     }
     Ok(())
@@ -261,9 +254,10 @@ fn speaks_for_an_open_run(call: &Call, tx: &TaskTx<'_>) -> Result<()> {
     {
         return Ok(());
     }
-    Err(Error::new(
-        Code::NotAllowed,
-        format!("run {run} is not an open {role} run of {}", tx.task.label()),
+    Err(err!(
+        NotAllowed,
+        "run {run} is not an open {role} run of {}",
+        tx.task.label()
     )
     .hint("only an agent that Orange started, and that has not ended, changes its task"))
 }
@@ -323,13 +317,11 @@ fn edited(call: &Call, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
             let list = list_of(task, *field);
             let same = |item: &String| item == text || same_reference(&task.project, item, text);
             if !list.iter().any(same) {
-                return Err(Error::new(
-                    Code::NotFound,
-                    format!(
-                        "{text:?} is not among the {} of {}",
-                        noun(field.name()),
-                        task.label()
-                    ),
+                return Err(err!(
+                    NotFound,
+                    "{text:?} is not among the {} of {}",
+                    noun(field.name()),
+                    task.label()
                 )
                 .hint(if list.is_empty() {
                     "the list is empty".to_owned()
@@ -368,25 +360,24 @@ pub(crate) fn dependency(
             tx::lock_to_adopt(call, place)?
                 .task
                 .key
-                .ok_or_else(|| Error::new(Code::Failed, format!("{text} has no key")))?
+                .ok_or_else(|| err!(Failed, "{text} has no key"))?
         }
     };
     if own == Some(key) && found.project == project {
-        return Err(Error::new(
-            Code::Conflict,
-            format!("{key} cannot be among its own {}", noun(field.name())),
+        return Err(err!(
+            Conflict,
+            "{key} cannot be among its own {}",
+            noun(field.name())
         )
         .hint("name another task"));
     }
     if let (Field::BlockedBy, Some(own)) = (field, own)
         && let Some(cycle) = field_checks::cycle_through(call, project, own, &found.project, key)?
     {
-        return Err(Error::new(
-            Code::Conflict,
-            format!(
-                "{own} cannot wait for {text}: a cycle, {}",
-                cycle.join(" → ")
-            ),
+        return Err(err!(
+            Conflict,
+            "{own} cannot wait for {text}: a cycle, {}",
+            cycle.join(" → ")
         )
         .hint(text!(
             "remove one of these dependencies first, with {}",

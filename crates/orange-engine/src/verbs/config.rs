@@ -2,7 +2,7 @@
 
 use crate::access;
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, IoContext, Result, err};
 use crate::git::committed::text_of;
 use crate::settings::{self, MAX_BYTES, told_of};
 use crate::store::locks::Lock;
@@ -134,10 +134,7 @@ pub fn replace_settings(call: &mut Call, old: Option<&[u8]>, new: &[u8]) -> Resu
 fn put_settings(call: &mut Call, old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     let path = settings::settings_file(call);
     if new.len() as u64 > MAX_BYTES {
-        return Err(Error::new(
-            Code::Usage,
-            "settings may not be larger than 1 MB",
-        ));
+        return Err(err!(Usage, "settings may not be larger than 1 MB"));
     }
     if settings::settings_bytes(call)?.as_deref() != old {
         let message = format!("{} was changed meanwhile", path.display());
@@ -148,7 +145,7 @@ fn put_settings(call: &mut Call, old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     let target = path.canonicalize().or_else(|_| linked());
     let target = target.unwrap_or_else(|_| path.clone());
     let names = std::fs::metadata(&target).map_or(1, |about| about.nlink());
-    replace::write_atomic(&target, new).map_err(|error| Error::io("write", &path, &error))?;
+    replace::write_atomic(&target, new).doing("write", &path)?;
     if names > 1 {
         call.notice(format!(
                 "{} had another name (a hard link), which keeps the text from before; a symbolic link would be followed",
@@ -189,7 +186,7 @@ fn usable(setting: &Setting, key: &str, values: &[String]) -> Result<Value> {
     let value = setting.value(&node);
     // Nothing where a text should be: none is what the setting has once it is taken out.
     if setting.kind == Kind::Text && (value.is_null() || value == "") {
-        let error = Error::new(Code::Usage, format!("{key}: the text is empty"));
+        let error = err!(Usage, "{key}: the text is empty");
         return Err(error.hint(text!(
             "to have none: {}",
             Action::unset_setting(key.to_owned())

@@ -2,7 +2,7 @@
 
 use crate::call::{self, Call, Caller, hidden_folder};
 use crate::effects::{start_agent, with_hint};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result, err};
 use crate::facts::{self, branch};
 use crate::field_checks::{self, check_target, one_line};
 use crate::projects::Project;
@@ -89,28 +89,27 @@ pub fn create(call: &Call, new: &NewTask) -> Result<Created> {
             .iter()
             .map(|row| row.status.as_str())
             .collect();
-        Error::new(
-            Code::IllegalTransition,
-            format!("a task cannot be created as {}", task.status),
+        err!(
+            IllegalTransition,
+            "a task cannot be created as {}",
+            task.status
         )
         .hint(format!("allowed: {}", words.join(", ")))
     })?;
     if let Some(branch) = &new.branch {
         if branch == task.target(&project.default_branch) {
-            return Err(Error::new(
-                Code::Conflict,
-                format!("{branch} is the branch the work goes to, so it cannot be the task's own"),
+            return Err(err!(
+                Conflict,
+                "{branch} is the branch the work goes to, so it cannot be the task's own"
             )
             .hint("choose another branch, or let Orange name one after the summary"));
         }
         check_existing(row, &project, branch)?;
     } else if row.existing_branch {
-        return Err(Error::new(
-            Code::Usage,
-            format!(
-                "--status {} needs the branch whose work it is about",
-                task.status
-            ),
+        return Err(err!(
+            Usage,
+            "--status {} needs the branch whose work it is about",
+            task.status
         )
         .hint("name the branch before the summary"));
     }
@@ -277,9 +276,9 @@ fn set_parent(call: &Call, task: &mut Task, new: &NewTask) -> Result<()> {
     let Some(reference) = &new.parent else {
         return match &call.caller {
             Caller::Human | Caller::Engine => Ok(()),
-            Caller::Agent { task: own, .. } => Err(Error::new(
-                Code::NotAllowed,
-                "an agent may only create children of its own task",
+            Caller::Agent { task: own, .. } => Err(err!(
+                NotAllowed,
+                "an agent may only create children of its own task"
             )
             .hint(format!("add --parent {own}"))),
         };
@@ -288,13 +287,11 @@ fn set_parent(call: &Call, task: &mut Task, new: &NewTask) -> Result<()> {
     let parent = tx::lock_task(call, place)?.task;
     access::own_task_only(call, &parent, "create children of")?;
     if parent.status.is_terminal() {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "{} is {} and cannot get children",
-                parent.label(),
-                parent.status
-            ),
+        return Err(err!(
+            ConditionUnmet,
+            "{} is {} and cannot get children",
+            parent.label(),
+            parent.status
         )
         .hint("create a task of its own instead"));
     }
@@ -302,9 +299,9 @@ fn set_parent(call: &Call, task: &mut Task, new: &NewTask) -> Result<()> {
         task.priority = parent.priority;
     }
     if let (Caller::Agent { role, .. }, Some(_)) = (&call.caller, new.permissions) {
-        return Err(Error::new(
-            Code::NotAllowed,
-            format!("{role} agents may not choose what agents may do"),
+        return Err(err!(
+            NotAllowed,
+            "{role} agents may not choose what agents may do"
         )
         .hint("leave --permissions out: a child has those of its parent"));
     }
@@ -332,12 +329,14 @@ fn branch_for(
     }
     let template = settings::config_of(call, project)?.git.branch_template;
     let slug = naming::slug(&task.summary);
-    let wanted =
-        naming::branch_from_template(&template, &key.to_string(), &slug, &task.id, &project.name)
-            .map_err(|error| {
-            Error::new(Code::Usage, format!("git.branch_template: {error}"))
-                .hint("correct config.yaml")
-        })?;
+    let wanted = naming::branch_from_template(
+        &template,
+        &key.to_string(),
+        &slug,
+        &task.id,
+        &project.name,
+    )
+    .map_err(|error| err!(Usage, "git.branch_template: {error}").hint("correct config.yaml"))?;
     for number in 1..=MOST_SUFFIXES {
         let name = match number {
             1 => wanted.clone(),
@@ -371,7 +370,7 @@ fn write_new(
     };
     let workflow = Workflow::named(task.workflow);
     let decision = machine::create(workflow, task, call.caller.actor(), call.now())
-        .map_err(|_| Error::new(Code::IllegalTransition, "a task cannot be created so"))?;
+        .map_err(|_| err!(IllegalTransition, "a task cannot be created so"))?;
     let mut event = decision.event.with(TaskCreated {
         context: Some(&context_mark(&body)),
         work: origin.and_then(|origin| origin.work.clone()),
@@ -431,9 +430,10 @@ fn check_existing(row: &Creation, project: &Project, branch: &str) -> Result<()>
     if !row.existing_branch || existing_commit(&project.path, branch)?.is_some() {
         return Ok(());
     }
-    Err(Error::new(
-        Code::NotFound,
-        format!("there is no branch {branch} in {}", project.path.display()),
+    Err(err!(
+        NotFound,
+        "there is no branch {branch} in {}",
+        project.path.display()
     )
     .hint(format!(
         "--status {} is for work that is there already; fetch the branch first",

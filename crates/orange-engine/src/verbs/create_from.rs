@@ -3,7 +3,7 @@
 pub mod work;
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result, err};
 use crate::git::contained::Landed;
 use crate::git::{self, short};
 use crate::projects::Project;
@@ -37,12 +37,10 @@ pub fn earlier(call: &Call, text: &str, project: Option<&str>) -> Result<Earlier
         Err(error) if error.code == Code::NotFound => {
             return Err(match trash::find_in_trash(call, text, project) {
                 Ok((place, task)) => {
-                    Error::new(Code::ConditionUnmet, format!("{} is deleted", task.label())).hint(
-                        text!(
-                            "bring it back first: {}",
-                            Action::restore(format!("{}:{}", place.project, task.label()))
-                        ),
-                    )
+                    err!(ConditionUnmet, "{} is deleted", task.label()).hint(text!(
+                        "bring it back first: {}",
+                        Action::restore(format!("{}:{}", place.project, task.label()))
+                    ))
                 }
                 Err(_) => error,
             });
@@ -52,18 +50,14 @@ pub fn earlier(call: &Call, text: &str, project: Option<&str>) -> Result<Earlier
     let view = task::view(call, place)?;
     let label = view.task.label();
     if let Some(damage) = view.damaged {
-        return Err(
-            Error::new(Code::Damaged, format!("{label} is damaged: {damage}"))
-                .hint(text!("{} says what can be repaired", Action::check())),
-        );
+        return Err(err!(Damaged, "{label} is damaged: {damage}")
+            .hint(text!("{} says what can be repaired", Action::check())));
     }
     if !view.task.status.is_terminal() {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "{label} is {}; only a task that is done or cancelled can be started again",
-                view.task.status
-            ),
+        return Err(err!(
+            ConditionUnmet,
+            "{label} is {}; only a task that is done or cancelled can be started again",
+            view.task.status
         )
         .hint(text!(
             "give it up first: {}; or let it go on: {}",

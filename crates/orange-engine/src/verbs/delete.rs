@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::effects::delegation;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::maintenance::gc;
 use crate::store::Place;
 use crate::verbs::cancel;
@@ -55,9 +55,11 @@ fn note_waiting_tasks(call: &Call, task: &Task) -> Result<()> {
 /// Refuses what still runs, and what still has a slot.
 fn is_deletable(task: &Task) -> Result<()> {
     if task.status.is_active() {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!("{} is {} and cannot be deleted", task.label(), task.status),
+        return Err(err!(
+            ConditionUnmet,
+            "{} is {} and cannot be deleted",
+            task.label(),
+            task.status
         )
         .hint(text!(
             "cancel it first: {}",
@@ -65,12 +67,10 @@ fn is_deletable(task: &Task) -> Result<()> {
         )));
     }
     if let Some(slot) = &task.workspace {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "{} still has {slot}, because giving it back failed",
-                task.label()
-            ),
+        return Err(err!(
+            ConditionUnmet,
+            "{} still has {slot}, because giving it back failed",
+            task.label()
         )
         .hint(text!(
             "{} says why; then {}",

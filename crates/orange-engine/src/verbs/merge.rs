@@ -7,7 +7,7 @@ pub mod allowed;
 use crate::call::{self, Call};
 use crate::effects::merge::landing::{self, Landing, Task as Work};
 use crate::effects::merge::{self, moving, open_merge, recorded, recover_checkout};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result, err};
 use crate::facts::{self, destination};
 use crate::git::worktree;
 use crate::projects::Project;
@@ -149,12 +149,10 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
     has_use_for_message(wish, settings.strategy)?;
     let has_remote = worktree::has_remote(&project.path)?;
     if wish.push == Some(true) && !has_remote {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "{} has no remote called origin to push to",
-                project.path.display()
-            ),
+        return Err(err!(
+            ConditionUnmet,
+            "{} has no remote called origin to push to",
+            project.path.display()
         )
         .hint("leave --push out to merge here alone"));
     }
@@ -226,11 +224,10 @@ fn merge_turn(call: &Call, project: &str) -> Result<LockFile> {
             return Ok(file);
         }
         if Instant::now() >= deadline {
-            return Err(Error::new(
-                Code::Busy,
-                format!("another merge of project {project} has not ended yet"),
-            )
-            .hint("try again when it has"));
+            return Err(
+                err!(Busy, "another merge of project {project} has not ended yet")
+                    .hint("try again when it has"),
+            );
         }
         if !said && began.elapsed() > QUIET {
             (call.say)(&format!("waits until another merge of {project} is over"));

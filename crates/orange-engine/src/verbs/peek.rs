@@ -1,7 +1,7 @@
 //! `peek`: what an agent's window shows.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, err};
 use crate::sessions;
 use crate::store::Place;
 use crate::tmux::{Scrollback, Tmux};
@@ -86,12 +86,10 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
         .path
         .join(format!("screens/{role}-{}.txt", run.id));
     let text = std::fs::read_to_string(&path).map_err(|_| {
-        Error::new(
-            Code::NotFound,
-            format!(
-                "the {role} of {} is gone, and no screen of it was kept",
-                view.task.label()
-            ),
+        err!(
+            NotFound,
+            "the {role} of {} is gone, and no screen of it was kept",
+            view.task.label()
         )
         .hint(text!(
             "{} says what to do",

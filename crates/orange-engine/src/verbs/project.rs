@@ -1,7 +1,7 @@
 //! Registering repositories.
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result, plain};
+use crate::error::{Code, Error, Result, err, plain};
 use crate::index::list::Filter;
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
 use crate::verbs::{start, trust};
@@ -53,13 +53,11 @@ pub fn add_project(call: &Call, add: &AddProject) -> Result<Added> {
     let added = projects::change(&call.store, |all| {
         if let Some(known) = projects::at(all, &repository) {
             if add.name.as_ref().is_some_and(|name| *name != known.name) {
-                return Err(Error::new(
-                    Code::Conflict,
-                    format!(
-                        "{} is registered already, as {}",
-                        repository.display(),
-                        known.name
-                    ),
+                return Err(err!(
+                    Conflict,
+                    "{} is registered already, as {}",
+                    repository.display(),
+                    known.name
                 )
                 .hint(text!(
                     "use that name, or remove it: {}",
@@ -149,13 +147,11 @@ pub fn update_project(call: &Call, name: &str, update: &UpdateProject) -> Result
             && let Some(other) = projects::at(all, path)
             && other.name != name
         {
-            return Err(Error::new(
-                Code::Conflict,
-                format!(
-                    "{} is registered already, as {}",
-                    path.display(),
-                    other.name
-                ),
+            return Err(err!(
+                Conflict,
+                "{} is registered already, as {}",
+                path.display(),
+                other.name
             )
             .hint("one repository is one project"));
         }
@@ -175,7 +171,7 @@ pub fn update_project(call: &Call, name: &str, update: &UpdateProject) -> Result
             }
             changed = Some(project.clone());
         }
-        changed.ok_or_else(|| Error::new(Code::NotFound, format!("there is no project {name:?}")))
+        changed.ok_or_else(|| err!(NotFound, "there is no project {name:?}"))
     })?;
     if path.is_some() {
         follow_repository(call, &project);
@@ -221,14 +217,7 @@ pub fn remove_project(call: &Call, name: &str, force: bool) -> Result<Project> {
             .take(5)
             .map(|task| task.key.map_or(task.id.clone(), |key| key.to_string()))
             .collect();
-        return Err(Error::new(
-                Code::ConditionUnmet,
-                format!(
-                    "project {name} has {}: {}",
-                    counted(live.len(), "open task"),
-                    keys.join(", ")
-                ),
-            )
+        return Err(err!(ConditionUnmet, "project {name} has {}: {}", counted(live.len(), "open task"), keys.join(", "))
             .hint("end them first, or add --force: the tasks stay on disk and come back when the project is added again"));
     }
     let gone = call
@@ -256,9 +245,11 @@ fn no_slots_left(call: &Call, name: &str) -> Result<()> {
     let collected = maintenance::workspaces::collect_slots(call, Some(name), true)?;
     match collected.kept.first() {
         None => Ok(()),
-        Some(kept) => Err(Error::new(
-            Code::ConditionUnmet,
-            format!("{} is still in use: {}", kept.slot, kept.reason),
+        Some(kept) => Err(err!(
+            ConditionUnmet,
+            "{} is still in use: {}",
+            kept.slot,
+            kept.reason
         )
         .hint("cancel or finish the task, or leave the folder; then remove the project")),
     }
@@ -266,17 +257,20 @@ fn no_slots_left(call: &Call, name: &str) -> Result<()> {
 
 fn repository_at(path: &std::path::Path) -> Result<PathBuf> {
     let real = path.canonicalize().map_err(|error| {
-        Error::new(
-            Code::NotFound,
-            format!("there is no folder {}: {}", path.display(), plain(&error)),
+        err!(
+            NotFound,
+            "there is no folder {}: {}",
+            path.display(),
+            plain(&error)
         )
         .hint("give the path of a git repository")
         .because(error)
     })?;
     let repository = git::repository_of(&real)?.ok_or_else(|| {
-        Error::new(
-            Code::NotFound,
-            format!("{} is not inside a git repository", real.display()),
+        err!(
+            NotFound,
+            "{} is not inside a git repository",
+            real.display()
         )
         .hint("run `git init` there first, or give the path of a repository")
     })?;
@@ -293,12 +287,10 @@ fn repository_at(path: &std::path::Path) -> Result<PathBuf> {
     }
     // Made readable, such a name leads nowhere.
     if !repository.exists() && real.to_str().is_none() {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "the path of the repository is not UTF-8 text, so it cannot be registered: {}",
-                repository.display()
-            ),
+        return Err(err!(
+            ConditionUnmet,
+            "the path of the repository is not UTF-8 text, so it cannot be registered: {}",
+            repository.display()
         )
         .hint("give that folder another name"));
     }
@@ -309,11 +301,10 @@ fn check_branch(branch: &str) -> Result<String> {
     if git::valid_branch_name(branch)? {
         return Ok(branch.to_owned());
     }
-    Err(Error::new(
-        Code::Usage,
-        format!("git does not accept {branch:?} as a branch name"),
+    Err(
+        err!(Usage, "git does not accept {branch:?} as a branch name")
+            .hint("give the name of the branch that work starts from, such as main"),
     )
-    .hint("give the name of the branch that work starts from, such as main"))
 }
 
 /// A second repository with the same folder name gets a number; a name that was asked for does not.
@@ -323,17 +314,15 @@ fn free_name(all: &[Project], wanted: &str, asked_for: bool) -> Result<String> {
         return Ok(wanted.to_owned());
     };
     if asked_for {
-        return Err(Error::new(
-            Code::Conflict,
-            format!(
-                "there is a project {wanted} already, at {}",
-                other.path.display()
-            ),
+        return Err(err!(
+            Conflict,
+            "there is a project {wanted} already, at {}",
+            other.path.display()
         )
         .hint("choose another --name"));
     }
     let free = (2..1000)
         .map(|number| format!("{wanted}-{number}"))
         .find(|name| taken(name).is_none());
-    free.ok_or_else(|| Error::new(Code::Conflict, format!("no free name like {wanted}")))
+    free.ok_or_else(|| err!(Conflict, "no free name like {wanted}"))
 }

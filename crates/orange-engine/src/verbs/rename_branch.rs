@@ -1,7 +1,7 @@
 //! Gives a task's branch another name, in git and in the journal.
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::verbs::change::Edit;
 use crate::{git, workspaces};
 use orange_core::task::Task;
@@ -30,13 +30,11 @@ pub(crate) fn rename_branch(
     }
     let project = call::registered(call, &before.project)?;
     if git::branch_exists(&project.path, &after.branch)? {
-        return Err(Error::new(
-            Code::Conflict,
-            format!(
-                "there is a branch {} already, and {slot} is on {}",
-                after.branch,
-                current.as_deref().unwrap_or("no branch")
-            ),
+        return Err(err!(
+            Conflict,
+            "there is a branch {} already, and {slot} is on {}",
+            after.branch,
+            current.as_deref().unwrap_or("no branch")
         )
         .hint(text!(
             "check it out in the worktree, then {}; or choose another name",
@@ -47,13 +45,11 @@ pub(crate) fn rename_branch(
         if let Some(place) = git::worktree::checked_out_at(&project.path, &before.branch)?
             && !git::worktree::same_folder(&place, &folder)
         {
-            return Err(Error::new(
-                Code::Conflict,
-                format!(
-                    "branch {} is checked out at {}, so it is not renamed",
-                    before.branch,
-                    place.display()
-                ),
+            return Err(err!(
+                Conflict,
+                "branch {} is checked out at {}, so it is not renamed",
+                before.branch,
+                place.display()
             )
             .hint("switch to another branch there first"));
         }

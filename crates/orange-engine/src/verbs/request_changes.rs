@@ -1,7 +1,7 @@
 //! `request-changes`: a person's text to the worker, and the task goes back to it.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, err};
 use crate::sessions::{self, lost_workspace};
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed};
@@ -13,12 +13,10 @@ use orange_core::{Action, Text, text};
 pub fn request_changes(call: &Call, place: Place, message: &str) -> Result<Changed> {
     access::people_only(call, "ask for changes")?;
     if message.trim().is_empty() {
-        return Err(
-            Error::new(Code::Usage, "what should be changed?").hint(text!(
-                "say it: {}",
-                Action::request_changes("ID", "the button is too small".to_owned())
-            )),
-        );
+        return Err(err!(Usage, "what should be changed?").hint(text!(
+            "say it: {}",
+            Action::request_changes("ID", "the button is too small".to_owned())
+        )));
     }
     let change = Change {
         intent: Some(Intent::RequestChanges),
@@ -28,12 +26,7 @@ pub fn request_changes(call: &Call, place: Place, message: &str) -> Result<Chang
     let history = trash::history_at(call, &place.path)?;
     if lost_workspace::runs_in_deleted_folder(call, &history, Role::Worker) {
         let label = call.store.survey(&place.folder()).task.label();
-        return Err(Error::new(
-                Code::ConditionUnmet,
-                format!(
-                    "the worker of {label} runs in a workspace that was deleted, so it cannot change anything"
-                ),
-            )
+        return Err(err!(ConditionUnmet, "the worker of {label} runs in a workspace that was deleted, so it cannot change anything")
             .hint(text!(
                 "{} checks the branch out again; quit the worker ({}), then ask again: {}",
                 Action::repair(),

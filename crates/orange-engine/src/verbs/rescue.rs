@@ -1,7 +1,7 @@
 //! Rescues of a task: finding them, looking inside, and bringing back what they hold.
 
 use crate::call::{Call, Caller};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result, err};
 use crate::rescue::restore::{self, Restored, Shown};
 use crate::rescue::{self, RAW, Rescue, Save};
 use crate::store::Place;
@@ -119,9 +119,9 @@ fn rescue_owner_gone(call: &Call, text: &str) -> Result<Option<RescueOwner>> {
         (only, None) => Ok(only),
         (last, Some(_)) => {
             let ids: Vec<String> = found.into_iter().chain(last).map(|o| o.task_id).collect();
-            Err(Error::new(
-                Code::Ambiguous,
-                format!("{text:?} begins the ids of several tasks with rescues"),
+            Err(err!(
+                Ambiguous,
+                "{text:?} begins the ids of several tasks with rescues"
             )
             .hint(format!("say which one: {}", ids.join(", "))))
         }
@@ -139,7 +139,7 @@ pub fn rescue_named(call: &Call, owner: &RescueOwner, name: &str) -> Result<Resc
     let see = text!("{} shows them", Action::list_rescues(&owner.label));
     if name == "latest" {
         return rescue::latest(&all).cloned().ok_or_else(|| {
-            Error::new(Code::NotFound, format!("{} has no rescues", owner.label))
+            err!(NotFound, "{} has no rescues", owner.label)
                 .hint("one is made before anything that could destroy work")
         });
     }
@@ -149,14 +149,12 @@ pub fn rescue_named(call: &Call, owner: &RescueOwner, name: &str) -> Result<Resc
     all.retain(|rescue| !name.is_empty() && rescue.name.starts_with(name));
     match (all.pop(), all.len()) {
         (Some(only), 0) => Ok(only),
-        (None, _) => Err(Error::new(
-            Code::NotFound,
-            format!("{} has no rescue {name:?}", owner.label),
-        )
-        .hint(see)),
-        (Some(_), more) => Err(Error::new(
-            Code::Ambiguous,
-            format!("{name:?} begins {} rescues of {}", more + 1, owner.label),
+        (None, _) => Err(err!(NotFound, "{} has no rescue {name:?}", owner.label).hint(see)),
+        (Some(_), more) => Err(err!(
+            Ambiguous,
+            "{name:?} begins {} rescues of {}",
+            more + 1,
+            owner.label
         )
         .hint(see)),
     }

@@ -1,7 +1,7 @@
 //! Ending a task on a person's word, for work that landed another way: what git can see of it is found out first.
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::git::contained::{Landed, contained};
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed, Edit};
@@ -17,11 +17,10 @@ use orange_core::workflow::Intent;
 pub fn resolution(call: &Call, message: &str) -> Result<String> {
     access::people_only(call, "resolve a task")?;
     let how = "say how the work got in: --message \"squashed into main\"";
-    let message = field_checks::one_line(message).map_err(|_| {
-        Error::new(Code::Usage, "the message is too long, or is not text").hint(how)
-    })?;
+    let message = field_checks::one_line(message)
+        .map_err(|_| err!(Usage, "the message is too long, or is not text").hint(how))?;
     if message.is_empty() {
-        Err(Error::new(Code::Usage, "a resolution needs a message").hint(how))
+        Err(err!(Usage, "a resolution needs a message").hint(how))
     } else {
         Ok(message)
     }

@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::effects::agents::{self, heard, with_undelivered};
 use crate::effects::start_agent::{self, Begin, Begun};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, err};
 use crate::sessions::{self, adopted};
 use crate::store::Place;
 use crate::tx::commit::Committed;
@@ -41,15 +41,15 @@ pub fn respawn(
             }
             Some(_) | None => text!("{} says what it waits for", Action::explain(&label)),
         };
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!("{label} is {status}: no {role} is expected there"),
+        return Err(err!(
+            ConditionUnmet,
+            "{label} is {status}: no {role} is expected there"
         )
         .hint(hint));
     };
     if sessions::live_run(call, tx.history(), role).is_some() {
         return Err(
-            Error::new(Code::Conflict, format!("the {role} of {label} is running")).hint(text!(
+            err!(Conflict, "the {role} of {label} is running").hint(text!(
                 "go to it: {}; or tell it something: {}",
                 Action::attach(&label),
                 Action::send(&label, None, None)

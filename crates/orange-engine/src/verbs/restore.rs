@@ -1,7 +1,7 @@
 //! `restore`: brings a deleted task back.
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, IoContext, Result, err};
 use crate::facts::branch;
 use crate::store::{Place, journal};
 use crate::trash::{self, find_among};
@@ -46,13 +46,11 @@ fn explain_not_deleted(
     match find::find(call, text, current_project) {
         Ok(place) if error.code == Code::NotFound => {
             let task = call.store.survey(&place.folder()).task;
-            Error::new(
-                Code::Conflict,
-                format!(
-                    "{} is not deleted: it is {}; there is nothing to restore",
-                    task.label(),
-                    task.status
-                ),
+            err!(
+                Conflict,
+                "{} is not deleted: it is {}; there is nothing to restore",
+                task.label(),
+                task.status
             )
         }
         Ok(_) | Err(_) => error,
@@ -68,24 +66,22 @@ fn restore_one(call: &Call, place: Place, task: &Task) -> Result<Task> {
         } else {
             "removed from the trash by another command"
         };
-        return Err(Error::new(
-            Code::Conflict,
-            format!("{label} was {what}; there is nothing left to do"),
+        return Err(err!(
+            Conflict,
+            "{label} was {what}; there is nothing left to do"
         ));
     }
     if place.path.exists() {
-        return Err(Error::new(
-            Code::Conflict,
-            format!("{} is in the way", place.path.display()),
-        )
-        .hint("move that folder out of tasks/ first"));
+        return Err(err!(Conflict, "{} is in the way", place.path.display())
+            .hint("move that folder out of tasks/ first"));
     }
     if let Some(key) = task.key
         && let Some(other) = call.index()?.by_key(&place.project, key)?
     {
-        return Err(Error::new(
-            Code::Conflict,
-            format!("{key} is the key of another task now ({})", other.folder),
+        return Err(err!(
+            Conflict,
+            "{key} is the key of another task now ({})",
+            other.folder
         )
         .hint("move that folder out of tasks/ first"));
     }
@@ -95,8 +91,7 @@ fn restore_one(call: &Call, place: Place, task: &Task) -> Result<Task> {
     call.store.mark(&place)?;
     let event = Event::new(EventType::TaskRestored, call.now()).by(&call.caller_name());
     let journal = trash::trash_place(call, &place).join("history.jsonl");
-    journal::append(&journal, &[event.to_line()])
-        .map_err(|error| Error::io("write", &journal, &error))?;
+    journal::append(&journal, &[event.to_line()]).doing("write", &journal)?;
     event_log::tell(task, std::slice::from_ref(&event));
     crash_point("restore.journalled");
     trash::move_from_trash(call, &place)?;

@@ -3,7 +3,7 @@
 use crate::access;
 use crate::call::Call;
 use crate::effects::messages::{self, LONGEST};
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::runs::{RunFolder, Source, State};
 use crate::sessions::{self, lost_workspace};
 use crate::store::Place;
@@ -33,51 +33,43 @@ pub fn send(
 ) -> Result<(Task, Sent)> {
     access::people_only(call, "send messages")?;
     if text.trim().is_empty() {
-        return Err(
-            Error::new(Code::Usage, "an empty message tells nobody anything")
-                .hint("give it as an argument, or with - on standard input"),
-        );
+        return Err(err!(Usage, "an empty message tells nobody anything")
+            .hint("give it as an argument, or with - on standard input"));
     }
     if text.len() > LONGEST {
-        return Err(Error::new(
-            Code::Usage,
-            format!(
-                "the message has {} KB, at most 256 KB fit",
-                text.len() / 1024
-            ),
+        return Err(err!(
+            Usage,
+            "the message has {} KB, at most 256 KB fit",
+            text.len() / 1024
         )
         .hint("put it into a file of the worktree and name the file"));
     }
     let mut tx = tx::lock_task(call, place)?;
     let label = tx.task.label();
     let Some(run) = sessions::live_run(call, tx.history(), role) else {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!("no {role} of {label} is running"),
-        )
-        .hint(match tx.task.status {
-            status if !status.has_started() => {
-                text!("start it first: {}", Action::spawn(label, false))
-            }
-            status if status.is_terminal() => text!(
-                "{label} is {status}; a new task starts again from it: {}",
-                Action::create_from(label, false, None)
-            ),
-            _ => text!(
-                "start one with the message: {}",
-                Action::respawn(label, true)
-            ),
-        }));
+        return Err(
+            err!(ConditionUnmet, "no {role} of {label} is running").hint(match tx.task.status {
+                status if !status.has_started() => {
+                    text!("start it first: {}", Action::spawn(label, false))
+                }
+                status if status.is_terminal() => text!(
+                    "{label} is {status}; a new task starts again from it: {}",
+                    Action::create_from(label, false, None)
+                ),
+                _ => text!(
+                    "start one with the message: {}",
+                    Action::respawn(label, true)
+                ),
+            }),
+        );
     };
     refuse_deleted_workspace(call, &tx, role)?;
     let folder = sessions::run_folder(call, &run.id);
     if sessions::is_one_shot(call, &run) {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "harness {} works once through and takes no messages",
-                run.harness
-            ),
+        return Err(err!(
+            ConditionUnmet,
+            "harness {} works once through and takes no messages",
+            run.harness
         )
         .hint("wait for its end, or cancel it"));
     }
@@ -97,12 +89,7 @@ fn refuse_deleted_workspace(call: &Call, tx: &TaskTx<'_>, role: Role) -> Result<
         return Ok(());
     }
     let label = tx.task.label();
-    Err(Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "the message was not sent: the {role} of {label} runs in a workspace that was deleted"
-            ),
-        )
+    Err(err!(ConditionUnmet, "the message was not sent: the {role} of {label} runs in a workspace that was deleted")
         .hint(text!(
             "{} checks the branch out again; then quit the {role} ({}) and start it with the message: {}",
             Action::repair(),

@@ -3,7 +3,7 @@
 
 use crate::call::{self, Call, Caller, WANTED};
 use crate::effects::spoken;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result, err};
 use crate::index::list::{Filter, Listed};
 use crate::store::Place;
 use crate::store::locks::{Lock, LockFile, STARTING};
@@ -47,9 +47,10 @@ pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
     let task = call.store.survey(&place.folder()).task;
     if task.status.has_started() {
         let label = task.label();
-        return Err(Error::new(
-            Code::IllegalTransition,
-            format!("{label} was started before: it is {}", task.status),
+        return Err(err!(
+            IllegalTransition,
+            "{label} was started before: it is {}",
+            task.status
         )
         .hint(text!("{} says what it waits for", Action::explain(label))));
     }

@@ -1,7 +1,7 @@
 //! What a task changed: which two states of the work are compared, and how that is shown.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, err};
 use crate::git::diff::{self, FileChange, Shape, Sides, Sink};
 use crate::git::diff_stat::spans;
 use crate::git::rescue::refs::empty_tree;
@@ -175,12 +175,10 @@ fn own_work(call: &Call, repository: &Path, view: &TaskView) -> Result<Compariso
         targets.extend(git::commit_of(repository, &format!("{place}/{target}"))?);
     }
     if targets.is_empty() {
-        return Err(Error::new(
-            Code::NotFound,
-            format!(
-                "there is no branch {target} in {} to compare with",
-                repository.display()
-            ),
+        return Err(err!(
+            NotFound,
+            "there is no branch {target} in {} to compare with",
+            repository.display()
         )
         .hint(text!(
             "say where the work goes: {}",
@@ -218,7 +216,7 @@ fn compared(repository: &Path, head: &str, targets: &[&str], against: &str) -> R
     let mut spans = spans(repository, &[head], targets, None)?.into_iter();
     let span = spans
         .next()
-        .unwrap_or_else(|| Err(Error::new(Code::Failed, "git rev-list: it said nothing")))?;
+        .unwrap_or_else(|| Err(err!(Failed, "git rev-list: it said nothing")))?;
     let mut notes = Vec::new();
     let from = match &span.base {
         Some(base) => base.clone(),
@@ -293,12 +291,10 @@ fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
             );
             Ok((head, vec![note]))
         }
-        None => Err(Error::new(
-            Code::NotFound,
-            format!(
-                "{gone}, and its last noted commit {} is gone too",
-                short(&last)
-            ),
+        None => Err(err!(
+            NotFound,
+            "{gone}, and its last noted commit {} is gone too",
+            short(&last)
         )
         .hint("a clone that still has it can bring it back: `git fetch` or `git push` it here")),
     }
@@ -309,23 +305,19 @@ fn since_review(repository: &Path, view: &TaskView, evidence: Evidence) -> Resul
     let verdict = evidence.verdict.map(|verdict| verdict.said);
     let said = |said: Option<Statement>| said.and_then(|said| said.head);
     let Some(reviewed) = said(evidence.review).or_else(|| said(verdict)) else {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!("{} has not been reviewed yet", task.label()),
-        )
-        .hint(text!(
-            "{} shows all of its work",
-            Action::diff(task.label())
-        )));
+        return Err(
+            err!(ConditionUnmet, "{} has not been reviewed yet", task.label()).hint(text!(
+                "{} shows all of its work",
+                Action::diff(task.label())
+            )),
+        );
     };
     let Some(from) = git::commit_of(repository, &reviewed)? else {
-        return Err(Error::new(
-            Code::NotFound,
-            format!(
-                "the commit that was reviewed, {}, is not in {} any more",
-                short(&reviewed),
-                repository.display()
-            ),
+        return Err(err!(
+            NotFound,
+            "the commit that was reviewed, {}, is not in {} any more",
+            short(&reviewed),
+            repository.display()
         )
         .hint(text!(
             "{} shows all of its work",
@@ -371,13 +363,11 @@ fn merged_work(repository: &Path, task: &Task, event: &Event) -> Result<Comparis
     }
     // The branch and what it held may be gone; what landed is not.
     let Some(commit) = there(merge.commit)? else {
-        return Err(Error::new(
-            Code::NotFound,
-            format!(
-                "the commits of {} are not in {} any more",
-                task.label(),
-                repository.display()
-            ),
+        return Err(err!(
+            NotFound,
+            "the commits of {} are not in {} any more",
+            task.label(),
+            repository.display()
         )
         .hint(format!("fetch {target}, into which it was merged")));
     };

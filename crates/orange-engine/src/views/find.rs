@@ -1,7 +1,7 @@
 //! From what a person typed to one task: id, prefix, key, `project:KEY`, `project/branch`.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result, err};
 use crate::index::query::Found;
 use crate::store::Place;
 use crate::trash::{self, SHORTEST_NUMBER};
@@ -95,7 +95,7 @@ fn explain_missing(call: &Call, text: &str, current: Option<&str>) -> Error {
         } else {
             format!("{}:{label}", place.project)
         };
-        return Error::new(Code::NotFound, format!("{name} is in the trash"))
+        return err!(NotFound, "{name} is in the trash")
             .hint(text!("{} brings it back", Action::restore(name)));
     }
     let meant = suggestion(call, text, current).unwrap_or_default();
@@ -245,16 +245,14 @@ fn nested_repository(folder: &Path, root: &Path) -> bool {
 
 fn not_found(text: &str, current: Option<&str>, meant: &str) -> Error {
     let error = match (Reference::parse(text), current) {
-        (Reference::Key(key), Some(project)) => Error::new(
-            Code::NotFound,
-            format!("there is no {key} in project {project}"),
-        ),
-        (Reference::ProjectKey(project, key), _) => Error::new(
-            Code::NotFound,
-            format!("there is no {key} in project {project}"),
-        ),
+        (Reference::Key(key), Some(project)) => {
+            err!(NotFound, "there is no {key} in project {project}")
+        }
+        (Reference::ProjectKey(project, key), _) => {
+            err!(NotFound, "there is no {key} in project {project}")
+        }
         (Reference::Key(_) | Reference::IdPrefix(_) | Reference::Branch(..), _) => {
-            Error::new(Code::NotFound, format!("there is no task {text:?}"))
+            err!(NotFound, "there is no task {text:?}")
         }
     };
     error.hint(text!(
@@ -279,9 +277,6 @@ fn ambiguous(text: &str, candidates: Vec<Found>) -> Error {
             format!("  {key}{name} {} {}", found.branch, found.summary)
         })
         .collect();
-    Error::new(
-        Code::Ambiguous,
-        format!("{text:?} names more than one task"),
-    )
-    .hint(format!("say which one:\n{}", shown.join("\n")))
+    err!(Ambiguous, "{text:?} names more than one task")
+        .hint(format!("say which one:\n{}", shown.join("\n")))
 }

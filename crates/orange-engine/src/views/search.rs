@@ -1,7 +1,7 @@
 //! Looking for words in all that tasks say: summaries, bodies, histories.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::index::list::Filter;
 use crate::index::search::Matches;
 use crate::views::list;
@@ -13,12 +13,7 @@ pub fn search(call: &Call, text: &str, projects: &[String], limit: usize) -> Res
     list::refuse_unknown(call, projects)?;
     let query = Query::parse(text);
     if query.is_empty() {
-        return Err(Error::new(
-                Code::Usage,
-                format!(
-                    "there is nothing to look for in {text:?}: brackets, dots and the like only separate words"
-                ),
-            )
+        return Err(err!(Usage, "there is nothing to look for in {text:?}: brackets, dots and the like only separate words")
             .hint(text!("name a word; {} has examples", Action::explain_search())));
     }
     call.index()?.search(&query, projects, limit)

@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::effects::delegation;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, IoContext, Result};
 use crate::index::query::Found;
 use crate::sessions::lost_workspace::{self, LostWorkspace};
 use crate::store::{Place, journal, lock};
@@ -224,7 +224,7 @@ fn view_as_is(call: &Call, place: Place) -> Result<TaskView> {
 /// The events of a journal from a byte on; a line that is cut short is left for the next time.
 pub fn events_since(_call: &Call, place: &Place, from: usize) -> Result<Vec<Event>> {
     let path = place.journal();
-    let bytes = journal::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+    let bytes = journal::read(&path).doing("read", &path)?;
     let later = bytes.text.get(from..).unwrap_or_default();
     Ok(History::parse(later).events)
 }

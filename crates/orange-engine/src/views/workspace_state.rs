@@ -1,7 +1,7 @@
 //! Where a task's work lies, and how it stands there.
 
 use crate::call::Call;
-use crate::error::{Code, Error};
+use crate::error::{Error, err};
 use crate::git::state::{self, Head, Operation};
 use crate::git::status::{self, AheadBehind, Dirt};
 use crate::views::or_nulls;
@@ -55,11 +55,7 @@ pub fn workspace_folder(call: &Call, task: &Task) -> crate::Result<PathBuf> {
         return Err(no_workspace(task));
     };
     let gone = |what: String| {
-        Error::new(
-            Code::Failed,
-            format!("the workspace of {}, {what}", task.label()),
-        )
-        .hint(text!(
+        err!(Failed, "the workspace of {}, {what}", task.label()).hint(text!(
             "{} says what is left of it and what can be done",
             Action::check()
         ))
@@ -130,9 +126,10 @@ fn no_workspace(task: &Task) -> Error {
         ),
         None => text!("{} says what it waits for", Action::explain(&label)),
     };
-    Error::new(
-        Code::ConditionUnmet,
-        format!("{label} has no workspace: it is {}", task.status),
+    err!(
+        ConditionUnmet,
+        "{label} has no workspace: it is {}",
+        task.status
     )
     .hint(text!(
         "{}; {} is the folder of its TASK.md",

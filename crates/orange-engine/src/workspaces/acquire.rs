@@ -1,7 +1,7 @@
 //! Giving a task a slot: reserved before its status changes, made ready afterwards.
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, IoContext, Result, err};
 use crate::git::state::{self, Head};
 use crate::git::{self, worktree};
 use crate::projects::Project;
@@ -123,13 +123,11 @@ fn branch_is_usable(call: &Call, project: &Project, task: &Task) -> Result<()> {
         // A slot that was deleted by hand; git would go on keeping the branch for it.
         return release::forget_gone(call, project, &place);
     }
-    Err(Error::new(
-        Code::ConditionUnmet,
-        format!(
-            "branch {} is checked out at {}",
-            task.branch,
-            place.display()
-        ),
+    Err(err!(
+        ConditionUnmet,
+        "branch {} is checked out at {}",
+        task.branch,
+        place.display()
     )
     .hint(format!(
         "switch to another branch there (`git -C {} switch …`), then try again",
@@ -322,13 +320,11 @@ pub(crate) fn make_worktree(
     if worktree::belongs(folder, repository)? {
         return Ok(false);
     }
-    Err(Error::new(
-        Code::Failed,
-        format!(
-            "{} is in the way: it is no worktree of {}",
-            folder.display(),
-            repository.display()
-        ),
+    Err(err!(
+        Failed,
+        "{} is in the way: it is no worktree of {}",
+        folder.display(),
+        repository.display()
     )
     .hint(text!(
         "{} says more; move the folder away if it is not needed",
@@ -402,10 +398,7 @@ fn prepare_slot(
     }
     workspaces::change_pool(call, |_, pool| {
         if !pool.holds(task, lease) {
-            return Err(Error::new(
-                Code::Conflict,
-                format!("{} was taken from it meanwhile", lease.slot),
-            ));
+            return Err(err!(Conflict, "{} was taken from it meanwhile", lease.slot));
         }
         if let Some(slot) = pool.workspaces.get_mut(&lease.slot) {
             slot.link = Some(name.to_owned());
@@ -419,12 +412,10 @@ fn prepare_slot(
 pub(crate) fn slot_is_ready(call: &Call, task: &Task) -> Result<()> {
     match unprepared_slot(call, task)? {
         None => Ok(()),
-        Some(slot) => Err(Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "{slot} is not ready for {}: its setup, or cleaning it, did not come to an end",
-                task.label()
-            ),
+        Some(slot) => Err(err!(
+            ConditionUnmet,
+            "{slot} is not ready for {}: its setup, or cleaning it, did not come to an end",
+            task.label()
         )
         .hint(text!(
             "setup.log in the task's folder says how its setup ended; {} tries again",
@@ -470,5 +461,5 @@ fn is_own(task: &Task, lease: &Lease) -> bool {
 
 /// What is left of a worktree that git did not finish making.
 fn remove_half_made(folder: &Path) -> Result<()> {
-    std::fs::remove_dir_all(folder).map_err(|error| Error::io("remove", folder, &error))
+    std::fs::remove_dir_all(folder).doing("remove", folder)
 }

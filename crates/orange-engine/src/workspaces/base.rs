@@ -1,7 +1,7 @@
 //! Where the work of a task starts from: its own branch, the base that was asked for, or the freshest default branch.
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result, err};
 use crate::git::{self, Git, worktree};
 use crate::projects::Project;
 use crate::rules::Start;
@@ -86,9 +86,10 @@ pub(crate) fn check_base(project: &Project, base: &str) -> Result<()> {
 }
 
 fn no_base(project: &Project, base: &str) -> Error {
-    Error::new(
-        Code::NotFound,
-        format!("--base {base:?} is no commit in {}", project.path.display()),
+    err!(
+        NotFound,
+        "--base {base:?} is no commit in {}",
+        project.path.display()
     )
     .hint("give a branch, a tag or a commit; `git branch --all` lists the branches")
 }

@@ -1,7 +1,7 @@
 //! Consent: commands that come with a repository run only after its user agreed to exactly these.
 
 use crate::call::{Call, Caller};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result, err};
 use crate::harness::claude::project_files::{ProjectFile, ProjectFiles};
 use crate::projects::{self, Project};
 use crate::rules::{Commands, Rules, newest_base};
@@ -65,13 +65,11 @@ pub fn untrusted(call: &Call, project: &Project, rules: &Rules) -> Result<Option
     });
     let at = (!same).then(|| git::short(&rules.commit).to_owned());
     Ok(Some(
-        Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "project {} comes with commands that you have not agreed to: {}",
-                project.name,
-                spelled_out(&rules.foreign)
-            ),
+        err!(
+            ConditionUnmet,
+            "project {} comes with commands that you have not agreed to: {}",
+            project.name,
+            spelled_out(&rules.foreign)
         )
         .hint(text!(
             "look at them and agree: {}",
@@ -86,11 +84,8 @@ pub fn offer(call: &Call, name: &str, revision: Option<&str>) -> Result<Offer> {
     let project = projects::named(&registry, name)?.clone();
     let commit = match revision {
         Some(revision) => git::commit_of(&project.path, revision)?.ok_or_else(|| {
-            Error::new(
-                Code::NotFound,
-                format!("project {name} has no commit {revision:?}"),
-            )
-            .hint("give a branch or a commit of the repository")
+            err!(NotFound, "project {name} has no commit {revision:?}")
+                .hint("give a branch or a commit of the repository")
         })?,
         None => newest_base(&project)?,
     };

@@ -2,7 +2,7 @@
 //! branch, and what was not committed as files.
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::git::{self, short};
 use crate::projects::Project;
 use crate::rescue::{self, restore};
@@ -83,13 +83,11 @@ fn start_at(project: &Project, work: &Work) -> Result<Start> {
     if git::commit_of(&project.path, &work.head)?.is_some() {
         return Ok(Start::going_on(work));
     }
-    Err(Error::new(
-        Code::NotFound,
-        format!(
-            "the work that it goes on with is gone: there is no commit {} (branch {}) any more",
-            short(&work.head),
-            work.branch
-        ),
+    Err(err!(
+        NotFound,
+        "the work that it goes on with is gone: there is no commit {} (branch {}) any more",
+        short(&work.head),
+        work.branch
     )
     .hint("cancel it, and create a task without --with-work"))
 }

@@ -7,7 +7,7 @@
 pub mod folders;
 pub mod one;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::git::Git;
 pub(super) use crate::workspaces::files::folders::Folders;
 use crate::workspaces::files::one::{Copier, Step};
@@ -56,7 +56,7 @@ pub fn copy_into(
     if patterns.is_empty() {
         return Ok(copied);
     }
-    let open = |path: &Path| Folders::at(path).map_err(|error| Error::io("open", path, &error));
+    let open = |path: &Path| Folders::at(path).doing("open", path);
     let mut to = open(slot)?;
     // Before anything can fail: what a killed copy left must not stay in the slot.
     one::sweep(&to);
@@ -93,7 +93,7 @@ pub fn copy_into(
     for path in &wanted {
         let step = copier
             .copy(path)
-            .map_err(|error| Error::io("copy a file to", &slot.join(path), &error))?;
+            .doing("copy a file to", &slot.join(path))?;
         match step {
             Step::Copied(bytes) => {
                 copied.files += 1;

@@ -1,7 +1,7 @@
 //! TASK.md in a worktree: a link to the task's own file, kept out of git's sight, and put back when an editor
 //! replaced it by a file.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::git::worktree;
 use crate::rules::{self, LINK};
 pub(crate) use crate::runs::LINK_NAMES;
@@ -79,14 +79,14 @@ pub(crate) fn make(slot: &Path, name: &str, task_file: &Path) -> Result<()> {
         }
         std::os::unix::fs::symlink(task_file, &link)
     };
-    make().map_err(|error| Error::io("link", &link, &error))
+    make().doing("link", &link)
 }
 
 /// Takes the link away; anything else of its name stays.
 pub(crate) fn remove(slot: &Path, name: &str) -> Result<()> {
     let link = slot.join(name);
     if fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_symlink()) {
-        fs::remove_file(&link).map_err(|error| Error::io("remove", &link, &error))?;
+        fs::remove_file(&link).doing("remove", &link)?;
     }
     Ok(())
 }
@@ -121,12 +121,12 @@ pub(crate) fn replaced(slot: &Path, name: &str) -> Result<Option<PathBuf>> {
     if !is_file(&link) {
         return Ok(None);
     }
-    fs::rename(&link, &waiting).map_err(|error| Error::io("move", &link, &error))?;
+    fs::rename(&link, &waiting).doing("move", &link)?;
     Ok(Some(waiting))
 }
 
 pub(crate) fn forget(waiting: &Path) -> Result<()> {
-    fs::remove_file(waiting).map_err(|error| Error::io("remove", waiting, &error))
+    fs::remove_file(waiting).doing("remove", waiting)
 }
 
 /// Puts the link back where a file was.
@@ -207,5 +207,5 @@ fn write(path: &Path, text: &[u8]) -> Result<()> {
         }
         replace::write_atomic_for_all(path, text)
     };
-    write().map_err(|error| Error::io("write", path, &error))
+    write().doing("write", path)
 }

@@ -1,7 +1,7 @@
 //! `.pool.json`: which task has which slot. Written whole, under the pool's lock; what other programs keep in
 //! it stays.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::projects::Project;
 use crate::store::{Store, make_folder, replace};
 use crate::workspaces::{self, Lease};
@@ -183,7 +183,7 @@ impl Pool {
             text.push(b'\n');
             replace::write_atomic(&path, &text)
         };
-        write().map_err(|error| Error::io("write", &path, &error))
+        write().doing("write", &path)
     }
 
     /// What a task has, if anything.

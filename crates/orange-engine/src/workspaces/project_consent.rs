@@ -2,7 +2,7 @@
 //! compared with the worktree at every start of an agent.
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result, err};
 use crate::harness::claude::project_files::ProjectFiles;
 use crate::projects::Project;
 use crate::rules::{newest_base, rules_commit};
@@ -69,12 +69,7 @@ pub(crate) fn check_project_files(call: &Call, task: &Task, worktree: &Path) -> 
     } else {
         "delete it".to_owned()
     };
-    Err(Error::new(
-            Code::ConditionUnmet,
-            format!(
-                "cannot start claude for {label}: {path} {how} in its workspace, and you have not agreed to that"
-            ),
-        )
+    Err(err!(ConditionUnmet, "cannot start claude for {label}: {path} {how} in its workspace, and you have not agreed to that")
         .hint(text!(
             "look at {shown}, then {undo}; or commit it on {branch} and agree: {}",
             Action::trust(name, branch.clone())
@@ -134,12 +129,10 @@ fn not_agreed(project: &Project, commit: &str, files: &ProjectFiles) -> Error {
         named.push(counted(more, "more file"));
     }
     let name = &project.name;
-    Error::new(
-        Code::ConditionUnmet,
-        format!(
-            "project {name} comes with files for claude that you have not agreed to: {}",
-            named.join(", ")
-        ),
+    err!(
+        ConditionUnmet,
+        "project {name} comes with files for claude that you have not agreed to: {}",
+        named.join(", ")
     )
     .hint(text!(
         "look at them and agree: {}; or set `agents.project_settings` to false",

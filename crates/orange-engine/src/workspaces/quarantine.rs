@@ -2,7 +2,7 @@
 //! afterwards, so that nobody can change it in between; what is not in the rescue is moved back. The folder tells a later
 //! process how far a killed one came.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::store::private;
 use crate::store::replace::is_let_go;
 use crate::workspaces::files::folders::{Entered, Folders};
@@ -218,10 +218,10 @@ impl Quarantine {
         while let Some(folder) = open.pop() {
             let entries = match fs::read_dir(root.join(&folder)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                entries => entries.map_err(|error| Error::io("read", &root, &error))?,
+                entries => entries.doing("read", &root)?,
             };
             for entry in entries {
-                let entry = entry.map_err(|error| Error::io("read", &root, &error))?;
+                let entry = entry.doing("read", &root)?;
                 let path = folder.join(entry.file_name());
                 let made_here = fs::symlink_metadata(self.slot.join(&path))
                     .is_ok_and(|there| there.is_dir())
@@ -239,7 +239,7 @@ impl Quarantine {
 
     /// All that was taken is saved: from now on the slot only needs its new files.
     pub(super) fn confirm(&self) -> Result<()> {
-        fs::rename(&self.open, &self.done).map_err(|error| Error::io("rename", &self.open, &error))
+        fs::rename(&self.open, &self.done).doing("rename", &self.open)
     }
 
     /// The commit of a removal that was confirmed and not ended.
@@ -257,7 +257,7 @@ impl Quarantine {
         let leaving = self.whole.parent().unwrap_or(&self.whole);
         private::make_folders(leaving)
             .and_then(|()| fs::rename(&self.slot, &self.whole))
-            .map_err(|error| Error::io("move", &self.slot, &error))
+            .doing("move", &self.slot)
     }
 
     pub(super) fn whole(&self) -> &Path {

@@ -2,7 +2,7 @@
 //! link to TASK.md is there, and git ignores it.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::git::worktree;
 use crate::projects::Project;
 use crate::workspaces::{self, link};
@@ -39,9 +39,10 @@ pub(crate) fn ensure_slot_is_ready(call: &Call, task: &Task, task_file: &Path) -
     }
     worktree::inside(&call.store.workspaces(), &folder)?;
     if !worktree::belongs(&folder, &project.path)? {
-        return Err(Error::new(
-            Code::Refused,
-            format!("{slot} is no worktree of {}", project.path.display()),
+        return Err(err!(
+            Refused,
+            "{slot} is no worktree of {}",
+            project.path.display()
         )
         .hint(text!(
             "{} says what is wrong with it; no agent is started there",
@@ -50,9 +51,9 @@ pub(crate) fn ensure_slot_is_ready(call: &Call, task: &Task, task_file: &Path) -
     }
     let pool = workspaces::pool(call)?;
     if pool.is_anothers(&slot, task) {
-        return Err(Error::new(
-            Code::Conflict,
-            format!("{slot} is another task's, so no agent is started there"),
+        return Err(err!(
+            Conflict,
+            "{slot} is another task's, so no agent is started there"
         )
         .hint(text!("{} says which tasks claim it", Action::check())));
     }

@@ -1,7 +1,7 @@
 //! Taking a slot back: what is in it is saved, then it is parked clean, so that the next task starts at once.
 
 use crate::call::{self, Call};
-use crate::error::{Error, Result};
+use crate::error::{IoContext, Result};
 use crate::git::worktree;
 use crate::projects::Project;
 use crate::rescue::{self, Content};
@@ -245,7 +245,7 @@ pub(crate) fn save_strays(call: &Call, task_id: &str, folder: &Path) -> Result<(
         let aside = kept.join(format!("{name}-{}", call.file_stamp()));
         make_folder(&kept)
             .and_then(|()| std::fs::rename(&stray, &aside))
-            .map_err(|error| Error::io("move", &stray, &error))?;
+            .doing("move", &stray)?;
         call.notice(format!(
             "{} was a file of its own; it is kept as {}",
             stray.display(),

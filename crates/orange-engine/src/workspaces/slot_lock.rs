@@ -1,7 +1,7 @@
 //! Who is at work in a slot right now. Git is handed the lock too: when Orange is killed, a git that it started
 //! goes on, and whoever comes next has to wait for that git, or both would write to one folder.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::store::Store;
 use crate::store::locks::{Lock, LockFile};
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -21,7 +21,7 @@ impl SlotLock {
     /// For somebody who holds the pool's lock: an error instead of waiting.
     pub(crate) fn try_take(store: &Store, slot: &str) -> Result<SlotLock> {
         SlotLock::if_free(store, slot)?.ok_or_else(|| {
-            Error::new(Code::Busy, format!("another process is at work in {slot}"))
+            err!(Busy, "another process is at work in {slot}")
                 .hint("try again when it has finished")
         })
     }

@@ -2,7 +2,7 @@
 //! What somebody writes meanwhile is saved again, a few times; after that the slot stays as it is.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, IoContext, Result};
 use crate::git::parking::{self, Missing, Moved};
 use crate::git::rescue::{Difference, LINK, differences, submodule};
 use crate::git::state::{self, Head};
@@ -143,8 +143,7 @@ pub(crate) fn untidy(_call: &Call, folder: &Path) -> Result<Option<String>> {
     if let Some(path) = look.changed.first() {
         return Ok(Some(format!("{} is not committed", path.display())));
     }
-    let unseen = special_files::find(folder, &look.ignored)
-        .map_err(|error| Error::io("read", folder, &error))?;
+    let unseen = special_files::find(folder, &look.ignored).doing("read", folder)?;
     Ok(unseen
         .special
         .first()
@@ -237,7 +236,7 @@ fn keep_folder(call: &Call, task_id: &str, from: &Quarantine, path: &Path) -> Re
     let parent = target.parent().unwrap_or(&kept);
     crate::store::private::make_folders(parent)
         .and_then(|()| fs::rename(&place, &target))
-        .map_err(|error| Error::io("move", &place, &error))?;
+        .doing("move", &place)?;
     call.notice(format!(
         "{} was written while its slot was cleaned; it is kept as {}",
         path.display(),
@@ -254,8 +253,7 @@ fn remove_unseen(
     ignored: &[PathBuf],
     park: &str,
 ) -> Result<Attempt> {
-    let unseen =
-        special_files::find(folder, ignored).map_err(|error| Error::io("read", folder, &error))?;
+    let unseen = special_files::find(folder, ignored).doing("read", folder)?;
     if !unseen.special.is_empty() {
         quarantine.begin(None, park)?;
     }
@@ -431,7 +429,7 @@ fn make_link_folders(folder: &Path) -> Result<()> {
     for path in parking::links(folder)? {
         let place = folder.join(path);
         if fs::symlink_metadata(&place).is_err() {
-            fs::create_dir_all(&place).map_err(|error| Error::io("create", &place, &error))?;
+            fs::create_dir_all(&place).doing("create", &place)?;
         }
     }
     Ok(())

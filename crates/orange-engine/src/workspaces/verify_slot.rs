@@ -2,7 +2,7 @@
 //! in its size. Nobody works there, and one check at a time has it.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result, err};
 use crate::git::worktree;
 use crate::person_environment::PersonEnvironment;
 use crate::projects::Project;
@@ -87,11 +87,9 @@ pub(crate) fn prepare_check(
     let folder = &slot.folder;
     worktree::inside(&call.store.workspaces(), folder)?;
     if let Some(who) = release::occupant(call, folder) {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!("{who} lives in {}", slot.name),
-        )
-        .hint("leave that folder, or end that process; Orange never ends what is not its own"));
+        return Err(err!(ConditionUnmet, "{who} lives in {}", slot.name).hint(
+            "leave that folder, or end that process; Orange never ends what is not its own",
+        ));
     }
     slot.lock.handed_on(|| -> Result<()> {
         if acquire::make_worktree(call, &project.path, folder, commit)? {
@@ -110,9 +108,10 @@ pub(crate) fn prepare_check(
         }
         match saved.kept {
             None => Ok(()),
-            Some(why) => Err(Error::new(
-                Code::ConditionUnmet,
-                format!("{} cannot be cleaned: {why}", slot.name),
+            Some(why) => Err(err!(
+                ConditionUnmet,
+                "{} cannot be cleaned: {why}",
+                slot.name
             )),
         }
     })?;

@@ -28,7 +28,6 @@ use orange_engine::verbs::merge::{self, MergeWish, Merged};
 use orange_engine::verbs::project::{self, AddProject, UpdateProject};
 use orange_engine::views::{detail, explain, list, list_json, task, workspace_state, workspaces};
 use orange_engine::{Call, Caller, Code, Error, Home, Result, Settings, recovery, sessions};
-
 use serde_json::Value;
 use std::cell::Cell;
 use std::ffi::OsString;

@@ -6,7 +6,6 @@ use orange_core::Timestamp;
 use orange_core::task::Field;
 use orange_engine::Code;
 use orange_engine::verbs::change::{Change, Edit};
-
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 

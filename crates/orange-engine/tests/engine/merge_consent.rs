@@ -7,7 +7,6 @@ use crate::task::TestTask;
 use orange_core::workflow::Role;
 use orange_engine::Code;
 use orange_engine::verbs::merge::MergeWish;
-
 use std::fs;
 use std::path::Path;
 

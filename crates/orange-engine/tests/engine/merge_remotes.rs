@@ -4,7 +4,6 @@ use crate::merges::{Merges, by, forced, here_alone, plain};
 use orange_core::task::Field;
 use orange_engine::Code;
 use orange_engine::verbs::merge::MergeWish;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 

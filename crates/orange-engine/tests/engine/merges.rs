@@ -7,7 +7,6 @@ use orange_core::merge::strategy;
 use orange_core::task::Status;
 use orange_engine::Code;
 use orange_engine::verbs::merge::MergeWish;
-
 use std::fs;
 use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;

@@ -10,7 +10,6 @@ use orange_engine::verbs::create::NewTask;
 use orange_engine::verbs::project::{self, AddProject};
 use orange_engine::views::{list, task};
 use orange_engine::{Call, Home, Settings, verbs};
-
 use std::path::Path;
 use std::process::Command;
 use std::thread;

@@ -4,7 +4,6 @@ use crate::home::TestHome;
 use orange_core::task::Field;
 use orange_engine::Code;
 use orange_engine::verbs::change::Edit;
-
 use std::fs;
 
 /// The state of everything a refused start must leave alone.

@@ -5,7 +5,6 @@ use crate::task::TestTask;
 use orange_core::task::Field;
 use orange_engine::Code;
 use orange_engine::verbs::change::Edit;
-
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Taking back a fast-forward that was cut short: git had written some of the files, and one of them perhaps half.
 
 use super::super::Git;
-use orange_sys::error::{Error, Result};
+use orange_sys::error::{IoContext, Result};
 use orange_sys::private::unless_gone;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -121,7 +121,7 @@ fn is_ours(checkout: &Path, change: &Changed<'_>, now: &BTreeMap<&OsStr, String>
         return Ok(false);
     }
     if about.is_symlink() {
-        let target = fs::read_link(&file).map_err(|error| Error::io("read", &file, &error))?;
+        let target = fs::read_link(&file).doing("read", &file)?;
         return Ok(after.mode == LINK && {
             let hash = Git::at(checkout).args(["hash-object", "--stdin"]);
             hash.input(target.as_os_str().as_bytes()).text()? == after.blob
@@ -153,14 +153,14 @@ fn is_begun(checkout: &Path, file: &Path, change: &Changed<'_>) -> Result<bool> 
         .arg(path)
         .arg(change.after.blob)
         .run()?;
-    let here = fs::read(file).map_err(|error| Error::io("read", file, &error))?;
+    let here = fs::read(file).doing("read", file)?;
     Ok(whole.success && here.len() < whole.stdout.len() && whole.stdout.starts_with(&here))
 }
 
 /// With the folders that came for it.
 fn remove(checkout: &Path, path: &OsStr) -> Result<()> {
     let file = checkout.join(path);
-    unless_gone(fs::remove_file(&file)).map_err(|error| Error::io("remove", &file, &error))?;
+    unless_gone(fs::remove_file(&file)).doing("remove", &file)?;
     let above = file.ancestors().skip(1);
     for folder in above.take_while(|folder| *folder != checkout) {
         if fs::remove_dir(folder).is_err() {

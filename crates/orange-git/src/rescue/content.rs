@@ -3,10 +3,9 @@
 mod by_hand;
 mod entries;
 
-pub use entries::Entries;
-
 use super::{Worktree, nul_separated};
 use crate::Git;
+pub use entries::Entries;
 use orange_sys::error::{Error, Result};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

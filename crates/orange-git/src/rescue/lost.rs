@@ -3,7 +3,7 @@
 
 use super::Worktree;
 use crate::Git;
-use orange_sys::error::{Error, Result};
+use orange_sys::error::{IoContext, Result};
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::ErrorKind;
@@ -234,7 +234,7 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>> {
     ];
     match fs::read(path) {
         Err(error) if absent.contains(&error.kind()) => Ok(Vec::new()),
-        read => read.map_err(|error| Error::io("read", path, &error)),
+        read => read.doing("read", path),
     }
 }
 

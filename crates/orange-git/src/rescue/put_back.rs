@@ -3,7 +3,7 @@
 use super::content::TempIndex;
 use super::{Difference, LINK, Worktree, nul_separated};
 use orange_core::{Action, text};
-use orange_sys::error::{Code, Error, Result};
+use orange_sys::error::{Error, Result, err};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -101,13 +101,11 @@ impl Worktree {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         match own {
             Some(own) if real(&own) == real(repository) => Ok(()),
-            Some(_) | None => Err(Error::new(
-                Code::Conflict,
-                format!(
-                    "{} is not a worktree of {}",
-                    self.root.display(),
-                    repository.display()
-                ),
+            Some(_) | None => Err(err!(
+                Conflict,
+                "{} is not a worktree of {}",
+                self.root.display(),
+                repository.display()
             )
             .hint(text!(
                 "run {}; --to-branch NAME restores without a workspace",

@@ -2,7 +2,7 @@
 
 use super::{Database, explain};
 use crate::seal::{KEY_BYTES, SealKey};
-use orange_sys::error::{Error, Result};
+use orange_sys::error::{IoContext, Result};
 use rusqlite::{OptionalExtension, params};
 use std::fs::File;
 use std::io::Read;
@@ -28,7 +28,7 @@ impl Database {
         let mut fresh = [0; KEY_BYTES];
         File::open(source)
             .and_then(|mut random| random.read_exact(&mut fresh))
-            .map_err(|error| Error::io("read", source, &error))?;
+            .doing("read", source)?;
         // Another process may have been quicker; its key stays.
         let sql = "INSERT OR IGNORE INTO secrets (name, value) VALUES (?1, ?2)";
         self.execute(sql, params![KEY, fresh])?;

@@ -1,10 +1,9 @@
 //! Tests of the task lock, with real processes where it matters that they die (`#[cfg(test)]`).
 
+use super::*;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::thread;
-
-use super::*;
 
 const WITNESS: Witness = Witness {
     revision: 7,

@@ -1,12 +1,11 @@
 //! Tests of the replacement with processes that die or run out of space in the middle of it (`#[cfg(test)]`).
 
-use std::fs;
-use std::os::unix::process::ExitStatusExt;
-use std::process::Command;
-
 use super::tests::{BASE, Task};
 use super::*;
 use orange_sys::crash_points::arm;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
 
 /// Not a test by itself: the process that dies, or runs into a limit, in the middle of a replacement.
 #[test]

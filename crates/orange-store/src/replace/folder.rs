@@ -1,18 +1,16 @@
 //! A folder held open by its descriptor, so that every step of a replacement happens in the same folder even if it is moved.
 
+use crate::private;
+use orange_sys::crash_points::crash_point;
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, unlinkat,
+};
+use rustix::io::Errno;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::Path;
 use std::sync::Arc;
-
-use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, unlinkat,
-};
-use rustix::io::Errno;
-
-use crate::private;
-use orange_sys::crash_points::crash_point;
 
 /// End of the names of files that are still being written; they are worthless after a crash.
 pub(super) const PART: &str = ".part";

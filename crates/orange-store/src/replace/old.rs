@@ -1,15 +1,13 @@
 //! The swapped-out file: finds out whether it holds something new, deletes it only if not, hands it over otherwise.
 
-use std::fs::File;
-use std::io;
-use std::time::{Duration, SystemTime};
-
-use sha2::{Digest, Sha256};
-
 use super::folder::{Folder, read_all};
 use super::lease::{Claim, Patience};
 use super::{Outcome, WRITER_PATIENCE};
 use orange_sys::crash_points::crash_point;
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io;
+use std::time::{Duration, SystemTime};
 
 /// How long to wait for a writer that slipped in while the file was being deleted.
 const RESCUE_PATIENCE: Duration = Duration::from_secs(2);

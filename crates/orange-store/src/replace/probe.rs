@@ -1,14 +1,12 @@
 //! What a file system can do for those who edit a file while Orange does.
 
+use super::lease;
+use crate::private;
 use orange_sys::process::unique_name;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
-
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-
-use super::lease;
-use crate::private;
 
 /// How files begin that are made for a moment to find out.
 pub const PROBE: &str = ".probe-";

@@ -3,14 +3,13 @@
 //! What must hold: every write that was finished has been seen by the replacer. In its file it stays, unless a
 //! writer that had read an older content puts that over it, which the caller is to notice by the revision.
 
+use super::*;
+use crate::lock::TaskLock;
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
-
-use super::*;
-use crate::lock::TaskLock;
 
 const TARGET: &str = "ORANGE_TEST_STRESS";
 const WRITER: &str = "ORANGE_TEST_WRITER";

@@ -1,5 +1,7 @@
 //! Tests of the replacement, step by step: every writer acts at one exact point of it (`#[cfg(test)]`).
 
+use super::*;
+use orange_sys::crash_points::hook;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -7,9 +9,6 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
-
-use super::*;
-use orange_sys::crash_points::hook;
 
 pub(super) const BASE: &[u8] = b"base\n";
 const NEW: &[u8] = b"new content\n";

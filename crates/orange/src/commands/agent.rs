@@ -9,13 +9,13 @@ use orange_core::Timestamp;
 use orange_core::workflow::Role;
 use orange_engine::agent_run::{self, AgentRun};
 use orange_engine::background::{notify, verify};
+use orange_engine::err;
 use orange_engine::harness::Adapter;
 use orange_engine::recovery;
 use orange_engine::runs::{
     Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, run_above,
 };
 use orange_engine::verbs::{handle_signals, start};
-
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -160,9 +160,9 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
     let above = run_above(&home).and_then(|above| above.run);
     if let Some(own) = above.filter(|own| own != run) {
         return Err(CommandError(
-            orange_engine::Error::new(
-                orange_engine::Code::NotAllowed,
-                format!("an agent of run {own} gives no signals for run {run}"),
+            err!(
+                NotAllowed,
+                "an agent of run {own} gives no signals for run {run}"
             )
             .hint("leave ORANGE_RUN_ID as it was"),
         ));
@@ -184,11 +184,8 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
     let folder = RunFolder::new(&home, run);
     let Some(spec) = folder.spec() else {
         return Err(CommandError(
-            orange_engine::Error::new(
-                orange_engine::Code::NotFound,
-                format!("there is no run {run}, or it is over"),
-            )
-            .hint("signals are for agents that orange started"),
+            err!(NotFound, "there is no run {run}, or it is over")
+                .hint("signals are for agents that orange started"),
         ));
     };
     if !folder.is_its_agents(&spec) {

@@ -9,10 +9,9 @@ use crate::session::Session;
 use crate::ui::clean;
 use clap::{Args, Subcommand};
 use orange_core::config::{ConfigError, Setting, reference, schema};
+use orange_engine::err;
 use orange_engine::verbs::config::{self, SettingChanged};
 use orange_engine::views::settings;
-use orange_engine::{Code, Error};
-
 use serde_json::Value;
 use show::spoken;
 
@@ -142,7 +141,7 @@ fn get(session: &Session, args: &GetArgs) -> Result<()> {
     let view = settings::settings(&session.call, project.as_deref())?;
     let found = view.settings.into_iter().find(|one| one.key == args.key);
     let Some(found) = found else {
-        let error = Error::new(Code::NotFound, format!("{} is not set", args.key));
+        let error = err!(NotFound, "{} is not set", args.key);
         return Err(CommandError(
             error.hint("`orange config show` lists the settings"),
         ));

@@ -4,9 +4,8 @@ use crate::demo::{self, Settings};
 use crate::error::{CommandError, Result};
 use crate::session;
 use clap::{Args, ValueEnum};
+use orange_engine::err;
 use orange_engine::runs::run_above;
-use orange_engine::{Code, Error};
-
 use std::time::Duration;
 
 /// The demo ends within a minute, clearing away included.
@@ -43,7 +42,7 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<()> {
     // Its commands would be taken for those of this agent, about a task that their home does not know.
     if run_above(&session::home()?).is_some() {
         return Err(CommandError(
-            Error::new(Code::NotAllowed, "an agent cannot play the demo")
+            err!(NotAllowed, "an agent cannot play the demo")
                 .hint("run it in a terminal of your own"),
         ));
     }

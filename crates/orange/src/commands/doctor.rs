@@ -12,7 +12,6 @@ use orange_core::naming::{counted, shell_word};
 use orange_engine::maintenance::doctor;
 use orange_engine::views::doctor::{Report, Terminal};
 use orange_engine::{Code, Error};
-
 use std::path::Path;
 
 /// Check the machine, the home and all that is in it, and repair what can be repaired

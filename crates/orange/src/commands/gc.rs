@@ -9,7 +9,6 @@ use orange_core::Timestamp;
 use orange_core::naming::counted;
 use orange_engine::maintenance::gc::{self, GcReport, Left};
 use orange_engine::{Code, Error};
-
 use std::fmt::Write;
 
 /// How many of one kind are named in text; JSON has all of them.

@@ -7,7 +7,6 @@ use clap::Subcommand;
 use orange_engine::harness::supports::NO;
 use orange_engine::sessions::programs::Listed;
 use orange_engine::views::harnesses;
-
 use serde_json::{Value, json};
 use std::fmt::Write;
 

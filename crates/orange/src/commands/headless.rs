@@ -9,8 +9,7 @@ use orange_core::config::{DEFAULT_TIMEOUT, Permissions, time_span};
 use orange_engine::harness::model::ModelChoice;
 use orange_engine::headless::{Request, Turn};
 use orange_engine::verbs::headless;
-use orange_engine::{Code, Error, settings};
-
+use orange_engine::{err, settings};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use std::io::Read;
 use std::sync::Arc;
@@ -95,7 +94,7 @@ pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
         // The value says what went wrong; the exit code is for scripts.
         Some(_) if session.json => std::process::exit(1),
         Some(error) => Err(CommandError(
-            Error::new(Code::Failed, format!("{}: {error}", turn.harness)).hint(
+            err!(Failed, "{}: {error}", turn.harness).hint(
                 // One that has used nothing was never written.
                 match turn
                     .conversation

@@ -16,7 +16,6 @@ use orange_core::suggest::meant;
 use orange_engine::Error;
 use orange_engine::event_log::COMPONENTS;
 use orange_engine::views::task;
-
 use shown::{Layout, to_json};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;

@@ -11,7 +11,6 @@ use orange_core::config::Permissions;
 use orange_core::naming::counted;
 use orange_engine::projects::Project;
 use orange_engine::verbs::project::{self, AddProject, UpdateProject};
-
 use serde::Serialize;
 use std::path::PathBuf;
 

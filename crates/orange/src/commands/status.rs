@@ -13,7 +13,6 @@ use orange_core::workflow::{Kind, WaitsFor, Workflow};
 use orange_engine::index::counts::QUEUED;
 use orange_engine::views::{Standing, counts};
 use orange_engine::{Call, Code, Settings};
-
 use serde::{Serialize, Serializer};
 
 /// Tell in one line how things stand, for a shell prompt or tmux

@@ -15,7 +15,6 @@ use orange_engine::background::monitor::Monitor;
 use orange_engine::index::list::Filter;
 use orange_engine::settings::{self, lenient_config};
 use orange_engine::views::{list, task};
-
 use serde::Serialize;
 use std::collections::HashMap;
 use std::io::IsTerminal;

@@ -10,7 +10,6 @@ use orange_engine::git::short;
 use orange_engine::git::state::Head;
 use orange_engine::maintenance::workspaces::{self, Collected, KeptSlot};
 use orange_engine::views::{self, WorkspaceRow};
-
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]

@@ -12,7 +12,6 @@ use orange_core::task::WorkflowName;
 use orange_core::workflow::Workflow;
 use orange_engine::views::{find, quick_reads};
 use orange_engine::{Call, Settings, harness, settings, trash};
-
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -4,9 +4,8 @@
 use super::project;
 use crate::error::{CommandError, Result};
 use crate::session::own_program;
+use orange_engine::err;
 use orange_engine::error::plain;
-use orange_engine::{Code, Error};
-
 use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::os::unix::ffi::OsStrExt;
@@ -177,13 +176,11 @@ fn new_folder() -> Result<PathBuf> {
 
 pub(super) fn cannot(error: &std::io::Error, path: &Path) -> CommandError {
     CommandError(
-        Error::new(
-            Code::Storage,
-            format!(
-                "the demo cannot write in {}: {}",
-                path.display(),
-                plain(error)
-            ),
+        err!(
+            Storage,
+            "the demo cannot write in {}: {}",
+            path.display(),
+            plain(error)
         )
         .hint("TMPDIR names the folder to use"),
     )
@@ -192,7 +189,7 @@ pub(super) fn cannot(error: &std::io::Error, path: &Path) -> CommandError {
 /// A command of the play that should have succeeded.
 pub(super) fn failed(shown: &str, said: &str) -> CommandError {
     CommandError(
-        Error::new(Code::Failed, format!("`{shown}` failed: {}", said.trim()))
+        err!(Failed, "`{shown}` failed: {}", said.trim())
             .hint("`orange demo --keep` leaves everything there for a look"),
     )
 }

@@ -1,13 +1,12 @@
 //! The log file itself: opened when first needed, appended to line by line, rotated when full.
 
+pub(super) use orange_engine::store::{LOG as FILE_NAME, LOG_LOCK as LOCK_NAME, LOGS_KEPT as KEEP};
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-pub(super) use orange_engine::store::{LOG as FILE_NAME, LOG_LOCK as LOCK_NAME, LOGS_KEPT as KEEP};
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
 /// Far longer than the system takes to append a record.
 const SETTLED: Duration = Duration::from_secs(1);

@@ -7,7 +7,6 @@ use std::fs::{self, File};
 use std::io;
 use std::process::Command;
 use std::thread;
-
 use tempfile::TempDir;
 use tracing::subscriber::with_default;
 

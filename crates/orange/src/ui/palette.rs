@@ -3,10 +3,9 @@
 //! Only the basic 16 colours are used: the user's terminal theme chooses the actual shades, so
 //! they suit its background.
 
+use super::text::{clean, clean_width};
 use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, stdout};
-
-use super::text::{clean, clean_width};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Style {

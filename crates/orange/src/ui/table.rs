@@ -3,11 +3,10 @@
 //! Built for ten thousand rows on every keystroke of a `watch`: cells are measured once, no cell
 //! is copied except into the output, and printable ASCII never reaches the Unicode tables.
 
-use std::borrow::Cow;
-
 use super::Extent;
 use super::palette::{Palette, Style};
 use super::text::{blanks, clean, clean_width, fit_into, is_printable_ascii};
+use std::borrow::Cow;
 
 const GAP: usize = 2;
 /// What a flexible column keeps before other columns are dropped for it.

@@ -2,7 +2,6 @@
 //! by the columns it takes on a terminal.
 
 use std::borrow::Cow;
-
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 const ELLIPSIS: char = '…';

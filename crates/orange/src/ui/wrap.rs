@@ -1,9 +1,8 @@
 //! Breaks lines that are wider than the terminal between words, before the terminal does it within one.
 
-use std::borrow::Cow;
-
 use super::Extent;
 use super::text::{blanks, clean_width};
+use std::borrow::Cow;
 
 /// What stands before an item of a list, and a blank.
 const BULLETS: &[&str] = &["- ", "* ", "• ", "✓ ", "✗ ", "! ", "+ "];

@@ -13,11 +13,10 @@ mod server;
 mod tools;
 
 pub(crate) use request::{Protocol, Request};
+use script::Script;
 pub(crate) use script::{
     Step, cut_stream_after, edit, hang, junk, say, shell, status, tool, write,
 };
-
-use script::Script;
 use server::Server;
 use std::time::{Duration, Instant};
 

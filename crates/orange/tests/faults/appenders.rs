@@ -3,14 +3,13 @@
 //! An append never puts an older text over a newer one, so every line must be in TASK.md in the end, once, and no
 //! conflict file may be left.
 
+use crate::check::{at_rest, names, task_file};
+use crate::env::Env;
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-
-use crate::check::{at_rest, names, task_file};
-use crate::env::Env;
 
 const APPENDERS: usize = 4;
 const UPDATES: usize = 40;

@@ -1,14 +1,12 @@
 //! What must hold in every home at rest, checked with a fold of the journal written for these tests alone.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-
+use crate::env::{Env, PROJECT, told};
 use orange_core::task::Field;
 use orange_core::task_file::TaskFile;
 use serde_json::{Map, Value, json};
-
-use crate::env::{Env, PROJECT, told};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Field by field, as plain text; what is empty or not written is left out.
 pub(crate) type Fields = BTreeMap<String, String>;

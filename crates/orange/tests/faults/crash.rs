@@ -1,5 +1,12 @@
 //! SIGKILL at every named point of every command, then one unrelated command: what must hold afterwards.
 
+use crate::check::{at_rest, task_file, task_folders};
+use crate::env::{Env, in_parallel, told};
+use crate::points::OF_EVERY_COMMAND;
+use crate::scenarios::{
+    Scenario, WORK, empty_home, one_of_each_kind, other_commands, transitions, uncovered_rows,
+};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -7,15 +14,6 @@ use std::path::Path;
 use std::process::Output;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-use serde_json::Value;
-
-use crate::check::{at_rest, task_file, task_folders};
-use crate::env::{Env, in_parallel, told};
-use crate::points::OF_EVERY_COMMAND;
-use crate::scenarios::{
-    Scenario, WORK, empty_home, one_of_each_kind, other_commands, transitions, uncovered_rows,
-};
 
 /// What is known of one task: where it lies and what its files say, without times and random ids.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,13 +1,12 @@
 //! The order of durable writes, as strace sees it. A kill never loses the page cache, a power cut does: only
 //! what was synced, in the right order, survives one.
 
+use crate::env::{Env, PROJECT, told};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-
-use crate::env::{Env, PROJECT, told};
 
 const CALLS: &str = "trace=open,openat,creat,write,pwrite64,writev,pwritev,ftruncate,truncate,fsync,fdatasync,\
                      rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,rmdir";

@@ -3,15 +3,14 @@
 //! What no file system can save is a text that an editor puts over a newer one it has never seen. So an editor
 //! here starts only when the line before its own has settled: then every line must be there in the end.
 
+use crate::check::{at_rest, events, names, task_file};
+use crate::env::{Env, told};
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
-
-use crate::check::{at_rest, events, names, task_file};
-use crate::env::{Env, told};
 
 const LINES: usize = 40;
 

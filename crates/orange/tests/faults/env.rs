@@ -1,11 +1,10 @@
 //! A throw-away home, a real repository, and the debug binary with nothing of the user's environment.
 
+use serde_json::Value;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-
-use serde_json::Value;
 use tempfile::TempDir;
 
 /// The name of the only project.

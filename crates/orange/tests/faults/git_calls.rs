@@ -1,13 +1,12 @@
 //! Every operation × every call of git that it makes × every way in which that call can go wrong. After each: nothing is
 //! lost, nothing is claimed that is not so, and doing it again, or a repair, ends clean.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
-
 use crate::check::at_rest;
 use crate::env::{Env, in_parallel, told};
 use crate::git_operations::{Goal, Operation, operations};
 use crate::git_wrapper::{Way, Wrapper, locks};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 /// Runs all of the matrix instead of one way per call.
 const ALL: &str = "ORANGE_TEST_ALL_GIT_FAULTS";

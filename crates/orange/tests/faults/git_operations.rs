@@ -1,13 +1,12 @@
 //! What the matrix of git faults does: a prepared home and repository per operation, its command, what must not be lost by
 //! it and what it is to come to.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use crate::env::{Env, copy};
 use crate::merge::{self, WORLDS, World};
 use crate::scenarios::{empty_home, rescued, task_in, with_work};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// One operation, ready to be carried out in a copy of its home.
 pub(crate) struct Operation {

@@ -1,11 +1,10 @@
 //! A `git` before the real one on PATH: it notes every call and fails, or dies, at the one that a test names.
 
+use crate::env::Env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-use crate::env::Env;
 
 /// A file beside the wrapper, made when the call comes that goes wrong.
 const FIRED: &str = "fired";

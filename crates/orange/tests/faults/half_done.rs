@@ -1,13 +1,12 @@
 //! Git that fails after its work, that fails instead of answering, and that leaves locks: what Orange makes of it.
 
-use std::fs;
-use std::path::Path;
-use std::time::{Duration, SystemTime};
-
 use crate::env::{Env, told};
 use crate::git_wrapper::{Way, Wrapper, locks};
 use crate::merge::{WORLDS, checkout_is_the_users, holds, merge, merged_again, prepared};
 use crate::scenarios::with_work;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 /// Moves a file away and puts a folder in its place that git cannot remove: nobody can write the file, root included.
 fn block(file: &Path) {

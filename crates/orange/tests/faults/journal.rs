@@ -1,19 +1,16 @@
 //! A journal that lost its end, at every byte: TASK.md is right then, it is said once, and work goes on.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
+use crate::check::{Fields, at_rest, events, names, task_at_rest, task_file};
+use crate::env::{Env, PROJECT, in_parallel, told};
 use orange_core::task::Field;
 use orange_engine::index::list::Filter;
 use orange_engine::verbs::change;
 use orange_engine::verbs::change::{Change, Edit};
 use orange_engine::views::{list, task};
 use orange_engine::{Call, Settings, recovery};
-
 use serde_json::Value;
-
-use crate::check::{Fields, at_rest, events, names, task_at_rest, task_file};
-use crate::env::{Env, PROJECT, in_parallel, told};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// A task with a history of every kind of event, as it lies on disk.
 struct Prepared {

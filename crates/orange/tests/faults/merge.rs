@@ -1,17 +1,16 @@
 //! SIGKILL at every step of a merge, then one unrelated command: the work is in the target wholly or not at all, the
 //! task says the same, no checkout shows half of it, and merging again brings it in once.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use crate::check::at_rest;
 use crate::crash::killed_at;
 use crate::env::{Env, copy, in_parallel, told};
 use crate::points::OF_MERGES;
 use crate::scenarios::task_in;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where the target is while its branch is merged.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,14 +2,13 @@
 //! goes on working: every change of every task is in the target exactly once, and no checkout shows a change that was not
 //! made there.
 
+use crate::crash::Dice;
+use crate::env::{Env, told};
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-use crate::crash::Dice;
-use crate::env::{Env, told};
 
 const TASKS: usize = 8;
 const PROCESSES: usize = 4;

@@ -1,9 +1,8 @@
 //! Every crash point of the program by name, and which test kills at it. A point that drops out of the code fails here.
 
+use crate::sources::sources;
 use std::fs;
 use std::path::Path;
-
-use crate::sources::sources;
 
 /// Points that commands without agents lead to: `crash.rs` kills at each of them.
 pub(crate) const OF_EVERY_COMMAND: &[&str] = &[

@@ -1,16 +1,14 @@
 //! Many processes at once on one task, one branch, one counter, one registry.
 
+use crate::check::{Fields, at_rest, events, parse, states, task_file, task_folders};
+use crate::env::{Env, told};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-
-use serde_json::Value;
-
-use crate::check::{Fields, at_rest, events, parse, states, task_file, task_folders};
-use crate::env::{Env, told};
 
 const PROCESSES: usize = 20;
 const UPDATES_EACH: usize = 25;

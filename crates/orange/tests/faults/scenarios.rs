@@ -1,11 +1,9 @@
 //! What the kill tests kill: every command that changes a task, from every status it can start from.
 
-use std::fs;
-
+use crate::env::{Env, PROJECT};
 use orange_core::task::WorkflowName;
 use orange_core::workflow::{Trigger, Who, Workflow};
-
-use crate::env::{Env, PROJECT};
+use std::fs;
 
 /// A prepared home and the command that is killed in it.
 pub(crate) struct Scenario {

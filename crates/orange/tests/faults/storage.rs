@@ -1,13 +1,12 @@
 //! A disk that is full, at every write in turn, and one that is read-only: on real mounts, in a mount namespace
 //! of the test's own, so that nothing has to be cleaned up and root is stopped too.
 
+use crate::check::{at_rest, events, names, no_leftovers, task_folders};
+use crate::env::{Env, told};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-use crate::check::{at_rest, events, names, no_leftovers, task_folders};
-use crate::env::{Env, told};
 
 /// Set inside the namespace: the folder to mount things on.
 const INSIDE: &str = "ORANGE_TEST_NAMESPACE";

@@ -1,14 +1,12 @@
 //! Work of every kind in a slot that is given back, given away and killed in between: all of it is found again.
 
+use crate::check::{Heads, at_rest, at_rest_with};
+use crate::env::Env;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-
-use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
-
-use crate::check::{Heads, at_rest, at_rest_with};
-use crate::env::Env;
 
 /// One thing that happens. Numbers choose among what is there.
 #[derive(Debug, Clone)]

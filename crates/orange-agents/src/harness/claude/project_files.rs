@@ -2,7 +2,7 @@
 //! depth, and `.mcp.json`. Consent is bound to their git blobs; a link is refused, since it shows something else tomorrow.
 
 use super::sources::{SERVERS, commands_in};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, IoContext, Result, err};
 use crate::git::{self, Git, committed::text_of};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -189,11 +189,9 @@ fn walk(worktree: &Path, below: &Path, inside: bool, found: &mut Vec<(String, u6
         Err(error) => return Err(Error::io("read", &folder, &error)),
     };
     for entry in entries {
-        let entry = entry.map_err(|error| Error::io("read", &folder, &error))?;
+        let entry = entry.doing("read", &folder)?;
         let path = below.join(entry.file_name());
-        let kind = entry
-            .file_type()
-            .map_err(|error| Error::io("read", &entry.path(), &error))?;
+        let kind = entry.file_type().doing("read", &entry.path())?;
         let wanted = inside || is_for_claude(&path.to_string_lossy());
         if kind.is_dir() {
             if entry.file_name() != ".git" {
@@ -226,9 +224,9 @@ fn unnamable(path: &Path) -> Error {
 }
 
 fn refused(why: String) -> Error {
-    Error::new(
-        Code::ConditionUnmet,
-        format!("claude cannot be started with the project's settings: {why}"),
+    err!(
+        ConditionUnmet,
+        "claude cannot be started with the project's settings: {why}"
     )
 }
 

@@ -6,7 +6,7 @@ mod dialog;
 use super::kind::{Facts, Kind};
 use super::watch::{Watch, Watched};
 use super::{Occasion, Prepared};
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use dialog::CodexDialog;
 use serde_json::Value;
 use std::path::Path;
@@ -81,10 +81,7 @@ const UNTRUSTED: &str = "{trust_level=\"untrusted\"}";
 fn untrusted(folder: &Path) -> Result<String> {
     let Some(path) = folder.to_str() else {
         let shown = folder.display();
-        return Err(Error::new(
-            Code::Failed,
-            format!("cannot start codex in {shown}: the path is not UTF-8, so codex cannot be told not to trust it"),
-        )
+        return Err(err!(Failed, "cannot start codex in {shown}: the path is not UTF-8, so codex cannot be told not to trust it")
         .hint("choose another harness, or a home whose path is UTF-8"));
     };
     Ok(format!("{}={UNTRUSTED}", toml_string(path)))

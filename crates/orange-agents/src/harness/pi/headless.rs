@@ -1,7 +1,7 @@
 //! Pi without a terminal: `pi -p --mode json`, which ends well even if the model's service said no. An extension says what
 //! earlier turns used, and refuses what the permissions do not allow: nobody is there to be asked.
 
-use crate::error::{Error, Result};
+use crate::error::{IoContext, Result};
 use crate::headless::{Heard, Request, Way, count_of, text_of};
 use crate::store::{make_folder, temporary};
 use orange_core::usage::Usage;
@@ -50,7 +50,7 @@ fn extension(home: &Path) -> Result<PathBuf> {
     }
     make_folder(&folder)
         .and_then(|()| temporary::write_unsynced(&path, SOURCE))
-        .map_err(|error| Error::io("write", &path, &error))?;
+        .doing("write", &path)?;
     Ok(path)
 }
 

@@ -8,13 +8,12 @@ mod template;
 mod tests;
 mod values;
 
-pub use missing::missing;
-pub use template::{Problem, PromptError, Template};
-pub use values::{Values, Variable};
-
 use crate::choice;
 use crate::task::Status;
 use crate::workflow::Prompt;
+pub use missing::missing;
+pub use template::{Problem, PromptError, Template};
+pub use values::{Values, Variable};
 
 choice! {
     /// The prompts, by the names they have in `.orange/prompts`.

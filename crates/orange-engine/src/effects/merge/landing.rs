@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::effects::merge::moving::{self, Forward, could_land, hold};
 use crate::effects::merge::target::{Target, target};
 use crate::effects::merge::{self, words};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result, err};
 use crate::git::landing::{self, Checkout, Pushed};
 use crate::git::merge::{Commit, Computed, Merge, work};
 use crate::git::{self, worktree};
@@ -223,9 +223,10 @@ pub(crate) fn land(call: &Call, tx: &mut TaskTx<'_>, task: &Task) -> Result<Land
             return Ok(landing);
         }
     }
-    Err(Error::new(
-        Code::Conflict,
-        format!("{} moves faster than this can be merged", task.target),
+    Err(err!(
+        Conflict,
+        "{} moves faster than this can be merged",
+        task.target
     )
     .hint("try again when less is going on there"))
 }
@@ -307,13 +308,7 @@ fn push_merge(
         Pushed::Behind(why) => {
             if expected.is_some() && landing::remote_head(&task.repository, &task.target)?.is_none()
             {
-                return Err(Error::new(
-                        Code::Conflict,
-                        format!(
-                            "nothing was merged: origin has no branch {} any more",
-                            task.target
-                        ),
-                    )
+                return Err(err!(Conflict, "nothing was merged: origin has no branch {} any more", task.target)
                     .hint(text!(
                         "choose another target ({}), push that branch again, or merge here alone with --no-push",
                         Action::set_target(of.label())
@@ -342,13 +337,11 @@ fn push_merge(
 }
 
 fn no_branch(of: &orange_core::task::Task, repository: &Path) -> Error {
-    Error::new(
-        Code::NotFound,
-        format!(
-            "there is no branch {} in {}",
-            of.branch,
-            repository.display()
-        ),
+    err!(
+        NotFound,
+        "there is no branch {} in {}",
+        of.branch,
+        repository.display()
     )
     .hint(text!(
         "if its work got in another way: {}",
@@ -384,7 +377,7 @@ pub(crate) fn failed(why: &str) -> Error {
 }
 
 fn not_merged(why: &str, otherwise: &str) -> Error {
-    let error = Error::new(Code::ConditionUnmet, format!("nothing was merged: {why}"));
+    let error = err!(ConditionUnmet, "nothing was merged: {why}");
     error.hint(match git::locks::named_in(why, None) {
         Some(lock) => format!(
             "{}: {}",
@@ -401,17 +394,15 @@ fn impossible(strategy: Strategy, why: &str) -> Error {
         .filter(|other| *other != strategy)
         .map(Strategy::as_str)
         .collect();
-    Error::new(Code::ConditionUnmet, format!("nothing was merged: {why}"))
+    err!(ConditionUnmet, "nothing was merged: {why}")
         .hint(format!("use another --strategy: {}", others.join(" or ")))
 }
 
 fn push_refused(task: &Task, why: &str) -> Error {
-    Error::new(
-        Code::Failed,
-        format!(
-            "nothing was merged: origin did not take {}: {why}",
-            task.target
-        ),
+    err!(
+        Failed,
+        "nothing was merged: origin did not take {}: {why}",
+        task.target
     )
     .hint("see to that and merge again; --no-push merges here alone")
 }

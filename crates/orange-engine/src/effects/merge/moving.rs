@@ -4,7 +4,7 @@
 use crate::call::Call;
 use crate::effects::merge::landing::{Landing, Task, failed, refused};
 use crate::effects::merge::target::Target;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::git::fast_forward_checkout::{Held, could_forward};
 use crate::git::landing::{self, Checkout, Moved, Swap};
 use crate::git::{self};
@@ -88,11 +88,8 @@ pub(crate) fn bring_forward(
 /// Locked while a git pushes a merge of this project, or moves its target.
 pub(crate) fn landing_lock(call: &Call, project: &str) -> Result<LockFile> {
     when_git_is_over(call, project, AT_WORK)?.ok_or_else(|| {
-        Error::new(
-            Code::Busy,
-            "the git of a merge that was killed is still at work",
-        )
-        .hint("wait until it is through, or end it; then merge again")
+        err!(Busy, "the git of a merge that was killed is still at work")
+            .hint("wait until it is through, or end it; then merge again")
     })
 }
 

@@ -1,7 +1,7 @@
 //! The branch that a task is merged into, as it is here and on the remote: what a merge is made on top of.
 
 use crate::effects::merge::landing::Task;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::git::{self, landing};
 use orange_core::naming::counted;
 use orange_core::{Action, text};
@@ -28,12 +28,10 @@ pub(crate) fn target(of: &orange_core::task::Task, task: &Task) -> Result<Target
     };
     let ahead = |of: &str, than: &str| git::commits_ahead(repository, of, than);
     match (local, remote) {
-        (None, None) => Err(Error::new(
-            Code::NotFound,
-            format!(
-                "there is no branch {name} to merge into, in {}",
-                repository.display()
-            ),
+        (None, None) => Err(err!(
+            NotFound,
+            "there is no branch {name} to merge into, in {}",
+            repository.display()
         )
         .hint(text!(
             "create it, or choose another one: {}",
@@ -61,14 +59,7 @@ pub(crate) fn target(of: &orange_core::task::Task, task: &Task) -> Result<Target
             let unpushed = ahead(&local, &remote)?.unwrap_or(0);
             let missing = ahead(&remote, &local)?.unwrap_or(0);
             if unpushed > 0 && missing > 0 {
-                return Err(Error::new(
-                    Code::Conflict,
-                    format!(
-                        "{name} here and {name} on origin have gone different ways: {} only here, {} only there",
-                        counted(unpushed.try_into().unwrap_or(usize::MAX), "commit"),
-                        counted(missing.try_into().unwrap_or(usize::MAX), "commit")
-                    ),
-                )
+                return Err(err!(Conflict, "{name} here and {name} on origin have gone different ways: {} only here, {} only there", counted(unpushed.try_into().unwrap_or(usize::MAX), "commit"), counted(missing.try_into().unwrap_or(usize::MAX), "commit"))
                 .hint(format!(
                     "bring them together first (`git pull --rebase` on {name}), or merge here alone with --no-push"
                 )));
@@ -76,13 +67,7 @@ pub(crate) fn target(of: &orange_core::task::Task, task: &Task) -> Result<Target
             if unpushed > 0
                 && let Some(commit) = landing::taken_back(repository, name, &remote, &local)?
             {
-                return Err(Error::new(
-                    Code::Conflict,
-                    format!(
-                        "{name} on origin was set back: it had {} and has it no more, but {name} here still has it",
-                        git::short(&commit)
-                    ),
-                )
+                return Err(err!(Conflict, "{name} on origin was set back: it had {} and has it no more, but {name} here still has it", git::short(&commit))
                 .hint(format!(
                     "decide which is right: `git reset --keep origin/{name}` on {name} follows origin; or merge here alone with --no-push"
                 )));

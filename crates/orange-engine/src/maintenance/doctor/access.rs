@@ -2,7 +2,7 @@
 //! user's umask gave them.
 
 use crate::call::Call;
-use crate::error::Error;
+use crate::error::IoContext;
 use crate::maintenance::doctor::home::{entries, is_own, others_write};
 use crate::rescue::{RAW, STRAYS};
 use crate::store::private::{OTHERS, are_modes_kept_in};
@@ -51,7 +51,7 @@ pub(crate) fn check_access(_call: &Call, home: &Path, report: &mut Report, repai
             let mode = fs::metadata(home).map_or(0, |about| about.mode() & 0o7777);
             format!("its mode is {mode:o}; {changed} files and folders in it are private too")
         });
-        finding.done(made.map_err(|error| Error::io("change", home, &error)));
+        finding.done(made.doing("change", home));
     }
     true
 }

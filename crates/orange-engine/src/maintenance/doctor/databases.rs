@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::database::{self, Database};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, IoContext, Result};
 use crate::index::Index;
 use crate::keys;
 use crate::maintenance::doctor::without_path;
@@ -60,7 +60,7 @@ fn check_missing_database(call: &Call, home: &Path, report: &mut Report, repair:
     let finding = report.add("orange.db", "is missing");
     finding.repair("restores the last backup; task keys are counted anew from the folders");
     if repair {
-        let restored = fs::copy(&backup, &path).map_err(|error| Error::io("write", &path, &error));
+        let restored = fs::copy(&backup, &path).doing("write", &path);
         let counted = restored.and_then(|_| keys::raise_counters(call));
         finding.done(counted.map(|()| "the last backup is restored".to_owned()));
     }

@@ -2,7 +2,7 @@
 //! is not Orange's.
 
 use crate::call::Call;
-use crate::error::{Code, Error, plain};
+use crate::error::{IoContext, err, plain};
 use crate::maintenance::doctor::disk::is_slot_name;
 use crate::maintenance::doctor::{self, access};
 use crate::store::private::OTHERS;
@@ -88,7 +88,7 @@ fn check_place(call: &Call, report: &mut Report, repair: bool) {
         let claimed = recovery::claim_home(call);
         finding.done(claimed.and_then(|()| match home_record::moved_from(call) {
             None => Ok("recorded".to_owned()),
-            Some(_) => Err(Error::new(Code::Failed, "its path could not be recorded")),
+            Some(_) => Err(err!(Failed, "its path could not be recorded")),
         }));
     }
 }
@@ -163,7 +163,7 @@ fn check_permissions(call: &Call, home: &Path, report: &mut Report, repair: bool
         if repair {
             let changed = fs::set_permissions(&path, Permissions::from_mode(private));
             let done = changed.map(|()| format!("its mode is {private:o}"));
-            finding.done(done.map_err(|error| Error::io("change", &path, &error)));
+            finding.done(done.doing("change", &path));
         }
     }
     let Some((owner, first)) = strangers.first() else {

@@ -2,7 +2,7 @@
 //! to them any more. A slot that the pool has finds what is its own there when it is used or checked.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::git::state;
 use crate::maintenance::doctor::home::entries;
 use crate::maintenance::workspaces;
@@ -57,7 +57,7 @@ pub(crate) fn check_leaving(
                 if is_back {
                     Ok("it is in its place again".to_owned())
                 } else {
-                    Err(Error::new(Code::Busy, "another process is at work there"))
+                    Err(err!(Busy, "another process is at work there"))
                 }
             }));
         }

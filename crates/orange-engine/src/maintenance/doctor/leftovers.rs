@@ -2,7 +2,7 @@
 
 use crate::call::{self, Call};
 use crate::checks::request;
-use crate::error::{Code, Error, Result};
+use crate::error::{IoContext, Result, err};
 use crate::maintenance::doctor::folders_in;
 use crate::recovery;
 use crate::store::lock::TaskLock;
@@ -29,7 +29,7 @@ pub(crate) fn check_leftovers(call: &Call, report: &mut Report, repair: bool) ->
                 fs::remove_file(&path)
             };
             let gone = gone.map(|()| "removed".to_owned());
-            finding.done(gone.map_err(|error| Error::io("remove", &path, &error)));
+            finding.done(gone.doing("remove", &path));
         }
     }
     Ok(())
@@ -58,7 +58,7 @@ fn check_marks(call: &Call, report: &mut Report, repair: bool) {
         if repair {
             recovery::recover(call);
             finding.done(if call.store.marked().contains(&place) {
-                Err(Error::new(Code::Failed, "it could not be finished"))
+                Err(err!(Failed, "it could not be finished"))
             } else {
                 Ok("finished".to_owned())
             });
@@ -121,7 +121,7 @@ fn check_half_made(call: &Call, report: &mut Report, repair: bool) {
             if repair {
                 let outcome = fs::remove_dir_all(&folder)
                     .map(|()| "removed".to_owned())
-                    .map_err(|error| Error::io("remove", &folder, &error));
+                    .doing("remove", &folder);
                 finding.done(outcome);
             }
         }

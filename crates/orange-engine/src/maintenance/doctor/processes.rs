@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::effects::stop_agent;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::runs::{self, RunFolder};
 use crate::tmux::{PaneInfo, Tmux};
 use crate::views::doctor::Report;
@@ -128,7 +128,7 @@ pub(crate) fn check_processes(call: &Call, report: &mut Report, repair: bool) ->
             finding.done(if runs::end_tagged(&home, &run) {
                 Ok("ended".to_owned())
             } else {
-                Err(Error::new(Code::Failed, "it does not end"))
+                Err(err!(Failed, "it does not end"))
             });
         }
     }
@@ -165,7 +165,7 @@ fn check_checks(call: &Call, report: &mut Report, repair: bool) {
             if repair {
                 VerifySlot::end_processes(&folder);
                 finding.done(if process.is_alive() {
-                    Err(Error::new(Code::Failed, "it does not end"))
+                    Err(err!(Failed, "it does not end"))
                 } else {
                     Ok("ended".to_owned())
                 });

@@ -4,7 +4,7 @@
 pub mod remains;
 
 use crate::call::Call;
-use crate::error::{Error, Result};
+use crate::error::{IoContext, Result};
 use crate::git::{self, state, worktree};
 use crate::index::list::Filter;
 use crate::maintenance::doctor::registry::remains::Entry;
@@ -94,8 +94,7 @@ fn rebuild_registry(call: &Call) -> Result<Text> {
         Ok(text) => {
             let name = format!("{ASIDE}{stamp}");
             let aside = path.with_file_name(&name);
-            replace::write_atomic(&aside, &text)
-                .map_err(|error| Error::io("write", &aside, &error))?;
+            replace::write_atomic(&aside, &text).doing("write", &aside)?;
             (text, format!("set aside as {name}"))
         }
         // Nothing of it can be known: a folder, or a file of somebody else's.

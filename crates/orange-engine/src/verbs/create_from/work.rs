@@ -1,7 +1,7 @@
 //! The work of a task that is over: where it ended, what was saved of the rest, and how a new task goes on with it.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::git::{is_ancestor, short};
 use crate::projects::Project;
 use crate::rescue::{self, Rescue};
@@ -34,12 +34,11 @@ impl Start {
         if self.commit.as_ref() == Some(&work.head) {
             Ok(self)
         } else {
-            Err(Error::new(
-                Code::Conflict,
-                format!(
-                    "there is a branch {} already, and it is not where the work of {} ended",
-                    self.reference, work.branch
-                ),
+            Err(err!(
+                Conflict,
+                "there is a branch {} already, and it is not where the work of {} ended",
+                self.reference,
+                work.branch
             )
             .hint("name a new branch, or leave --with-work out to go on with what is on this one"))
         }
@@ -56,9 +55,9 @@ pub(crate) fn work_of(
     let old = &earlier.task;
     let label = old.label();
     if let Some(slot) = &old.workspace {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!("{label} still has {slot}, so its work is not saved yet"),
+        return Err(err!(
+            ConditionUnmet,
+            "{label} still has {slot}, so its work is not saved yet"
         )
         .hint(text!(
             "{} gives the slot back; then try again",
@@ -90,12 +89,10 @@ pub(crate) fn work_of(
         None => branch.clone().or_else(|| landing.head.clone()),
     };
     let Some(head) = head else {
-        return Err(Error::new(
-            Code::NotFound,
-            format!(
-                "{label} left no work: there is no branch {} and no rescue of it",
-                old.branch
-            ),
+        return Err(err!(
+            NotFound,
+            "{label} left no work: there is no branch {} and no rescue of it",
+            old.branch
         )
         .hint("leave --with-work out to start from the base"));
     };

@@ -1,7 +1,7 @@
 //! What is not merged, whatever git says: tasks without work, without a target, and wishes without an effect.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::facts::is_without_work;
 use crate::projects::Project;
 use crate::store::Place;
@@ -17,12 +17,10 @@ pub(crate) fn refuse_damaged(call: &Call, place: &Place) -> Result<()> {
     let Some(damage) = found.damaged else {
         return Ok(());
     };
-    Err(Error::new(
-        Code::ConditionUnmet,
-        format!(
-            "{} is damaged, so it is not merged: {damage}",
-            found.task.label()
-        ),
+    Err(err!(
+        ConditionUnmet,
+        "{} is damaged, so it is not merged: {damage}",
+        found.task.label()
     )
     .hint(text!(
         "{} mends it; look at it, then merge it",
@@ -34,11 +32,9 @@ pub(crate) fn refuse_damaged(call: &Call, place: &Place) -> Result<()> {
 pub(crate) fn has_use_for_message(wish: &MergeWish, default: Strategy) -> Result<()> {
     let strategy = wish.strategy.unwrap_or(default);
     match strategy {
-        Strategy::Rebase | Strategy::Ff if wish.message.is_some() => Err(Error::new(
-            Code::Usage,
-            format!(
-                "--message has no place with --strategy {strategy}: commits keep their own messages"
-            ),
+        Strategy::Rebase | Strategy::Ff if wish.message.is_some() => Err(err!(
+            Usage,
+            "--message has no place with --strategy {strategy}: commits keep their own messages"
         )
         .hint("leave it out, or use --strategy squash or merge")),
         Strategy::Squash | Strategy::Merge | Strategy::Rebase | Strategy::Ff => Ok(()),
@@ -51,9 +47,10 @@ pub(crate) fn has_a_target(task: &Task, project: &Project) -> Result<()> {
         return Ok(());
     }
     let label = task.label();
-    Err(Error::new(
-        Code::ConditionUnmet,
-        format!("{label} works on {}, which is its target too", task.branch),
+    Err(err!(
+        ConditionUnmet,
+        "{label} works on {}, which is its target too",
+        task.branch
     )
     .hint(text!("choose where it goes: {}", Action::set_target(label))))
 }
@@ -62,22 +59,19 @@ pub(crate) fn has_a_target(task: &Task, project: &Project) -> Result<()> {
 pub(crate) fn mergeable(task: &Task) -> Result<()> {
     let label = task.label();
     match task.status {
-        status if status.is_over() => Err(Error::new(
-            Code::IllegalTransition,
-            format!("{label} is {status} already"),
-        )
-        .hint(text!("{} says how", Action::show(label, true)))),
-        status if status.is_given_up() => Err(Error::new(
-            Code::IllegalTransition,
-            format!("{label} was cancelled, so it is not merged"),
+        status if status.is_over() => Err(err!(IllegalTransition, "{label} is {status} already")
+            .hint(text!("{} says how", Action::show(label, true)))),
+        status if status.is_given_up() => Err(err!(
+            IllegalTransition,
+            "{label} was cancelled, so it is not merged"
         )
         .hint(text!(
             "start again from it: {}",
             Action::create_from(label, true, None)
         ))),
-        status if !status.has_started() => Err(Error::new(
-            Code::IllegalTransition,
-            format!("{label} is {status}: there is no work to merge yet"),
+        status if !status.has_started() => Err(err!(
+            IllegalTransition,
+            "{label} is {status}: there is no work to merge yet"
         )
         .hint(text!("start it: {}", Action::spawn(label, false)))),
         _ => Ok(()),
@@ -97,9 +91,9 @@ pub(crate) fn has_work(
     }
     let label = task.label();
     if let Some(beside) = beside {
-        return Err(Error::new(
-            Code::ConditionUnmet,
-            format!("{label} has no commits on its branch: {beside}"),
+        return Err(err!(
+            ConditionUnmet,
+            "{label} has no commits on its branch: {beside}"
         )
         .hint(text!(
             "put them on its branch: in {}, {}",
@@ -107,9 +101,9 @@ pub(crate) fn has_work(
             Action::switch(&task.branch, true)
         )));
     }
-    Err(Error::new(
-        Code::ConditionUnmet,
-        format!("{label} has no commits of its own, so there is nothing to merge"),
+    Err(err!(
+        ConditionUnmet,
+        "{label} has no commits of its own, so there is nothing to merge"
     )
     .hint(text!(
         "if nothing had to be done: {}; if work is not committed yet: {}",

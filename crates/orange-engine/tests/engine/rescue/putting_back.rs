@@ -4,7 +4,6 @@ use crate::rescue::world::{TASK, World};
 use orange_core::Timestamp;
 use orange_engine::Code;
 use orange_engine::rescue::{Rescue, Restored, Save, list, restore, show, to_branch};
-
 use std::fs;
 
 fn latest(world: &World) -> Rescue {

@@ -2,7 +2,6 @@
 
 use orange_engine::workspaces::commands::{CommandFailed, End, Variables, run};
 use orange_engine::{Code, Error};
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

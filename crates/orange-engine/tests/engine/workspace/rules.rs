@@ -4,7 +4,6 @@ use crate::workspace::world::{World, git_at};
 use orange_core::config::WorkspaceConfig;
 use orange_engine::Code;
 use orange_engine::rules::Rules;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 use super::entries::push_line;
 use super::{Entries, TempIndex};
 use crate::{Git, Said};
-use orange_sys::error::{Code, Error, Result, plain};
+use orange_sys::error::{Error, Result, err, plain};
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -17,9 +17,9 @@ const AT_ONCE: usize = 200;
 
 /// The first step after which something would be lost must not be taken.
 pub(super) fn refused(why: &str) -> Error {
-    Error::new(
-        Code::Refused,
-        format!("the work cannot be saved whole, so nothing is touched: {why}"),
+    err!(
+        Refused,
+        "the work cannot be saved whole, so nothing is touched: {why}"
     )
     .hint("make it readable or move it away, then try again")
 }

@@ -8,8 +8,7 @@ use crate::session::Session;
 use orange_core::config::{ConfigError, Layer, template};
 use orange_engine::error::plain;
 use orange_engine::verbs::config;
-use orange_engine::{Code, Error, settings};
-
+use orange_engine::{Code, Error, err, settings};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -45,9 +44,9 @@ pub(super) fn run(session: &Session) -> Result<()> {
         if !status.success() {
             let kept = keep_if(new != start, copy)?;
             return Err(CommandError(
-                Error::new(
-                    Code::Failed,
-                    format!("the editor failed ({status}): nothing was changed{kept}"),
+                err!(
+                    Failed,
+                    "the editor failed ({status}): nothing was changed{kept}"
                 )
                 .hint("check VISUAL or EDITOR"),
             ));

@@ -8,7 +8,6 @@ use orange_core::config::ConfigError;
 use orange_core::yaml::to_yaml_inline;
 use orange_engine::views::{SettingsView, Source, settings};
 use orange_engine::{Code, Error};
-
 use serde_json::Value;
 
 const COLUMNS: &[Column] = &[

@@ -8,7 +8,6 @@ use orange_engine::harness::probe::Login;
 use orange_engine::views::doctor::{
     self, DiskUse, Finding, Group, HarnessFound, Kept, Report, Tone,
 };
-
 use std::fmt::Write;
 
 /// The column of the groups' names.

@@ -12,7 +12,6 @@ use orange_engine::rules::Commands;
 use orange_engine::verbs::trust;
 use orange_engine::workspaces::consents::{self, Offer};
 use orange_engine::{Code, Error, git};
-
 use serde::Serialize;
 use std::fmt::Write as _;
 

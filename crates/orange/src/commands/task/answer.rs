@@ -8,8 +8,7 @@ use orange_core::task::Task;
 use orange_engine::runs::Answer;
 use orange_engine::views::TaskResult;
 use orange_engine::views::results::OpenQuestion;
-use orange_engine::{Code, Error, verbs};
-
+use orange_engine::{err, verbs};
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
@@ -102,15 +101,20 @@ fn chosen<'q>(
 ) -> Result<&'q OpenQuestion> {
     let label = task.label();
     if let Some(id) = named {
-        return open.iter().find(|asked| asked.question.id == id).ok_or_else(|| {
-            CommandError(
-                Error::new(
-                    Code::Conflict,
-                    format!("question {id} is not open any more: it was answered, or its turn is over"),
+        return open
+            .iter()
+            .find(|asked| asked.question.id == id)
+            .ok_or_else(|| {
+                CommandError(
+                    err!(
+                        Conflict,
+                        "question {id} is not open any more: it was answered, or its turn is over"
+                    )
+                    .hint(format!(
+                        "`orange task answer {label}` shows what is asked now"
+                    )),
                 )
-                .hint(format!("`orange task answer {label}` shows what is asked now")),
-            )
-        });
+            });
     }
     match open {
         [only] => Ok(only),

@@ -25,8 +25,7 @@ use orange_engine::verbs::start::StartOutcome;
 use orange_engine::views::TaskResult;
 use orange_engine::views::results::Origin;
 use orange_engine::workspaces::{Acquired, base};
-use orange_engine::{Code, git, settings, verbs};
-
+use orange_engine::{err, git, settings, verbs};
 use std::fmt::Write;
 use std::io::Read;
 
@@ -344,7 +343,7 @@ fn chosen_project(session: &Session, named: Option<&str>) -> Result<String> {
     }
     if git::repository_of(&session.folder)?.is_none() {
         return Err(CommandError(
-            orange_engine::Error::new(Code::NotFound, "this folder is in no git repository")
+            err!(NotFound, "this folder is in no git repository")
                 .hint("go into a repository, or name a registered one with --project"),
         ));
     }

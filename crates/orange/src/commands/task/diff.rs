@@ -13,7 +13,6 @@ use orange_engine::git::diff::Shape;
 use orange_engine::git::short;
 use orange_engine::index::DiffStat;
 use orange_engine::views::{Comparison, DiffOf, DiffView, diff, task};
-
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdout};
 use terminal::{Screen, Shown};

@@ -16,8 +16,7 @@ use orange_core::task::{Status, Task};
 use orange_engine::store::Place;
 use orange_engine::verbs::cancel::CancelChildren;
 use orange_engine::views::{TaskView, task};
-use orange_engine::{Code, Error, settings, trash, verbs};
-
+use orange_engine::{Error, err, settings, trash, verbs};
 use std::fmt::Write as _;
 
 /// Give a task up
@@ -150,9 +149,9 @@ impl CancelArgs {
 /// The error for a question that nobody can answer.
 fn unanswered(verb: &str, labels: &[String]) -> Error {
     let named = labels.join(" ");
-    Error::new(
-        Code::Refused,
-        format!("{verb} {named} needs an answer, and this is no terminal"),
+    err!(
+        Refused,
+        "{verb} {named} needs an answer, and this is no terminal"
     )
     .hint(format!(
         "`orange task {verb} {named} --yes` does it without asking"

@@ -15,7 +15,6 @@ use orange_engine::runs::Doing;
 use orange_engine::sessions::{self, LiveAgents, SessionState};
 use orange_engine::settings;
 use orange_engine::views::{TaskRow, list, list_json};
-
 use std::fmt::Write;
 
 const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;

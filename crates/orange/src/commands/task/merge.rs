@@ -10,9 +10,8 @@ use clap::Args;
 use orange_core::merge::{Strategy, strategy};
 use orange_core::naming::counted;
 use orange_core::task::Task;
+use orange_engine::err;
 use orange_engine::verbs::merge::{self, MergePlan, MergeWish, Merged};
-use orange_engine::{Code, Error};
-
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -71,7 +70,7 @@ pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
         let plan = merge::merge_plan(&session.call, place.clone(), &wish)?;
         if !plan.concerns.is_empty() {
             if !yes(&question(&plan))? {
-                return Err(Error::new(Code::Declined, "nothing was merged").into());
+                return Err(err!(Declined, "nothing was merged").into());
             }
             wish.agreed = plan.head;
         }

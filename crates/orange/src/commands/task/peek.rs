@@ -15,7 +15,6 @@ use news::News;
 use orange_core::workflow::Role;
 use orange_engine::store::Place;
 use orange_engine::verbs::peek::{self, Screen};
-
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 

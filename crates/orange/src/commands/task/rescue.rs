@@ -10,7 +10,6 @@ use orange_core::naming::counted;
 use orange_engine::git::short;
 use orange_engine::rescue::{Note, Rescue, Restored, Shown};
 use orange_engine::verbs::rescue::{self, RescueOwner, RescueRestored, RestoredTo};
-
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]

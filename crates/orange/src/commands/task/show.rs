@@ -26,7 +26,6 @@ use orange_engine::sessions::permissions::SaidBy;
 use orange_engine::views::{
     LastTransition, PermissionMode, TaskDetail, TaskFacts, TaskView, detail, explain, task,
 };
-
 use std::fmt::Write;
 
 /// Show a task

@@ -16,7 +16,6 @@ use orange_engine::store::Place;
 use orange_engine::verbs::start::{self, StartOutcome};
 use orange_engine::verbs::{self};
 use orange_engine::views::{TaskResult, list};
-
 use std::fmt::Write;
 
 /// Start a task that is pending

@@ -8,8 +8,7 @@ use clap::Args;
 use orange_core::workflow::Role;
 use orange_engine::verbs::send::Sent;
 use orange_engine::views::TaskResult;
-use orange_engine::{Code, Error, verbs};
-
+use orange_engine::{err, verbs};
 use std::io::{IsTerminal, Read};
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
@@ -88,15 +87,15 @@ pub(crate) fn attach(session: &Session, args: &AttachArgs) -> Result<()> {
     let on_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if !attach.switches && !on_terminal {
         return Err(CommandError(
-            Error::new(Code::ConditionUnmet, "attaching needs a terminal")
+            err!(ConditionUnmet, "attaching needs a terminal")
                 .hint("look at the screen instead: `orange task peek`"),
         ));
     }
     output::notices(&session.call.take_notices());
     let error = attach.command().exec();
-    Err(CommandError(Error::new(
-        Code::Failed,
-        format!("tmux cannot be started: {error}"),
+    Err(CommandError(err!(
+        Failed,
+        "tmux cannot be started: {error}"
     )))
 }
 
@@ -120,11 +119,7 @@ pub(crate) fn send(session: &Session, args: &SendArgs) -> Result<()> {
         ),
         Sent::Failed(why) => {
             return Err(CommandError(
-                Error::new(
-                    Code::Failed,
-                    format!("the message to {label} was not delivered: {why}"),
-                )
-                .hint(format!(
+                err!(Failed, "the message to {label} was not delivered: {why}").hint(format!(
                     "it is kept with the task; look at the window: `orange task attach {label}`"
                 )),
             ));

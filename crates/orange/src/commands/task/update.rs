@@ -14,7 +14,6 @@ use orange_engine::views::TaskResult;
 use orange_engine::views::results::Landing;
 use orange_engine::workspaces::Acquired;
 use orange_engine::{Code, Error};
-
 use serde_json::Value;
 use std::fmt::Write;
 

@@ -7,9 +7,8 @@ use crate::ui::clean;
 use clap::Args;
 use orange_core::verification::{CheckResult, Verified};
 use orange_engine::background::verify;
+use orange_engine::err;
 use orange_engine::views::{TaskResult, task};
-use orange_engine::{Code, Error};
-
 use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
 
@@ -39,7 +38,7 @@ pub(crate) fn run(session: &Session, args: &VerifyArgs) -> Result<()> {
     let label = task.label();
     let words = format!("{label}: {}", sentence(&told));
     if !told.result.passed() {
-        let error = Error::new(Code::Failed, format!("{words}{}", details(&told.result)));
+        let error = err!(Failed, "{words}{}", details(&told.result));
         return Err(CommandError(match &told.result.log {
             Some(log) => error.hint(format!("all of its output is in {log}")),
             None => error,

@@ -12,8 +12,7 @@ use orange_core::text;
 use orange_core::workflow::Intent;
 use orange_engine::store::Place;
 use orange_engine::views::{TaskResult, TaskView, task, why};
-use orange_engine::{Code, Error, tx};
-
+use orange_engine::{Code, Error, err, tx};
 use std::time::{Duration, Instant};
 
 /// How often the task's files are looked at.
@@ -155,9 +154,10 @@ fn reached(
     if task.status.is_terminal() {
         let label = task.label();
         return Err(CommandError(
-            Error::new(
-                Code::ConditionUnmet,
-                format!("{label} is {} and will not get to {goal}", task.status),
+            err!(
+                ConditionUnmet,
+                "{label} is {} and will not get to {goal}",
+                task.status
             )
             .hint(format!("`orange task show {label}` tells what happened")),
         ));

@@ -5,7 +5,6 @@ use crate::ui::clean;
 use orange_core::workflow::Role;
 use orange_engine::tmux::Scrollback;
 use orange_engine::verbs::peek::Screen;
-
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 

@@ -5,7 +5,6 @@ use crate::error::{CommandError, Result};
 use orange_engine::error::plain;
 use orange_engine::git::{REAL_OBJECTS, REDIRECTING};
 use orange_engine::{Code, Error};
-
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;

@@ -6,7 +6,6 @@ use orange_core::Timestamp;
 use orange_core::usage::Usage;
 use orange_engine::runs::{Doing, Source, State};
 use orange_engine::views::{AgentView, TaskFacts};
-
 use std::fmt::Write;
 
 /// How much of a message a line shows.

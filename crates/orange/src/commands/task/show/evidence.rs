@@ -5,7 +5,6 @@ use crate::ui::clean;
 use orange_core::evidence::Statement;
 use orange_engine::git;
 use orange_engine::views::EvidenceView;
-
 use std::fmt::Write;
 
 /// Nothing where nothing was said yet.
