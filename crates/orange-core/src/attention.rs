@@ -5,7 +5,7 @@ use crate::history::payload::{AgentAnswered, AgentState};
 use crate::history::{Event, EventType, History, HookOutcome};
 use crate::naming::counted;
 use crate::reconcile::begins_anew;
-use crate::runs::State;
+use crate::runs::{Ending, State};
 use crate::task::Status;
 use crate::timeline::hooks;
 use crate::workflow::Role;
@@ -70,19 +70,18 @@ fn kept_text(history: &History) -> Option<String> {
 
 fn remark(event: &Event) -> Option<String> {
     let reason = event.reason.as_deref().unwrap_or_default();
-    if event.kind == EventType::AgentCrashed {
-        let role = event.role().map_or("agent", Role::as_str);
-        Some(format!("its {role} crashed: {reason}"))
-    } else if event.kind == EventType::MessageFailed {
-        Some(format!("message not delivered: {reason}"))
-    } else if event.kind == EventType::AttentionRaised {
+    match event.kind {
+        EventType::AgentCrashed => {
+            let role = event.role().map_or("agent", Role::as_str);
+            Some(format!("its {role} crashed: {reason}"))
+        }
+        EventType::MessageFailed => Some(format!("message not delivered: {reason}")),
         // Journals of earlier versions have the way to answer at the end of a question.
-        let end = reason
-            .rfind(" (answer: ")
-            .filter(|_| event.question().is_some());
-        Some(reason.get(..end.unwrap_or(reason.len()))?.to_owned())
-    } else {
-        None
+        EventType::AttentionRaised => match reason.rsplit_once(" (answer: ") {
+            Some((asked, _)) if event.question().is_some() => Some(asked.to_owned()),
+            _ => Some(reason.to_owned()),
+        },
+        _ => None,
     }
 }
 
@@ -130,14 +129,9 @@ fn answered(event: &Event, later: &[Event]) -> bool {
 }
 
 fn question_is_over(asked: &Event, next: &Event) -> bool {
-    match next.kind {
-        EventType::AgentAnswered => {
-            AgentAnswered::of(next).and_then(|it| it.answers) == asked.turn()
-        }
-        EventType::AgentExited | EventType::AgentCrashed | EventType::AgentStopped => {
-            next.run() == asked.run()
-        }
-        _ => false,
+    match AgentAnswered::of(next) {
+        Some(answer) => answer.answers == asked.turn(),
+        None => Ending::of(&next.kind).is_some() && next.run() == asked.run(),
     }
 }
 

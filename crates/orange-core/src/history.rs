@@ -7,7 +7,6 @@ mod sealed;
 
 use crate::Timestamp;
 use crate::task::{Field, FieldMap, Status};
-use payload::WORDS;
 pub use payload::{EventType, Payload};
 use serde::de::{Error as _, MapAccess};
 use serde::{Deserialize, Serialize};
@@ -18,44 +17,6 @@ pub const FORMAT: u32 = 1;
 
 /// More than anybody ever counts to, with room for counting on; what JSON and SQLite hold exactly.
 pub const HIGHEST_REVISION: u64 = 1 << 53;
-
-impl EventType {
-    /// Every kind that has a word of its own.
-    pub fn known() -> impl Iterator<Item = &'static EventType> {
-        WORDS.iter().map(|(kind, _)| kind)
-    }
-
-    pub fn as_str(&self) -> &str {
-        if let EventType::Other(word) = self {
-            return word;
-        }
-        WORDS
-            .iter()
-            .find(|(kind, _)| kind == self)
-            .map_or("", |(_, word)| word)
-    }
-
-    pub fn from_word(word: &str) -> EventType {
-        WORDS.iter().find(|(_, known)| *known == word).map_or_else(
-            || EventType::Other(word.to_owned()),
-            |(kind, _)| kind.clone(),
-        )
-    }
-}
-
-impl Serialize for EventType {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for EventType {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(EventType::from_word(&std::borrow::Cow::<str>::deserialize(
-            deserializer,
-        )?))
-    }
-}
 
 /// A change to the body that goes with an event; applied in the same write as the frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -70,6 +70,18 @@ choice! {
     }
 }
 
+impl Ending {
+    /// None for an event that ends no run.
+    pub fn of(kind: &EventType) -> Option<Ending> {
+        match kind {
+            EventType::AgentExited => Some(Ending::Exited),
+            EventType::AgentCrashed => Some(Ending::Crashed),
+            EventType::AgentStopped => Some(Ending::Stopped),
+            _ => None,
+        }
+    }
+}
+
 /// All runs of a task, in the order in which they started.
 pub fn runs(history: &History) -> Vec<Run> {
     let mut found: Vec<Run> = Vec::new();
@@ -78,7 +90,7 @@ pub fn runs(history: &History) -> Vec<Run> {
             if found.iter().all(|run| Some(run.id.as_str()) != start.run) {
                 found.extend(spawned(&start, event.timestamp));
             }
-        } else if let Some(how) = ending(&event.kind)
+        } else if let Some(how) = Ending::of(&event.kind)
             && let Some(end) = AgentEnded::of(event)
             && let Some(run) = found
                 .iter_mut()
@@ -164,18 +176,6 @@ fn spawned(start: &AgentSpawned<'_>, at: Timestamp) -> Option<Run> {
         review: None,
         seals_end: start.seals_end == Some(true),
     })
-}
-
-fn ending(kind: &EventType) -> Option<Ending> {
-    if *kind == EventType::AgentExited {
-        Some(Ending::Exited)
-    } else if *kind == EventType::AgentCrashed {
-        Some(Ending::Crashed)
-    } else if *kind == EventType::AgentStopped {
-        Some(Ending::Stopped)
-    } else {
-        None
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod words;
 use crate::history::payload::{AgentState, TaskVerified};
 use crate::history::{Event, EventType, History};
 use crate::naming::duration;
-use crate::runs::{State, runs};
+use crate::runs::{Ending, State, runs};
 use crate::verification::CheckResult;
 use crate::workflow::Role;
 use crate::{Text, Timestamp};
@@ -42,7 +42,7 @@ pub fn timeline<'a>(history: &'a History) -> Vec<Entry<'a>> {
         .map(|run| (run.id, run.started))
         .collect();
     let entry = |event: &'a Event| {
-        let run = event.run().filter(|_| is_end(&event.kind));
+        let run = event.run().filter(|_| Ending::of(&event.kind).is_some());
         let lasted = run.and_then(|run| started.get(run)).map(|start| {
             let time = event.timestamp.duration_since(*start);
             format!("after {}", duration(time.as_secs_f64().max(0.0)))
@@ -57,25 +57,9 @@ pub fn timeline<'a>(history: &'a History) -> Vec<Entry<'a>> {
     history.events.iter().map(entry).collect()
 }
 
-fn is_end(kind: &EventType) -> bool {
-    matches!(
-        kind,
-        EventType::AgentExited | EventType::AgentCrashed | EventType::AgentStopped
-    )
-}
-
 /// Who did it, or whom it happened to: the role of an agent that starts, ends or tells what it does.
 pub fn who(event: &Event) -> &str {
-    let is_about_agent = matches!(
-        event.kind,
-        EventType::AgentSpawned
-            | EventType::AgentExited
-            | EventType::AgentCrashed
-            | EventType::AgentStopped
-            | EventType::AgentNudged
-            | EventType::AgentState
-    );
-    if is_about_agent {
+    if event.kind.component() == "agent" && event.kind != EventType::AgentAnswered {
         return event.role().map_or("agent", Role::as_str);
     }
     match event.by.as_deref() {
@@ -89,45 +73,13 @@ pub fn who(event: &Event) -> &str {
 
 pub fn weight(event: &Event) -> Weight {
     match event.kind {
-        EventType::HookCompleted
-        | EventType::HookSkipped
-        | EventType::TransitionFinished
-        | EventType::MergeStarted
-        | EventType::VerifyStarted
-        | EventType::MessageDelivered => Weight::Detail,
         EventType::AgentState => match AgentState::of(event).and_then(|told| told.state) {
             Some(State::Failed | State::Waiting) => Weight::Trouble,
             Some(State::Finished | State::Working) => Weight::Story,
             Some(_) | None => Weight::Detail,
         },
-        EventType::HookFailed
-        | EventType::AgentCrashed
-        | EventType::MessageFailed
-        | EventType::AttentionRaised
-        | EventType::MergeStopped
-        | EventType::FieldsRestored
-        | EventType::JournalRecovered
-        | EventType::FrontmatterRebuilt => Weight::Trouble,
         EventType::TaskVerified if !has_passed(event) => Weight::Trouble,
-        EventType::TaskCreated
-        | EventType::TaskAdopted
-        | EventType::TaskUpdated
-        | EventType::TaskDeleted
-        | EventType::TaskRestored
-        | EventType::StatusChanged
-        | EventType::ContextChanged
-        | EventType::AgentSpawned
-        | EventType::AgentExited
-        | EventType::AgentStopped
-        | EventType::AgentNudged
-        | EventType::AgentAnswered
-        | EventType::MessageSent
-        | EventType::AttentionCleared
-        | EventType::TaskMerged
-        | EventType::TaskVerified
-        | EventType::StatusDeferred
-        | EventType::RescueRestored
-        | EventType::Other(_) => Weight::Story,
+        _ => event.kind.weight(),
     }
 }
 

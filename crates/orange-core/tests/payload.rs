@@ -83,7 +83,10 @@ fn fields() -> &'static [(&'static EventType, Keys)] {
             let keys = kind.keys().iter();
             keys.map(|name| (*name, accepted(kind, name))).collect()
         };
-        EventType::known().map(|kind| (kind, keys(kind))).collect()
+        EventType::KNOWN
+            .iter()
+            .map(|kind| (kind, keys(kind)))
+            .collect()
     })
 }
 

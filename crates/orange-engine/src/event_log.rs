@@ -1,6 +1,6 @@
 //! What is journalled, told in orange.log too: so one file says what happened to all tasks, in order.
 
-use orange_core::history::{Event, EventType};
+use orange_core::history::Event;
 use orange_core::task::Task;
 use orange_core::timeline::{self, Weight};
 
@@ -34,44 +34,13 @@ macro_rules! write_line {
 pub(crate) fn tell(task: &Task, events: &[Event]) {
     for event in events {
         macro_rules! told {
-            ($component:literal) => {
-                write_line!(task, event, $component)
+            ($($component:literal),+) => {
+                match event.kind.component() {
+                    $($component => write_line!(task, event, $component),)+
+                    _ => write_line!(task, event, "task"),
+                }
             };
         }
-        match &event.kind {
-            EventType::TaskCreated
-            | EventType::TaskAdopted
-            | EventType::TaskUpdated
-            | EventType::TaskDeleted
-            | EventType::TaskRestored
-            | EventType::StatusChanged
-            | EventType::StatusDeferred
-            | EventType::TransitionFinished
-            | EventType::AttentionRaised
-            | EventType::AttentionCleared
-            | EventType::RescueRestored
-            | EventType::Other(_) => told!("task"),
-            EventType::HookCompleted | EventType::HookFailed | EventType::HookSkipped => {
-                told!("hook");
-            }
-            EventType::FieldsRestored
-            | EventType::JournalRecovered
-            | EventType::FrontmatterRebuilt
-            | EventType::ContextChanged => told!("file"),
-            EventType::AgentSpawned
-            | EventType::AgentExited
-            | EventType::AgentCrashed
-            | EventType::AgentStopped
-            | EventType::AgentNudged
-            | EventType::AgentState
-            | EventType::AgentAnswered => told!("agent"),
-            EventType::MessageSent | EventType::MessageDelivered | EventType::MessageFailed => {
-                told!("message");
-            }
-            EventType::MergeStarted | EventType::MergeStopped | EventType::TaskMerged => {
-                told!("merge");
-            }
-            EventType::VerifyStarted | EventType::TaskVerified => told!("check"),
-        }
+        told!("agent", "message", "merge", "check", "hook", "file")
     }
 }

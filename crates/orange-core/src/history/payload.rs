@@ -10,6 +10,7 @@ use crate::gate::Verdict;
 use crate::merge::Strategy;
 use crate::runs::State;
 use crate::task::{FieldMap, Status};
+use crate::timeline::Weight;
 use crate::usage::Usage;
 use crate::verification::CheckResult;
 use crate::workflow::Role;
@@ -22,30 +23,27 @@ pub trait Details {
     fn write(self, event: &mut Event);
 }
 
-/// Declares the types of events. A row is a struct, the types that carry it with their words in the journal, and its
-/// fields in the order in which they are written. A field's name is its key.
+/// Declares the types of events. A row is a struct, the types that carry it, and its fields in the order in which they are
+/// written. A type has its word in the journal, the component of the log that tells of it, and its weight. A field's name
+/// is its key.
 macro_rules! events {
     (
-        plain { $($plain:ident = $plain_word:literal),+ $(,)? }
+        plain { $($plain:ident = $plain_word:literal $plain_component:ident $plain_weight:ident),+ $(,)? }
         $(
             $(#[$about:meta])*
-            $name:ident: $($kind:ident = $word:literal),+ {
+            $name:ident: $($kind:ident = $word:literal $component:ident $weight:ident),+ {
                 $($(#[$field_about:meta])* $field:ident: $type:ty),+ $(,)?
             }
         )+
     ) => {
         /// What happened. Words we do not know are kept as they are.
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         pub enum EventType {
-            $($plain,)+
-            $($($kind,)+)+
+            $(#[serde(rename = $plain_word)] $plain,)+
+            $($(#[serde(rename = $word)] $kind,)+)+
+            #[serde(untagged)]
             Other(String),
         }
-
-        pub(super) const WORDS: &[(EventType, &str)] = &[
-            $((EventType::$plain, $plain_word),)+
-            $($((EventType::$kind, $word),)+)+
-        ];
 
         /// An event's type with what it carries.
         #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +54,17 @@ macro_rules! events {
         }
 
         impl EventType {
+            /// Every type that has a word of its own.
+            pub const KNOWN: &[EventType] = &[$(EventType::$plain,)+ $($(EventType::$kind,)+)+];
+
+            fn columns(&self) -> (&str, &'static str, Weight) {
+                match self {
+                    $(EventType::$plain => ($plain_word, stringify!($plain_component), Weight::$plain_weight),)+
+                    $($(EventType::$kind => ($word, stringify!($component), Weight::$weight),)+)+
+                    EventType::Other(word) => (word, "task", Weight::Story),
+                }
+            }
+
             /// The keys that this version knows of such an event.
             pub fn keys(&self) -> &'static [&'static str] {
                 match self {
@@ -119,14 +128,14 @@ macro_rules! events {
 
 events! {
     plain {
-        TaskDeleted = "task.deleted",
-        TaskRestored = "task.restored",
-        HookSkipped = "hook.skipped",
-        TransitionFinished = "transition.finished",
-        FrontmatterRebuilt = "frontmatter.rebuilt",
+        TaskDeleted = "task.deleted" task Story,
+        TaskRestored = "task.restored" task Story,
+        HookSkipped = "hook.skipped" hook Detail,
+        TransitionFinished = "transition.finished" task Detail,
+        FrontmatterRebuilt = "frontmatter.rebuilt" file Trouble,
     }
 
-    TaskCreated: TaskCreated = "task.created" {
+    TaskCreated: TaskCreated = "task.created" task Story {
         /// Hooks that the event itself carried out.
         applied: Vec<&'e str>,
         /// [`super::FORMAT`] of the program that wrote it.
@@ -144,7 +153,10 @@ events! {
     }
 
     /// A task whose fields come from its TASK.md.
-    TaskFound: TaskAdopted = "task.adopted", JournalRecovered = "journal.recovered" {
+    TaskFound:
+        TaskAdopted = "task.adopted" task Story,
+        JournalRecovered = "journal.recovered" file Trouble
+    {
         format: u32,
         /// How much of the journal was lost, if that is known: `all`.
         lost: &'e str,
@@ -154,7 +166,10 @@ events! {
     }
 
     /// A move that was made, or one that waits for the end of a check.
-    StatusMoved: StatusChanged = "status.changed", StatusDeferred = "status.deferred" {
+    StatusMoved:
+        StatusChanged = "status.changed" task Story,
+        StatusDeferred = "status.deferred" task Story
+    {
         verdict: Verdict,
         applied: Vec<&'e str>,
         /// What a person asked for.
@@ -178,7 +193,11 @@ events! {
     }
 
     /// What became of a hook, or what changed without one: a slot that an agent needed is journalled as an update.
-    HookEnded: HookCompleted = "hook.completed", HookFailed = "hook.failed", TaskUpdated = "task.updated" {
+    HookEnded:
+        HookCompleted = "hook.completed" hook Detail,
+        HookFailed = "hook.failed" hook Trouble,
+        TaskUpdated = "task.updated" task Story
+    {
         /// `file`: the frontmatter was edited by hand.
         source: &'e str,
         slot: &'e str,
@@ -197,17 +216,17 @@ events! {
         retired: &'e str,
     }
 
-    FieldsRestored: FieldsRestored = "fields.restored" {
+    FieldsRestored: FieldsRestored = "fields.restored" file Trouble {
         /// The values that were put back, as the file had them.
         found: Cow<'e, FieldMap>,
     }
 
-    ContextChanged: ContextChanged = "context.changed" {
+    ContextChanged: ContextChanged = "context.changed" file Story {
         context: &'e str,
         gone: bool,
     }
 
-    AgentSpawned: AgentSpawned = "agent.spawned" {
+    AgentSpawned: AgentSpawned = "agent.spawned" agent Story {
         run: &'e str,
         role: Role,
         harness: &'e str,
@@ -230,7 +249,11 @@ events! {
         adopted: bool,
     }
 
-    AgentEnded: AgentExited = "agent.exited", AgentCrashed = "agent.crashed", AgentStopped = "agent.stopped" {
+    AgentEnded:
+        AgentExited = "agent.exited" agent Story,
+        AgentCrashed = "agent.crashed" agent Trouble,
+        AgentStopped = "agent.stopped" agent Story
+    {
         run: &'e str,
         role: Role,
         conversation: &'e str,
@@ -243,13 +266,13 @@ events! {
         crash_count: u32,
     }
 
-    AgentNudged: AgentNudged = "agent.nudged" {
+    AgentNudged: AgentNudged = "agent.nudged" agent Story {
         run: &'e str,
         role: Role,
         turn: &'e str,
     }
 
-    AgentState: AgentState = "agent.state" {
+    AgentState: AgentState = "agent.state" agent Detail {
         run: &'e str,
         role: Role,
         state: State,
@@ -260,7 +283,7 @@ events! {
         again: Timestamp,
     }
 
-    AgentAnswered: AgentAnswered = "agent.answered" {
+    AgentAnswered: AgentAnswered = "agent.answered" agent Story {
         run: &'e str,
         role: Role,
         question: &'e str,
@@ -268,7 +291,11 @@ events! {
         answers: &'e str,
     }
 
-    MessageNote: MessageSent = "message.sent", MessageDelivered = "message.delivered", MessageFailed = "message.failed" {
+    MessageNote:
+        MessageSent = "message.sent" message Story,
+        MessageDelivered = "message.delivered" message Detail,
+        MessageFailed = "message.failed" message Trouble
+    {
         /// Its id.
         message: &'e str,
         run: &'e str,
@@ -277,7 +304,10 @@ events! {
         turn: &'e str,
     }
 
-    AttentionNote: AttentionRaised = "attention.raised", AttentionCleared = "attention.cleared" {
+    AttentionNote:
+        AttentionRaised = "attention.raised" task Trouble,
+        AttentionCleared = "attention.cleared" task Story
+    {
         run: &'e str,
         role: Role,
         /// The agent's turn, limit or start that it is about; each is told of once.
@@ -291,7 +321,10 @@ events! {
         wish: Status,
     }
 
-    MergeAttempt: MergeStarted = "merge.started", MergeStopped = "merge.stopped" {
+    MergeAttempt:
+        MergeStarted = "merge.started" merge Detail,
+        MergeStopped = "merge.stopped" merge Trouble
+    {
         target: &'e str,
         /// Where the target was.
         onto: &'e str,
@@ -306,7 +339,7 @@ events! {
         conflicts: Vec<ConflictNote>,
     }
 
-    TaskMerged: TaskMerged = "task.merged" {
+    TaskMerged: TaskMerged = "task.merged" merge Story {
         commit: &'e str,
         onto: &'e str,
         target: &'e str,
@@ -316,21 +349,38 @@ events! {
         head: &'e str,
     }
 
-    VerifyStarted: VerifyStarted = "verify.started" {
+    VerifyStarted: VerifyStarted = "verify.started" check Detail {
         head: &'e str,
         command: &'e str,
     }
 
-    TaskVerified: TaskVerified = "task.verified" {
+    TaskVerified: TaskVerified = "task.verified" check Story {
         result: CheckResult,
         head: &'e str,
     }
 
-    RescueRestored: RescueRestored = "rescue.restored" {
+    RescueRestored: RescueRestored = "rescue.restored" task Story {
         rescue: &'e str,
         /// Where it was restored to: one of both.
         branch: &'e str,
         workspace: &'e str,
+    }
+}
+
+impl EventType {
+    /// Its word in the journal.
+    pub fn as_str(&self) -> &str {
+        self.columns().0
+    }
+
+    /// The component of the log that tells of it.
+    pub fn component(&self) -> &'static str {
+        self.columns().1
+    }
+
+    /// How much it matters, unless what it carries decides.
+    pub(crate) fn weight(&self) -> Weight {
+        self.columns().2
     }
 }
 

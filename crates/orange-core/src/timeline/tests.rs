@@ -158,7 +158,7 @@ fn nothing_is_told_in_names_of_the_machine() {
     use crate::task::{Field, Task};
     use crate::workflow::Hook;
     let mut lines = Vec::new();
-    for kind in EventType::known() {
+    for kind in EventType::KNOWN {
         let kind = kind.as_str();
         lines.push(format!(r#""type":"{kind}""#));
         let hooks = Hook::all().map(|hook| hook.name());

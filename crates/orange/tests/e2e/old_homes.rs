@@ -244,7 +244,7 @@ fn the_homes_have_every_status_and_every_event() {
     for info in INTERACTIVE.statuses {
         assert!(statuses.contains(info.status.as_str()), "{:?}", info.status);
     }
-    for event in EventType::known().map(EventType::as_str) {
+    for event in EventType::KNOWN.iter().map(EventType::as_str) {
         assert!(
             events.contains(event) != NEWER_EVENTS.contains(&event),
             "{event}"
