@@ -15,10 +15,7 @@ mod values;
 mod tests;
 
 use crate::choice;
-use crate::merge::{RemoteBranches, Strategy};
-pub use agents::{
-    AgentsConfig, CustomHarness, CustomHarnesses, Effort, Permissions, check_model, no_harness,
-};
+pub use agents::{CustomHarness, CustomHarnesses, Effort, Permissions, check_model, no_harness};
 pub use edit::{EditError, edited};
 pub use harnesses::{HARNESSES, NONE, SIM, USUAL};
 pub use layer::{Bad, Ignored, Layer, Said, Why, about};
@@ -27,71 +24,11 @@ pub use reference::{reference, template};
 pub use schema::schema;
 pub use setting::{Kind, Repository, Setting};
 use std::time::Duration;
+pub use table::{AgentsConfig, Config, WorkspaceConfig};
 pub use values::time_span;
 
 /// What a setup or teardown command may take unless somebody says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
-
-/// Settings. A missing file, or a missing key, means the default.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Config {
-    pub review: ReviewConfig,
-    pub git: GitConfig,
-    pub workspace: WorkspaceConfig,
-    pub verify: VerifyConfig,
-    pub rescue: RescueConfig,
-    pub trash: TrashConfig,
-    pub screens: ScreensConfig,
-    pub list: ListConfig,
-    pub log: LogConfig,
-    pub agents: AgentsConfig,
-    pub tmux: TmuxConfig,
-    pub notify: NotifyConfig,
-    pub monitor: MonitorConfig,
-    pub merge: MergeConfig,
-    pub harnesses: CustomHarnesses,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TmuxConfig {
-    /// The name of a server, or the path of its socket. None: the user's default server.
-    pub server: Option<String>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NotifyConfig {
-    /// Run with `sh -c` for each thing that needs a person.
-    pub command: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MonitorConfig {
-    /// How often runs are looked at that may have ended without a word.
-    pub interval: Duration,
-}
-
-/// How finished work gets in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MergeConfig {
-    pub strategy: Strategy,
-    /// Whether the target is pushed where there is a remote.
-    pub push: bool,
-    pub delete_remote_branch: RemoteBranches,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewConfig {
-    /// Failed reviews before a task is stuck.
-    pub max_rounds: u32,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GitConfig {
-    /// How a branch is named after a summary.
-    pub branch_template: String,
-    /// When the remote is asked for news.
-    pub fetch: Fetch,
-}
 
 choice! {
     /// When the remote is asked for news.
@@ -104,29 +41,6 @@ choice! {
     }
 }
 
-/// What a workspace gets besides the checkout. A repository may say this too, in `.orange/config.yaml`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WorkspaceConfig {
-    /// Patterns, as in .gitignore, of ignored files that are copied from the user's checkout.
-    pub copy: Vec<String>,
-    /// Commands that make a workspace ready.
-    pub setup: Vec<String>,
-    /// Commands that run before it is given back.
-    pub teardown: Vec<String>,
-    /// How long each command may take, if said.
-    pub timeout: Option<Duration>,
-    /// Commands that check a commit which was handed over.
-    pub verify: Vec<String>,
-    /// How long each of these may take, if said.
-    pub verify_timeout: Option<Duration>,
-}
-
-/// What follows from a check of handed-over work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VerifyConfig {
-    pub on_failure: OnFailure,
-}
-
 choice! {
     /// What becomes of a task whose check newly failed.
     pub enum OnFailure ("consequence of a failed check") {
@@ -135,38 +49,6 @@ choice! {
         /// It moves on, and the merge asks a person.
         Warn = "warn",
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RescueConfig {
-    /// How long rescued work is kept.
-    pub keep_days: u32,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TrashConfig {
-    /// How long deleted tasks can be restored.
-    pub keep_days: u32,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScreensConfig {
-    /// How long the last screens of agents are kept.
-    pub keep_days: u32,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListConfig {
-    /// How long a task that is over stays in the list.
-    pub keep_days: u32,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogConfig {
-    /// What is written to orange.log.
-    pub level: LogLevel,
-    /// How long that is kept.
-    pub keep_days: u32,
 }
 
 choice! {
@@ -178,42 +60,6 @@ choice! {
         Info = "info",
         Debug = "debug",
         Trace = "trace",
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config {
-            review: ReviewConfig { max_rounds: 2 },
-            git: GitConfig {
-                branch_template: "orange/{key}-{slug}".into(),
-                fetch: Fetch::Create,
-            },
-            workspace: WorkspaceConfig::default(),
-            verify: VerifyConfig {
-                on_failure: OnFailure::Return,
-            },
-            rescue: RescueConfig { keep_days: 30 },
-            trash: TrashConfig { keep_days: 30 },
-            screens: ScreensConfig { keep_days: 30 },
-            list: ListConfig { keep_days: 7 },
-            log: LogConfig {
-                level: LogLevel::Info,
-                keep_days: 30,
-            },
-            agents: AgentsConfig::default(),
-            tmux: TmuxConfig::default(),
-            notify: NotifyConfig::default(),
-            monitor: MonitorConfig {
-                interval: Duration::from_secs(30),
-            },
-            merge: MergeConfig {
-                strategy: Strategy::Squash,
-                push: true,
-                delete_remote_branch: RemoteBranches::Own,
-            },
-            harnesses: CustomHarnesses::new(),
-        }
     }
 }
 

@@ -1,41 +1,11 @@
 //! Settings about agents: which harness works and reviews, how many at once, and harnesses of the user's own.
 
-use super::harnesses::{HARNESSES, NONE, SIM, USUAL};
+use super::harnesses::{HARNESSES, NONE, SIM};
 use super::values::{flag, scalar, several_words};
 use crate::choice;
 use crate::suggest;
 use crate::yaml::Node;
 use std::collections::BTreeMap;
-use std::time::Duration;
-
-/// Who works.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentsConfig {
-    /// The harness of a task that names none.
-    pub harness: String,
-    /// The same for reviews. None: `claude`, or the worker's where that is not installed.
-    pub review_harness: Option<String>,
-    /// The model of workers. None: the harness's own choice.
-    pub model: Option<String>,
-    pub review_model: Option<String>,
-    /// How hard workers think. None: the harness's own choice.
-    pub effort: Option<Effort>,
-    pub review_effort: Option<Effort>,
-    /// Workers that may run at once, over all projects.
-    pub limit: u32,
-    /// Whether a new task is started at once.
-    pub spawn_on_create: bool,
-    /// What agents may do without asking, where project and task say nothing else. None: nobody has chosen.
-    pub permissions: Option<Permissions>,
-    /// Whether claude loads what a project has for it in `.claude` and `.mcp.json`.
-    pub project_settings: bool,
-    /// Whether an agent goes on by itself after a usage limit or a failure of its model's service.
-    pub go_on: bool,
-    /// How long after such a failure it is told to; longer after the next ones.
-    pub retry_delay: Duration,
-    /// How long an agent may take from its start to its first prompt before a person should look.
-    pub start_patience: Duration,
-}
 
 choice! {
     /// What an agent may do without asking.
@@ -86,26 +56,6 @@ pub fn check_model(name: &str) -> Result<(), String> {
         return Ok(());
     };
     Err(format!("is not the name of a model: it {problem}"))
-}
-
-impl Default for AgentsConfig {
-    fn default() -> Self {
-        AgentsConfig {
-            harness: USUAL.into(),
-            review_harness: None,
-            model: None,
-            review_model: None,
-            effort: None,
-            review_effort: None,
-            limit: 10,
-            spawn_on_create: true,
-            permissions: None,
-            project_settings: false,
-            go_on: true,
-            retry_delay: Duration::from_secs(60),
-            start_patience: Duration::from_secs(20),
-        }
-    }
 }
 
 /// A harness of the user's own.
