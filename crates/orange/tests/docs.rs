@@ -206,7 +206,7 @@ fn the_document_about_prompts_is_the_code() {
     assert_eq!(rows("The prompts"), prompts.collect::<Vec<_>>());
     let variables = Variable::ALL
         .iter()
-        .map(|variable| format!("| `{{{variable}}}` | {} |", variable.meaning()));
+        .map(|variable| format!("| `{{{}}}` | {} |", variable.as_str(), variable.meaning()));
     assert_eq!(rows("Variables"), variables.collect::<Vec<_>>());
     let example = text.split("```text\n").nth(1).unwrap();
     let example = example.split("```").next().unwrap();

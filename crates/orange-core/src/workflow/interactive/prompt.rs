@@ -15,27 +15,46 @@ pub use missing::missing;
 pub use template::{Problem, PromptError, Template};
 pub use values::{Values, Variable};
 
-choice! {
-    /// The prompts, by the names they have in `.orange/prompts`.
-    pub enum PromptName ("prompt") {
-        Worker = "worker",
-        WorkerWait = "worker-wait",
-        Clarify = "clarify",
-        Reviewer = "reviewer",
-        StuckFix = "stuck-fix",
-        ReviewFailed = "review-failed",
-        CheckFailed = "check-failed",
-        ChangesRequested = "changes-requested",
-        Answered = "answered",
-        ToldStuck = "told-stuck",
-        Nudge = "nudge",
-        RespawnPlanning = "respawn-planning",
-        RespawnClarification = "respawn-clarification",
-        RespawnWorking = "respawn-working",
-        RespawnAgentReview = "respawn-agent-review",
-        RespawnReviewing = "respawn-reviewing",
-        RespawnStuck = "respawn-stuck",
-    }
+/// Declares the prompts: the name in `.orange/prompts`, and when it is used.
+macro_rules! prompts {
+    ($($prompt:ident = $name:literal, $when:literal;)+) => {
+        choice! {
+            /// The prompts, by the names they have in `.orange/prompts`.
+            pub enum PromptName ("prompt") { $($prompt = $name),+ }
+        }
+
+        impl PromptName {
+            /// When it is used, for lists and the docs.
+            pub fn when(self) -> &'static str {
+                match self { $(PromptName::$prompt => $when),+ }
+            }
+
+            /// The text that comes with Orange.
+            pub fn built_in(self) -> &'static str {
+                match self { $(PromptName::$prompt => include_str!(concat!("prompt/", $name, ".md"))),+ }
+            }
+        }
+    };
+}
+
+prompts! {
+    Worker = "worker", "a task with a summary starts";
+    WorkerWait = "worker-wait", "a task is made for a branch that is to be reviewed";
+    Clarify = "clarify", "a task without a summary starts";
+    Reviewer = "reviewer", "a review round starts";
+    StuckFix = "stuck-fix", "a task got stuck and its worker is gone";
+    ReviewFailed = "review-failed", "told to the worker: the review failed";
+    CheckFailed = "check-failed", "told to the worker: a check of its work newly failed";
+    ChangesRequested = "changes-requested", "told to the worker: a person asks for changes";
+    Answered = "answered", "told to the worker: a person answered, or lets a stuck task go on";
+    ToldStuck = "told-stuck", "told to the worker: its task is stuck";
+    Nudge = "nudge", "told to an agent whose turn ended without the artifact";
+    RespawnPlanning = "respawn-planning", "a worker is started again in planning";
+    RespawnClarification = "respawn-clarification", "a worker is started again in clarification";
+    RespawnWorking = "respawn-working", "a worker is started again in working";
+    RespawnAgentReview = "respawn-agent-review", "a worker is started again in agent-review";
+    RespawnReviewing = "respawn-reviewing", "a worker is started again in reviewing";
+    RespawnStuck = "respawn-stuck", "an agent is started again in stuck";
 }
 
 impl PromptName {
@@ -58,54 +77,6 @@ impl PromptName {
             Some(PromptName::CheckFailed)
         } else {
             told
-        }
-    }
-
-    /// When it is used, for lists and the docs.
-    pub fn when(self) -> &'static str {
-        match self {
-            PromptName::Worker => "a task with a summary starts",
-            PromptName::WorkerWait => "a task is made for a branch that is to be reviewed",
-            PromptName::Clarify => "a task without a summary starts",
-            PromptName::Reviewer => "a review round starts",
-            PromptName::StuckFix => "a task got stuck and its worker is gone",
-            PromptName::ReviewFailed => "told to the worker: the review failed",
-            PromptName::CheckFailed => "told to the worker: a check of its work newly failed",
-            PromptName::ChangesRequested => "told to the worker: a person asks for changes",
-            PromptName::Answered => {
-                "told to the worker: a person answered, or lets a stuck task go on"
-            }
-            PromptName::ToldStuck => "told to the worker: its task is stuck",
-            PromptName::Nudge => "told to an agent whose turn ended without the artifact",
-            PromptName::RespawnPlanning => "a worker is started again in planning",
-            PromptName::RespawnClarification => "a worker is started again in clarification",
-            PromptName::RespawnWorking => "a worker is started again in working",
-            PromptName::RespawnAgentReview => "a worker is started again in agent-review",
-            PromptName::RespawnReviewing => "a worker is started again in reviewing",
-            PromptName::RespawnStuck => "an agent is started again in stuck",
-        }
-    }
-
-    /// The text that comes with Orange.
-    pub fn built_in(self) -> &'static str {
-        match self {
-            PromptName::Worker => include_str!("prompt/worker.md"),
-            PromptName::WorkerWait => include_str!("prompt/worker-wait.md"),
-            PromptName::Clarify => include_str!("prompt/clarify.md"),
-            PromptName::Reviewer => include_str!("prompt/reviewer.md"),
-            PromptName::StuckFix => include_str!("prompt/stuck-fix.md"),
-            PromptName::ReviewFailed => include_str!("prompt/review-failed.md"),
-            PromptName::CheckFailed => include_str!("prompt/check-failed.md"),
-            PromptName::ChangesRequested => include_str!("prompt/changes-requested.md"),
-            PromptName::Answered => include_str!("prompt/answered.md"),
-            PromptName::ToldStuck => include_str!("prompt/told-stuck.md"),
-            PromptName::Nudge => include_str!("prompt/nudge.md"),
-            PromptName::RespawnPlanning => include_str!("prompt/respawn-planning.md"),
-            PromptName::RespawnClarification => include_str!("prompt/respawn-clarification.md"),
-            PromptName::RespawnWorking => include_str!("prompt/respawn-working.md"),
-            PromptName::RespawnAgentReview => include_str!("prompt/respawn-agent-review.md"),
-            PromptName::RespawnReviewing => include_str!("prompt/respawn-reviewing.md"),
-            PromptName::RespawnStuck => include_str!("prompt/respawn-stuck.md"),
         }
     }
 

@@ -152,11 +152,14 @@ fn variable(name: &str) -> Result<Variable, Problem> {
     if name.contains('{') {
         return Err(Problem::Unclosed);
     }
-    name.parse().map_err(|_| {
-        let mut quoted: String = name.chars().take(QUOTED_CHARS).collect();
-        if quoted.len() < name.len() {
-            quoted.push('…');
-        }
-        Problem::UnknownVariable(quoted)
-    })
+    let mut known = Variable::ALL.iter().copied();
+    known
+        .find(|variable| variable.as_str() == name)
+        .ok_or_else(|| {
+            let mut quoted: String = name.chars().take(QUOTED_CHARS).collect();
+            if quoted.len() < name.len() {
+                quoted.push('…');
+            }
+            Problem::UnknownVariable(quoted)
+        })
 }

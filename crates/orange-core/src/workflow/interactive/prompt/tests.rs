@@ -40,9 +40,9 @@ fn rendered(text: &str, values: &Values) -> String {
 #[test]
 fn every_variable_is_filled_in() {
     for variable in Variable::ALL {
-        let text = format!("a {{{variable}}} b");
+        let text = format!("a {{{}}} b", variable.as_str());
         let value = values().get(*variable).to_owned();
-        assert!(!value.is_empty(), "{variable}");
+        assert!(!value.is_empty(), "{variable:?}");
         assert_eq!(rendered(&text, &values()), format!("a {value} b"));
     }
 }

@@ -1,88 +1,73 @@
 //! The variables of a prompt and what they stand for.
 
-use crate::choice;
 use crate::task::{Status, Task};
 
-choice! {
-    /// What a prompt may say in braces.
-    pub enum Variable ("variable") {
-        Summary = "summary",
-        Project = "project",
-        Branch = "branch",
-        ReviewRound = "review_round",
-        Status = "status",
-        Id = "id",
-        Key = "key",
-        BaseBranch = "base_branch",
-        TargetBranch = "target_branch",
-        MaxRounds = "max_rounds",
-        Message = "message",
-        Missing = "missing",
-        TaskFile = "task_file",
-        NextStatusOnFail = "next_status_on_fail",
-    }
+/// Declares the variables: the name as a type and in a prompt, and what it stands for.
+macro_rules! variables {
+    ($($variable:ident $name:ident = $meaning:literal;)+) => {
+        /// What a prompt may say in braces.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Variable { $($variable),+ }
+
+        impl Variable {
+            pub const ALL: &[Variable] = &[$(Variable::$variable),+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Variable::$variable => stringify!($name)),+ }
+            }
+
+            /// For the docs.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Variable::$variable => $meaning),+ }
+            }
+        }
+
+        /// A value for every variable.
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        pub struct Values { $(pub $name: String),+ }
+
+        impl Values {
+            pub fn get(&self, variable: Variable) -> &str {
+                match variable { $(Variable::$variable => &self.$name),+ }
+            }
+        }
+    };
+}
+
+variables! {
+    Summary summary = "the task in one line";
+    Project project = "the project's name";
+    Branch branch = "the task's branch";
+    ReviewRound review_round =
+        "the review round the task is in; 0 before the first, and from 1 again after a request for \
+         changes";
+    Status status = "the task's status";
+    Id id = "the task's id";
+    Key key = "the task's key, such as TASK-001; the id of a task that has none yet";
+    BaseBranch base_branch =
+        "what the branch started from, fit for `git diff`; a commit if the name has characters that mean \
+         something to a shell";
+    TargetBranch target_branch = "the branch the work goes to";
+    MaxRounds max_rounds = "failed reviews before a task is stuck (`review.max_rounds`)";
+    Message message =
+        "what a person wrote (the changes asked for, the answer), or what a failed check printed; often \
+         empty";
+    Missing missing = "what the gate misses and which command to run; only in `nudge`";
+    TaskFile task_file =
+        "the task's file in the worktree: TASK.md, or ORANGE_TASK.md where the repository has a TASK.md of \
+         its own";
+    NextStatusOnFail next_status_on_fail = "where a failed review takes the task: working, or stuck in the last round";
 }
 
 impl Variable {
-    /// For the docs.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Variable::Summary => "the task in one line",
-            Variable::Project => "the project's name",
-            Variable::Branch => "the task's branch",
-            Variable::ReviewRound => {
-                "the review round the task is in; 0 before the first, and from 1 again after a request for changes"
-            }
-            Variable::Status => "the task's status",
-            Variable::Id => "the task's id",
-            Variable::Key => "the task's key, such as TASK-001; the id of a task that has none yet",
-            Variable::BaseBranch => {
-                "what the branch started from, fit for `git diff`; a commit if the name has \
-                                     characters that mean something to a shell"
-            }
-            Variable::TargetBranch => "the branch the work goes to",
-            Variable::MaxRounds => "failed reviews before a task is stuck (`review.max_rounds`)",
-            Variable::Message => {
-                "what a person wrote (the changes asked for, the answer), or what a failed check printed; often empty"
-            }
-            Variable::Missing => "what the gate misses and which command to run; only in `nudge`",
-            Variable::TaskFile => {
-                "the task's file in the worktree: TASK.md, or ORANGE_TASK.md where the repository \
-                                   has a TASK.md of its own"
-            }
-            Variable::NextStatusOnFail => {
-                "where a failed review takes the task: working, or stuck in the last round"
-            }
-        }
-    }
-
     /// `{summary}, {project}, …` for messages.
     pub(super) fn listed() -> String {
-        let all: Vec<String> = Variable::WORDS
+        let all: Vec<String> = Variable::ALL
             .iter()
-            .map(|word| format!("{{{word}}}"))
+            .map(|variable| format!("{{{}}}", variable.as_str()))
             .collect();
         all.join(", ")
     }
-}
-
-/// A value for every variable.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Values {
-    pub summary: String,
-    pub project: String,
-    pub branch: String,
-    pub review_round: String,
-    pub status: String,
-    pub id: String,
-    pub key: String,
-    pub base_branch: String,
-    pub target_branch: String,
-    pub max_rounds: String,
-    pub message: String,
-    pub missing: String,
-    pub task_file: String,
-    pub next_status_on_fail: String,
 }
 
 impl Values {
@@ -101,25 +86,6 @@ impl Values {
             max_rounds: max_rounds.to_string(),
             next_status_on_fail: next_status_on_fail(task, max_rounds).to_string(),
             ..Values::default()
-        }
-    }
-
-    pub fn get(&self, variable: Variable) -> &str {
-        match variable {
-            Variable::Summary => &self.summary,
-            Variable::Project => &self.project,
-            Variable::Branch => &self.branch,
-            Variable::ReviewRound => &self.review_round,
-            Variable::Status => &self.status,
-            Variable::Id => &self.id,
-            Variable::Key => &self.key,
-            Variable::BaseBranch => &self.base_branch,
-            Variable::TargetBranch => &self.target_branch,
-            Variable::MaxRounds => &self.max_rounds,
-            Variable::Message => &self.message,
-            Variable::Missing => &self.missing,
-            Variable::TaskFile => &self.task_file,
-            Variable::NextStatusOnFail => &self.next_status_on_fail,
         }
     }
 }
