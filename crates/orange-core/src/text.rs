@@ -3,6 +3,7 @@
 use crate::Timestamp;
 use crate::action::Action;
 use serde::{Serialize, Serializer};
+use std::cell::RefCell;
 use std::fmt;
 
 #[derive(Clone, PartialEq, Eq, Serialize)]
@@ -20,31 +21,57 @@ pub struct Text(Vec<Part>);
 /// Written like `format!`, but what is given beside the words stays what it is: actions, times, other texts.
 #[macro_export]
 macro_rules! text {
-    (@$part:expr) => { $crate::text::PLACE };
-    ($words:literal $(, $part:expr)* $(,)?) => {
-        $crate::text::Text::filled(
-            &format!($words $(, $crate::text!(@$part))*),
-            vec![$(Into::<$crate::text::Text>::into($part)),*],
-        )
-    };
+    (@$all:ident $part:expr) => { $crate::text::Place(&$all) };
+    ($words:literal $(, $part:expr)* $(,)?) => {{
+        let all = $crate::text::Words::default();
+        all.write(format_args!($words $(, $crate::text!(@all $part))*));
+        all.filled(vec![$(Into::<$crate::text::Text>::into($part)),*])
+    }};
 }
 
-/// Stands for a part while the words are put together; no text has it.
+/// Words, and where among them the parts go.
 #[doc(hidden)]
-pub const PLACE: char = '\u{10FFFF}';
+#[derive(Default)]
+pub struct Words(RefCell<String>, RefCell<Vec<usize>>);
 
-impl Text {
-    #[doc(hidden)]
-    pub fn filled(words: &str, parts: Vec<Text>) -> Text {
-        let mut parts = parts.into_iter();
-        let mut all = Vec::new();
-        for words in words.split(PLACE) {
+/// Stands for a part while the words are put together.
+#[doc(hidden)]
+pub struct Place<'w>(pub &'w Words);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Words(words, places) = self.0;
+        places.borrow_mut().push(words.borrow().len());
+        Ok(())
+    }
+}
+
+impl fmt::Write for &Words {
+    fn write_str(&mut self, words: &str) -> fmt::Result {
+        self.0.borrow_mut().push_str(words);
+        Ok(())
+    }
+}
+
+impl Words {
+    pub fn write(&self, words: fmt::Arguments<'_>) {
+        let _ = fmt::write(&mut &*self, words);
+    }
+
+    pub fn filled(self, parts: Vec<Text>) -> Text {
+        let (words, places) = (self.0.into_inner(), self.1.into_inner());
+        let (mut all, mut parts, mut from) = (Vec::new(), parts.into_iter(), 0);
+        for to in places.into_iter().chain([words.len()]) {
+            let words = words.get(from..to).unwrap_or_default();
             all.extend((!words.is_empty()).then(|| words.into()));
             all.extend(parts.next().unwrap_or_default().0);
+            from = to;
         }
         Text(all)
     }
+}
 
+impl Text {
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         self.0.iter().filter_map(|part| match part {
             Part::Action(action) => Some(action),
@@ -130,6 +157,13 @@ mod tests {
         let actions: Vec<&Action> = text.actions().collect();
         assert_eq!(actions, [&Action::spawn(label, false)]);
         assert_eq!(text.words(), None);
+    }
+
+    #[test]
+    fn no_letter_is_taken_for_a_place() {
+        let odd = "a\u{10FFFF}b{}";
+        let text = text!("{odd} {} {odd}", odd);
+        assert_eq!(text.words(), Some(format!("{odd} {odd} {odd}")));
     }
 
     #[test]
