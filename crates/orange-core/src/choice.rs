@@ -16,8 +16,8 @@ pub struct NotAllowed {
 macro_rules! choice {
     ($(#[$meta:meta])* $vis:vis enum $name:ident ($what:literal) { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        $vis enum $name { $($(#[$vmeta])* $variant),+ }
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        $vis enum $name { $($(#[$vmeta])* #[serde(rename = $word)] $variant),+ }
 
         impl $name {
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
@@ -48,24 +48,8 @@ macro_rules! choice {
             }
         }
 
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-                let word = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-                word.parse().map_err(serde::de::Error::custom)
-            }
-        }
-
         impl $crate::task::FieldValue for $name {
             const SHAPE: $crate::task::Shape = $crate::task::Shape::Text;
-            fn read(value: serde_json::Value) -> std::result::Result<Self, String> {
-                Self::read_text(Some(&<String as $crate::task::FieldValue>::read(value)?))
-            }
             fn read_text(text: Option<&str>) -> std::result::Result<Self, String> {
                 let word = text.unwrap_or_default().parse();
                 word.map_err(|error: $crate::choice::NotAllowed| error.to_string())

@@ -63,7 +63,11 @@ pub enum Shape {
 /// A type that can stand in a field: JSON in the journal, YAML in TASK.md.
 pub trait FieldValue: Sized + Serialize {
     const SHAPE: Shape;
-    fn read(value: Value) -> Result<Self, String>;
+
+    /// What is text in a file has only `read_text` of its own.
+    fn read(value: Value) -> Result<Self, String> {
+        Self::read_text(Some(&String::read(value)?))
+    }
 
     /// As `read` of a text, or of null. Types of which there are thousands to read do without the copy.
     fn read_text(text: Option<&str>) -> Result<Self, String> {
@@ -173,9 +177,6 @@ impl FieldValue for TestingRequirements {
 
 impl FieldValue for Timestamp {
     const SHAPE: Shape = Shape::Text;
-    fn read(value: Value) -> Result<Self, String> {
-        Self::read_text(Some(&String::read(value)?))
-    }
     fn read_text(text: Option<&str>) -> Result<Self, String> {
         let text = text.unwrap_or_default();
         let time = text.parse().ok().or_else(|| start_of_day(text));
@@ -192,9 +193,6 @@ fn start_of_day(text: &str) -> Option<Timestamp> {
 
 impl FieldValue for Key {
     const SHAPE: Shape = Shape::Text;
-    fn read(value: Value) -> Result<Self, String> {
-        Self::read_text(Some(&String::read(value)?))
-    }
     fn read_text(text: Option<&str>) -> Result<Self, String> {
         let key = text.unwrap_or_default().parse();
         key.map_err(|error: crate::id::BadKey| error.to_string())
@@ -212,7 +210,7 @@ pub struct BadValue {
 macro_rules! task_fields {
     ($($variant:ident $name:ident : $ty:ty = $default:expr, $guard:ident;)+) => {
         /// One task. Field order is the order in which a new TASK.md is written.
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Debug, Clone, PartialEq, Serialize)]
         pub struct Task { $(pub $name: $ty),+ }
 
         /// The name of a field, for code that treats all of them alike.
@@ -339,17 +337,6 @@ task_fields! {
     CreatedAt created_at: Timestamp = Timestamp::UNIX_EPOCH, Guarded;
     CreatedBy created_by: Option<String> = None, Guarded;
     UpdatedAt updated_at: Timestamp = Timestamp::UNIX_EPOCH, Guarded;
-}
-
-/// All fields by name, in the frontmatter's order.
-impl Serialize for Task {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(
-            Field::ALL
-                .iter()
-                .map(|field| (field.name(), self.get(*field))),
-        )
-    }
 }
 
 /// Fields by name, as they stand in an event.
