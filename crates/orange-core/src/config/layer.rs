@@ -1,7 +1,7 @@
 //! One text of settings, read: what it says and on which line, what of it cannot be used and what does not count.
 
 use super::values::{leaves, scalar};
-use super::{Config, ConfigError, Kind, Mistake, Repository, Setting, no_harness};
+use super::{Config, ConfigError, Kind, Mistake, Repository, Setting, no_harness, unknown};
 use crate::yaml::{self, Node, YamlError};
 use serde_json::Value;
 use std::fmt;
@@ -59,7 +59,7 @@ pub struct Ignored {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     /// A newer program may know it, or somebody mistyped this one.
-    Unknown { meant: Option<&'static str> },
+    Unknown,
     /// It is a section: what it has are settings, no value of its own.
     Section,
     /// A repository may not say it.
@@ -72,12 +72,7 @@ impl Ignored {
     pub fn mistake(&self) -> Mistake {
         let Ignored { key, line, why, .. } = self;
         let reason = match why {
-            Why::Unknown { meant: None } => {
-                format!("{key} means nothing here; there is no such setting")
-            }
-            Why::Unknown { meant: Some(meant) } => {
-                format!("{key} means nothing here; did you mean {meant}?")
-            }
+            Why::Unknown => unknown(key),
             Why::Section => {
                 let below: Vec<&str> = Setting::of_section(key).map(|one| one.key).collect();
                 format!(
@@ -145,9 +140,7 @@ impl Layer {
             let Some(setting) = Setting::of(&key) else {
                 let why = match Setting::of_section(&key).next() {
                     Some(_) => Why::Section,
-                    None => Why::Unknown {
-                        meant: Setting::nearest(&key),
-                    },
+                    None => Why::Unknown,
                 };
                 layer.ignored.push(ignored(why));
                 continue;

@@ -19,17 +19,10 @@ impl fmt::Display for Mistake {
 }
 
 /// Why settings cannot be used: at least one mistake.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.told_of("config.yaml"))]
 pub struct ConfigError {
     pub mistakes: Vec<Mistake>,
-}
-
-impl std::error::Error for ConfigError {}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.told_of("config.yaml"))
-    }
 }
 
 impl From<Mistake> for ConfigError {
@@ -47,11 +40,8 @@ impl ConfigError {
             [one] => format!("{file}, {one}"),
             several => {
                 let lines = several.iter().map(|mistake| format!("\n  {mistake}"));
-                format!(
-                    "{file} has {} mistakes:{}",
-                    several.len(),
-                    lines.collect::<String>()
-                )
+                let lines: String = lines.collect();
+                format!("{file} has {} mistakes:{lines}", several.len())
             }
         }
     }

@@ -68,18 +68,16 @@ pub(super) fn must_be(error: NotAllowed) -> String {
 }
 
 pub(super) fn above_zero(node: &Node) -> Result<u32, String> {
-    let number = scalar(node).and_then(|text| text.parse().ok());
-    number
-        .filter(|number| *number > 0)
-        .ok_or_else(|| "must be a whole number above 0".to_owned())
+    positive(scalar(node)).ok_or_else(|| "must be a whole number above 0".to_owned())
 }
 
 pub(super) fn days(node: &Node) -> Result<u32, String> {
     let days = scalar(node).map(|text| text.strip_suffix('d').unwrap_or(text));
-    let number = days.and_then(|text| text.parse().ok());
-    number
-        .filter(|number| *number > 0)
-        .ok_or_else(|| "must be a whole number of days above 0".to_owned())
+    positive(days).ok_or_else(|| "must be a whole number of days above 0".to_owned())
+}
+
+fn positive(text: Option<&str>) -> Option<u32> {
+    text?.parse().ok().filter(|number| *number > 0)
 }
 
 /// A text on its own; an empty one is none.

@@ -333,16 +333,16 @@ fn settings_that_cannot_be_used() {
     // A setting that a newer version may know is no error, but doctor names it.
     fs::write(&config, "review:\n  max_rounds: 3\n  colour: red\n").unwrap();
     env.orange(["new", "Another task"]).ok();
-    assert_snapshot!(env.orange(["doctor"]), @"
-    home       ✗ config.yaml: line 3: review.colour means nothing here; there is no such setting
+    assert_snapshot!(env.orange(["doctor"]), @r#"
+    home       ✗ config.yaml: line 3: there is no setting "review.colour"
                    by hand: `orange config edit` opens it
     checked 2 tasks and 1 project
     ------- stderr -------
-    note: config.yaml, line 3: review.colour means nothing here; there is no such setting
+    note: config.yaml, line 3: there is no setting "review.colour"
     error: 1 problem found
     hint: it is yours to mend
     [exit status: 1]
-    ");
+    "#);
 }
 
 #[test]

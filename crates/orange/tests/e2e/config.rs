@@ -345,7 +345,7 @@ fn edit_works_on_a_copy_that_is_checked() {
     let run = edit(&env, "printf 'merge:\\n  pusch: true\\n' > \"$1\"").ok();
     assert!(
         run.stderr.contains(
-            "note: config.yaml, line 2: merge.pusch means nothing here; did you mean merge.push?"
+            "note: config.yaml, line 2: there is no setting \"merge.pusch\"; did you mean merge.push?"
         ),
         "{run}"
     );

@@ -37,7 +37,7 @@ fn show_marks_every_mistake_and_hides_nothing() {
     error: ~/orange/config.yaml has 3 mistakes:
       line 2: agents.limit must be a whole number above 0
       line 3: agents.review_harness: there is no harness "cluade"; did you mean claude?
-      line 5: review.maxrounds means nothing here; did you mean review.max_rounds?
+      line 5: there is no setting "review.maxrounds"; did you mean review.max_rounds?
     hint: `orange config edit` opens it
     "#);
     let json = env
@@ -63,7 +63,7 @@ fn show_marks_every_mistake_and_hides_nothing() {
     ");
     let section = env.orange(["config", "get", "review"]).fails_with(1);
     assert!(section.stdout.contains("✗ 3"), "{section}");
-    let told = "config.yaml, line 5: review.maxrounds means nothing here";
+    let told = "config.yaml, line 5: there is no setting \"review.maxrounds\"";
     assert!(section.stderr.contains(told), "{section}");
     // Whoever needs settings names all mistakes, too.
     let new = env.orange(["new", "Add a login form"]).fails_with(2);
@@ -93,7 +93,7 @@ fn mistakes_are_corrected_one_by_one() {
     ------- stderr -------
     note: config.yaml has 2 mistakes:
       line 3: agents.review_harness: there is no harness "cluade"; did you mean claude?
-      line 5: review.maxrounds means nothing here; did you mean review.max_rounds?
+      line 5: there is no setting "review.maxrounds"; did you mean review.max_rounds?
     note: `orange config edit` opens it
     "#);
     let unset = env
@@ -101,11 +101,11 @@ fn mistakes_are_corrected_one_by_one() {
         .ok();
     assert_eq!(unset.stdout, "agents.review_harness: cluade → not set\n");
     // What means nothing stops nobody, but is told.
-    assert_snapshot!(env.orange(["config", "get", "agents.limit"]), @"
+    assert_snapshot!(env.orange(["config", "get", "agents.limit"]), @r#"
     4
     ------- stderr -------
-    note: config.yaml, line 4: review.maxrounds means nothing here; did you mean review.max_rounds?
-    ");
+    note: config.yaml, line 4: there is no setting "review.maxrounds"; did you mean review.max_rounds?
+    "#);
     env.orange(["config", "show"]).fails_with(1);
     env.orange(["new", "Add a login form"]).ok();
 }
@@ -300,7 +300,7 @@ fn who_only_reads_goes_on_with_what_can_be_used() {
         for told in [
             "note: config.yaml has 2 mistakes:",
             ": merge.strategy must be one of: ",
-            ": list.keepdays means nothing here; did you mean list.keep_days?",
+            ": there is no setting \"list.keepdays\"; did you mean list.keep_days?",
             "what cannot be used has its default until you correct it",
         ] {
             assert_eq!(run.stderr.matches(told).count(), 1, "{arguments:?}: {run}");
@@ -367,11 +367,11 @@ fn what_was_corrected_is_not_told_any_more() {
         "log:\n  level: info\ntrash:\n  keepdays: 3\n",
     )
     .unwrap();
-    assert_snapshot!(env.orange(["config", "unset", "log.level"]), @"
+    assert_snapshot!(env.orange(["config", "unset", "log.level"]), @r#"
     log.level: info → not set (default: info)
     ------- stderr -------
-    note: config.yaml, line 2: trash.keepdays means nothing here; did you mean trash.keep_days?
-    ");
+    note: config.yaml, line 2: there is no setting "trash.keepdays"; did you mean trash.keep_days?
+    "#);
     assert_eq!(settings(&env), "trash:\n  keepdays: 3\n");
 }
 

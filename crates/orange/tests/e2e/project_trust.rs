@@ -252,14 +252,14 @@ fn a_broken_file_is_said_with_commit_and_line() {
 #[test]
 fn doctor_reads_the_rules_too() {
     let env = with_commands("workspace:\n  setup: make\n  shape: round\n");
-    assert_snapshot!(env.orange(["doctor"]), @"
-    home       ✗ project shop: .orange/config.yaml, line 3: workspace.shape means nothing here; there is no such setting
+    assert_snapshot!(env.orange(["doctor"]), @r#"
+    home       ✗ project shop: .orange/config.yaml, line 3: there is no setting "workspace.shape"
     checked 0 tasks and 1 project
     ------- stderr -------
     error: 1 problem found
     hint: it is yours to mend
     [exit status: 1]
-    ");
+    "#);
     commit_commands(&env, "workspace:\n  setup: {}\n");
     assert_snapshot!(without_hash(&env, env.orange(["doctor"])), @"
     home       ✗ project shop: .orange/config.yaml at commit [SHORT], line 2: workspace.setup must be a command or a list of commands
