@@ -54,20 +54,9 @@ impl Broken {
     /// The journal can rebuild this without losing anything a person wrote.
     pub fn is_rebuilt_by_commands(&self) -> bool {
         match self {
-            Broken::File(damage) => match damage {
-                Damage::NoFrontmatter
-                | Damage::Unclosed
-                | Damage::ConflictMarker { .. }
-                | Damage::NotAMapping { .. }
-                | Damage::DuplicateKey { .. }
-                | Damage::Yaml { .. } => true,
-                Damage::NotUtf8 { .. } | Damage::TooLarge { .. } => false,
-            },
-            Broken::Missing
-            | Broken::NotAFile
-            | Broken::Unreadable(_)
-            | Broken::Value { .. }
-            | Broken::Journal(_) => false,
+            Broken::File(Damage::NotUtf8 { .. } | Damage::TooLarge { .. }) => false,
+            Broken::File(_) => true,
+            _ => false,
         }
     }
 }
@@ -90,11 +79,43 @@ pub struct Reconciled {
     pub unadopted: bool,
 }
 
+impl Reconciled {
+    /// Both files say what the task says.
+    fn settled(task: Task) -> Reconciled {
+        Reconciled {
+            task,
+            events: Vec::new(),
+            archive: Vec::new(),
+            append: Vec::new(),
+            rewrite: false,
+            broken: None,
+            unadopted: false,
+        }
+    }
+
+    /// The journal told of another event.
+    fn journal(&mut self, event: Event) -> Result<(), Broken> {
+        machine::apply(&mut self.task, &event).map_err(Broken::Journal)?;
+        self.events.push(event);
+        self.rewrite = true;
+        Ok(())
+    }
+}
+
 /// A field of the file that cannot be used, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Problem {
     line: usize,
     error: BadValue,
+}
+
+impl From<Problem> for Broken {
+    fn from(Problem { line, error }: Problem) -> Broken {
+        Broken::Value {
+            line,
+            problem: error,
+        }
+    }
 }
 
 /// Decides what is true. `refuse` may turn down a hand-made change for reasons outside the file.
@@ -119,7 +140,7 @@ pub fn reconcile(
         Ok(file) => file,
         Err(broken) => return rebuilt(own, latest, broken, now),
     };
-    let (found, problems) = read_fields(file, folder);
+    let (found, problems) = read_fields(file, folder.project);
     let ahead = believed(found.revision) > latest.revision;
     // Without a note nothing speaks against a journal that lost its end.
     let is_cut = || ahead && (folder.journal_shrunk)().unwrap_or(true);
@@ -164,12 +185,9 @@ fn adopt(
     had_journal: bool,
     now: Timestamp,
 ) -> Result<Reconciled, Broken> {
-    let (mut task, problems) = read_fields(file, folder);
+    let (mut task, problems) = read_fields(file, folder.project);
     if let Some(problem) = problems.into_iter().next() {
-        return Err(Broken::Value {
-            line: problem.line,
-            problem: problem.error,
-        });
+        return Err(problem.into());
     }
     fill_adopted(&mut task, file, folder);
     if had_journal {
@@ -183,7 +201,7 @@ fn adopt(
 }
 
 /// Why an edit of a field that is settled at the start is put back.
-const SETTLED: &str = "settled when the task started; an update changes what can still be changed";
+const SETTLED: &str = "settled when the task started; only a command can change it now";
 
 const JOURNAL_GONE: &str = "history.jsonl was lost, and with it what happened before";
 
@@ -244,26 +262,21 @@ fn rebuilt(
     broken: Broken,
     now: Timestamp,
 ) -> Result<Reconciled, Broken> {
-    let mut task = latest;
-    let mut events = Vec::new();
+    let mut truth = Reconciled {
+        archive: archived_since(own, 0),
+        append: appended_since(own, 0),
+        rewrite: true,
+        ..Reconciled::settled(latest)
+    };
     // Said once: a process may have died between journalling this and writing the file.
     if own.last().map(|event| &event.kind) != Some(&EventType::FrontmatterRebuilt) {
         let event = Event::new(EventType::FrontmatterRebuilt, now)
             .by("engine")
             .because(broken.to_string());
-        let event = number(event, &task);
-        machine::apply(&mut task, &event).map_err(Broken::Journal)?;
-        events.push(event);
+        truth.journal(number(event, &truth.task))?;
     }
-    Ok(Reconciled {
-        task,
-        events,
-        archive: archived_since(own, 0),
-        append: appended_since(own, 0),
-        rewrite: true,
-        broken: Some(broken),
-        unadopted: false,
-    })
+    truth.broken = Some(broken);
+    Ok(truth)
 }
 
 /// The journal is behind the file: the file is right, and the journal is told everything.
@@ -289,17 +302,12 @@ fn recovery(task: &Task, latest: u64, why: &str, now: Timestamp) -> Event {
 
 /// The task that an event with every field describes.
 fn whole(event: Event, unadopted: bool) -> Result<Reconciled, Broken> {
-    let mut task = Task::default();
-    machine::apply(&mut task, &event).map_err(Broken::Journal)?;
-    Ok(Reconciled {
-        task,
-        events: vec![event],
-        archive: Vec::new(),
-        append: Vec::new(),
-        rewrite: true,
-        broken: None,
+    let mut truth = Reconciled {
         unadopted,
-    })
+        ..Reconciled::settled(Task::default())
+    };
+    truth.journal(event)?;
+    Ok(truth)
 }
 
 fn merge(
@@ -317,15 +325,12 @@ fn merge(
         latest.clone()
     };
     let bad = |field: Field| problems.iter().find(|problem| problem.error.field == field);
-    if let Some(problem) = problems
-        .iter()
-        .find(|problem| problem.error.field.is_editable(latest.status))
-    {
-        let broken = Broken::Value {
-            line: problem.line,
-            problem: problem.error.clone(),
-        };
-        return Ok(unusable_value(latest, broken));
+    let unusable = |problem: &&Problem| problem.error.field.is_editable(latest.status);
+    if let Some(problem) = problems.iter().find(unusable).cloned() {
+        return Ok(Reconciled {
+            broken: Some(problem.into()),
+            ..Reconciled::settled(latest)
+        });
     }
 
     let mut restored = Event::new(EventType::FieldsRestored, now).by("engine");
@@ -365,69 +370,47 @@ fn merge(
         }
     }
 
-    let archive = archived_since(own, found.revision);
-    let append = appended_since(own, found.revision);
-    let mut task = latest;
-    let mut events = Vec::new();
+    let mut truth = Reconciled {
+        archive: archived_since(own, found.revision),
+        append: appended_since(own, found.revision),
+        rewrite: found.revision != latest.revision,
+        ..Reconciled::settled(latest)
+    };
     if !was.is_empty() {
-        events.push(restored.with(FieldsRestored {
-            found: Some(Cow::Owned(was)),
-        }));
+        let found = Some(Cow::Owned(was));
+        let restored = restored.with(FieldsRestored { found });
+        truth.journal(number(restored, &truth.task))?;
     }
     if !adopted.fields.is_empty() {
-        events.push(adopted);
+        truth.journal(number(adopted, &truth.task))?;
     }
-    let behind = found.revision != task.revision;
-    for event in &mut events {
-        event.revision = Some(task.revision + 1);
-        machine::apply(&mut task, event).map_err(Broken::Journal)?;
-    }
-    Ok(Reconciled {
-        rewrite: behind || !events.is_empty(),
-        task,
-        events,
-        archive,
-        append,
-        broken: None,
-        unadopted: false,
-    })
+    Ok(truth)
+}
+
+/// The events after a revision.
+fn later(own: &[Event], revision: u64) -> impl Iterator<Item = &Event> {
+    let is_later = move |event: &&Event| event.revision.is_some_and(|later| later > revision);
+    own.iter().filter(is_later)
 }
 
 /// A process may die between journalling that a field was put back and writing the file.
 fn restored_before(own: &[Event], revision: u64, file: &TaskFile, field: Field) -> bool {
     let found = as_written(file, field);
-    own.iter()
-        .filter(|event| event.revision.is_some_and(|later| later > revision))
+    later(own, revision)
         .filter_map(|event| FieldsRestored::of(event)?.found)
         .any(|before| before.get(field.name()) == Some(&found))
 }
 
 /// The headings that events after a revision renamed. Whoever applies them skips those already renamed.
 fn archived_since(own: &[Event], revision: u64) -> Vec<ArchiveSection> {
-    own.iter()
-        .filter(|event| event.revision.is_some_and(|later| later > revision))
-        .flat_map(|event| event.archive.iter().cloned())
-        .collect()
+    let sections = later(own, revision).flat_map(|event| &event.archive);
+    sections.cloned().collect()
 }
 
 /// The sections that events after a revision added. Whoever adds them skips those that are there.
 fn appended_since(own: &[Event], revision: u64) -> Vec<AppendSection> {
-    own.iter()
-        .filter(|event| event.revision.is_some_and(|later| later > revision))
-        .flat_map(|event| event.append.iter().cloned())
-        .collect()
-}
-
-fn unusable_value(latest: Task, broken: Broken) -> Reconciled {
-    Reconciled {
-        task: latest,
-        events: Vec::new(),
-        archive: Vec::new(),
-        append: Vec::new(),
-        rewrite: false,
-        broken: Some(broken),
-        unadopted: false,
-    }
+    let sections = later(own, revision).flat_map(|event| &event.append);
+    sections.cloned().collect()
 }
 
 fn as_written(file: &TaskFile, field: Field) -> Value {
@@ -436,7 +419,7 @@ fn as_written(file: &TaskFile, field: Field) -> Value {
 }
 
 /// Reads every known field of a frontmatter; what cannot be used is reported with its line.
-fn read_fields(file: &TaskFile, folder: Folder<'_>) -> (Task, Vec<Problem>) {
+fn read_fields(file: &TaskFile, project: &str) -> (Task, Vec<Problem>) {
     let mut task = Task::default();
     let mut problems = Vec::new();
     for (name, node, line) in file.entries() {
@@ -456,7 +439,7 @@ fn read_fields(file: &TaskFile, folder: Folder<'_>) -> (Task, Vec<Problem>) {
         problems.push(Problem { line, error });
     }
     if task.project.is_empty() {
-        task.project = folder.project.to_owned();
+        task.project = project.to_owned();
     }
     (task, problems)
 }
@@ -520,13 +503,7 @@ fn node_value(node: &Node, shape: Shape) -> Value {
 
 /// The fields that a file would have to change to say what the task says.
 pub fn differing_fields(file: &TaskFile, task: &Task) -> Vec<Field> {
-    let folder = Folder {
-        name: "",
-        project: &task.project,
-        modified: Timestamp::UNIX_EPOCH,
-        journal_shrunk: &|| None,
-    };
-    let (found, problems) = read_fields(file, folder);
+    let (found, problems) = read_fields(file, &task.project);
     let unset = Task::default();
     Field::ALL
         .iter()

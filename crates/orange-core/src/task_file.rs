@@ -20,8 +20,6 @@ pub struct TaskFile {
     front: Range<usize>,
     body: usize,
     root: Root,
-    /// The line of each top-level key.
-    lines: Vec<usize>,
 }
 
 /// The frontmatter's mapping; `flow` if it is written in braces, where no key has its own line.
@@ -97,41 +95,39 @@ impl TaskFile {
         let start = text.len();
         text.push_str(body);
         let root = read_root(&text, front.clone()).unwrap_or_default();
-        TaskFile::assemble(text, front, start, root)
+        TaskFile {
+            text,
+            front,
+            body: start,
+            root,
+        }
     }
 
     fn from_text(text: String) -> Result<TaskFile, Damage> {
         let (front, body) = split(&text)?;
         let root = read_root(&text, front.clone())?;
-        Ok(TaskFile::assemble(text, front, body, root))
-    }
-
-    fn assemble(text: String, front: Range<usize>, body: usize, root: Root) -> TaskFile {
-        let mut line = 1;
-        let mut from = 0;
-        let number = |entry: &Entry| {
-            let passed = text
-                .as_bytes()
-                .get(from..entry.key_span.start)
-                .unwrap_or_default();
-            line += passed.iter().filter(|&&b| b == b'\n').count();
-            from = entry.key_span.start;
-            line
-        };
-        let lines = root.entries.iter().map(number).collect();
-        TaskFile {
+        Ok(TaskFile {
             text,
             front,
             body,
             root,
-            lines,
-        }
+        })
     }
 
     /// The top-level keys in the order they stand, with the value and the line of each.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Node, usize)> {
-        let entries = self.root.entries.iter().zip(&self.lines);
-        entries.map(|(entry, line)| (entry.key.as_str(), &entry.value, *line))
+        let (mut line, mut from) = (1, 0);
+        self.root.entries.iter().map(move |entry| {
+            let start = entry.key_span.start;
+            line += self
+                .text
+                .get(from..start)
+                .unwrap_or_default()
+                .matches('\n')
+                .count();
+            from = start;
+            (entry.key.as_str(), &entry.value, line)
+        })
     }
 
     pub fn get(&self, key: &str) -> Option<(&Node, usize)> {

@@ -1,8 +1,7 @@
 //! A task whose file is known to be in order, straight from its text. A lost index means to read every task there
 //! is: a frontmatter as this program writes it is read line by line, without a tree in between.
 
-use super::{Folder, read_fields};
-use crate::Timestamp;
+use super::read_fields;
 use crate::task::{Field, Shape, Task};
 use crate::task_file::{TaskFile, split};
 use crate::testing::TestingRequirements;
@@ -32,14 +31,8 @@ impl Filed {
 }
 
 fn any_task(text: &str, project: &str) -> Option<Task> {
-    let folder = Folder {
-        name: "",
-        project,
-        modified: Timestamp::UNIX_EPOCH,
-        journal_shrunk: &|| None,
-    };
     let file = TaskFile::parse(text.as_bytes()).ok()?;
-    let (task, problems) = read_fields(&file, folder);
+    let (task, problems) = read_fields(&file, project);
     problems.is_empty().then_some(task)
 }
 
