@@ -330,35 +330,46 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| self.invalid(self.end, "unknown alias"))
     }
 
+    /// What stands between the start of a collection and its end, each read by `item`, which also says where it ends.
+    fn items<T>(
+        &mut self,
+        span: Range<usize>,
+        in_flow: bool,
+        last: &Event<'_>,
+        mut item: impl FnMut(&mut Self, Event<'a>, Span, bool) -> Result<(T, usize), YamlError>,
+    ) -> Result<(Vec<T>, bool, Range<usize>), YamlError> {
+        self.charge(1, span.start)?;
+        let bracket = self.text[span.clone()].ends_with(['[', '{']);
+        let flow = in_flow || bracket;
+        let mut items = Vec::new();
+        let mut end = span.end;
+        loop {
+            let (event, at) = self.next()?;
+            if event == *last {
+                if bracket {
+                    end = self.range(at).start + 1;
+                }
+                return Ok((items, flow, span.start..end));
+            }
+            let (item, item_end) = item(self, event, at, flow)?;
+            end = end.max(item_end);
+            items.push(item);
+        }
+    }
+
     fn sequence(
         &mut self,
         span: Range<usize>,
         depth: usize,
         in_flow: bool,
     ) -> Result<Node, YamlError> {
-        self.charge(1, span.start)?;
-        let bracket = self.text[span.clone()].ends_with('[');
-        let flow = in_flow || bracket;
-        let mut items = Vec::new();
-        let mut end = span.end;
-        loop {
-            let (event, at) = self.next()?;
-            if event == Event::SequenceEnd {
-                end = if bracket {
-                    self.range(at).start + 1
-                } else {
-                    end
-                };
-                return Ok(Node::Sequence {
-                    items,
-                    flow,
-                    span: span.start..end,
-                });
-            }
-            let item = self.node(event, at, depth + 1, flow)?;
-            end = end.max(item.span().end);
-            items.push(item);
-        }
+        let end = Event::SequenceEnd;
+        let (items, flow, span) = self.items(span, in_flow, &end, |reader, event, at, flow| {
+            let item = reader.node(event, at, depth + 1, flow)?;
+            let end = item.span().end;
+            Ok((item, end))
+        })?;
+        Ok(Node::Sequence { items, flow, span })
     }
 
     fn mapping(
@@ -367,26 +378,19 @@ impl<'a> Reader<'a> {
         depth: usize,
         in_flow: bool,
     ) -> Result<Node, YamlError> {
-        self.charge(1, span.start)?;
-        let brace = self.text[span.clone()].ends_with('{');
-        let flow = in_flow || brace;
-        let mut entries = Vec::new();
-        let mut end = span.end;
-        loop {
-            let (event, at) = self.next()?;
-            if event == Event::MappingEnd {
-                end = if brace { self.range(at).start + 1 } else { end };
-                self.refuse_duplicates(&entries)?;
-                return Ok(Node::Mapping {
-                    entries,
-                    flow,
-                    span: span.start..end,
-                });
-            }
-            let entry = self.entry(event, at, depth, flow)?;
-            end = end.max(entry.key_span.end).max(entry.value.span().end);
-            entries.push(entry);
-        }
+        let end = Event::MappingEnd;
+        let (entries, flow, span) =
+            self.items(span, in_flow, &end, |reader, event, at, flow| {
+                let entry = reader.entry(event, at, depth, flow)?;
+                let end = entry.key_span.end.max(entry.value.span().end);
+                Ok((entry, end))
+            })?;
+        self.refuse_duplicates(&entries)?;
+        Ok(Node::Mapping {
+            entries,
+            flow,
+            span,
+        })
     }
 
     fn entry(
