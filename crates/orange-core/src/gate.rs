@@ -28,32 +28,33 @@ pub enum Gate {
 }
 
 impl Gate {
+    /// Its label, its section, and the fields of which one must be filled in.
+    fn texts(self) -> (&'static str, &'static str, &'static [&'static str]) {
+        match self {
+            Self::Plan => ("Plan", "Plan", &["APPROACH", "TOUCHING"]),
+            Self::Handoff => (
+                "Handoff",
+                "Handoff",
+                &["DONE", "REMAINING", "DECISIONS", "UNCERTAIN"],
+            ),
+            Self::ReviewPass => ("Review PASS", "Review", &[]),
+            Self::ReviewFail => ("Review FAIL", "Review", &[]),
+        }
+    }
+
     /// The gate's name for people; unlike the section's, it tells the two reviews apart.
     pub fn label(self) -> &'static str {
-        match self {
-            Self::Plan => "Plan",
-            Self::Handoff => "Handoff",
-            Self::ReviewPass => "Review PASS",
-            Self::ReviewFail => "Review FAIL",
-        }
+        self.texts().0
     }
 
     /// The name of the section this gate looks at.
     pub fn section(self) -> &'static str {
-        match self {
-            Self::Plan => "Plan",
-            Self::Handoff => "Handoff",
-            Self::ReviewPass | Self::ReviewFail => "Review",
-        }
+        self.texts().1
     }
 
     /// The fields of which one must be filled in; none for a review, which needs a verdict.
     pub fn fields(self) -> &'static [&'static str] {
-        match self {
-            Self::Plan => &["APPROACH", "TOUCHING"],
-            Self::Handoff => &["DONE", "REMAINING", "DECISIONS", "UNCERTAIN"],
-            Self::ReviewPass | Self::ReviewFail => &[],
-        }
+        self.texts().2
     }
 
     /// Says whether `body` passes, and if not, what is wrong.
@@ -63,29 +64,17 @@ impl Gate {
             .into_iter()
             .rfind(|s| s.name == self.section())
             .ok_or(GateProblem::MissingSection { gate: self })?;
-        match self {
-            Self::Plan | Self::Handoff => self.check_fields(&outline, body, &section),
-            Self::ReviewPass => check_verdict(body, &section, Verdict::Pass),
-            Self::ReviewFail => check_verdict(body, &section, Verdict::Fail),
-        }
-    }
-
-    fn check_fields(
-        self,
-        outline: &Outline,
-        body: &str,
-        section: &Section,
-    ) -> Result<(), GateProblem> {
-        if has_filled_field(outline, body, &section.content, self.fields()) {
-            Ok(())
-        } else {
-            Err(GateProblem::NoField { gate: self })
+        match self.verdict() {
+            Some(wanted) => check_verdict(body, &section, wanted),
+            None if has_filled_field(&outline, body, &section.content, self.fields()) => Ok(()),
+            None => Err(GateProblem::NoField { gate: self }),
         }
     }
 }
 
 /// Why a gate is closed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.message())]
 pub enum GateProblem {
     /// There is no section of that name.
     MissingSection { gate: Gate },
@@ -145,14 +134,6 @@ impl GateProblem {
     }
 }
 
-impl fmt::Display for GateProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message())
-    }
-}
-
-impl std::error::Error for GateProblem {}
-
 /// `neither an A: nor a B:`, or `no A:, B: or C:` when there are more than two.
 fn none_of(fields: &[&str]) -> String {
     match fields {
@@ -163,14 +144,11 @@ fn none_of(fields: &[&str]) -> String {
 
 /// `A:, B: or C:`.
 fn one_of(fields: &[&str]) -> String {
-    let Some((last, rest)) = fields.split_last() else {
-        return String::new();
-    };
-    if rest.is_empty() {
-        return format!("{last}:");
+    match fields.split_last() {
+        Some((last, [])) => format!("{last}:"),
+        Some((last, rest)) => format!("{}: or {last}:", rest.join(":, ")),
+        None => String::new(),
     }
-    let rest: Vec<String> = rest.iter().map(|f| format!("{f}:")).collect();
-    format!("{} or {last}:", rest.join(", "))
 }
 
 fn article(word: &str) -> &'static str {
