@@ -8,6 +8,7 @@ mod edit;
 #[cfg(test)]
 mod tests;
 
+use crate::naming::one_line;
 pub use edit::{append_section, archive, context_section, demote_headings, embedded_section};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use std::ops::Range;
@@ -208,17 +209,13 @@ impl Heading {
     }
 
     fn close(mut self) -> Self {
-        self.text = collapse_white_space(&self.text);
+        self.text = one_line(&self.text);
         if self.text_end == self.start {
             // Only an ATX heading can be without text; its text would go behind the hashes.
             self.text_end += self.level;
         }
         self
     }
-}
-
-fn collapse_white_space(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Where the line holding `offset` starts.

@@ -29,12 +29,8 @@ fn failed_hook(history: &History) -> Option<String> {
 
 /// The newest remark since the last status change that nothing has answered.
 pub fn raised(history: &History) -> Option<&Event> {
-    let since = history
-        .events
-        .iter()
-        .rposition(|event| event.kind == EventType::StatusChanged || event.is_whole())
-        .map_or(0, |at| at + 1);
-    let events = history.events.get(since..)?;
+    let since = history.since_move();
+    let events = since.map_or(history.events.as_slice(), |(_, later)| later);
     let open = |at: usize, event: &Event| {
         let later = events.get(at + 1..).unwrap_or_default();
         !answered(event, later)

@@ -37,20 +37,20 @@ fn with_appended(base: &str, ours: &str, added: &str) -> String {
         return ours.to_owned();
     }
     if let Some(rest) = ours.strip_prefix(base) {
-        // What was added last may end in the middle of a line.
-        let separator = if rest.is_empty() || added.ends_with('\n') {
-            ""
-        } else {
-            "\n"
+        return match rest {
+            "" => format!("{base}{added}"),
+            rest => on_a_new_line(format!("{base}{added}"), rest),
         };
-        return format!("{base}{added}{separator}{rest}");
     }
-    let separator = if ours.is_empty() || ours.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
-    format!("{ours}{separator}{added}")
+    on_a_new_line(ours.to_owned(), added)
+}
+
+/// What was added last may end in the middle of a line.
+fn on_a_new_line(mut text: String, more: &str) -> String {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text + more
 }
 
 /// Lines of the base that a text has others for: from the first that differs to the last.

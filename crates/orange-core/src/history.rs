@@ -248,13 +248,19 @@ impl History {
         }
     }
 
+    /// The last status change, or the event with every field that came after it, and what follows.
+    pub(crate) fn since_move(&self) -> Option<(&Event, &[Event])> {
+        let moved = |event: &Event| event.kind == EventType::StatusChanged || event.is_whole();
+        let at = self.events.iter().rposition(moved)?;
+        self.events.get(at..)?.split_first()
+    }
+
     /// Where the folder of the task belongs, as the journal has it.
     pub fn is_deleted(&self) -> bool {
-        self.events
-            .iter()
-            .rev()
-            .find(|event| matches!(event.kind, EventType::TaskDeleted | EventType::TaskRestored))
-            .is_some_and(|event| event.kind == EventType::TaskDeleted)
+        let moves =
+            |kind: &&EventType| matches!(kind, EventType::TaskDeleted | EventType::TaskRestored);
+        let mut newest_first = self.events.iter().rev().map(|event| &event.kind);
+        newest_first.find(moves) == Some(&EventType::TaskDeleted)
     }
 
     /// The last status change and how far its hooks got.

@@ -322,7 +322,7 @@ pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), Strin
 }
 
 /// The links that are not over, as "TASK-001 (working)".
-fn open_links(links: &[Linked]) -> Vec<String> {
+pub(crate) fn open_links(links: &[Linked]) -> Vec<String> {
     links
         .iter()
         .filter(|link| !link.status.is_some_and(Status::is_over))

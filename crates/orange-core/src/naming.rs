@@ -244,6 +244,16 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// A text with all its white space as single blanks.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The beginning of a commit's name, as git shows it.
+pub fn short_commit(commit: &str) -> &str {
+    commit.get(..7).unwrap_or(commit)
+}
+
 /// `1 task`, `2 tasks`: for messages.
 pub fn counted(number: usize, noun: &str) -> String {
     match number {

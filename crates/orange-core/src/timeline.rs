@@ -8,7 +8,7 @@ mod words;
 
 use crate::history::payload::{AgentState, TaskVerified};
 use crate::history::{Event, EventType, History};
-use crate::naming::duration;
+use crate::naming::{duration, one_line};
 use crate::runs::{Ending, State, runs};
 use crate::verification::CheckResult;
 use crate::workflow::Role;
@@ -98,8 +98,7 @@ fn cut(text: &str, longest: usize) -> String {
     // Far more than is shown, so that white space may fall away; a text may have megabytes.
     let end = text.char_indices().nth(longest * 4).map(|(end, _)| end);
     let beginning = end.map_or(text, |end| text.get(..end).unwrap_or_default());
-    let words: Vec<&str> = beginning.split_whitespace().collect();
-    let line = words.join(" ");
+    let line = one_line(beginning);
     match line.char_indices().nth(longest) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None if end.is_some() => format!("{line}…"),

@@ -8,18 +8,15 @@ use std::collections::BTreeMap;
 
 /// Tokens and cost of one conversation, or of several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Usage {
     /// Read by the model, without what came from its cache.
-    #[serde(default)]
     pub input: u64,
-    #[serde(default)]
     pub output: u64,
-    #[serde(default)]
     pub cache_read: u64,
-    #[serde(default)]
     pub cache_write: u64,
     /// In US dollars; None where the harness does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
 

@@ -14,17 +14,25 @@ use serde_json::Value;
 
 choice! {
     /// What a check came to.
+    #[derive(Default)]
     pub enum Outcome ("outcome") {
         Passed = "passed",
         Failed = "failed",
         TimedOut = "timed-out",
         /// It never ran; the reason is told.
+        #[default]
         NotRun = "not-run",
     }
 }
 
+impl Outcome {
+    fn failed(self) -> bool {
+        matches!(self, Outcome::Failed | Outcome::TimedOut)
+    }
+}
+
 /// What a check of one commit came to. Stands as it is in the journal and in `task show --json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CheckResult {
     pub outcome: Outcome,
     /// Why it did not run, or how the command ended: `exit code 1`, `stopped after 600 s`.
@@ -71,15 +79,8 @@ pub struct OnBase {
 impl CheckResult {
     pub fn not_run(why: impl Into<String>) -> CheckResult {
         CheckResult {
-            outcome: Outcome::NotRun,
             reason: why.into(),
-            command: None,
-            seconds: None,
-            tail: Vec::new(),
-            log: None,
-            cached: false,
-            minimal_environment: false,
-            base: None,
+            ..CheckResult::default()
         }
     }
 
@@ -89,7 +90,7 @@ impl CheckResult {
 
     /// Ran, and did not pass.
     pub fn failed(&self) -> bool {
-        matches!(self.outcome, Outcome::Failed | Outcome::TimedOut)
+        self.outcome.failed()
     }
 
     /// Failed although the same check passes on the commit that the work started from.
@@ -100,9 +101,7 @@ impl CheckResult {
 
     /// Failed, and the base is not known to fail as well: worth a sign in a list.
     pub fn stands_out(&self) -> bool {
-        let base_fails =
-            |base: &OnBase| matches!(base.outcome, Outcome::Failed | Outcome::TimedOut);
-        self.failed() && !self.base.as_ref().is_some_and(base_fails)
+        self.failed() && !self.base.as_ref().is_some_and(|base| base.outcome.failed())
     }
 
     /// What a worker is told of a failure: which command failed and how, the last lines of its output, where all of it is.
@@ -142,8 +141,7 @@ impl CheckResult {
 
 impl OnBase {
     fn words(&self) -> String {
-        let commit: String = self.commit.chars().take(7).collect();
-        let place = format!("{}@{commit}", self.branch);
+        let place = format!("{}@{}", self.branch, naming::short_commit(&self.commit));
         match self.outcome {
             Outcome::Passed => format!("; it passes on {place}"),
             Outcome::NotRun => format!("; not tried on {place}: {}", self.reason),
@@ -180,15 +178,13 @@ impl Serialize for Verified {
             newly_failed: bool,
             at: Timestamp,
         }
-        let (result, Statement { head, at, .. }) = (&self.result, &self.said);
-        let newly_failed = result.newly_failed();
-        Keys {
-            result,
-            head,
-            newly_failed,
-            at: *at,
-        }
-        .serialize(serializer)
+        let keys = Keys {
+            result: &self.result,
+            head: &self.said.head,
+            newly_failed: self.result.newly_failed(),
+            at: self.said.at,
+        };
+        keys.serialize(serializer)
     }
 }
 
@@ -203,11 +199,9 @@ impl Verified {
 
     /// In words, with the commit it speaks of.
     pub fn words(&self) -> String {
-        let head = self.said.head.as_deref().unwrap_or_default();
-        let short: String = head.chars().take(7).collect();
-        let place = match short.as_str() {
-            "" => String::new(),
-            short => format!(" at {short}"),
+        let place = match self.said.head.as_deref().map(naming::short_commit) {
+            None | Some("") => String::new(),
+            Some(commit) => format!(" at {commit}"),
         };
         self.result.words_at(&place)
     }
@@ -327,11 +321,7 @@ pub fn deferred(history: &History) -> Option<Deferred> {
 
 /// What was journalled since the task came to its review; nothing if it is not there.
 pub(crate) fn since_review(history: &History) -> &[Event] {
-    let moved = |event: &Event| event.kind == EventType::StatusChanged || event.is_whole();
-    let Some(at) = history.events.iter().rposition(moved) else {
-        return &[];
-    };
-    let Some(entered) = history.events.get(at) else {
+    let Some((entered, later)) = history.since_move() else {
         return &[];
     };
     let status = if entered.kind == EventType::StatusChanged {
@@ -341,7 +331,7 @@ pub(crate) fn since_review(history: &History) -> &[Event] {
     };
     let status: Option<Status> = status.and_then(|word| word.parse().ok());
     if status.is_some_and(Status::is_in_review) {
-        history.events.get(at + 1..).unwrap_or_default()
+        later
     } else {
         &[]
     }

@@ -1,22 +1,19 @@
 //! Where something was found: of a long text the one line that says most about it, short enough to be read.
 
 use super::{CLOSE, NEXT_EVENT, OPEN, original};
+use crate::naming::one_line;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A piece of text, and what was found in it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct Passage {
     pub text: String,
     /// In bytes of the text.
+    #[serde(skip)]
     pub hits: Vec<Range<usize>>,
-}
-
-impl Serialize for Passage {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.text.serialize(serializer)
-    }
 }
 
 /// How many characters of a line are shown.
@@ -104,8 +101,7 @@ fn best<'t>(
         }
     }
     let (number, _, part) = best?;
-    let line: Vec<&str> = part.split_whitespace().collect();
-    Some((number, Passage::of(&line.join(" ")).shortened()))
+    Some((number, Passage::of(&one_line(part)).shortened()))
 }
 
 fn different_hits(marked: &str) -> usize {

@@ -5,7 +5,7 @@ use crate::gate::Verdict;
 use crate::history::payload::{AgentSpawned, AgentState, StatusMoved, TaskMerged};
 use crate::history::{Event, Payload};
 use crate::merge::Strategy;
-use crate::naming::counted;
+use crate::naming::{counted, short_commit};
 use crate::reconcile::begins_anew;
 use crate::runs::State;
 use crate::task::{FieldMap, Status};
@@ -139,7 +139,7 @@ fn moved(event: &Event, made: &StatusMoved<'_>, reason: Option<&str>) -> String 
     if to.is_some_and(Status::is_in_review)
         && let Some(commit) = made.head
     {
-        words.push_str(&format!(", handed off at {}", short(commit)));
+        words.push_str(&format!(", handed off at {}", short_commit(commit)));
     }
     if let Some(reason) = reason {
         words.push_str(&format!(" ({reason})"));
@@ -209,7 +209,7 @@ fn merged(merge: &TaskMerged<'_>) -> String {
     let commit = merge.commit.unwrap_or_default();
     let target = merge.target.unwrap_or("the target");
     let strategy = merge.strategy.map_or("", Strategy::as_str);
-    let mut words = format!("merged into {target} as {}", short(commit));
+    let mut words = format!("merged into {target} as {}", short_commit(commit));
     let commits = merge.commits;
     let of = commits.map_or_else(String::new, |number| counted(number, "commit"));
     let how = [of.as_str(), strategy].join(", ");
@@ -240,8 +240,4 @@ fn other(word: &str, event: &Event, reason: Option<&str>) -> String {
 
 fn quoted(text: &str) -> String {
     format!("\"{}\"", cut(text, MESSAGE))
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..7).unwrap_or(commit)
 }

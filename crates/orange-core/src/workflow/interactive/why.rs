@@ -5,7 +5,8 @@
 use super::reason::{Owed, Reason, Round, Stuck};
 use crate::exit::role_of;
 use crate::gate::{self, Gate, Verdict};
-use crate::machine::{Facts, Situation, meets};
+use crate::machine::{Facts, Situation, meets, open_links};
+use crate::naming::one_line;
 use crate::task::{Status, Task};
 use crate::workflow::Condition;
 use crate::{Action, Text};
@@ -337,12 +338,8 @@ fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
     } else if around.only_unchecked {
         Action::verify(label)
     } else {
-        let concerns = around.concerns.join("; ");
-        let concerns: Vec<&str> = concerns.split_whitespace().collect();
-        request(format!(
-            "before a merge, see to this: {}",
-            concerns.join(" ")
-        ))
+        let concerns = one_line(&around.concerns.join("; "));
+        request(format!("before a merge, see to this: {concerns}"))
     };
     let reason = Reason::Decision {
         branch: task.branch.clone(),
@@ -371,14 +368,6 @@ fn stuck(task: &Task, around: &Surroundings<'_>) -> Stuck {
 
 fn delegated(facts: &Facts, move_to: &dyn Fn(Status) -> Action) -> Why {
     let children = &facts.children;
-    let open = children
-        .iter()
-        .filter(|child| !child.status.is_some_and(Status::is_over))
-        .map(|child| match child.status {
-            Some(status) => format!("{} ({status})", child.reference),
-            None => child.reference.clone(),
-        })
-        .collect();
     let gone = children
         .iter()
         .any(|child| child.status == Some(Status::Cancelled));
@@ -390,6 +379,6 @@ fn delegated(facts: &Facts, move_to: &dyn Fn(Status) -> Action) -> Why {
     };
     Why {
         needs_human: gone,
-        ..Why::waits(Reason::Children(open), next)
+        ..Why::waits(Reason::Children(open_links(children)), next)
     }
 }
