@@ -18,7 +18,7 @@ use crate::choice;
 pub use agents::{CustomHarness, CustomHarnesses, Effort, Permissions, check_model, no_harness};
 pub use edit::{EditError, edited};
 pub use harnesses::{HARNESSES, NONE, SIM, USUAL};
-pub use layer::{Bad, Ignored, Layer, Said, Why, about};
+pub use layer::{Layer, Rejected, Said, about};
 pub use mistake::{ConfigError, Mistake};
 pub use reference::{reference, template};
 pub use schema::schema;
@@ -65,7 +65,7 @@ choice! {
 
 impl Config {
     /// Reads settings; the second value lists those that mean nothing here (a newer program may know them).
-    pub fn parse(text: &str) -> Result<(Config, Vec<Ignored>), ConfigError> {
+    pub fn parse(text: &str) -> Result<(Config, Vec<Rejected>), ConfigError> {
         let layer = Layer::of_user(text)?.usable()?;
         let mut config = Config::default();
         layer.apply(&mut config);

@@ -9,7 +9,7 @@ use crate::git::committed::{Committed, Unreadable, text_of};
 use crate::git::{self, Git};
 use crate::projects::Project;
 use crate::runs::LINK_NAMES;
-use orange_core::config::{ConfigError, DEFAULT_TIMEOUT, Ignored, Layer, WorkspaceConfig};
+use orange_core::config::{ConfigError, DEFAULT_TIMEOUT, Layer, Rejected, WorkspaceConfig};
 use orange_core::{Action, text};
 use sha2::{Digest, Sha256};
 use std::io::Read;
@@ -100,7 +100,7 @@ pub struct Rules {
     /// The part of the commands that came with the repository.
     pub foreign: Commands,
     /// Settings in the repository's file that do not count.
-    pub ignored: Vec<Ignored>,
+    pub ignored: Vec<Rejected>,
 }
 
 impl Rules {

@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result, err};
 use crate::git::committed::text_of;
 use crate::projects::Project;
 use crate::rules::{self, newest_base, rules_commit};
-use orange_core::config::{Config, Ignored, Layer, LogLevel, Mistake};
+use orange_core::config::{Config, Layer, LogLevel, Mistake, Rejected};
 use orange_core::task::Task;
 use orange_core::{Action, text};
 use std::io::{ErrorKind, Read};
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 pub(crate) const MAX_BYTES: u64 = 1024 * 1024;
 
 /// A notice about a line of the user's file that does not count.
-pub(crate) fn told_of(ignored: &Ignored) -> String {
+pub(crate) fn told_of(ignored: &Rejected) -> String {
     format!("config.yaml, {ignored}")
 }
 

@@ -4,7 +4,6 @@ use super::values::{leaves, scalar};
 use super::{Config, ConfigError, Kind, Mistake, Repository, Setting, no_harness, unknown};
 use crate::yaml::{self, Node, YamlError};
 use serde_json::Value;
-use std::fmt;
 
 /// Some editors put it at the beginning of a file.
 pub(super) const BOM: char = '\u{feff}';
@@ -14,9 +13,9 @@ pub(super) const BOM: char = '\u{feff}';
 pub struct Layer {
     said: Vec<Said>,
     /// What cannot be used.
-    pub bad: Vec<Bad>,
+    pub bad: Vec<Rejected>,
     /// What does not count.
-    pub ignored: Vec<Ignored>,
+    pub ignored: Vec<Rejected>,
 }
 
 /// One setting that counts.
@@ -35,67 +34,16 @@ impl Said {
     }
 }
 
-/// One setting with a value that it cannot have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bad {
+/// A setting that cannot be used, or does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{mistake}")]
+pub struct Rejected {
     pub key: String,
     /// Of the setting.
     pub line: usize,
     /// As it is written.
     pub value: Value,
     pub mistake: Mistake,
-}
-
-/// A setting that does not count, with the reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ignored {
-    pub key: String,
-    pub line: usize,
-    /// As it is written.
-    pub value: Value,
-    pub why: Why,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
-    /// A newer program may know it, or somebody mistyped this one.
-    Unknown,
-    /// It is a section: what it has are settings, no value of its own.
-    Section,
-    /// A repository may not say it.
-    NotForRepositories(&'static str),
-    /// A repository may say only the strictest value.
-    OnlyStricter(&'static str),
-}
-
-impl Ignored {
-    pub fn mistake(&self) -> Mistake {
-        let Ignored { key, line, why, .. } = self;
-        let reason = match why {
-            Why::Unknown => unknown(key),
-            Why::Section => {
-                let below: Vec<&str> = Setting::of_section(key).map(|one| one.key).collect();
-                format!(
-                    "{key} is a section and has no value of its own; its settings stand on lines below it: {}",
-                    below.join(", ")
-                )
-            }
-            Why::NotForRepositories(why) => format!("{key} does not count here: {why}"),
-            Why::OnlyStricter(strictest) => {
-                format!("{key} counts here only as {strictest}: a repository cannot loosen it")
-            }
-        };
-        Mistake {
-            line: Some(*line),
-            reason,
-        }
-    }
-}
-
-impl fmt::Display for Ignored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.mistake().fmt(f)
-    }
 }
 
 impl Layer {
@@ -107,19 +55,22 @@ impl Layer {
     /// A repository's .orange/config.yaml. What it may not say is not even looked at.
     pub fn of_repository(text: &str) -> Result<Layer, Mistake> {
         Layer::read(text, |setting, node| match setting.repository {
-            Repository::No(why) => Some(Why::NotForRepositories(why)),
+            Repository::No(why) => Some(format!("does not count here: {why}")),
             Repository::Tightens(strictest) => {
                 let looser = setting.check(setting.key, node).is_ok()
                     && scalar(node).is_none_or(|word| word.trim() != strictest);
-                looser.then_some(Why::OnlyStricter(strictest))
+                looser.then(|| {
+                    format!("counts here only as {strictest}: a repository cannot loosen it")
+                })
             }
             Repository::Says | Repository::Adds | Repository::Fills => None,
         })
     }
 
+    /// `refuse` says why a setting does not count here.
     fn read(
         text: &str,
-        refuse: impl Fn(&'static Setting, &Node) -> Option<Why>,
+        refuse: impl Fn(&'static Setting, &Node) -> Option<String>,
     ) -> Result<Layer, Mistake> {
         let text = text.strip_prefix(BOM).unwrap_or(text);
         let mut layer = Layer::default();
@@ -130,55 +81,48 @@ impl Layer {
         let keys = leaves.iter().map(|(key, ..)| key.as_str());
         let own = keys.filter_map(|key| key.strip_prefix("harness."));
         for (key, at, node) in &leaves {
-            let (key, line) = (key.clone(), yaml::line_of(text, *at));
-            let ignored = |why| Ignored {
+            let line = yaml::line_of(text, *at);
+            let rejected = |line_of_mistake: usize, reason: String| Rejected {
                 key: key.clone(),
                 line,
                 value: node.to_json(),
-                why,
+                mistake: Mistake {
+                    line: Some(line_of_mistake),
+                    reason,
+                },
             };
-            let Some(setting) = Setting::of(&key) else {
-                let why = match Setting::of_section(&key).next() {
-                    Some(_) => Why::Section,
-                    None => Why::Unknown,
-                };
-                layer.ignored.push(ignored(why));
+            let Some(setting) = Setting::of(key) else {
+                layer.ignored.push(rejected(line, no_setting(key)));
                 continue;
             };
             if let Some(why) = refuse(setting, node) {
-                layer.ignored.push(ignored(why));
+                layer.ignored.push(rejected(line, about(key, &why)));
                 continue;
             }
             let named = scalar(node).filter(|_| setting.kind == Kind::Harness);
-            let problem = setting.check(&key, node).err();
+            let problem = setting.check(key, node).err();
             let problem = problem.or_else(|| no_harness(named?.trim(), own.clone()));
-            match problem {
-                None => layer.said.push(Said {
-                    setting,
-                    key,
-                    line,
-                    node: (*node).clone(),
-                }),
-                Some(problem) => layer.bad.push(Bad {
-                    line,
-                    value: node.to_json(),
-                    mistake: Mistake {
-                        line: Some(yaml::line_of(text, node.span().start)),
-                        reason: about(&key, &problem),
-                    },
-                    key,
-                }),
+            if let Some(problem) = problem {
+                let line_of_value = yaml::line_of(text, node.span().start);
+                layer
+                    .bad
+                    .push(rejected(line_of_value, about(key, &problem)));
+                continue;
             }
+            layer.said.push(Said {
+                setting,
+                key: key.clone(),
+                line,
+                node: (*node).clone(),
+            });
         }
         Ok(layer)
     }
 
     /// All that is wrong, from the first line to the last.
     pub fn mistakes(&self) -> Vec<Mistake> {
-        let bad = self.bad.iter().map(|bad| bad.mistake.clone());
-        let mut all: Vec<Mistake> = bad
-            .chain(self.ignored.iter().map(Ignored::mistake))
-            .collect();
+        let rejected = self.bad.iter().chain(&self.ignored);
+        let mut all: Vec<Mistake> = rejected.map(|one| one.mistake.clone()).collect();
         all.sort_by_key(|mistake| mistake.line);
         all
     }
@@ -223,6 +167,18 @@ impl Layer {
     /// What is said of one key.
     pub fn get(&self, key: &str) -> Option<&Said> {
         self.said.iter().find(|said| said.key == key)
+    }
+}
+
+/// Why a key is no setting. A section may have been given a value.
+fn no_setting(key: &str) -> String {
+    let below: Vec<&str> = Setting::of_section(key).map(|one| one.key).collect();
+    match below.as_slice() {
+        [] => unknown(key),
+        below => format!(
+            "{key} is a section and has no value of its own; its settings stand on lines below it: {}",
+            below.join(", ")
+        ),
     }
 }
 

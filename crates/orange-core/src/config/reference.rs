@@ -70,24 +70,20 @@ pub fn reference() -> String {
                 "\n### {section}\n\n| setting | default | value | what | in a repository |\n|---|---|---|---|---|\n"
             );
         }
+        let default = match setting.default {
+            "" => "none".to_owned(),
+            default => format!("`{default}`"),
+        };
         let _ = writeln!(
             text,
-            "| `{}` | {} | {} | {} | {} |",
+            "| `{}` | {default} | {} | {} | {} |",
             setting.key,
-            code_or(setting.default, "none"),
             value(setting),
             setting.about,
             in_repository(setting.repository),
         );
     }
     text
-}
-
-fn code_or(text: &str, otherwise: &str) -> String {
-    match text {
-        "" => otherwise.to_owned(),
-        text => format!("`{text}`"),
-    }
 }
 
 /// The kind of value, and one.

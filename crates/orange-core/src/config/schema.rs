@@ -16,9 +16,9 @@ pub fn schema() -> Value {
         });
         let name = setting.key.split('.').next_back().unwrap_or(setting.key);
         if setting.kind == Kind::OwnHarness {
-            section["additionalProperties"] = of(setting);
+            section["additionalProperties"] = setting_schema(setting);
         } else {
-            section["properties"][name] = of(setting);
+            section["properties"][name] = setting_schema(setting);
         }
     }
     json!({
@@ -31,10 +31,10 @@ pub fn schema() -> Value {
     })
 }
 
-fn of(setting: &Setting) -> Value {
+fn setting_schema(setting: &Setting) -> Value {
     let mut schema = Map::new();
     schema.insert("description".into(), setting.about.into());
-    if let Value::Object(kind) = of_kind(setting.kind) {
+    if let Value::Object(kind) = kind_schema(setting.kind) {
         schema.extend(kind);
     }
     if !setting.default.is_empty() {
@@ -46,7 +46,7 @@ fn of(setting: &Setting) -> Value {
     Value::Object(schema)
 }
 
-fn of_kind(kind: Kind) -> Value {
+fn kind_schema(kind: Kind) -> Value {
     let texts = json!({"type": "array", "items": {"type": "string", "minLength": 1}});
     match kind {
         Kind::Count => json!({"type": "integer", "minimum": 1}),

@@ -2,7 +2,7 @@
 
 use super::Config;
 use super::table::{KEYS, TABLE};
-use super::values::{days, is_empty, with_unit};
+use super::values::{days, is_empty, lines_of_text, several_commands, with_unit};
 use crate::suggest;
 use crate::yaml::{self, Node};
 use serde_json::Value;
@@ -138,11 +138,8 @@ impl Setting {
             (Kind::Time, Node::Scalar { text, .. }) => {
                 with_unit(text).map_or(Value::Null, Value::from)
             }
-            (Kind::Patterns | Kind::Commands, empty) if is_empty(empty) => Value::Array(Vec::new()),
-            (Kind::Patterns, Node::Scalar { text, .. }) => vec![text.as_str()].into(),
-            (Kind::Commands, Node::Scalar { text, .. }) => vec![text.trim()].into(),
-            (Kind::Patterns, Node::Sequence { items, .. }) => texts(items, |text| text),
-            (Kind::Commands, Node::Sequence { items, .. }) => texts(items, str::trim),
+            (Kind::Patterns, node) => lines_of_text(node).map_or(Value::Null, Value::from),
+            (Kind::Commands, node) => several_commands(node).map_or(Value::Null, Value::from),
             (Kind::OwnHarness, Node::Scalar { text, .. }) => {
                 text.split_whitespace().map(str::to_owned).collect()
             }
@@ -164,14 +161,6 @@ impl Setting {
                 .map_or(Value::Null, |node| self.value(&node)),
         }
     }
-}
-
-fn texts(items: &[Node], tidy: fn(&str) -> &str) -> Value {
-    let text = |item: &Node| match item {
-        Node::Scalar { text, .. } => Value::from(tidy(text)),
-        Node::Sequence { .. } | Node::Mapping { .. } => item.to_json(),
-    };
-    items.iter().map(text).collect()
 }
 
 impl Kind {

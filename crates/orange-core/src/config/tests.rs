@@ -19,7 +19,7 @@ fn settings_are_read_and_strange_ones_listed() {
     .unwrap();
     assert_eq!(config.review.max_rounds, 3);
     assert_eq!(config.git.branch_template, "work/{slug}");
-    let told: Vec<String> = unknown.iter().map(Ignored::to_string).collect();
+    let told: Vec<String> = unknown.iter().map(Rejected::to_string).collect();
     assert_eq!(
         told,
         [
@@ -170,7 +170,7 @@ fn a_repository_says_only_what_a_team_may_decide() {
     assert_eq!(config.workspace, WorkspaceConfig::default());
     assert_eq!(config.review.max_rounds, 5);
     assert_eq!((config.agents, config.notify), Default::default());
-    let told: Vec<String> = layer.ignored.iter().map(Ignored::to_string).collect();
+    let told: Vec<String> = layer.ignored.iter().map(Rejected::to_string).collect();
     assert_eq!(
         told,
         [

@@ -25,7 +25,7 @@ pub(super) fn leaves<'a>(
                 (key, entry.key_span.start, &entry.value)
             })),
             // Every setting of the section is commented out.
-            empty if is_empty(empty) && is_section(&section.key) => {}
+            empty if is_empty(empty) && Setting::of_section(&section.key).next().is_some() => {}
             Node::Scalar { .. } | Node::Sequence { .. } => {
                 found.push((section.key.clone(), section.key_span.start, &section.value));
             }
@@ -40,10 +40,6 @@ pub(super) fn no_sections(text: &str, root: &Node) -> Mistake {
         line: Some(yaml::line_of(text, root.span().start)),
         reason: "expected sections like `review:` with settings below them".into(),
     }
-}
-
-fn is_section(name: &str) -> bool {
-    Setting::of_section(name).next().is_some()
 }
 
 pub(super) fn is_empty(node: &Node) -> bool {
@@ -151,34 +147,38 @@ pub(super) fn time_of(node: &Node) -> Result<Duration, String> {
 /// A command, or a list of them. The last line end of a block of text is not part of the command.
 pub(super) fn several_commands(node: &Node) -> Result<Vec<String>, String> {
     let wanted = "must be a command or a list of commands";
-    let commands = texts(node).ok_or(wanted)?;
-    commands
-        .into_iter()
-        .map(|command| {
-            let command = command.trim();
-            if command.is_empty() || command.contains('\0') {
-                Err(format!(
-                    "{wanted}; an empty one, or one with a NUL in it, cannot run"
-                ))
-            } else {
-                Ok(command.to_owned())
-            }
-        })
-        .collect()
+    let rule = "an empty one, or one with a NUL in it, cannot run";
+    list(node, wanted, rule, str::trim, &['\0'])
 }
 
 /// A pattern, or a list of them.
 pub(super) fn lines_of_text(node: &Node) -> Result<Vec<String>, String> {
     let wanted = "must be a list of patterns, as in .gitignore";
-    let patterns = texts(node).ok_or(wanted)?;
-    if patterns
+    list(
+        node,
+        wanted,
+        "each of them is one line",
+        |text| text,
+        &['\n', '\r', '\0'],
+    )
+}
+
+/// Texts that are tidied first; none is empty or has one of the forbidden characters.
+fn list(
+    node: &Node,
+    wanted: &str,
+    rule: &str,
+    tidied: fn(&str) -> &str,
+    forbidden: &[char],
+) -> Result<Vec<String>, String> {
+    let texts: Vec<&str> = texts(node).ok_or(wanted)?.into_iter().map(tidied).collect();
+    if texts
         .iter()
-        .any(|pattern| pattern.is_empty() || pattern.contains(['\n', '\r', '\0']))
+        .any(|text| text.is_empty() || text.contains(forbidden))
     {
-        Err(format!("{wanted}; each of them is one line"))
-    } else {
-        Ok(patterns.into_iter().map(str::to_owned).collect())
+        return Err(format!("{wanted}; {rule}"));
     }
+    Ok(texts.into_iter().map(str::to_owned).collect())
 }
 
 /// One text or several; nothing at all is an empty list.

@@ -144,7 +144,7 @@ pub fn settings(call: &Call, project: Option<&str>) -> Result<SettingsView> {
             file: file.clone(),
             line: one.line,
         },
-        mistake: one.mistake(),
+        mistake: one.mistake.clone(),
     });
     let mut view = SettingsView {
         mistakes: user.mistakes(),
