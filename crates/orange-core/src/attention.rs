@@ -6,7 +6,6 @@ use crate::history::{Event, EventType, History, HookOutcome};
 use crate::naming::counted;
 use crate::reconcile::begins_anew;
 use crate::runs::{Ending, State};
-use crate::task::Status;
 use crate::timeline::hooks;
 use crate::workflow::Role;
 
@@ -156,8 +155,7 @@ pub fn unreadable(history: &History) -> Option<String> {
 /// What a person is told when this is journalled; None for what moves on by itself.
 pub fn notification(event: &Event) -> Option<String> {
     if event.kind == EventType::StatusChanged {
-        let to = event.to.as_deref().and_then(|word| word.parse().ok());
-        let told = to.and_then(|to: Status| to.info().notifies);
+        let told = event.new_status().and_then(|to| to.info().notifies);
         // Who did it knows it.
         let by_person = event.by.as_deref() == Some("human");
         return told.filter(|_| !by_person).map(str::to_owned);

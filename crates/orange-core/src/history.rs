@@ -186,6 +186,12 @@ impl Event {
         self.fields.insert(field.name().into(), value.into());
     }
 
+    /// The status that the task has after it, where it says so.
+    pub fn new_status(&self) -> Option<Status> {
+        let field = || self.fields.get(Field::Status.name())?.as_str();
+        self.to.as_deref().or_else(field)?.parse().ok()
+    }
+
     /// What the event is about, besides the task.
     pub fn run_or_hook(&self) -> &str {
         self.run().or(self.hook.as_deref()).unwrap_or_default()

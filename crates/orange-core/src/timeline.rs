@@ -14,7 +14,7 @@ use crate::verification::CheckResult;
 use crate::workflow::Role;
 use crate::{Text, Timestamp};
 use std::collections::HashMap;
-pub use words::words;
+pub use words::event_text;
 
 /// How much an event matters to somebody who reads a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use crate::history::{Event, EventType, History, Payload};
 use crate::task::Status;
 use crate::{Timestamp, naming};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 choice! {
     /// What a check came to.
@@ -321,19 +320,9 @@ pub fn deferred(history: &History) -> Option<Deferred> {
 
 /// What was journalled since the task came to its review; nothing if it is not there.
 pub(crate) fn since_review(history: &History) -> &[Event] {
-    let Some((entered, later)) = history.since_move() else {
-        return &[];
-    };
-    let status = if entered.kind == EventType::StatusChanged {
-        entered.to.as_deref()
-    } else {
-        entered.fields.get("status").and_then(Value::as_str)
-    };
-    let status: Option<Status> = status.and_then(|word| word.parse().ok());
-    if status.is_some_and(Status::is_in_review) {
-        later
-    } else {
-        &[]
+    match history.since_move() {
+        Some((entered, later)) if entered.new_status().is_some_and(Status::is_in_review) => later,
+        _ => &[],
     }
 }
 

@@ -26,7 +26,7 @@ macro_rules! write_line {
             task = $task.id,
             "{} {:?}",
             timeline::who($event),
-            timeline::words($event),
+            timeline::event_text($event),
         )
     };
 }

@@ -20,7 +20,7 @@ const VALUE: usize = 60;
 /// More fields than these are counted instead of told.
 const FIELDS: usize = 4;
 
-pub fn words(event: &Event) -> Text {
+pub fn event_text(event: &Event) -> Text {
     with_time(event, None)
 }
 
@@ -135,8 +135,7 @@ fn moved(event: &Event, made: &StatusMoved<'_>, reason: Option<&str>) -> String 
         Some(Verdict::Fail) => words.push_str(", review failed"),
         None => {}
     }
-    let to: Option<Status> = event.to.as_deref().and_then(|word| word.parse().ok());
-    if to.is_some_and(Status::is_in_review)
+    if event.new_status().is_some_and(Status::is_in_review)
         && let Some(commit) = made.head
     {
         words.push_str(&format!(", handed off at {}", short_commit(commit)));

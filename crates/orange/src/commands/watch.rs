@@ -138,7 +138,7 @@ struct EventLine<'a> {
 pub(crate) fn told(event: &Event) -> Option<String> {
     let matters = timeline::weight(event) != Weight::Detail;
     matters.then(|| {
-        let words = spelled(&timeline::words(event));
+        let words = spelled(&timeline::event_text(event));
         format!("{} {words}", timeline::who(event))
     })
 }

@@ -13,6 +13,7 @@ use crate::history::{Event, EventType, History};
 use crate::task::Status;
 use crate::verification::Verified;
 use serde::Serialize;
+use serde_json::Value;
 
 /// Who said it, where only TASK.md of an adopted task does.
 pub const FILE: &str = "file";
@@ -88,14 +89,11 @@ impl Evidence {
                 continue;
             }
             match event.kind {
-                EventType::TaskCreated => {
-                    let status = event.fields.get("status").and_then(|word| word.as_str());
-                    if status == Some(Status::Reviewing.as_str()) {
-                        evidence.enters_reviewing(event);
-                    } else if status == Some(Status::AgentReview.as_str()) {
-                        evidence.handed_over(event);
-                    }
-                }
+                EventType::TaskCreated => match event.new_status() {
+                    Some(Status::Reviewing) => evidence.enters_reviewing(event),
+                    Some(Status::AgentReview) => evidence.handed_over(event),
+                    _ => {}
+                },
                 EventType::TaskAdopted => evidence.adopted(event),
                 EventType::StatusChanged => evidence.moved(event),
                 EventType::TaskVerified => evidence.verify = Verified::of(event),
@@ -113,7 +111,7 @@ impl Evidence {
                 self.verify = self.verify.take().filter(failed);
             }
             EventType::StatusChanged => {
-                if event.to.as_deref() == Some(Status::AgentReview.as_str()) {
+                if event.new_status() == Some(Status::AgentReview) {
                     self.handoff = None;
                     self.rounds = self.rounds.saturating_add(1);
                 }
@@ -126,8 +124,8 @@ impl Evidence {
     }
 
     fn moved(&mut self, event: &Event) {
-        let status = |word: &Option<String>| word.as_deref().and_then(|word| word.parse().ok());
-        let (from, to): (Option<Status>, Option<Status>) = (status(&event.from), status(&event.to));
+        let to = event.new_status();
+        let from_review = event.from.as_deref() == Some(Status::AgentReview.as_str());
         if to == Some(Status::AgentReview) {
             self.handed_over(event);
         }
@@ -136,7 +134,7 @@ impl Evidence {
         let made = StatusMoved::of(event).unwrap_or_default();
         let told = matches!(to, Some(Status::Reviewing | Status::Working)) && made.check.is_none()
             || made.verdict.is_some();
-        if from == Some(Status::AgentReview) && told {
+        if from_review && told {
             self.verdict = Some(Verdict {
                 said: Statement::of(event),
                 passed: to == Some(Status::Reviewing),
@@ -158,9 +156,8 @@ impl Evidence {
     /// A review of the program that had the task before counts as TASK.md said when it was adopted. Nobody knows of which
     /// commit it speaks.
     fn adopted(&mut self, event: &Event) {
-        let status = event.fields.get("status").and_then(|word| word.as_str());
         let verdict = TaskFound::of(event).and_then(|found| found.verdict);
-        if status != Some(Status::Reviewing.as_str()) || verdict != Some(gate::Verdict::Pass) {
+        if event.new_status() != Some(Status::Reviewing) || verdict != Some(gate::Verdict::Pass) {
             return;
         }
         let said = Statement {
@@ -168,10 +165,7 @@ impl Evidence {
             by: FILE.to_owned(),
             at: event.timestamp,
         };
-        let round = event
-            .fields
-            .get("review_round")
-            .and_then(|round| round.as_u64());
+        let round = event.fields.get("review_round").and_then(Value::as_u64);
         self.rounds = round.and_then(|round| round.try_into().ok()).unwrap_or(0);
         self.verdict = Some(Verdict {
             said: said.clone(),
