@@ -14,6 +14,7 @@ use crate::workflow::{
 };
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Another task, as far as a condition cares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -134,13 +135,11 @@ fn open_to(row: &Transition, actor: Actor, wish: Move) -> bool {
 
 /// Where this caller could take the task from here, triggers aside.
 pub fn reachable(workflow: &Workflow, task: &Task, actor: Actor) -> Vec<Status> {
-    let mut statuses: Vec<Status> = Vec::new();
-    for row in workflow.rows_from(task.status, task.blocked_reason) {
-        if row.entries_for(actor).next().is_some() && !statuses.contains(&row.to) {
-            statuses.push(row.to);
-        }
-    }
-    statuses
+    let mut seen = BTreeSet::new();
+    let rows = workflow.rows_from(task.status, task.blocked_reason);
+    rows.filter(|row| row.entries_for(actor).next().is_some() && seen.insert(row.to))
+        .map(|row| row.to)
+        .collect()
 }
 
 /// Checks a wish against the table. Pure: the same situation always gives the same answer.
@@ -224,90 +223,78 @@ pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), Strin
         max_rounds,
         ..
     } = situation;
-    let demand = |met: bool, otherwise: String| if met { Ok(()) } else { Err(otherwise) };
+    let demand = |met: bool, otherwise: &str| {
+        if met {
+            Ok(())
+        } else {
+            Err(otherwise.to_owned())
+        }
+    };
+    let over = |links: &[Linked]| match open_links(links).as_slice() {
+        [] => Ok(()),
+        open => Err(format!("it waits for {}", open.join(", "))),
+    };
+    let round = task.review_round;
     match condition {
-        Condition::SummaryGiven => {
-            demand(!task.summary.trim().is_empty(), "it has no summary".into())
+        Condition::SummaryGiven => demand(!task.summary.trim().is_empty(), "it has no summary"),
+        Condition::SummaryMissing => demand(task.summary.trim().is_empty(), "it has a summary"),
+        Condition::DependenciesOver => over(&facts.blockers),
+        Condition::DependenciesOpen => {
+            demand(over(&facts.blockers).is_err(), "its dependencies are over")
         }
-        Condition::SummaryMissing => {
-            demand(task.summary.trim().is_empty(), "it has a summary".into())
-        }
-        Condition::DependenciesOver => {
-            let open = open_links(&facts.blockers);
-            demand(open.is_empty(), format!("it waits for {}", open.join(", ")))
-        }
-        Condition::DependenciesOpen => demand(
-            !open_links(&facts.blockers).is_empty(),
-            "its dependencies are over".into(),
-        ),
-        Condition::SlotFree => demand(
-            facts.slots.holders.len() < facts.slots.size as usize,
-            match facts.slots.size {
-                0 => "the project has no slots (its pool size is 0)".into(),
-                size => format!(
-                    "all {size} slots are taken, by {}",
-                    facts.slots.holders.join(", ")
-                ),
-            },
-        ),
+        Condition::SlotFree => match &facts.slots {
+            Slots { size, holders } if holders.len() < *size as usize => Ok(()),
+            Slots { size: 0, .. } => Err("the project has no slots (its pool size is 0)".into()),
+            Slots { size, holders } => {
+                let holders = holders.join(", ");
+                Err(format!("all {size} slots are taken, by {holders}"))
+            }
+        },
         Condition::CrashLimit => {
-            let limit = Workflow::named(task.workflow).crash_limit;
+            let (crashes, limit) = (task.crash_count, Workflow::named(task.workflow).crash_limit);
             demand(
-                task.crash_count >= limit,
-                format!("it has crashed {} of {limit} times", task.crash_count),
+                crashes >= limit,
+                &format!("it has crashed {crashes} of {limit} times"),
             )
         }
-        Condition::ChildrenOpen => demand(
-            !open_links(&facts.children).is_empty(),
-            "it has no open children".into(),
-        ),
-        Condition::ChildrenOver => {
-            let open = open_links(&facts.children);
-            demand(open.is_empty(), format!("it waits for {}", open.join(", ")))
+        Condition::ChildrenOpen => {
+            demand(over(&facts.children).is_err(), "it has no open children")
         }
+        Condition::ChildrenOver => over(&facts.children),
         Condition::WorktreeClean => facts.worktree.clone().unwrap_or(Ok(())),
         Condition::RoundBelowMax => demand(
-            task.review_round < max_rounds,
-            format!(
-                "review round {} of {max_rounds} was the last; it can only go to reviewing or stuck",
-                task.review_round
+            round < max_rounds,
+            &format!(
+                "review round {round} of {max_rounds} was the last; it can only go to reviewing or stuck"
             ),
         ),
         Condition::RoundAtMax => demand(
-            task.review_round >= max_rounds,
-            format!(
-                "it is in review round {} of {max_rounds}; a failed review sends it back to working",
-                task.review_round
+            round >= max_rounds,
+            &format!(
+                "it is in review round {round} of {max_rounds}; a failed review sends it back to working"
             ),
         ),
         Condition::Merged => match &facts.merged {
-            Some(Ok(_)) => Ok(()),
-            Some(Err(detail)) => Err(detail.clone()),
+            Some(found) => found.clone().map(drop),
             None => Err("nothing shows that its work is merged".into()),
         },
         Condition::OwnCommits => demand(
             facts.own_commits.unwrap_or(0) > 0,
-            "its branch has no commits of its own".into(),
+            "its branch has no commits of its own",
         ),
         Condition::NoOwnCommits => demand(
             facts.own_commits.unwrap_or(0) == 0,
-            "its branch has commits of its own".into(),
+            "its branch has commits of its own",
         ),
-        Condition::WeightKnown => demand(task.weight.is_some(), "it has no weight".into()),
-        Condition::WeightUnknown => demand(task.weight.is_none(), "it has a weight".into()),
-        Condition::VerifyOver => match &facts.verifying {
-            Some(running) => Err(running.clone()),
-            None => Ok(()),
-        },
+        Condition::WeightKnown => demand(task.weight.is_some(), "it has no weight"),
+        Condition::WeightUnknown => demand(task.weight.is_none(), "it has a weight"),
+        Condition::VerifyOver => facts.verifying.clone().map_or(Ok(()), Err),
         Condition::CheckReturns => demand(
             facts.check_returns,
-            "verify.on_failure is warn: a failed check moves no task".into(),
+            "verify.on_failure is warn: a failed check moves no task",
         ),
-        Condition::ReviewersOwn => match &facts.review_problem {
-            Some(problem) => Err(problem.clone()),
-            None => Ok(()),
-        },
-        Condition::Asked => demand(task.queued_at.is_some(), "nobody asked for it".into()),
+        Condition::ReviewersOwn => facts.review_problem.clone().map_or(Ok(()), Err),
+        Condition::Asked => demand(task.queued_at.is_some(), "nobody asked for it"),
         Condition::AgentFree
         | Condition::BudgetFree
         | Condition::PhasesOver
@@ -316,7 +303,7 @@ pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), Strin
         | Condition::RetriesSpent
         | Condition::MergeNotBegun => demand(
             facts.met.contains(&condition),
-            format!("not met: {condition}"),
+            &format!("not met: {condition}"),
         ),
     }
 }
@@ -420,10 +407,12 @@ fn with_hooks(
             round = 0;
         }
         if *hook == Hook::ArchiveReview {
-            event.archive.extend(archived("Review", body));
+            event
+                .archive
+                .extend(archived(Gate::ReviewPass, body, false));
         }
         if *hook == Hook::ArchiveHandoff {
-            event.archive.extend(archived("Handoff", body));
+            event.archive.extend(archived(Gate::Handoff, body, false));
         }
     }
     if round != task.review_round {
@@ -439,21 +428,16 @@ fn with_hooks(
     (!applied.is_empty()).then(|| applied.iter().map(|hook| hook.name()).collect())
 }
 
-/// Archived sections are numbered on: a new count of rounds must not give two the same name.
-fn archived(section: &str, body: &str) -> Option<ArchiveSection> {
-    artifact::section(body, section)?;
-    Some(next_archive(section, body, false))
-}
-
 /// What a review becomes that gave no verdict, so that the next reviewer's own is told apart from it; None if there is
 /// none.
 pub fn without_verdict(body: &str) -> Option<ArchiveSection> {
-    let section = Gate::ReviewPass.section();
-    artifact::section(body, section)?;
-    Some(next_archive(section, body, true))
+    archived(Gate::ReviewPass, body, true)
 }
 
-fn next_archive(section: &str, body: &str, no_verdict: bool) -> ArchiveSection {
+/// Archived sections are numbered on: a new count of rounds must not give two the same name.
+fn archived(gate: Gate, body: &str, no_verdict: bool) -> Option<ArchiveSection> {
+    let section = gate.section();
+    artifact::section(body, section)?;
     let mut next = ArchiveSection {
         section: section.to_owned(),
         round: 0,
@@ -472,7 +456,7 @@ fn next_archive(section: &str, body: &str, no_verdict: bool) -> ArchiveSection {
         .filter_map(|found| number(&found.name))
         .max();
     next.round = last.unwrap_or(0).saturating_add(1);
-    next
+    Some(next)
 }
 
 /// A new task: its first event, which carries every field. Refused when no row allows that status.
