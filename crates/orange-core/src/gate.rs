@@ -226,13 +226,10 @@ fn verdict_line(line: &str) -> Option<Verdict> {
     if !key.eq_ignore_ascii_case("verdict") {
         return None;
     }
-    let value = value.trim();
-    if value.eq_ignore_ascii_case("pass") {
-        Some(Verdict::Pass)
-    } else if value.eq_ignore_ascii_case("fail") {
-        Some(Verdict::Fail)
-    } else {
-        None
+    match value.trim().to_ascii_lowercase().as_str() {
+        "pass" => Some(Verdict::Pass),
+        "fail" => Some(Verdict::Fail),
+        _ => None,
     }
 }
 

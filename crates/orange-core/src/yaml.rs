@@ -261,9 +261,9 @@ impl<'a> Reader<'a> {
             Some(Err(error)) => {
                 let (info, at) = (error.info(), self.byte(error.marker().index()));
                 let at = plain::place(info, &self.text[..self.end], at);
-                Err(self.invalid(at, &plain::words(info)))
+                Err(self.invalid(at, &plain::explained(info)))
             }
-            None => Err(self.invalid(self.end, &plain::words("unexpected end"))),
+            None => Err(self.invalid(self.end, &plain::explained("unexpected end"))),
         }
     }
 

@@ -75,11 +75,7 @@ pub fn embedded_section(name: &str, text: &str) -> String {
     if text.is_empty() {
         return heading;
     }
-    let mut section = format!("{heading}\n{}\n", demote_headings(text));
-    if let Some(closing) = closing_line(&section) {
-        section.push_str(&closing);
-        section.push('\n');
-    }
+    let section = closed(format!("{heading}\n{}\n", demote_headings(text)));
     if is_self_contained(name, &section) {
         section
     } else {
@@ -94,13 +90,15 @@ pub fn append_section(body: &str, section: &str) -> String {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    if let Some(closing) = closing_line(&text) {
-        text.push_str(&closing);
-        text.push('\n');
+    format!("{}\n{section}", closed(text))
+}
+
+/// With the fence or HTML block closed that the text ends in.
+fn closed(text: String) -> String {
+    match closing_line(&text) {
+        Some(closing) => format!("{text}{closing}\n"),
+        None => text,
     }
-    text.push('\n');
-    text.push_str(section);
-    text
 }
 
 /// Whether `section` is one section and a heading after it is seen.

@@ -53,7 +53,7 @@ const PLAIN: &[(&str, &str)] = &[
 ];
 
 /// The same in plain words; what nobody thought of is given as it is, and named for what it is.
-pub(super) fn words(info: &str) -> String {
+pub(super) fn explained(info: &str) -> String {
     let known = PLAIN.iter().find(|(part, _)| info.contains(part));
     match known {
         Some((_, plain)) => (*plain).to_owned(),

@@ -104,18 +104,13 @@ impl<'a> Splicer<'a> {
 
     fn old(&self, value: &Node, after_colon: usize) -> Old {
         match value {
-            Node::Sequence {
-                flow: true, span, ..
+            Node::Sequence { flow, span, .. } | Node::Mapping { flow, span, .. } => {
+                if *flow {
+                    Old::Inline(span.clone())
+                } else {
+                    Old::Block(span.end)
+                }
             }
-            | Node::Mapping {
-                flow: true, span, ..
-            } => Old::Inline(span.clone()),
-            Node::Sequence {
-                flow: false, span, ..
-            }
-            | Node::Mapping {
-                flow: false, span, ..
-            } => Old::Block(span.end),
             Node::Scalar { plain, span, .. } => {
                 let start = yaml::skip_properties(self.text, after_colon);
                 if !plain && self.text[start..].starts_with(['|', '>']) {
