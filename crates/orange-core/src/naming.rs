@@ -92,27 +92,27 @@ fn transliterated(c: char) -> Option<&'static str> {
 
 /// Why a branch template gives no branch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TemplateError {
+pub enum TemplateError<'t> {
     #[error(
         "unknown variable {{{name}}} in the branch template {template:?}; allowed are {}",
         allowed()
     )]
-    UnknownVariable { name: String, template: String },
+    UnknownVariable { name: &'t str, template: &'t str },
     #[error(
         "a {brace:?} without its counterpart in the branch template {template:?}; allowed variables are {}",
         allowed()
     )]
-    UnbalancedBrace { brace: char, template: String },
+    UnbalancedBrace { brace: char, template: &'t str },
     #[error("the branch template {template:?} leaves an empty name; use {{key}} or {{id}}")]
-    Empty { template: String },
+    Empty { template: &'t str },
     #[error(
         "the branch template {template:?} gives all tasks the same branch; {{key}}, {{slug}} or {{id}} tells them apart"
     )]
-    SameForAll { template: String },
+    SameForAll { template: &'t str },
     #[error(
         "the branch template {template:?} gives {branch:?}, and git takes no branch of that name"
     )]
-    NoBranch { template: String, branch: String },
+    NoBranch { template: &'t str, branch: String },
 }
 
 fn allowed() -> String {
@@ -126,13 +126,13 @@ pub fn shell_word(text: &str) -> String {
 
 /// Fills in `template`. A variable that is empty takes the separator next to it along, so that
 /// `orange/{key}-{slug}` with an empty slug is `orange/TASK-001`.
-pub fn branch_from_template(
-    template: &str,
+pub fn branch_from_template<'t>(
+    template: &'t str,
     key: &str,
     slug: &str,
     id: &str,
     project: &str,
-) -> Result<String, TemplateError> {
+) -> Result<String, TemplateError<'t>> {
     let mut branch = String::new();
     let mut left_out = false;
     for part in parts(template)? {
@@ -145,12 +145,7 @@ pub fn branch_from_template(
             Part::Variable("slug") => slug,
             Part::Variable("id") => id,
             Part::Variable("project") => project,
-            Part::Variable(name) => {
-                return Err(TemplateError::UnknownVariable {
-                    name: name.to_owned(),
-                    template: template.to_owned(),
-                });
-            }
+            Part::Variable(name) => return Err(TemplateError::UnknownVariable { name, template }),
         };
         if value.is_empty() {
             left_out = true;
@@ -164,17 +159,14 @@ pub fn branch_from_template(
         branch = tidy(&branch);
     }
     if branch.is_empty() {
-        return Err(TemplateError::Empty {
-            template: template.to_owned(),
-        });
+        return Err(TemplateError::Empty { template });
     }
     Ok(branch)
 }
 
 /// Tries a template before there is a task to name.
-pub fn check_template(template: &str) -> Result<(), TemplateError> {
+pub fn check_template(template: &str) -> Result<(), TemplateError<'_>> {
     let of = |key, slug, id| branch_from_template(template, key, slug, id, "project");
-    let template = template.to_owned();
     match of("TASK-001", "slug", "id")? {
         branch if !is_branch_name(&branch) => Err(TemplateError::NoBranch { template, branch }),
         branch if branch == of("TASK-002", "other", "another")? => {
@@ -203,11 +195,8 @@ enum Part<'a> {
     Variable(&'a str),
 }
 
-fn parts(template: &str) -> Result<Vec<Part<'_>>, TemplateError> {
-    let unbalanced = |brace| TemplateError::UnbalancedBrace {
-        brace,
-        template: template.to_owned(),
-    };
+fn parts(template: &str) -> Result<Vec<Part<'_>>, TemplateError<'_>> {
+    let unbalanced = |brace| TemplateError::UnbalancedBrace { brace, template };
     let mut parts = Vec::new();
     let mut rest = template;
     while !rest.is_empty() {
@@ -311,7 +300,7 @@ mod tests {
         );
     }
 
-    fn branch(template: &str, slug: &str) -> Result<String, TemplateError> {
+    fn branch<'t>(template: &'t str, slug: &str) -> Result<String, TemplateError<'t>> {
         branch_from_template(template, "TASK-001", slug, "k3x9", "shop")
     }
 

@@ -49,24 +49,19 @@ pub fn problem(
     if given.and_then(|wish| wish.mark).as_deref() == Some(mark) {
         return None;
     }
-    let changed = "`## Review` was changed after its reviewer had ended";
-    match (&run.end, left) {
+    let at_end = match (&run.end, left) {
         (None, Some(left)) if left.by_signal => {
-            Some("a reviewer that does not end by itself gives no verdict".to_owned())
+            return Some("a reviewer that does not end by itself gives no verdict".to_owned());
         }
-        (None, Some(left)) => left
-            .mark
-            .is_some_and(|at_end| at_end != mark)
-            .then(|| changed.to_owned()),
-        (None, None) => None,
         (Some(end), _) if end.how == Ending::Crashed => {
-            Some("its reviewer ended without a verdict".to_owned())
+            return Some("its reviewer ended without a verdict".to_owned());
         }
-        (Some(_), _) => run
-            .review
-            .is_some_and(|at_end| at_end != mark)
-            .then(|| changed.to_owned()),
-    }
+        (None, left) => left?.mark,
+        (Some(_), _) => run.review.as_deref(),
+    };
+    at_end
+        .filter(|at_end| *at_end != mark)
+        .map(|_| "`## Review` was changed after its reviewer had ended".to_owned())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Runs as the journal knows them: which agent processes a task has had, and how each ended.
 
 use crate::history::payload::{AgentEnded, AgentSpawned};
-use crate::history::{EventType, History};
+use crate::history::{Event, EventType, History};
 use crate::usage::Usage;
 use crate::workflow::Role;
 use crate::{Timestamp, choice};
@@ -127,21 +127,11 @@ pub fn last_run(history: &History, role: Role) -> Option<Run> {
 /// How many runs a role has had since the task entered its status; since the beginning for a worker, whose
 /// run lasts through all of them.
 pub fn attempts(history: &History, role: Role) -> u32 {
-    let since = match role {
-        Role::Reviewer => history
-            .events
-            .iter()
-            .rposition(|event| event.kind == EventType::StatusChanged)
-            .unwrap_or(0),
-        Role::Worker | Role::Executor => 0,
-    };
-    let count = history
-        .events
-        .iter()
-        .skip(since)
-        .filter(|event| event.kind == EventType::AgentSpawned)
-        .filter(|event| event.role() == Some(role))
-        .count();
+    let counts = |event: &&Event| role != Role::Reviewer || event.kind != EventType::StatusChanged;
+    let newest_first = history.events.iter().rev().take_while(counts);
+    let spawned =
+        |event: &&Event| event.kind == EventType::AgentSpawned && event.role() == Some(role);
+    let count = newest_first.filter(spawned).count();
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 

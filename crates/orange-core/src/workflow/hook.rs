@@ -1,6 +1,6 @@
 //! The side effects that a row of a table lists. The engine carries them out.
 
-use super::{Actor, Role, Who};
+use super::{Actor, Who};
 use crate::choice;
 
 choice! {
@@ -111,15 +111,9 @@ pub struct HookEntry {
 
 /// Leaves out what is listed for another actor.
 pub fn hooks_for(entries: &[HookEntry], actor: Actor) -> Vec<Hook> {
-    entries
+    let is_its = |who: Who| who.as_str() == actor.name();
+    let entries = entries
         .iter()
-        .filter(|entry| match entry.only_by {
-            None => true,
-            Some(Who::Human) => actor == Actor::Human,
-            Some(Who::Engine) => actor == Actor::Engine,
-            Some(Who::Agent) => actor == Actor::Agent(Role::Worker),
-            Some(Who::Reviewer) => actor == Actor::Agent(Role::Reviewer),
-        })
-        .map(|entry| entry.hook)
-        .collect()
+        .filter(|entry| entry.only_by.is_none_or(is_its));
+    entries.map(|entry| entry.hook).collect()
 }

@@ -7,7 +7,9 @@ use crate::gate::Gate;
 
 choice! {
     /// Where a task stands. Both workflows' words, because files, lists and dependencies share them.
+    #[derive(Default)]
     pub enum Status ("status") {
+        #[default]
         Pending = "pending",
         Planning = "planning",
         Clarification = "clarification",
@@ -197,13 +199,6 @@ impl Status {
     pub fn phrase(self) -> String {
         let phrase = self.info().phrase.map(str::to_owned);
         phrase.unwrap_or_else(|| format!("is {self}"))
-    }
-}
-
-impl Default for Status {
-    /// Of a task of which nothing is known yet.
-    fn default() -> Status {
-        interactive::STATUSES[0].status
     }
 }
 

@@ -26,10 +26,8 @@ pub struct Why {
 impl Why {
     fn waits(reason: Reason, next: Action) -> Why {
         Why {
-            reason,
             next: Some(next),
-            needs_human: false,
-            too_early: false,
+            ..Why::over(reason)
         }
     }
 
