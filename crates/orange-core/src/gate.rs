@@ -87,7 +87,6 @@ pub enum GateProblem {
 }
 
 impl GateProblem {
-    /// What is wrong.
     pub fn message(&self) -> String {
         match self {
             Self::MissingSection { gate } => {
@@ -110,7 +109,6 @@ impl GateProblem {
         }
     }
 
-    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::MissingSection { gate } => match gate {

@@ -39,7 +39,6 @@ impl ArchiveSection {
         format!("{word} {}", self.round)
     }
 
-    /// The heading that the section gets.
     pub fn heading(&self) -> String {
         format!("{} ({})", self.section, self.note())
     }
@@ -181,7 +180,6 @@ impl Event {
         self
     }
 
-    /// The new value of a field.
     pub fn set(&mut self, field: Field, value: impl Into<Value>) {
         self.fields.insert(field.name().into(), value.into());
     }

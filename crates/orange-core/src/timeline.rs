@@ -10,7 +10,6 @@ use crate::history::payload::{AgentState, TaskVerified};
 use crate::history::{Event, EventType, History};
 use crate::naming::{duration, one_line};
 use crate::runs::{Ending, State, runs};
-use crate::verification::CheckResult;
 use crate::workflow::Role;
 use crate::{Text, Timestamp};
 use std::collections::HashMap;
@@ -78,14 +77,12 @@ pub fn weight(event: &Event) -> Weight {
             Some(State::Finished | State::Working) => Weight::Story,
             Some(_) | None => Weight::Detail,
         },
-        EventType::TaskVerified if !has_passed(event) => Weight::Trouble,
+        EventType::TaskVerified => match TaskVerified::of(event).and_then(|told| told.result) {
+            Some(result) if result.passed() => Weight::Story,
+            _ => Weight::Trouble,
+        },
         _ => event.kind.weight(),
     }
-}
-
-fn has_passed(event: &Event) -> bool {
-    let result = TaskVerified::of(event).and_then(|told| told.result);
-    result.as_ref().is_some_and(CheckResult::passed)
 }
 
 /// A name of the machine as a person would write it: `queue.wanted`, `queue_wanted` → `queue wanted`.

@@ -34,7 +34,6 @@ choice! {
     }
 }
 
-/// The longest name of a model.
 const LONGEST_MODEL: usize = 200;
 
 /// Refuses what cannot be the name of a model. The name becomes one argument of an agent CLI, in which `{prompt}` stands

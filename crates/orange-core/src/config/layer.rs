@@ -164,7 +164,6 @@ impl Layer {
         &self.said
     }
 
-    /// What is said of one key.
     pub fn get(&self, key: &str) -> Option<&Said> {
         self.said.iter().find(|said| said.key == key)
     }

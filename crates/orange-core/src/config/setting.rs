@@ -7,7 +7,6 @@ use crate::suggest;
 use crate::yaml::{self, Node};
 use serde_json::Value;
 
-/// A row of the table.
 #[derive(Debug)]
 pub struct Setting {
     /// `section.name`; `harness.NAME` stands for any name.
@@ -24,7 +23,6 @@ pub struct Setting {
     pub(super) set: fn(&mut Config, &str, &Node) -> Result<(), String>,
 }
 
-/// What the value of a setting is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Count,
@@ -71,7 +69,7 @@ impl Setting {
 
     /// The key that somebody may have meant.
     pub fn nearest(key: &str) -> Option<&'static str> {
-        let keys = || KEYS.into_iter();
+        let keys = || KEYS.iter().copied();
         let name = |key: &'static str| key.rsplit('.').next().unwrap_or(key);
         let (section, typed) = key.split_once('.').unwrap_or(("", key));
         let of_section = || keys().filter(|key| key.split('.').next() == Some(section));
@@ -181,7 +179,6 @@ impl Kind {
         }
     }
 
-    /// Several values make a list.
     pub fn is_list(self) -> bool {
         matches!(self, Kind::Patterns | Kind::Commands | Kind::OwnHarness)
     }

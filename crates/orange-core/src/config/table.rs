@@ -13,6 +13,7 @@ use crate::merge::{RemoteBranches, Strategy};
 use crate::yaml::Node;
 use Kind::*;
 use Repository::{Adds, Fills, No, Says, Tightens};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// Declares the settings: a section of them with its struct, and of each setting its key, kind, default and example, whether
@@ -218,16 +219,8 @@ settings! {
     }
 }
 
-/// Their keys.
-pub(super) const KEYS: [&str; TABLE.len()] = {
-    let mut keys = [""; TABLE.len()];
-    let mut at = 0;
-    while at < keys.len() {
-        keys[at] = TABLE[at].key;
-        at += 1;
-    }
-    keys
-};
+pub(super) static KEYS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| TABLE.iter().map(|setting| setting.key).collect());
 
 fn strategy(node: &Node) -> Result<Strategy, String> {
     crate::merge::strategy(scalar(node).unwrap_or_default()).map_err(must_be)

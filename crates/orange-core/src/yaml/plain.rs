@@ -1,60 +1,56 @@
 //! What the parser complains about, in words for people who do not know its own.
 
-/// Those that people meet, by a part of what the parser says.
-const PLAIN: &[(&str, &str)] = &[
-    ("tab", "indent with spaces, not tabs"),
+/// Those that people meet, by parts of what the parser says.
+const PLAIN: &[(&[&str], &str)] = &[
+    (&["tab"], "indent with spaces, not tabs"),
     (
-        "illegal placement of ':'",
+        &["illegal placement of ':'", "mapping values are not allowed"],
         "a colon too many, or a line that is indented wrongly; text with `: ` in it needs quotes",
     ),
     (
-        "mapping values are not allowed",
-        "a colon too many, or a line that is indented wrongly; text with `: ` in it needs quotes",
-    ),
-    (
-        "did not find expected node content",
+        &["did not find expected node content"],
         "a value is missing, or a bracket or brace is not closed",
     ),
     (
-        "flow sequence, expected",
+        &["flow sequence, expected"],
         "a bracket `[` is not closed, or a comma is missing",
     ),
     (
-        "flow mapping, did not find expected",
+        &["flow mapping, did not find expected"],
         "a brace `{` is not closed, or a comma is missing",
     ),
     (
-        "quoted scalar, found unexpected end",
+        &["quoted scalar, found unexpected end"],
         "a quotation mark is not closed",
     ),
     (
-        "after double-quoted scalar",
+        &["after double-quoted scalar"],
         "there is more behind a closing quotation mark",
     ),
     (
-        "unknown escape character",
+        &["unknown escape character"],
         "a backslash in double quotes needs another one before it; single quotes take it as it is",
     ),
-    ("found unknown anchor", "there is no such anchor"),
+    (&["found unknown anchor"], "there is no such anchor"),
     (
-        "did not find expected key",
+        &["did not find expected key", "simple key expect"],
         "a line that is indented wrongly, or has no `key: value`",
     ),
     (
-        "simple key expect",
-        "a line that is indented wrongly, or has no `key: value`",
-    ),
-    (
-        "block sequence entries are not allowed",
+        &["block sequence entries are not allowed"],
         "an entry of a list has a line of its own, which begins with `- `",
     ),
-    ("invalid indentation", "this line is indented wrongly"),
-    ("wrongly indented", "this line is indented wrongly"),
+    (
+        &["invalid indentation", "wrongly indented"],
+        "this line is indented wrongly",
+    ),
 ];
 
 /// The same in plain words; what nobody thought of is given as it is, and named for what it is.
 pub(super) fn explained(info: &str) -> String {
-    let known = PLAIN.iter().find(|(part, _)| info.contains(part));
+    let known = PLAIN
+        .iter()
+        .find(|(parts, _)| parts.iter().any(|part| info.contains(part)));
     match known {
         Some((_, plain)) => (*plain).to_owned(),
         None => format!("this is no YAML: {info}"),

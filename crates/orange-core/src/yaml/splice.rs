@@ -64,15 +64,13 @@ impl<'a> Splicer<'a> {
     fn replace(&mut self, entry: &Entry, new: &Value) -> Option<()> {
         let indent = self.indent(entry)?;
         let after_colon = self.after_colon(entry)?;
-        if let (
-            true,
-            Value::Object(new),
-            Node::Mapping {
+        if self.deep
+            && let Value::Object(new) = new
+            && let Node::Mapping {
                 entries,
                 flow: false,
                 ..
-            },
-        ) = (self.deep, new, &entry.value)
+            } = &entry.value
         {
             return self.change(entries, &sub_changes(entries, new), after_colon);
         }
