@@ -157,7 +157,7 @@ impl Agent {
             // What ends a turn, or may have an end of a turn in it, is counted.
             let counts = matches!(step.action, Action::Repeat { .. } | Action::Fail { .. });
             let is_played = self.played > 0 && !counts;
-            if (self.skipping || is_played) && step.action != Action::EndTurn {
+            if (self.skipping || is_played) && !matches!(step.action, Action::EndTurn {}) {
                 continue;
             }
             let place = format!("{inside}{}", index + 1);
@@ -177,7 +177,7 @@ impl Agent {
             .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         // Escape at the very end of a turn has nothing to interrupt, and must not cost the next one.
         let heard = match step.action {
-            Action::EndTurn => Ok(()),
+            Action::EndTurn {} => Ok(()),
             _ => self.pump(Duration::ZERO),
         };
         match heard.and_then(|()| self.act(&step.action, place)) {

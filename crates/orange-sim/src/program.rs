@@ -1,11 +1,12 @@
 //! The one file of the scripted agent that starts outside programs: git, sh and `orange` itself.
 
+use orange_sys::programs::located;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 const SHELL: &str = "/bin/sh";
@@ -197,16 +198,7 @@ fn path_with_orange() -> Option<OsString> {
 }
 
 fn on_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|file| is_program(file))
-}
-
-fn is_program(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    located(name, std::env::var_os("PATH").as_deref())
 }
 
 /// As much of a value as a variable can hold.

@@ -4,14 +4,16 @@ mod reader;
 #[cfg(test)]
 mod tests;
 mod values;
-mod vocabulary;
 
 use super::text::Text;
 use orange_core::workflow::Role;
-use rustix::process::Signal;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::fmt;
-use std::time::Duration;
+pub(super) use values::{
+    Count, ExitCode, Ignored, InPlace, LineLength, MessageTexts, NotEmpty, OneCondition, Shell,
+    SignalName, Size, Statuses, Time, Times, Word,
+};
 
 /// What is played where no script is named.
 pub const BUILT_IN: &str = include_str!("default.yaml");
@@ -41,100 +43,156 @@ pub(super) struct WhichRun {
     pub(super) attempt: u32,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
     /// The word it is called by in scripts.
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) line: usize,
     pub(super) action: Action,
 }
 
-/// What a step does.
-#[derive(Debug, PartialEq, Eq)]
+/// What a step does: one variant per word. A step's own value is the field `value`, the others are its options.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Action {
-    Say(Text),
-    Pause(Duration),
+    Say(Only<Text>),
+    Pause(Only<Time>),
+    Plan(Artifact),
+    Handoff(Artifact),
+    Questions(Artifact),
+    Review {
+        value: Verdict,
+        text: Option<Text>,
+        how: Option<How>,
+    },
     Section {
-        name: Text,
+        value: Text,
         text: Text,
         how: Option<How>,
     },
-    /// Fields of the frontmatter; `None` removes one.
+    /// Fields of TASK.md; `null` removes one.
     Frontmatter {
-        fields: Vec<(String, Option<Value>)>,
-        how: How,
+        value: Map<String, Value>,
+        how: Option<InPlace>,
     },
-    Write {
-        file: Text,
-        text: Text,
-        append: bool,
-    },
+    Status(Command<Word>),
+    Complete(Command<Option<()>>),
+    Stuck(Command<Option<()>>),
+    Write(Content),
+    Append(Content),
     Fill {
-        file: Text,
-        bytes: u64,
+        value: Text,
+        size: Size,
     },
-    Delete(Text),
+    Delete(Only<Text>),
     Commit {
-        message: Text,
+        value: Text,
+        #[serde(default)]
         empty: bool,
-        wanted: Wanted,
+        expect: Option<ExitCode>,
+        ignore: Option<bool>,
     },
-    Git {
-        arguments: Vec<Text>,
-        wanted: Wanted,
-    },
-    Orange {
-        arguments: Vec<String>,
-        wanted: Wanted,
-    },
-    Run {
-        command: String,
-        wanted: Wanted,
-    },
-    Child(String),
+    Git(Command<Vec<Text>>),
+    Run(Command<Shell>),
+    Child(Only<Shell>),
     Daemon {
-        command: String,
+        value: Shell,
+        #[serde(default)]
         clear_env: bool,
     },
+    #[serde(rename = "wait for")]
     WaitFor {
-        condition: Condition,
-        timeout: Option<Duration>,
+        value: OneCondition,
+        timeout: Option<Time>,
     },
     If {
-        condition: Condition,
+        value: OneCondition,
+        #[serde(default)]
         then: Vec<Step>,
+        #[serde(default, rename = "else")]
         otherwise: Vec<Step>,
     },
-    /// `None`: for ever.
     Repeat {
-        times: Option<u32>,
-        steps: Vec<Step>,
+        value: Times,
+        steps: NotEmpty,
     },
-    EndTurn,
+    #[serde(rename = "end turn")]
+    EndTurn {},
+    #[serde(rename = "ask permission")]
     AskPermission {
-        question: Text,
+        value: Text,
+        #[serde(default)]
         allowed: Vec<Step>,
+        #[serde(default)]
         denied: Vec<Step>,
     },
     /// The model's service fails, and with it the turn.
     Fail {
-        text: Text,
-        error: Option<String>,
+        value: Text,
+        error: Option<Word>,
         /// So long a usage limit lasts.
-        limit: Option<Duration>,
+        limit: Option<Time>,
     },
-    LoseEnter(u32),
+    #[serde(rename = "lose enter")]
+    LoseEnter(Only<Option<Count>>),
     Flood(Flood),
-    Exit(i32),
-    Crash(Signal),
+    Exit(Only<Option<ExitCode>>),
+    Crash(Only<Option<SignalName>>),
     Hang {
-        ignore: Vec<Signal>,
+        ignore: Option<Ignored>,
     },
-    Stop,
+    Stop {},
+}
+
+/// The value of a step without options.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Only<T> {
+    pub(super) value: T,
+}
+
+/// The text of a section that has a step of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Artifact {
+    #[serde(rename = "value")]
+    pub(super) text: Text,
+    pub(super) how: Option<How>,
+}
+
+/// What is written to a file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Content {
+    #[serde(rename = "value")]
+    pub(super) file: Text,
+    pub(super) text: Text,
+}
+
+/// A command, and how it is expected to end.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Command<T> {
+    pub(super) value: T,
+    pub(super) expect: Option<ExitCode>,
+    /// Any end will do.
+    pub(super) ignore: Option<bool>,
+}
+
+/// The expected exit code; `None`: any.
+pub(super) fn expected(expect: Option<&ExitCode>, ignore: Option<bool>) -> Option<i32> {
+    (ignore != Some(true)).then(|| expect.map_or(0, |code| i32::from(code.0)))
+}
+
+impl<T> Command<T> {
+    pub(super) fn expected(&self) -> Option<i32> {
+        expected(self.expect.as_ref(), self.ignore)
+    }
 }
 
 /// How TASK.md is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum How {
     /// Added at the end; nothing else is touched.
     Append,
@@ -144,34 +202,38 @@ pub(super) enum How {
     Rename,
 }
 
-/// How a command is expected to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
-    Code(i32),
-    Anything,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) enum Verdict {
+    #[serde(rename = "PASS")]
+    Pass,
+    #[serde(rename = "FAIL")]
+    Fail,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Condition {
     File(Text),
-    /// One of these texts is in the message; none named: any message.
-    Message(Vec<Text>),
-    /// One of these.
-    Status(Vec<String>),
-    Command(String),
+    Message(MessageTexts),
+    Status(Statuses),
+    Command(Shell),
 }
 
 /// A lot of output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Flood {
-    pub(super) bytes: u64,
-    /// The length of a line; `None`: one line.
-    pub(super) line: Option<usize>,
+    #[serde(rename = "value")]
+    pub(super) bytes: Size,
+    pub(super) line: Option<LineLength>,
+    #[serde(default)]
     pub(super) kind: FloodKind,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum FloodKind {
+    #[default]
     Text,
     /// Bytes that are no UTF-8.
     Bytes,

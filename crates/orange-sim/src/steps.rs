@@ -6,13 +6,14 @@ mod flood;
 
 use super::agent::{Agent, Flow, Stop, outside_answer};
 use super::program::Running;
-use super::script::{Action, Condition};
+use super::script::{Action, Artifact, Condition, Content, How, Only, Verdict, expected};
 use super::text::{Text, VARIABLES, Variable};
 use super::{program, signals, task_file};
 use orange_sys::error::plain;
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::json;
 use std::io;
+use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 /// Between two looks at a condition.
@@ -32,63 +33,102 @@ pub(super) fn failed(error: &io::Error) -> Stop {
     Stop::Failed(plain(error))
 }
 
+fn task_file_failed(error: &io::Error) -> Stop {
+    Stop::Failed(format!("TASK.md: {}", plain(error)))
+}
+
 impl Agent {
     pub(super) fn act(&mut self, action: &Action, place: &str) -> Flow {
         match action {
-            Action::Say(text) => {
-                let text = self.fill(text);
+            Action::Say(Only { value }) => {
+                let text = self.fill(value);
                 self.say(&text);
                 Ok(())
             }
-            Action::Pause(time) => self.pause(*time),
-            Action::Section { name, text, how } => {
-                let (name, text) = (self.fill(name), self.fill(text));
-                task_file::write_section(&self.folder, &name, &text, *how)
-                    .map_err(|error| Stop::Failed(format!("TASK.md: {}", plain(&error))))
+            Action::Pause(time) => self.pause(time.value.0),
+            Action::Plan(Artifact { text, how }) => self.section("Plan", &self.fill(text), *how),
+            Action::Handoff(Artifact { text, how }) => {
+                self.section("Handoff", &self.fill(text), *how)
             }
-            Action::Frontmatter { fields, how } => {
-                task_file::write_fields(&self.folder, fields, *how)
-                    .map_err(|error| Stop::Failed(format!("TASK.md: {}", plain(&error))))
+            Action::Questions(Artifact { text, how }) => {
+                self.section("Questions", &self.fill(text), *how)
             }
-            Action::Write { file, text, append } => self
-                .write(&self.fill(file), &self.fill(text), *append)
+            Action::Review { value, text, how } => {
+                let verdict = match value {
+                    Verdict::Pass => "Verdict: PASS",
+                    Verdict::Fail => "Verdict: FAIL",
+                };
+                let text = text
+                    .as_ref()
+                    .map(|text| self.fill(text))
+                    .unwrap_or_default();
+                self.section("Review", &format!("{verdict}\n\n{text}"), *how)
+            }
+            Action::Section { value, text, how } => {
+                self.section(&self.fill(value), &self.fill(text), *how)
+            }
+            Action::Frontmatter { value, how } => {
+                let how = how.as_ref().map_or(How::Truncate, |how| how.0);
+                task_file::write_fields(&self.folder, value, how).map_err(|e| task_file_failed(&e))
+            }
+            Action::Write(Content { file, text }) => self
+                .write(&self.fill(file), &self.fill(text), false)
                 .map_err(|e| failed(&e)),
-            Action::Fill { file, bytes } => self.fill_file(&self.fill(file), *bytes),
-            Action::Delete(file) => self.delete(&self.fill(file)).map_err(|e| failed(&e)),
+            Action::Append(Content { file, text }) => self
+                .write(&self.fill(file), &self.fill(text), true)
+                .map_err(|e| failed(&e)),
+            Action::Fill { value, size } => self.fill_file(&self.fill(value), size.0),
+            Action::Delete(file) => self.delete(&self.fill(&file.value)).map_err(|e| failed(&e)),
             Action::Commit {
-                message,
+                value,
                 empty,
-                wanted,
-            } => self.commit(&self.fill(message), *empty, *wanted),
-            Action::Git { arguments, wanted } => {
-                let arguments = arguments.iter().map(|argument| self.fill(argument));
-                self.command(program::git(arguments), *wanted)
+                expect,
+                ignore,
+            } => {
+                let expected = expected(expect.as_ref(), *ignore);
+                self.commit(&self.fill(value), *empty, expected)
             }
-            Action::Orange { arguments, wanted } => {
-                self.command(program::orange(arguments), *wanted)
+            Action::Git(command) => {
+                let arguments = command.value.iter().map(|argument| self.fill(argument));
+                self.command(program::git(arguments), command.expected())
             }
-            Action::Run { command, wanted } => {
-                self.command(program::shell(command, &self.variables()), *wanted)
+            // Any word: that a status is refused is a thing to rehearse.
+            Action::Status(command) => {
+                let status = format!("--status={}", command.value.0);
+                let program = program::orange(["task", "update", &status]);
+                self.command(program, command.expected())
             }
-            Action::Child(command) => self.child(command),
-            Action::Daemon { command, clear_env } => self.daemon(command, *clear_env),
-            Action::WaitFor { condition, timeout } => self.wait_for(condition, *timeout),
+            Action::Complete(command) => {
+                self.command(program::orange(["task", "complete"]), command.expected())
+            }
+            Action::Stuck(command) => {
+                self.command(program::orange(["task", "stuck"]), command.expected())
+            }
+            Action::Run(command) => {
+                let program = program::shell(&command.value.0, &self.variables());
+                self.command(program, command.expected())
+            }
+            Action::Child(command) => self.child(&command.value.0),
+            Action::Daemon { value, clear_env } => self.daemon(&value.0, *clear_env),
+            Action::WaitFor { value, timeout } => {
+                self.wait_for(&value.0, timeout.as_ref().map(|time| time.0))
+            }
             Action::If {
-                condition,
+                value,
                 then,
                 otherwise,
             } => {
-                if self.holds(condition)? {
+                if self.holds(&value.0)? {
                     self.list(then, &format!("{place}.then."))
                 } else {
                     self.list(otherwise, &format!("{place}.else."))
                 }
             }
-            Action::Repeat { times, steps } => {
-                let mut left = *times;
+            Action::Repeat { value, steps } => {
+                let mut left = value.0.map(NonZeroU32::get);
                 while left != Some(0) && !self.skipping {
                     let played = self.played();
-                    self.list(steps, &format!("{place}."))?;
+                    self.list(&steps.0, &format!("{place}."))?;
                     if played > 0 && self.played() == played {
                         // No turn ends in it, so there is nothing to pass over.
                         break;
@@ -97,43 +137,56 @@ impl Agent {
                 }
                 Ok(())
             }
-            Action::EndTurn => self.change_turn(),
+            Action::EndTurn {} => self.change_turn(),
             Action::AskPermission {
-                question,
+                value,
                 allowed,
                 denied,
             } => {
-                if self.ask(&self.fill(question))? {
+                if self.ask(&self.fill(value))? {
                     self.list(allowed, &format!("{place}.allowed."))
                 } else {
                     self.list(denied, &format!("{place}.denied."))
                 }
             }
             Action::Fail { .. } if self.played() > 0 => self.change_turn(),
-            Action::Fail { text, error, limit } => {
-                let text = self.fill(text);
-                self.fail(&text, error.as_deref(), *limit)
+            Action::Fail {
+                value,
+                error,
+                limit,
+            } => {
+                let text = self.fill(value);
+                let error = error.as_ref().map(|error| error.0.as_str());
+                self.fail(&text, error, limit.as_ref().map(|limit| limit.0))
             }
-            Action::LoseEnter(count) => {
-                self.typing.lose_enter = *count;
+            Action::LoseEnter(Only { value }) => {
+                self.typing.lose_enter = value.as_ref().map_or(1, |count| count.0.get());
                 Ok(())
             }
-            Action::Flood(flood) => self.flood(*flood),
-            Action::Exit(code) => Err(Stop::Exit(*code)),
-            Action::Crash(signal) => {
+            Action::Flood(flood) => self.flood(flood),
+            Action::Exit(Only { value }) => Err(Stop::Exit(
+                value.as_ref().map_or(0, |code| i32::from(code.0)),
+            )),
+            Action::Crash(Only { value }) => {
+                let signal = value.as_ref().map_or(Signal::SEGV, |signal| signal.0);
                 self.events
                     .write("exiting", &json!({"signal": signal.as_raw()}));
-                signals::die_by(*signal);
+                signals::die_by(signal);
                 // It may take a moment.
                 for_ever()
             }
             Action::Hang { ignore } => {
-                ignore.iter().copied().for_each(signals::ignore);
+                let ignored = ignore.iter().flat_map(|ignored| &ignored.0);
+                ignored.copied().for_each(signals::ignore);
                 self.events.write("hanging", &json!({}));
                 for_ever()
             }
-            Action::Stop => kill_process(getpid(), Signal::STOP).map_err(|e| failed(&e.into())),
+            Action::Stop {} => kill_process(getpid(), Signal::STOP).map_err(|e| failed(&e.into())),
         }
+    }
+
+    fn section(&self, name: &str, text: &str, how: Option<How>) -> Flow {
+        task_file::write_section(&self.folder, name, text, how).map_err(|e| task_file_failed(&e))
     }
 
     pub(super) fn fill(&self, text: &Text) -> String {
@@ -191,7 +244,7 @@ impl Agent {
         };
         loop {
             let met = match condition {
-                Condition::Message(texts) => self.waiting_message(texts)?,
+                Condition::Message(texts) => self.waiting_message(&texts.0)?,
                 Condition::File(_) | Condition::Status(_) | Condition::Command(_) => {
                     self.holds(condition)?
                 }
@@ -209,13 +262,13 @@ impl Agent {
     fn holds(&mut self, condition: &Condition) -> Result<bool, Stop> {
         match condition {
             Condition::File(file) => Ok(self.folder.join(self.fill(file)).exists()),
-            Condition::Message(texts) => Ok(self.contains(&self.message, texts)),
+            Condition::Message(texts) => Ok(self.contains(&self.message, &texts.0)),
             Condition::Status(statuses) => {
                 let now = task_file::field(&self.folder, "status");
-                Ok(now.is_some_and(|now| statuses.contains(&now)))
+                Ok(now.is_some_and(|now| statuses.0.contains(&now)))
             }
             Condition::Command(command) => {
-                let ended = self.wait_while(program::shell(command, &self.variables()))?;
+                let ended = self.wait_while(program::shell(&command.0, &self.variables()))?;
                 Ok(ended.code() == Some(0))
             }
         }

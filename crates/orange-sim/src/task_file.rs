@@ -4,7 +4,7 @@ use super::script::How;
 use orange_core::artifact;
 use orange_core::task_file::TaskFile;
 use orange_core::yaml::Node;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -56,16 +56,14 @@ pub(super) fn write_section(
     }
 }
 
-pub(super) fn write_fields(
-    folder: &Path,
-    fields: &[(String, Option<Value>)],
-    how: How,
-) -> io::Result<()> {
+/// Changes fields of the frontmatter; `null` removes one.
+pub(super) fn write_fields(folder: &Path, fields: &Map<String, Value>, how: How) -> io::Result<()> {
     let path = place(folder);
     let mut file = TaskFile::parse(&fs::read(&path)?).map_err(io::Error::other)?;
+    let given = |value: &Value| (!value.is_null()).then(|| value.clone());
     let changes: Vec<(&str, Option<Value>)> = fields
         .iter()
-        .map(|(name, value)| (name.as_str(), value.clone()))
+        .map(|(name, value)| (name.as_str(), given(value)))
         .collect();
     file.edit(&changes).map_err(io::Error::other)?;
     write(&path, file.text(), how)
@@ -181,12 +179,9 @@ mod tests {
     fn fields_are_changed_added_and_removed() {
         let folder = folder(TASK);
         let folder = folder.path();
-        let fields = [
-            ("status".to_owned(), Some(Value::from("done"))),
-            ("summary".to_owned(), None),
-            ("mine".to_owned(), Some(Value::from(3))),
-        ];
-        write_fields(folder, &fields, How::Truncate).unwrap();
+        let fields = serde_json::json!({"status": "done", "summary": null, "mine": 3});
+        let fields = fields.as_object().unwrap();
+        write_fields(folder, fields, How::Truncate).unwrap();
         assert_eq!(field(folder, "status").as_deref(), Some("done"));
         assert_eq!(field(folder, "summary"), None);
         assert_eq!(field(folder, "mine").as_deref(), Some("3"));

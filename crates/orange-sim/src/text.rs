@@ -1,5 +1,8 @@
 //! Texts with variables: `{summary}` stands for a value, a brace itself is written twice.
 
+use super::script::Word;
+use serde::Deserialize;
+
 /// What a text may speak of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Variable {
@@ -25,13 +28,22 @@ pub(super) const VARIABLES: &[(&str, Variable)] = &[
     ("prompt", Variable::Prompt),
 ];
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Word")]
 pub(super) struct Text(Vec<Piece>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Plain(String),
     Value(Variable),
+}
+
+impl TryFrom<Word> for Text {
+    type Error = String;
+
+    fn try_from(source: Word) -> Result<Text, String> {
+        Text::parse(&source.0)
+    }
 }
 
 impl Text {
@@ -78,7 +90,7 @@ fn variable(name: &str) -> Result<Variable, String> {
         let shown: String = name.chars().take(20).collect();
         let names: Vec<String> = VARIABLES.iter().map(|(n, _)| format!("{{{n}}}")).collect();
         format!(
-            "has no variable {{{shown}}}; there are {}, and a brace itself is written twice",
+            "there is no variable {{{shown}}}; there are {}, and a brace itself is written twice",
             names.join(", ")
         )
     })
@@ -105,7 +117,7 @@ mod tests {
     #[test]
     fn an_unknown_variable_is_named_with_those_that_exist() {
         let error = Text::parse("{sumary}").unwrap_err();
-        assert!(error.starts_with("has no variable {sumary}; there are {summary}, {branch}"));
+        assert!(error.starts_with("there is no variable {sumary}; there are {summary}, {branch}"));
         assert!(Text::parse("echo {").is_err());
     }
 }

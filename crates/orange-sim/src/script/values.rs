@@ -1,13 +1,132 @@
-//! The values of a script: times, sizes, signals, texts. An error says what the value must be.
+//! The values of a script: times, sizes, signals, texts. An error names the value and says what it must be.
 
 use super::super::text::Text;
-use super::{FloodKind, How};
-use orange_core::yaml::Node;
+use super::{Condition, How, Step};
+use orange_core::task::Status;
 use rustix::process::Signal;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// What went wrong with a value, as the end of a sentence that begins with its name.
-pub(super) type Value<T> = Result<T, String>;
+/// Declares values that are made of what serde reads.
+macro_rules! values {
+    ($($(#[$about:meta])* $name:ident($inner:ty) = |$from:ident: $source:ty| $read:expr;)+) => {$(
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub(crate) struct $name(pub(crate) $inner);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<$name, D::Error> {
+                let $from = <$source>::deserialize(from)?;
+                $read.map($name).map_err(D::Error::custom)
+            }
+        }
+    )+};
+}
+
+values! {
+    /// A text, whatever else it could mean in YAML.
+    Word(String) = |value: Value| match value {
+        Value::String(text) => Ok(text),
+        // Only what has one spelling was taken for a number.
+        Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
+        _ => Err("this must be a text"),
+    };
+
+    /// `5ms`, `2s`, `1m`, `1h`; a bare number is seconds.
+    Time(Duration) = |text: Word| measured(&text.0, TIMES)
+        .map(Duration::from_millis)
+        .ok_or(text.is_no("time such as 5ms, 2s, 1m or 1h"));
+
+    /// `200KB`, `5MB`, `1GB`; a bare number is bytes.
+    Size(u64) = |text: Word| measured(&text.0, SIZES).ok_or(text.is_no("size such as 200KB, 5MB or 1GB"));
+
+    /// A shell command: braces mean nothing in it.
+    Shell(String) = |text: Word| match text.0.trim() {
+        command if command.is_empty() || command.contains('\0') => Err(text.is_no("command for the shell")),
+        command => Ok(command.to_owned()),
+    };
+
+    ExitCode(u8) = |text: Word| text.0.parse().map_err(|_| text.is_no("exit code from 0 to 255"));
+
+    Count(NonZeroU32) = |text: Word| text.0.parse().map_err(|_| text.is_no("whole number above 0"));
+
+    /// How often; `None` for ever.
+    Times(Option<NonZeroU32>) = |text: Word| match text.0.as_str() {
+        "forever" => Ok(None),
+        number => number.parse().map(Some).map_err(|_| text.is_no("whole number above 0, nor forever")),
+    };
+
+    /// The length of a line; `None` for a line that never ends.
+    LineLength(Option<NonZeroU32>) = |text: Word| match text.0.as_str() {
+        "none" => Ok(None),
+        number => number.parse().map(Some).map_err(|_| text.is_no("line's length above 0, nor none")),
+    };
+
+    SignalName(Signal) = |name: Word| signal(&name);
+
+    /// Signals that can be ignored.
+    Ignored(Vec<Signal>) = |names: OneOrMany| names.read(|name| match signal(&name)? {
+        Signal::KILL => Err("cannot ignore KILL: nobody can".to_owned()),
+        signal => Ok(signal),
+    });
+
+    /// One of these texts is in the message; none named: any message.
+    MessageTexts(Vec<Text>) = |texts: OneOrMany| match texts {
+        OneOrMany::One(Word(any)) if any == "true" => Ok(Vec::new()),
+        texts => texts.read(|text| Text::parse(&text.0)),
+    };
+
+    /// One of these. A condition that can never hold is a slip of the pen.
+    Statuses(Vec<String>) = |names: OneOrMany| names.read(|name| match name.0.parse::<Status>() {
+        Ok(_) => Ok(name.0),
+        Err(error) => Err(error.to_string()),
+    });
+
+    OneCondition(Condition) = |value: Value| match value.as_object().map(Map::len) {
+        Some(1) => Condition::deserialize(value).map_err(|error| error.to_string()),
+        _ => Err(format!("it needs one condition: {CONDITIONS}")),
+    };
+
+    /// How an existing file is written.
+    InPlace(How) = |how: How| match how {
+        How::Truncate | How::Rename => Ok(how),
+        How::Append => Err("`how` must be truncate or rename"),
+    };
+
+    /// Steps that are repeated: for ever nothing would be a busy loop.
+    NotEmpty(Vec<Step>) = |steps: Vec<Step>| match steps.as_slice() {
+        [] => Err("`steps` must not be empty"),
+        _ => Ok(steps),
+    };
+}
+
+impl Word {
+    fn is_no(&self, wanted: &str) -> String {
+        format!("{:?} is no {wanted}", self.0)
+    }
+}
+
+const CONDITIONS: &str =
+    "`{file: PATH}`, `{message: TEXT}`, `{message: true}`, `{status: NAME}` or `{command: LINE}`";
+
+const TIMES: &[(&str, u64)] = &[
+    ("ms", 1),
+    ("", 1000),
+    ("s", 1000),
+    ("m", 60_000),
+    ("h", 3_600_000),
+];
+
+const SIZES: &[(&str, u64)] = &[
+    ("", 1),
+    ("B", 1),
+    ("KB", 1 << 10),
+    ("MB", 1 << 20),
+    ("GB", 1 << 30),
+];
 
 const SIGNALS: &[(&str, Signal)] = &[
     ("ABRT", Signal::ABORT),
@@ -26,167 +145,36 @@ const SIGNALS: &[(&str, Signal)] = &[
     ("USR2", Signal::USR2),
 ];
 
-pub(super) fn scalar(node: &Node) -> Option<&str> {
-    match node {
-        Node::Scalar { text, .. } => Some(text),
-        Node::Sequence { .. } | Node::Mapping { .. } => None,
-    }
-}
-
-pub(super) fn is_empty(node: &Node) -> bool {
-    matches!(node, Node::Scalar { text, plain: true, .. } if matches!(text.as_str(), "" | "~" | "null"))
-}
-
-/// A text that may be empty, but must be written.
-pub(super) fn text(node: &Node) -> Value<Text> {
-    let source = (!is_empty(node)).then(|| scalar(node)).flatten();
-    Text::parse(source.ok_or("must be a text")?)
-}
-
-/// A text or a list of them.
-pub(super) fn texts(node: &Node) -> Value<Vec<Text>> {
-    match node {
-        Node::Sequence { items, .. } if !items.is_empty() => items.iter().map(text).collect(),
-        Node::Scalar { .. } => Ok(vec![text(node)?]),
-        Node::Sequence { .. } | Node::Mapping { .. } => {
-            Err("must be a text or a list of texts".into())
-        }
-    }
-}
-
-/// A shell command: braces mean nothing in it.
-pub(super) fn command(node: &Node) -> Value<String> {
-    let command = (!is_empty(node)).then(|| scalar(node)).flatten();
-    command
-        .map(str::trim)
-        .filter(|command| !command.is_empty() && !command.contains('\0'))
-        .map(str::to_owned)
-        .ok_or_else(|| "must be a command for the shell".to_owned())
-}
-
-pub(super) fn number(node: &Node) -> Value<u32> {
-    let number = scalar(node).and_then(|text| text.parse().ok());
-    number
-        .filter(|number| *number > 0)
-        .ok_or_else(|| "must be a whole number above 0".to_owned())
-}
-
-pub(super) fn exit_code(node: &Node) -> Value<i32> {
-    let code = scalar(node).and_then(|text| text.parse::<u8>().ok());
-    code.map(i32::from)
-        .ok_or_else(|| "must be an exit code from 0 to 255".to_owned())
-}
-
-pub(super) fn yes(node: &Node) -> Value<bool> {
-    match scalar(node) {
-        Some("true") => Ok(true),
-        Some("false") => Ok(false),
-        _ => Err("must be true or false".into()),
-    }
-}
-
-/// `5ms`, `2s`, `1m`, `1h`; a bare number is seconds.
-pub(super) fn time(node: &Node) -> Value<Duration> {
-    const UNITS: &[(&str, u64)] = &[
-        ("ms", 1),
-        ("", 1000),
-        ("s", 1000),
-        ("m", 60_000),
-        ("h", 3_600_000),
-    ];
-    let time = measured(node, UNITS).map(Duration::from_millis);
-    time.ok_or_else(|| "must be a time such as 5ms, 2s, 1m or 1h".to_owned())
-}
-
-/// `200KB`, `5MB`, `1GB`; a bare number is bytes.
-pub(super) fn size(node: &Node) -> Value<u64> {
-    const UNITS: &[(&str, u64)] = &[
-        ("", 1),
-        ("B", 1),
-        ("KB", 1 << 10),
-        ("MB", 1 << 20),
-        ("GB", 1 << 30),
-    ];
-    measured(node, UNITS).ok_or_else(|| "must be a size such as 200KB, 5MB or 1GB".to_owned())
-}
-
 /// A number and its unit.
-fn measured(node: &Node, units: &[(&str, u64)]) -> Option<u64> {
-    let text = scalar(node)?;
+fn measured(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = text.split_at(digits.unwrap_or(text.len()));
     let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim())?;
     Some(u64::from(number.parse::<u32>().ok()?) * factor)
 }
 
-pub(super) fn signal(node: &Node) -> Value<Signal> {
-    let word = scalar(node).unwrap_or_default();
-    let name = word.strip_prefix("SIG").unwrap_or(word);
+fn signal(word: &Word) -> Result<Signal, String> {
+    let name = word.0.strip_prefix("SIG").unwrap_or(&word.0);
     let known = SIGNALS.iter().find(|(known, _)| *known == name);
     known.map(|(_, signal)| *signal).ok_or_else(|| {
         let names: Vec<&str> = SIGNALS.iter().map(|(name, _)| *name).collect();
-        format!("must be a signal: {}", names.join(", "))
+        word.is_no(&format!("signal; there are {}", names.join(", ")))
     })
 }
 
-/// Signals that can be ignored.
-pub(super) fn signals(node: &Node) -> Value<Vec<Signal>> {
-    let all = match node {
-        Node::Sequence { items, .. } => items.iter().map(signal).collect(),
-        Node::Scalar { .. } | Node::Mapping { .. } => signal(node).map(|signal| vec![signal]),
-    };
-    all.and_then(|all: Vec<Signal>| {
-        if all.contains(&Signal::KILL) {
-            Err("cannot name KILL: nobody can ignore it".into())
-        } else {
-            Ok(all)
+/// One text, or a list of them.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "this must be a text or a list of texts")]
+enum OneOrMany {
+    One(Word),
+    Many(Vec<Word>),
+}
+
+impl OneOrMany {
+    fn read<T, E>(self, read: impl Fn(Word) -> Result<T, E>) -> Result<Vec<T>, E> {
+        match self {
+            OneOrMany::One(text) => Ok(vec![read(text)?]),
+            OneOrMany::Many(texts) => texts.into_iter().map(read).collect(),
         }
-    })
-}
-
-pub(super) fn how(node: &Node) -> Value<How> {
-    match scalar(node) {
-        Some("append") => Ok(How::Append),
-        Some("truncate") => Ok(How::Truncate),
-        Some("rename") => Ok(How::Rename),
-        _ => Err("must be append, truncate or rename".into()),
-    }
-}
-
-/// A line's length; `none` for a line that never ends.
-pub(super) fn line(node: &Node) -> Value<Option<usize>> {
-    if scalar(node) == Some("none") {
-        return Ok(None);
-    }
-    let length = number(node).ok().and_then(|n| usize::try_from(n).ok());
-    length
-        .map(Some)
-        .ok_or_else(|| "must be a line's length above 0, or none for one endless line".to_owned())
-}
-
-pub(super) fn flood_kind(node: &Node) -> Value<FloodKind> {
-    match scalar(node) {
-        Some("text") => Ok(FloodKind::Text),
-        Some("bytes") => Ok(FloodKind::Bytes),
-        Some("escapes") => Ok(FloodKind::Escapes),
-        _ => Err("must be text, bytes or escapes".into()),
-    }
-}
-
-/// How often; `None` for ever.
-pub(super) fn times(node: &Node) -> Value<Option<u32>> {
-    if scalar(node) == Some("forever") {
-        return Ok(None);
-    }
-    number(node)
-        .map(Some)
-        .map_err(|_| "must be a whole number above 0, or forever".to_owned())
-}
-
-pub(super) fn verdict(node: &Node) -> Value<&'static str> {
-    match scalar(node) {
-        Some("PASS") => Ok("PASS"),
-        Some("FAIL") => Ok("FAIL"),
-        _ => Err("must be PASS or FAIL".into()),
     }
 }

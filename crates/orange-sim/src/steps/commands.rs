@@ -2,7 +2,6 @@
 
 use super::super::agent::{Agent, Flow, Stop};
 use super::super::program::{self, Ended, Program};
-use super::super::script::Wanted;
 use super::failed;
 use serde_json::json;
 use std::time::Duration;
@@ -13,18 +12,15 @@ const LOOK: Duration = Duration::from_millis(2);
 const SHOWN_LINES: usize = 10;
 
 impl Agent {
-    /// Runs a program to its end and says if that was not the wanted one.
-    pub(super) fn command(&mut self, program: Program, wanted: Wanted) -> Flow {
+    /// Runs a program to its end and says if it did not have the expected exit code, if one is expected.
+    pub(super) fn command(&mut self, program: Program, expected: Option<i32>) -> Flow {
         let ended = self.wait_while(program)?;
         self.show_output(&ended);
-        match wanted {
-            Wanted::Anything => Ok(()),
-            Wanted::Code(code) if ended.code() == Some(code) => Ok(()),
-            Wanted::Code(_) => {
-                let reason = format!("{}: {}", ended.how(), ended.telling_line());
-                Err(Stop::Failed(reason.trim_end_matches([':', ' ']).to_owned()))
-            }
+        if expected.is_none() || ended.code() == expected {
+            return Ok(());
         }
+        let reason = format!("{}: {}", ended.how(), ended.telling_line());
+        Err(Stop::Failed(reason.trim_end_matches([':', ' ']).to_owned()))
     }
 
     /// Listens while a program runs; Escape ends the program too.
@@ -50,13 +46,13 @@ impl Agent {
         }
     }
 
-    pub(super) fn commit(&mut self, message: &str, empty: bool, wanted: Wanted) -> Flow {
-        self.command(program::git(["add", "-A"]), wanted)?;
+    pub(super) fn commit(&mut self, message: &str, empty: bool, expected: Option<i32>) -> Flow {
+        self.command(program::git(["add", "-A"]), expected)?;
         let mut arguments = vec!["commit", "-q", "-m", message];
         if empty {
             arguments.push("--allow-empty");
         }
-        self.command(program::git(arguments), wanted)
+        self.command(program::git(arguments), expected)
     }
 
     pub(super) fn current_branch(&self) -> Option<String> {

@@ -1,10 +1,12 @@
 //! A lot of output: long, endless, no text at all, or full of escape sequences.
 
 use super::super::agent::{Agent, Flow};
-use super::super::script::{Flood, FloodKind};
+use super::super::script::{Flood, FloodKind, LineLength};
 use super::PIECE;
 use std::time::Duration;
 
+/// The length of a line, unless a script says otherwise.
+const LINE: u64 = 80;
 const TEXT: &[u8] = b"The quick brown fox jumps over the lazy dog. 0123456789 ";
 /// Starts of characters without their ends, ends without their starts, bytes that stand in no UTF-8.
 const BYTES: &[u8] = b"\xff\xfe\xc3\x28\xe2\x82 \xf0\x9f\x80\xc0\xaf ok ";
@@ -15,9 +17,9 @@ const ESCAPES: &[u8] =
 const CALM: &[u8] = b"\x1b[0m\x1b[?25h\x1b]0;\x07";
 
 impl Agent {
-    pub(super) fn flood(&mut self, flood: Flood) -> Flow {
+    pub(super) fn flood(&mut self, flood: &Flood) -> Flow {
         let mut done = 0;
-        while done < flood.bytes {
+        while done < flood.bytes.0 {
             let piece = piece(flood, done);
             self.terminal.raw(&piece);
             done += piece.len() as u64;
@@ -33,15 +35,19 @@ impl Agent {
 }
 
 /// The bytes from `from` on, not too many of them.
-fn piece(flood: Flood, from: u64) -> Vec<u8> {
+fn piece(flood: &Flood, from: u64) -> Vec<u8> {
     let pattern = match flood.kind {
         FloodKind::Text => TEXT,
         FloodKind::Bytes => BYTES,
         FloodKind::Escapes => ESCAPES,
     };
-    let end = flood.bytes.min(from + PIECE as u64);
-    let byte = |at: u64| match flood.line {
-        Some(length) if at % (length as u64 + 1) == length as u64 => b'\n',
+    let end = flood.bytes.0.min(from + PIECE as u64);
+    let line = match &flood.line {
+        Some(LineLength(length)) => length.map(|length| u64::from(length.get())),
+        None => Some(LINE),
+    };
+    let byte = |at: u64| match line {
+        Some(length) if at % (length + 1) == length => b'\n',
         _ => {
             let index = usize::try_from(at % pattern.len() as u64).unwrap_or_default();
             pattern.get(index).copied().unwrap_or(b' ')
@@ -52,11 +58,13 @@ fn piece(flood: Flood, from: u64) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::script::Size;
     use super::*;
+    use std::num::NonZeroU32;
 
-    fn all(flood: Flood) -> Vec<u8> {
+    fn all(flood: &Flood) -> Vec<u8> {
         let mut bytes = Vec::new();
-        while (bytes.len() as u64) < flood.bytes {
+        while (bytes.len() as u64) < flood.bytes.0 {
             bytes.extend(piece(flood, bytes.len() as u64));
         }
         bytes
@@ -65,18 +73,18 @@ mod tests {
     #[test]
     fn a_flood_has_its_size_and_its_lines() {
         let mut flood = Flood {
-            bytes: 200_001,
-            line: Some(79),
+            bytes: Size(200_001),
+            line: Some(LineLength(NonZeroU32::new(79))),
             kind: FloodKind::Text,
         };
-        let text = String::from_utf8(all(flood)).unwrap();
+        let text = String::from_utf8(all(&flood)).unwrap();
         assert_eq!(text.len(), 200_001);
         assert!(text.lines().rev().skip(1).all(|line| line.len() == 79));
-        flood.line = None;
-        assert_eq!(String::from_utf8(all(flood)).unwrap().lines().count(), 1);
+        flood.line = Some(LineLength(None));
+        assert_eq!(String::from_utf8(all(&flood)).unwrap().lines().count(), 1);
         flood.kind = FloodKind::Bytes;
-        assert!(String::from_utf8(all(flood)).is_err());
+        assert!(String::from_utf8(all(&flood)).is_err());
         flood.kind = FloodKind::Escapes;
-        assert!(all(flood).contains(&0x1b));
+        assert!(all(&flood).contains(&0x1b));
     }
 }
