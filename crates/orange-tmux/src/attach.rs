@@ -2,7 +2,7 @@
 
 use super::call::{Call, Guard, command, literal, server_arguments};
 use super::name::shown;
-use super::{Pane, Tmux};
+use super::{Pane, Tmux, is_id};
 use orange_sys::error::{Error, Result, err};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -24,14 +24,10 @@ impl Inside {
         let _session = fields.next()?;
         let server_pid = fields.next()?.parse().ok()?;
         let socket = fields.next().filter(|path| !path.is_empty())?;
-        let is_id = |pane: &&str| {
-            let number = pane.strip_prefix('%').unwrap_or_default();
-            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-        };
         Some(Inside {
             socket: PathBuf::from(socket),
             server_pid,
-            pane: pane.filter(is_id).map(str::to_owned),
+            pane: pane.filter(|pane| is_id('%', pane)).map(str::to_owned),
         })
     }
 
@@ -81,8 +77,7 @@ impl Tmux {
             "display-message -p -t {} '#{{session_id}}:#{{window_id}}.#{{pane_id}}'",
             pane.pane
         );
-        let said = Call::to(self).only_if(&Guard::there(pane), &ask).run()?;
-        let place = said.of_pane(pane, "attach")?;
+        let place = self.on_pane(pane, &Guard::there(pane), &ask, "attach")?;
         Ok(place.trim().to_owned())
     }
 

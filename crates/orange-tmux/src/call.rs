@@ -16,7 +16,7 @@ pub(super) const NEVER: &str = "has-session -t '$4294967295'";
 pub(super) struct Call {
     command: Command,
     input: Option<Vec<u8>>,
-    patience: Duration,
+    timeout: Duration,
     about: String,
 }
 
@@ -33,7 +33,7 @@ impl Call {
         Call {
             command: command(tmux),
             input: None,
-            patience: tmux.patience,
+            timeout: tmux.timeout,
             about: match &tmux.server {
                 Server::Default => "the tmux server".to_owned(),
                 Server::Named(name) => format!("the tmux server `{name}`"),
@@ -100,7 +100,7 @@ impl Call {
             // tmux may stop reading early; what it answers says whether that is bad.
             std::thread::spawn(move || { pipe }.write_all(&bytes));
         }
-        match hear(&mut child, self.patience) {
+        match hear(&mut child, self.timeout) {
             Some((stdout, stderr)) => {
                 let status = child.wait().map_err(|error| cannot_start(&error))?;
                 Ok(Said {
@@ -112,7 +112,7 @@ impl Call {
             None => {
                 let _ = child.kill();
                 let _ = child.wait();
-                Err(no_answer(&self.about, self.patience))
+                Err(no_answer(&self.about, self.timeout))
             }
         }
     }
@@ -120,8 +120,8 @@ impl Call {
 
 /// Everything it says, or None when that takes too long. tmux hands its own files on to the server: one that hangs
 /// keeps them open after tmux was killed, so no thread that reads or writes them is waited for.
-fn hear(child: &mut Child, patience: Duration) -> Option<(String, String)> {
-    let deadline = Instant::now().checked_add(patience);
+fn hear(child: &mut Child, timeout: Duration) -> Option<(String, String)> {
+    let deadline = Instant::now().checked_add(timeout);
     let stdout = child.stdout.take().map(listen);
     let stderr = child.stderr.take().map(listen);
     let heard = |words: Option<Receiver<String>>| {
@@ -262,23 +262,34 @@ impl Said {
         )
     }
 
+    /// Whether it was done; false where the target is gone.
+    pub(super) fn unless_gone(&self, what: &str) -> Result<bool> {
+        if self.success || self.gone() {
+            Ok(self.success)
+        } else {
+            Err(self.error(what))
+        }
+    }
+
     /// What it printed, or why not.
     pub(super) fn of_pane(self, pane: &Pane, what: &str) -> Result<String> {
-        match self.success {
-            true => Ok(self.stdout),
-            false if self.gone() => Err(pane_gone(pane, what)),
-            false => Err(self.error(what)),
-        }
+        let done = self.unless_gone(what)?;
+        done.then_some(self.stdout)
+            .ok_or_else(|| pane_gone(pane, what))
     }
 
     /// The same for what is done to a session.
     pub(super) fn of_session(self, session: &Session, what: &str) -> Result<String> {
-        match self.success {
-            true => Ok(self.stdout),
-            false if self.gone() => Err(session_gone(session, what)),
-            false => Err(self.error(what)),
-        }
+        let done = self.unless_gone(what)?;
+        done.then_some(self.stdout)
+            .ok_or_else(|| session_gone(session, what))
     }
+}
+
+/// The fields of a line that colons separate; the last may have more of them.
+pub(super) fn fields<const COUNT: usize>(line: &str) -> Option<[&str; COUNT]> {
+    let fields: Vec<&str> = line.splitn(COUNT, ':').collect();
+    fields.try_into().ok()
 }
 
 fn pane_gone(pane: &Pane, what: &str) -> Error {
@@ -299,11 +310,11 @@ pub(super) fn session_gone(session: &Session, what: &str) -> Error {
     )
 }
 
-fn no_answer(about: &str, patience: Duration) -> Error {
+fn no_answer(about: &str, timeout: Duration) -> Error {
     err!(
         Failed,
         "{about} did not answer within {} s",
-        patience.as_secs_f64()
+        timeout.as_secs_f64()
     )
     .hint("it may be stopped or very busy; `tmux ls` shows whether it answers again")
 }

@@ -8,7 +8,7 @@ mod pane;
 mod session;
 
 pub use self::attach::{Attach, Inside};
-use self::call::Call;
+use self::call::{Call, fields};
 pub use self::name::session_name;
 pub use self::pane::Scrollback;
 use orange_sys::error::{Result, err};
@@ -24,7 +24,7 @@ pub const PROGRAM: &str = "tmux";
 pub const OLDEST: (u32, u32) = (3, 2);
 
 /// How long a server may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 const INSTALL: &str = "`apt install tmux` or `brew install tmux` installs it";
 
@@ -54,7 +54,7 @@ impl Server {
 #[derive(Debug, Clone)]
 pub struct Tmux {
     server: Server,
-    patience: Duration,
+    timeout: Duration,
     environment: Option<Arc<[(OsString, OsString)]>>,
 }
 
@@ -137,7 +137,7 @@ impl Tmux {
     pub fn new(server: Server) -> Tmux {
         Tmux {
             server,
-            patience: PATIENCE,
+            timeout: TIMEOUT,
             environment: None,
         }
     }
@@ -153,8 +153,8 @@ impl Tmux {
     }
 
     /// Another time limit for each call.
-    pub fn patience(mut self, patience: Duration) -> Tmux {
-        self.patience = patience;
+    pub fn timeout(mut self, timeout: Duration) -> Tmux {
+        self.timeout = timeout;
         self
     }
 
@@ -244,16 +244,14 @@ impl Tmux {
     }
 }
 
-fn check_id(sigil: char, id: &str) -> Result<()> {
+fn is_id(sigil: char, id: &str) -> bool {
     let number = id.strip_prefix(sigil).unwrap_or_default();
-    if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
-        Ok(())
-    } else {
-        Err(err!(
-            Damaged,
-            "`{id}` was recorded as an id of tmux, and is none"
-        ))
-    }
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn check_id(sigil: char, id: &str) -> Result<()> {
+    let not_one = || err!(Damaged, "`{id}` was recorded as an id of tmux, and is none");
+    is_id(sigil, id).then_some(()).ok_or_else(not_one)
 }
 
 /// Colons separate: ids, numbers and names of sessions have none, and the window's name comes last.
@@ -261,27 +259,36 @@ const PANES: &str = "#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_de
     #{@orange_task}:#{@orange_run}:#{@orange_home}:#{session_name}:#{window_name}";
 
 fn pane_info(line: &str, socket: &Path, server_pid: u32) -> Option<PaneInfo> {
-    let mut fields = line.starts_with('$').then(|| line.splitn(11, ':'))?;
-    let mut next = || fields.next();
+    let line = line.starts_with('$').then_some(line)?;
+    let [
+        session,
+        window,
+        pane,
+        pid,
+        dead,
+        activity,
+        task,
+        run,
+        home,
+        name,
+        window_name,
+    ] = fields(line)?;
     let tag = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    let (session, window, pane) = (next()?.to_owned(), next()?.to_owned(), next()?.to_owned());
-    let (pid, dead, activity) = (next()?, next()?, next()?);
-    let (task_id, run_id, home_tag) = (tag(next()?), tag(next()?), tag(next()?));
     Some(PaneInfo {
         pane: Pane {
             socket: socket.to_owned(),
             server_pid,
-            session,
-            session_name: next()?.to_owned(),
-            window,
-            pane,
+            session: session.to_owned(),
+            session_name: name.to_owned(),
+            window: window.to_owned(),
+            pane: pane.to_owned(),
         },
         pid: pid.parse().ok()?,
         dead: dead != "0",
-        task_id,
-        run_id,
-        home_tag,
-        window_name: next()?.to_owned(),
+        task_id: tag(task),
+        run_id: tag(run),
+        home_tag: tag(home),
+        window_name: window_name.to_owned(),
         activity: activity.parse().unwrap_or_default(),
     })
 }

@@ -28,11 +28,7 @@ impl Tmux {
         let said = Call::to(&self.of_pane(pane)?)
             .only_if(&Guard::there(pane), &found)
             .run()?;
-        if said.success || said.gone() {
-            Ok(said.success)
-        } else {
-            Err(said.error(&format!("ask for pane {}", pane.pane)))
-        }
+        said.unless_gone(&format!("ask for pane {}", pane.pane))
     }
 
     /// What the pane shows, and that many lines that have left the screen. Lines that were too wide for it are whole
@@ -52,10 +48,7 @@ impl Tmux {
         if let Some(lines) = lines.filter(|lines| *lines > 0) {
             capture.push_str(&format!(" -S -{}", lines.min(MOST)));
         }
-        let said = Call::to(&self.of_pane(pane)?)
-            .only_if(&Guard::there(pane), &capture)
-            .run()?;
-        let text = said.of_pane(pane, "read the screen")?;
+        let text = self.on_pane(pane, &Guard::there(pane), &capture, "read the screen")?;
         let (numbers, text) = text.split_once('\n').unwrap_or((&text, ""));
         let mut numbers = numbers.split_whitespace().map(str::parse);
         let kept = match (numbers.next(), numbers.next()) {
@@ -72,10 +65,7 @@ impl Tmux {
             "display-message -p -t {} '#{{cursor_x}}:#{{cursor_y}}:#{{history_size}}'",
             pane.pane
         );
-        let said = Call::to(&self.of_pane(pane)?)
-            .only_if(&Guard::there(pane), &ask)
-            .run()?;
-        let place = said.of_pane(pane, "read the screen")?;
+        let place = self.on_pane(pane, &Guard::there(pane), &ask, "read the screen")?;
         Ok(format!("{}\n{}", place.trim(), self.capture(pane, None)?))
     }
 
@@ -103,8 +93,8 @@ impl Tmux {
         let target = &pane.pane;
         if text.is_empty() {
             let nothing = format!("display-message -p -t {target} there");
-            let said = Call::to(&server).only_if(&Guard::alive(pane), &nothing);
-            return said.run()?.of_pane(pane, what).map(|_| ());
+            let alive = Guard::alive(pane);
+            return self.on_pane(pane, &alive, &nothing, what).map(drop);
         }
         // Read first, and only then asked whether the pane is alive: reading takes time in which it could die.
         let buffer = buffer_name();
@@ -127,7 +117,7 @@ impl Tmux {
                 .args(["delete-buffer", "-b", &buffer])
                 .run();
         }
-        said.of_pane(pane, what).map(|_| ())
+        said.of_pane(pane, what).map(drop)
     }
 
     /// Presses one key by its name: `Enter`, `Escape`, `C-c`. Copy mode, which would swallow it, is left.
@@ -136,11 +126,21 @@ impl Tmux {
         let target = &pane.pane;
         let key = quoted(key);
         let press = format!("copy-mode -q -t {target} ; send-keys -t {target} -- {key}");
-        let said = Call::to(&self.of_pane(pane)?)
-            .only_if(&Guard::alive(pane), &press)
-            .run()?;
-        said.of_pane(pane, "press a key in the agent's terminal")
-            .map(|_| ())
+        let what = "press a key in the agent's terminal";
+        self.on_pane(pane, &Guard::alive(pane), &press, what)
+            .map(drop)
+    }
+
+    /// What commands on a pane print, if the condition holds.
+    pub(super) fn on_pane(
+        &self,
+        pane: &Pane,
+        guard: &Guard,
+        commands: &str,
+        what: &str,
+    ) -> Result<String> {
+        let call = Call::to(&self.of_pane(pane)?).only_if(guard, commands);
+        call.run()?.of_pane(pane, what)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sessions and windows: made with their tags in one call, found by their tags, ended by their ids.
 
-use super::call::{Call, Guard, Said, session_gone};
+use super::call::{Call, Guard, Said, fields, session_gone};
 use super::name::{session_name, unexpanded, window_name};
 use super::{NewWindow, Pane, Session, Tmux};
 use orange_sys::error::{Result, err};
@@ -37,15 +37,7 @@ impl Tmux {
                 .args(["new-session", "-d", "-P", "-F", MADE])
                 .args(["-x", WIDTH, "-y", HEIGHT, "-s"])
                 .arg(unexpanded(&name));
-            new.complete(call)
-                .and()
-                .args(["set-option", "-t", &target, "@orange_task", new.task_id])
-                .and()
-                .args(["set-option", "-t", &target, "@orange_home", new.home_tag])
-                .and()
-                .args(["set-option", "-t", &target, "destroy-unattached", "off"])
-                .and()
-                .args(["set-option", "-p", "-t", &target, "@orange_run", new.run_id])
+            new.tag(new.complete(call).and(), &target, &target)
                 .and()
                 .args(["display-message", "-p", "-t", &target, TAGGED])
                 .run()
@@ -111,10 +103,17 @@ impl Tmux {
         if !said.success {
             return Err(said.error("list the sessions of tmux"));
         }
-        let mut sessions = said.stdout.lines().filter_map(tagged_session);
-        Ok(sessions
-            .find(|(task, home, _)| task == task_id && is_ours(home.as_deref()))
-            .map(|(_, _, session)| session))
+        let session = |line: &str| {
+            let [session, pid, task, home, name, socket] = fields(line)?;
+            let is_it = task == task_id && is_ours(Some(home).filter(|home| !home.is_empty()));
+            is_it.then_some(Session {
+                session: session.to_owned(),
+                server_pid: pid.parse().ok()?,
+                session_name: name.to_owned(),
+                socket: PathBuf::from(socket),
+            })
+        };
+        Ok(said.stdout.lines().find_map(session))
     }
 
     /// Whether the session is still there.
@@ -124,11 +123,7 @@ impl Tmux {
         let said = Call::to(&self.of_session(&session)?)
             .only_if(&guard, &format!("has-session -t '{}'", session.session))
             .run()?;
-        if said.success || said.gone() {
-            Ok(said.success)
-        } else {
-            Err(said.error("ask tmux for a session"))
-        }
+        said.unless_gone("ask tmux for a session")
     }
 
     /// Gives it another name; false if that is taken.
@@ -158,11 +153,8 @@ impl Tmux {
             .and()
             .only_if(&guard, &format!("kill-pane -t {}", pane.pane))
             .run()?;
-        if said.success || said.gone() {
-            Ok(())
-        } else {
-            Err(said.error(&format!("end window {}", pane.window)))
-        }
+        said.unless_gone(&format!("end window {}", pane.window))
+            .map(drop)
     }
 
     /// Ends one pane, and its window if no other pane is in it: a person may have split it. One that is gone is fine.
@@ -171,11 +163,8 @@ impl Tmux {
         let said = Call::to(&self.of_pane(pane)?)
             .only_if(&guard, &format!("kill-pane -t {}", pane.pane))
             .run()?;
-        if said.success || said.gone() {
-            Ok(())
-        } else {
-            Err(said.error(&format!("end pane {}", pane.pane)))
-        }
+        said.unless_gone(&format!("end pane {}", pane.pane))
+            .map(drop)
     }
 
     /// Ends a session with all its windows. One that is gone is fine.
@@ -185,11 +174,8 @@ impl Tmux {
         let said = Call::to(&self.of_session(&session)?)
             .only_if(&guard, &format!("kill-session -t '{}'", session.session))
             .run()?;
-        if said.success || said.gone() {
-            Ok(())
-        } else {
-            Err(said.error(&format!("end tmux session {}", session.session_name)))
-        }
+        said.unless_gone(&format!("end tmux session {}", session.session_name))
+            .map(drop)
     }
 
     /// A hook of the user's that splits every new window has its turn before our tags are set, and then another pane
@@ -204,28 +190,13 @@ impl Tmux {
             call = call.args(["set-option", "-p", "-u", "-t", wrong, "@orange_run"]);
             call = call.and();
         }
-        let said = call
-            .args(["set-option", "-t", &session, "@orange_task", new.task_id])
-            .and()
-            .args(["set-option", "-t", &session, "@orange_home", new.home_tag])
-            .and()
-            .args(["set-option", "-t", &session, "destroy-unattached", "off"])
-            .and()
-            .args([
-                "set-option",
-                "-p",
-                "-t",
-                &pane.pane,
-                "@orange_run",
-                new.run_id,
-            ])
-            .run()?;
+        let said = new.tag(call, &session, &pane.pane).run()?;
         // A program that has ended at once took its pane along; whoever looks for it will find out.
-        if said.success || said.gone() {
-            return Ok(());
+        let tagged = said.unless_gone("tag a tmux session");
+        if tagged.is_err() {
+            self.kill_window(pane)?;
         }
-        self.kill_window(pane)?;
-        Err(said.error("tag a tmux session"))
+        tagged.map(drop)
     }
 }
 
@@ -255,6 +226,17 @@ impl NewWindow<'_> {
         ))
     }
 
+    /// Says whose session and pane they are.
+    fn tag(&self, call: Call, session: &str, pane: &str) -> Call {
+        call.args(["set-option", "-t", session, "@orange_task", self.task_id])
+            .and()
+            .args(["set-option", "-t", session, "@orange_home", self.home_tag])
+            .and()
+            .args(["set-option", "-t", session, "destroy-unattached", "off"])
+            .and()
+            .args(["set-option", "-p", "-t", pane, "@orange_run", self.run_id])
+    }
+
     fn complete(&self, call: Call) -> Call {
         let call = call
             .arg("-n")
@@ -274,16 +256,14 @@ impl NewWindow<'_> {
 
 fn made(stdout: &str) -> Option<Pane> {
     let line = stdout.lines().find_map(|line| line.strip_prefix("made:"))?;
-    let mut fields = line.splitn(6, ':');
-    let mut next = || fields.next();
-    let (session, window, pane) = (next()?.to_owned(), next()?.to_owned(), next()?.to_owned());
+    let [session, window, pane, pid, name, socket] = fields(line)?;
     Some(Pane {
-        session,
-        window,
-        pane,
-        server_pid: next()?.parse().ok()?,
-        session_name: next()?.to_owned(),
-        socket: PathBuf::from(next()?),
+        session: session.to_owned(),
+        window: window.to_owned(),
+        pane: pane.to_owned(),
+        server_pid: pid.parse().ok()?,
+        session_name: name.to_owned(),
+        socket: PathBuf::from(socket),
     })
 }
 
@@ -291,21 +271,4 @@ fn tagged(stdout: &str) -> Option<&str> {
     let mut lines = stdout.lines();
     let pane = lines.find_map(|line| line.strip_prefix("tagged:"))?;
     pane.starts_with('%').then_some(pane)
-}
-
-/// The tags of task and home, and the session.
-fn tagged_session(line: &str) -> Option<(String, Option<String>, Session)> {
-    let mut fields = line.splitn(6, ':');
-    let session = fields.next()?.to_owned();
-    let server_pid = fields.next()?.parse().ok()?;
-    let task = fields.next()?.to_owned();
-    let home = fields.next()?;
-    let home = (!home.is_empty()).then(|| home.to_owned());
-    let session = Session {
-        session,
-        server_pid,
-        session_name: fields.next()?.to_owned(),
-        socket: PathBuf::from(fields.next()?),
-    };
-    Some((task, home, session))
 }

@@ -78,7 +78,7 @@ fn a_server_that_does_not_answer_is_not_waited_for() {
     let pane = world.session("task");
     let server = Pid::from_raw(i32::try_from(pane.server_pid).unwrap()).unwrap();
     kill_process(server, Signal::STOP).unwrap();
-    let tmux = world.tmux().patience(Duration::from_millis(300));
+    let tmux = world.tmux().timeout(Duration::from_millis(300));
     let errors = [
         tmux.panes().unwrap_err(),
         tmux.capture(&pane, None).unwrap_err(),
