@@ -15,7 +15,7 @@ use crate::harness::watch::{self, Queue, Watched};
 use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Started};
 use crate::screen_tail::screen_tail;
 use crate::tmux::Tmux;
-use alarms::{Alarms, Child, End};
+use alarms::{Alarms, Child};
 use courier::Courier;
 pub use fence::without as without_fence;
 use orange_core::Timestamp;
@@ -46,7 +46,7 @@ pub struct AgentRun {
 const LONGEST_ARGUMENT: usize = 120 * 1024;
 
 /// How long another process may look at the lock while we want it.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What was typed for the agent has arrived when nothing more comes for so long; and how long that may take.
 const QUIET: Timespec = Timespec {
@@ -104,7 +104,7 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     calls::keep_notes_in(&this.home);
     let at_work = Call::begin(&spec.worktree, &format!("{} of {}", spec.role, spec.task));
     let mut ended = if folder.is_to_stop() {
-        stopped_early()
+        ended("stopped by orange before it began".into(), None, true)
     } else {
         live(this, &folder, &spec, &mut alarms, at_work.as_ref())
     };
@@ -113,11 +113,11 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
         ended.review = folder.review_now(&spec);
     }
     if !ended.stopped && ended.code.is_some_and(|code| code != 0) {
-        ended.last_words = read_last_words(&folder);
+        ended.last_words = read_screen_tail(&folder);
     }
     ended.seal = runs::seal_of_end(&this.home, &this.run, &ended);
     give_back_terminal(terminal.as_ref());
-    runs::end_tree(std::process::id(), || alarms.reap_others());
+    end_all(&mut alarms);
     if let Err(error) = folder.note_ended(&ended) {
         // A full disk, say. That it is gone shows without it, and the person gets a shell anyway.
         tracing::error!(%error, run = this.run, "how the agent ended is not noted");
@@ -146,7 +146,7 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
 }
 
 fn lock(folder: &RunFolder) -> Result<Option<File>> {
-    let deadline = Instant::now() + LOCK_PATIENCE;
+    let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
         let lock = folder.lock().doing("lock", folder.path())?;
         // Somebody who only looks whether we live holds it for an instant.
@@ -190,18 +190,18 @@ fn live(
     let mut wait = SHORT;
     let end = loop {
         alarms.wait(wait);
-        if let Some(end) = alarms.reap(&child) {
+        if let Some(end) = alarms.reap() {
             if alarms.ended_with_terminal(end) && !folder.is_to_stop() {
                 break ended(WINDOW_CLOSED.into(), None, false);
             }
-            break ended(words(end), code(end), folder.is_to_stop());
+            break ended(end.to_string(), end.code(), folder.is_to_stop());
         }
         if folder.is_to_stop() {
-            end_agent(alarms, &child);
+            end_all(alarms);
             break ended("stopped by orange".into(), None, true);
         }
         if alarms.terminal_is_gone() {
-            end_agent(alarms, &child);
+            end_all(alarms);
             break ended(WINDOW_CLOSED.into(), None, false);
         }
         let pane = || folder.pane().map(|pane| (Tmux::at(&pane.socket), pane));
@@ -255,7 +255,7 @@ impl Lateness {
 }
 
 /// What an agent that failed left on its screen, once that stands still.
-fn read_last_words(folder: &RunFolder) -> String {
+fn read_screen_tail(folder: &RunFolder) -> String {
     let mut before = String::new();
     for _ in 0..MOST_LOOKS {
         std::thread::sleep(SETTLING);
@@ -281,9 +281,10 @@ fn tend(this: &AgentRun) -> Result<u32> {
     errand::start_with(&this.orange, &this.home, &words, &this.environment, &stale)
 }
 
-fn end_agent(alarms: &mut Alarms, child: &Child) {
+/// Ends the agent, and everything else that runs below this process.
+fn end_all(alarms: &mut Alarms) {
     runs::end_tree(std::process::id(), || {
-        alarms.reap(child);
+        alarms.reap();
     });
 }
 
@@ -345,17 +346,10 @@ fn variable(command: &Command, name: &str) -> Option<String> {
 fn search_path(this: &AgentRun, spec: &RunSpec) -> OsString {
     let inherited = std::env::var_os("PATH");
     let rest = spec.search_path.clone().map(OsString::from).or(inherited);
-    let mut folders: Vec<PathBuf> = this
-        .orange
-        .parent()
-        .map(PathBuf::from)
-        .into_iter()
-        .collect();
-    let own = folders.clone();
-    folders.extend(
-        std::env::split_paths(&rest.unwrap_or_default()).filter(|folder| !own.contains(folder)),
-    );
-    std::env::join_paths(folders).unwrap_or_default()
+    let rest = rest.unwrap_or_default();
+    let own = this.orange.parent().map(PathBuf::from);
+    let others = std::env::split_paths(&rest).filter(|folder| Some(folder) != own.as_ref());
+    std::env::join_paths(own.clone().into_iter().chain(others)).unwrap_or_default()
 }
 
 fn ended(how: String, code: Option<i32>, stopped: bool) -> Ended {
@@ -367,24 +361,6 @@ fn ended(how: String, code: Option<i32>, stopped: bool) -> Ended {
         last_words: String::new(),
         review: None,
         seal: None,
-    }
-}
-
-fn stopped_early() -> Ended {
-    ended("stopped by orange before it began".into(), None, true)
-}
-
-fn words(end: End) -> String {
-    match end {
-        End::Code(code) => format!("exit code {code}"),
-        End::Signal(signal) => format!("ended by signal {signal}"),
-    }
-}
-
-fn code(end: End) -> Option<i32> {
-    match end {
-        End::Code(code) => Some(code),
-        End::Signal(_) => None,
     }
 }
 

@@ -186,22 +186,17 @@ fn custom(name: &str, own: &CustomHarness) -> Harness {
 
 /// The harnesses that keep to a permission mode, for a sentence: `claude or pi`.
 fn with_modes() -> String {
-    let kinds = list::ALL.iter().filter(|kind| kind.has_modes());
-    kinds
-        .map(|kind| kind.name())
-        .collect::<Vec<_>>()
-        .join(" or ")
+    names_of(|kind| kind.has_modes()).join(" or ")
 }
 
 /// The same for those that take turns without a terminal; nobody needs to be told of the scripted agent.
 pub fn without_terminal() -> String {
-    let kinds = list::ALL
-        .iter()
-        .filter(|kind| kind.supports().headless && !kind.is_own());
-    kinds
-        .map(|kind| kind.name())
-        .collect::<Vec<_>>()
-        .join(" and ")
+    names_of(|kind| kind.supports().headless && !kind.is_own()).join(" and ")
+}
+
+fn names_of(which: impl Fn(&Adapter) -> bool) -> Vec<&'static str> {
+    let kinds = list::ALL.iter().filter(|kind| which(kind));
+    kinds.map(|kind| kind.name()).collect()
 }
 
 /// Whether an argument stands for the prompt.

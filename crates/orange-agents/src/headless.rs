@@ -29,7 +29,7 @@ const MARK: &str = "ORANGE_HEADLESS_ID";
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How long the output of an agent that has ended is waited for, should something that it left hold it open.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const OUTPUT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A line that is longer is none that a harness writes.
 const LONGEST_LINE: u64 = 32 * 1024 * 1024;
@@ -50,7 +50,7 @@ pub struct Request {
     /// The conversation to go on with.
     pub resume: Option<String>,
     /// How long it may take.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// Where its fence stands: named like that of a run, by which a fence is known.
@@ -81,15 +81,12 @@ pub struct Way {
     /// Takes in a line of its output.
     pub hear: fn(&mut Heard, &Value),
     /// What a line of standard error says, as if it were a line of output.
-    pub aside: fn(&[u8]) -> Option<Value>,
+    pub aside: Option<Aside>,
     /// How it complains of a conversation that is not there.
     pub unknown_conversation: &'static str,
 }
 
-/// For a harness that says nothing more on standard error.
-pub fn no_aside(_line: &[u8]) -> Option<Value> {
-    None
-}
+pub type Aside = fn(&[u8]) -> Option<Value>;
 
 /// What its lines have said so far.
 #[derive(Debug, Default)]
@@ -162,7 +159,7 @@ pub fn take_turn(
         command,
         words,
         &way,
-        request.patience,
+        request.timeout,
         stop,
         &mark,
         &mut heard,
@@ -201,7 +198,7 @@ fn run(
     mut command: Command,
     prompt: String,
     way: &Way,
-    patience: Duration,
+    timeout: Duration,
     stop: &AtomicBool,
     mark: &str,
     heard: &mut Heard,
@@ -212,7 +209,7 @@ fn run(
         .stderr(Stdio::piped())
         .spawn()?;
     let process = ProcessId::of(child.id());
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     tracing::info!(pid = child.id(), mark, "headless turn began");
     let writer = child.stdin.take().map(|input| say(input, prompt));
     let (tell, lines) = channel();
@@ -238,13 +235,13 @@ fn run(
         if Instant::now() >= deadline {
             stopped = Some(format!(
                 "it took longer than {} and was ended",
-                span(patience)
+                span(timeout)
             ));
             break None;
         }
     };
     if status.is_some() {
-        let end = Instant::now() + LAST_WORDS;
+        let end = Instant::now() + OUTPUT_TIMEOUT;
         while hear(&lines, LOOK, way, heard, &mut complaint) && Instant::now() < end {}
     }
     // Whatever it left running would go on without anybody who knows of it.
@@ -306,22 +303,22 @@ fn listen(
 /// Takes in the lines that are there, waiting a little for the next. False when no more can come.
 fn hear(
     lines: &Receiver<Told>,
-    patience: Duration,
+    timeout: Duration,
     way: &Way,
     heard: &mut Heard,
     complaint: &mut Vec<u8>,
 ) -> bool {
-    let mut next = lines.recv_timeout(patience);
+    let mut next = lines.recv_timeout(timeout);
     loop {
         match next {
             Ok(Told::Line(line)) => heard.take(&line, way.hear),
-            Ok(Told::Error(line)) => match (way.aside)(&line) {
+            Ok(Told::Error(line)) => match way.aside.and_then(|aside| aside(&line)) {
                 Some(said) => (way.hear)(heard, &said),
                 None => complain(complaint, &line),
             },
             Err(RecvTimeoutError::Timeout) => return true,
             Err(RecvTimeoutError::Disconnected) => {
-                std::thread::sleep(patience);
+                std::thread::sleep(timeout);
                 return false;
             }
         }

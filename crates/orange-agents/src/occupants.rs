@@ -3,7 +3,12 @@
 #[cfg(test)]
 mod tests;
 
+use crate::screen_tail::shortened;
+use orange_sys::process::{Stat, pids};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// A process that lives in a folder.
@@ -24,7 +29,14 @@ pub fn in_folder(folder: &Path) -> Vec<Occupant> {
 
 /// The same without these.
 pub fn others_in_folder(folder: &Path, except: &[u32]) -> Vec<Occupant> {
-    let mut found = system::in_folder(folder, except);
+    let folder = real(folder);
+    let mut found: Vec<Occupant> = pids()
+        .filter(|pid| !except.contains(pid) && lives_in(*pid, &folder))
+        .map(|pid| Occupant {
+            pid,
+            name: name_of(pid),
+        })
+        .collect();
     found.sort();
     found
 }
@@ -32,7 +44,20 @@ pub fn others_in_folder(folder: &Path, except: &[u32]) -> Vec<Occupant> {
 /// The files in a folder that some process has open for writing, by their paths in it. Processes of other users are passed
 /// over.
 pub fn open_for_writing(folder: &Path) -> BTreeSet<PathBuf> {
-    system::open_for_writing(folder)
+    let folder = real(folder);
+    let files = pids().flat_map(|pid| {
+        fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten()
+    });
+    files
+        .flatten()
+        .filter_map(|file| {
+            let target = fs::read_link(file.path()).ok()?;
+            let inside = target.strip_prefix(&folder).ok()?;
+            is_written(&file.path()).then(|| inside.to_owned())
+        })
+        .collect()
 }
 
 /// This process and those it descends from: the shell somebody typed the command in is no stranger.
@@ -40,7 +65,11 @@ pub fn own_line() -> Vec<u32> {
     // An agent must not get out of sight behind many shells.
     const LONGEST: usize = 65_536;
     let mut line = vec![std::process::id()];
-    while let Some(parent) = line.last().and_then(|pid| system::parent_of(*pid)) {
+    while let Some(parent) = line
+        .last()
+        .and_then(|pid| Stat::of(*pid))
+        .map(|stat| stat.parent)
+    {
         if parent == 0 || line.len() >= LONGEST || line.contains(&parent) {
             break;
         }
@@ -51,156 +80,75 @@ pub fn own_line() -> Vec<u32> {
 
 /// The words that a process was started with; none if it is gone or may not be looked at.
 pub fn command_line(pid: u32) -> Vec<String> {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = line.split(|byte| *byte == 0);
     words
         .map(|word| String::from_utf8_lossy(word).into_owned())
         .collect()
 }
 
-#[cfg(target_os = "linux")]
-mod system {
-    use super::Occupant;
-    use std::collections::BTreeSet;
-    use std::ffi::OsStr;
-    use std::fs;
-    use std::os::unix::ffi::OsStrExt;
-    use std::path::{Path, PathBuf};
-
-    pub(super) fn in_folder(folder: &Path, except: &[u32]) -> Vec<Occupant> {
-        let folder = real(folder);
-        let Ok(entries) = fs::read_dir("/proc") else {
-            return Vec::new();
-        };
-        entries
-            .flatten()
-            .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-            .filter(|pid| !except.contains(pid) && lives_in(*pid, &folder))
-            .map(|pid| Occupant {
-                pid,
-                name: name_of(pid),
-            })
-            .collect()
-    }
-
-    pub(super) fn open_for_writing(folder: &Path) -> BTreeSet<PathBuf> {
-        let folder = real(folder);
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let files = processes.flat_map(|process| {
-            fs::read_dir(process.path().join("fd"))
-                .into_iter()
-                .flatten()
-        });
-        files
-            .flatten()
-            .filter_map(|file| {
-                let target = fs::read_link(file.path()).ok()?;
-                let inside = target.strip_prefix(&folder).ok()?;
-                is_written(&file.path()).then(|| inside.to_owned())
-            })
-            .collect()
-    }
-
-    /// `file`: an entry of /proc/PID/fd.
-    fn is_written(file: &Path) -> bool {
-        let name = file.file_name().unwrap_or_default();
-        let about = file.parent().and_then(Path::parent);
-        let about = about.map(|process| process.join("fdinfo").join(name));
-        let text = about.and_then(|about| fs::read_to_string(about).ok());
-        let flags = text.as_deref().and_then(|text| {
-            let line = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
-            i32::from_str_radix(line.trim(), 8).ok()
-        });
-        // One that was closed meanwhile has no flags.
-        flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
-    }
-
-    /// The kernel names folders by their real path. One that is gone has the real path of what is left above it.
-    fn real(folder: &Path) -> PathBuf {
-        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        for above in folder.ancestors() {
-            if let Ok(real) = above.canonicalize() {
-                return match folder.strip_prefix(above) {
-                    // Joining nothing would add a slash.
-                    Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
-                    Ok(_) | Err(_) => real,
-                };
-            }
-        }
-        folder
-    }
-
-    fn lives_in(pid: u32, folder: &Path) -> bool {
-        ["cwd", "exe", "root"].iter().any(|link| {
-            fs::read_link(format!("/proc/{pid}/{link}"))
-                .is_ok_and(|target| is_inside(&target, folder))
-        })
-    }
-
-    /// A folder or program that was removed meanwhile is named with this at its end.
-    fn is_inside(target: &Path, folder: &Path) -> bool {
-        if target.starts_with(folder) {
-            return true;
-        }
-        target
-            .as_os_str()
-            .as_bytes()
-            .strip_suffix(b" (deleted)")
-            .is_some_and(|removed| Path::new(OsStr::from_bytes(removed)).starts_with(folder))
-    }
-
-    fn name_of(pid: u32) -> String {
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let name = super::one_line(&line);
-        if !name.is_empty() {
-            return name;
-        }
-        super::one_line(&fs::read(format!("/proc/{pid}/comm")).unwrap_or_default())
-    }
-
-    pub(super) fn parent_of(pid: u32) -> Option<u32> {
-        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        let stat = String::from_utf8_lossy(&stat);
-        // The name in brackets may contain anything, so count from its end.
-        let (_, rest) = stat.rsplit_once(')')?;
-        rest.split_whitespace().nth(1)?.parse().ok()
-    }
+/// `file`: an entry of /proc/PID/fd.
+fn is_written(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default();
+    let about = file.parent().and_then(Path::parent);
+    let about = about.map(|process| process.join("fdinfo").join(name));
+    let text = about.and_then(|about| fs::read_to_string(about).ok());
+    let flags = text.as_deref().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+        i32::from_str_radix(line.trim(), 8).ok()
+    });
+    // One that was closed meanwhile has no flags.
+    flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
 }
 
-#[cfg(not(target_os = "linux"))]
-mod system {
-    use super::Occupant;
-    use std::collections::BTreeSet;
-    use std::path::{Path, PathBuf};
-
-    pub(super) fn open_for_writing(_folder: &Path) -> BTreeSet<PathBuf> {
-        BTreeSet::new()
+/// The kernel names folders by their real path. One that is gone has the real path of what is left above it.
+fn real(folder: &Path) -> PathBuf {
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    for above in folder.ancestors() {
+        if let Ok(real) = above.canonicalize() {
+            return match folder.strip_prefix(above) {
+                // Joining nothing would add a slash.
+                Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+                Ok(_) | Err(_) => real,
+            };
+        }
     }
+    folder
+}
 
-    pub(super) fn in_folder(_folder: &Path, _except: &[u32]) -> Vec<Occupant> {
-        Vec::new()
-    }
+fn lives_in(pid: u32, folder: &Path) -> bool {
+    ["cwd", "exe", "root"].iter().any(|link| {
+        fs::read_link(format!("/proc/{pid}/{link}")).is_ok_and(|target| is_inside(&target, folder))
+    })
+}
 
-    pub(super) fn parent_of(_pid: u32) -> Option<u32> {
-        None
+/// A folder or program that was removed meanwhile is named with this at its end.
+fn is_inside(target: &Path, folder: &Path) -> bool {
+    if target.starts_with(folder) {
+        return true;
     }
+    target
+        .as_os_str()
+        .as_bytes()
+        .strip_suffix(b" (deleted)")
+        .is_some_and(|removed| Path::new(OsStr::from_bytes(removed)).starts_with(folder))
+}
+
+fn name_of(pid: u32) -> String {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let name = one_line(&line);
+    if !name.is_empty() {
+        return name;
+    }
+    one_line(&fs::read(format!("/proc/{pid}/comm")).unwrap_or_default())
 }
 
 /// Words that NUL separates as one short line, without anything a terminal would obey.
-#[cfg_attr(
-    not(target_os = "linux"),
-    allow(dead_code, reason = "nobody is found there")
-)]
 fn one_line(bytes: &[u8]) -> String {
-    const LONGEST: usize = 80;
     let text = String::from_utf8_lossy(bytes);
     let words: Vec<&str> = text
         .split(|letter: char| letter.is_control() || letter.is_whitespace())
         .filter(|word| !word.is_empty())
         .collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
+    shortened(&words.join(" "), 80)
 }

@@ -34,7 +34,8 @@ fn plain(line: &str) -> String {
     }
 }
 
-fn shortened(text: &str, longest: usize) -> String {
+/// The start of a text, no longer than so many characters.
+pub fn shortened(text: &str, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

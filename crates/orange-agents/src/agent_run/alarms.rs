@@ -7,6 +7,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait, waitpid};
 use signal_hook::consts::signal::{
     SIGCHLD, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1,
 };
+use std::fmt;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -23,9 +24,25 @@ pub(super) enum End {
 }
 
 impl End {
+    pub(super) fn code(self) -> Option<i32> {
+        match self {
+            End::Code(code) => Some(code),
+            End::Signal(_) => None,
+        }
+    }
+
     /// By the signal, or with the exit code that stands for it in a shell.
     fn is_hang_up(self) -> bool {
         matches!(self, End::Signal(SIGHUP)) || self == End::Code(128 + SIGHUP)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::Code(code) => write!(f, "exit code {code}"),
+            End::Signal(signal) => write!(f, "ended by signal {signal}"),
+        }
     }
 }
 
@@ -67,7 +84,7 @@ fn reset_signals(command: &mut Command) {
 pub(super) struct Alarms {
     wake: UnixStream,
     hung_up: Arc<AtomicBool>,
-    /// The agent, once its end is known.
+    /// The agent, and its end once that is known.
     agent: Option<(Pid, Option<End>)>,
 }
 
@@ -109,26 +126,18 @@ impl Alarms {
     }
 
     /// Takes note of every process that ended, and wakes one that stopped itself. How the agent ended, if it has.
-    pub(super) fn reap(&mut self, child: &Child) -> Option<End> {
+    pub(super) fn reap(&mut self) -> Option<End> {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
             if status.stopped() {
                 let _ = kill_process(pid, Signal::CONT);
-            } else if pid == child.pid {
+            } else if let Some((agent, end @ None)) = &mut self.agent
+                && *agent == pid
+            {
                 let code = status.exit_status().map(End::Code);
-                let end = code.or(status.terminating_signal().map(End::Signal));
-                self.agent = Some((pid, end));
+                *end = code.or(status.terminating_signal().map(End::Signal));
             }
         }
         self.agent.and_then(|(_, end)| end)
-    }
-
-    /// The same when the agent is gone.
-    pub(super) fn reap_others(&mut self) {
-        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
-            if status.stopped() {
-                let _ = kill_process(pid, Signal::CONT);
-            }
-        }
     }
 
     /// Waits for one process.

@@ -101,15 +101,9 @@ impl Courier {
         if let Some(mut underway) = self.underway.take() {
             let moved = match pane() {
                 Some((tmux, pane)) => self.advance(&mut underway, now, queue, &tmux, &pane),
-                None => Ok(Step::Failed("its window is not known")),
+                None => Ok(Some(failed("its window is not known"))),
             };
-            let outcome = match moved {
-                Ok(Step::Going) => None,
-                Ok(Step::Delivered(how)) => Some(delivered(how)),
-                Ok(Step::Failed(why)) => Some(failed(why)),
-                Err(error) => Some(failed(&error.message)),
-            };
-            match outcome {
+            match moved.unwrap_or_else(|error| Some(failed(&error.message))) {
                 None => self.underway = Some(underway),
                 Some(outcome) => {
                     news = true;
@@ -240,6 +234,7 @@ impl Courier {
         })
     }
 
+    /// Goes one step further with a message; gives what became of it, once that is known.
     fn advance(
         &self,
         underway: &mut Underway,
@@ -247,13 +242,13 @@ impl Courier {
         queue: &Queue,
         tmux: &Tmux,
         pane: &Pane,
-    ) -> Result<Step> {
+    ) -> Result<Option<Outcome>> {
         let adapter = self.spec.adapter;
         let waited = now.duration_since(underway.since);
         match underway.stage {
             Stage::Interrupting => {
                 if self.asks() {
-                    return Ok(Step::Going);
+                    return Ok(None);
                 }
                 let interrupts = !adapter.fetches_messages() && !adapter.queues_messages();
                 if interrupts && underway.message.interrupt && !self.is_idle() {
@@ -262,14 +257,14 @@ impl Courier {
                         underway.interrupted = true;
                     }
                     if waited < INTERRUPTION {
-                        return Ok(Step::Going);
+                        return Ok(None);
                     }
                 }
                 underway.before = self.signals.len();
                 underway.since = now;
                 if adapter.fetches_messages() {
                     underway.stage = Stage::Entered;
-                    return Ok(Step::Going);
+                    return Ok(None);
                 }
                 let words = adapter.as_words(&underway.message.text);
                 if adapter.queues_messages() {
@@ -298,16 +293,16 @@ impl Courier {
                 let wanted = squeezed(&underway.message.text);
                 let is_it = |text: &str| squeezed(text).contains(&wanted);
                 if !queue.knows(is_it) && waited < ANSWER {
-                    return Ok(Step::Going);
+                    return Ok(None);
                 }
                 // Only while it waits: pressed later, it would end the turn that the message began.
                 if underway.message.interrupt && queue.waits(is_it) && !self.has_ended(underway) {
                     tmux.press(pane, self.interrupt_key())?;
                 }
-                return Ok(Step::Delivered(CONFIRMED));
+                return Ok(Some(delivered(CONFIRMED)));
             }
         }
-        Ok(Step::Going)
+        Ok(None)
     }
 
     fn interrupt_key(&self) -> &str {
@@ -331,22 +326,22 @@ impl Courier {
         now: Instant,
         tmux: &Tmux,
         pane: &Pane,
-    ) -> Result<Step> {
+    ) -> Result<Option<Outcome>> {
         let adapter = self.spec.adapter;
         if self.was_taken(underway) {
             if adapter.queues_messages() {
                 underway.stage = Stage::Queued;
                 underway.since = now;
-                return Ok(Step::Going);
+                return Ok(None);
             }
-            return Ok(Step::Delivered(CONFIRMED));
+            return Ok(Some(delivered(CONFIRMED)));
         }
         let busy = self.spec.adapter.gives_signals() && !self.is_idle();
         let patient = !underway.interrupted || underway.enters >= MOST_ENTERS || self.asks();
         if busy && patient {
             // It queues what comes in the middle of a turn, and takes it afterwards.
             underway.since = now;
-            return Ok(Step::Going);
+            return Ok(None);
         }
         let answer = if adapter.queues_messages() {
             ANSWER_OF_A_QUEUE
@@ -354,30 +349,29 @@ impl Courier {
             ANSWER
         };
         if now.duration_since(underway.since) < answer {
-            return Ok(Step::Going);
+            return Ok(None);
         }
         if self.spec.adapter.fetches_messages() {
             return Ok(if now.duration_since(underway.since) < FETCHING {
-                Step::Going
+                None
             } else {
-                Step::Failed("the agent did not fetch it")
+                Some(failed("the agent did not fetch it"))
             });
         }
         if !self.spec.adapter.gives_signals() && tmux.look(pane)? != underway.screen {
-            return Ok(Step::Delivered(
-                "typed; the screen changed, this harness gives no signals",
-            ));
+            let how = "typed; the screen changed, this harness gives no signals";
+            return Ok(Some(delivered(how)));
         }
         if underway.enters >= MOST_ENTERS {
-            return Ok(Step::Failed("the agent did not take it"));
+            return Ok(Some(failed("the agent did not take it")));
         }
         if self.asks_by_now() {
-            return Ok(Step::Going);
+            return Ok(None);
         }
         tmux.press(pane, "Enter")?;
         underway.enters += 1;
         underway.since = now;
-        Ok(Step::Going)
+        Ok(None)
     }
 
     /// A person may have typed something before or after it: it counts when it is part of what was taken.
@@ -411,13 +405,6 @@ impl Courier {
             Some(State::Idle | State::Failed | State::WaitsForInput)
         )
     }
-}
-
-/// How far a message has come.
-enum Step {
-    Going,
-    Delivered(&'static str),
-    Failed(&'static str),
 }
 
 fn delivered(how: &str) -> Outcome {

@@ -62,14 +62,11 @@ impl Harness {
     }
 
     pub fn refuses(&self, choice: &ModelChoice) -> Result<()> {
-        choice
-            .model
-            .as_deref()
-            .map_or(Ok(()), |model| self.refuses_model(model))?;
-        choice
-            .effort
-            .as_deref()
-            .map_or(Ok(()), |effort| self.refuses_effort(effort))
+        if let Some(model) = &choice.model {
+            self.refuses_model(model)?;
+        }
+        let effort = choice.effort.as_deref();
+        effort.map_or(Ok(()), |effort| self.refuses_effort(effort))
     }
 }
 

@@ -19,7 +19,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// A CLI that answers later than this is taken for one that does not answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// How long one that was killed may take to be gone.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -155,13 +155,13 @@ impl Probe<'_> {
         let child = command
             .spawn()
             .map_err(|error| failed(format!("cannot be started: {}", plain(&error))))?;
-        let watch = Watch::over(child.id(), PATIENCE);
+        let watch = Watch::over(child.id(), TIMEOUT);
         let (tell, told) = channel();
         std::thread::spawn(move || tell.send(child.wait_with_output()));
         // What it started in a session of its own survives it, and may hold its output open.
-        let output = told.recv_timeout(PATIENCE + GRACE);
+        let output = told.recv_timeout(TIMEOUT + GRACE);
         let (Ok(output), false) = (output, watch.end()) else {
-            let limit = PATIENCE.as_secs();
+            let limit = TIMEOUT.as_secs();
             return Err(failed(format!("gave no answer within {limit} s")));
         };
         let output = output.map_err(|error| failed(plain(&error)))?;

@@ -103,14 +103,11 @@ pub fn open_asks(signals: &[Signal]) -> Vec<&Signal> {
 impl RunFolder {
     /// Asks: the question is there before anybody hears of it.
     pub fn ask(&self, question: &Question, mut signal: Signal) -> Result<()> {
-        let failed = |error: io::Error| Error::io("write", &self.path, &error);
-        make_folder(&self.path.join("questions")).map_err(failed)?;
+        make_folder(&self.path.join("questions")).doing("write", &self.path)?;
         self.put(&question_name(&question.id), question)?;
         signal.at = question.at;
         signal.question = Some(question.id.clone());
-        self.signal(&signal).map_err(failed)?;
-        self.wake();
-        Ok(())
+        self.give_signal(&signal)
     }
 
     /// The questions with a name that nobody has answered, oldest first.
@@ -155,9 +152,7 @@ impl RunFolder {
             question: Some(question.to_owned()),
             ..Signal::now(kind)
         };
-        self.signal(&signal).doing("write", &self.path)?;
-        self.wake();
-        Ok(())
+        self.give_signal(&signal)
     }
 
     /// Waits until a question is answered from outside, and gives the answer; None when it is over in another way.

@@ -8,8 +8,9 @@ pub use orange_core::runs::State;
 use orange_core::usage::Usage;
 use orange_core::{Text, Timestamp, text};
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
 choice! {
     /// The signals that every harness gives in one way or another.
@@ -68,7 +69,7 @@ pub struct Signal {
 fn sensible<'de, D: serde::Deserializer<'de>>(
     from: D,
 ) -> std::result::Result<Option<Timestamp>, D::Error> {
-    const LONGEST: std::time::Duration = std::time::Duration::from_secs(400 * 24 * 60 * 60);
+    const LONGEST: Duration = Duration::from_secs(400 * 24 * 60 * 60);
     let said = serde_json::Value::deserialize(from)?;
     let until = said
         .as_str()
@@ -155,6 +156,9 @@ choice! {
 const DUE: &str = "due.json";
 const USAGE: &str = "usage.json";
 
+/// How long others may take to add a signal.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Longer texts are of no use to anybody who reads signals.
 const LONGEST_TEXT: usize = 512 * 1024;
 
@@ -172,16 +176,20 @@ impl RunFolder {
     }
 
     /// Adds the signal that follows from those so far, if one does; no other signal comes in between.
-    pub fn add_signal(&self, follows: impl FnOnce(&[Signal]) -> Option<Signal>) -> io::Result<()> {
+    pub fn add_signal(&self, follows: impl Fn(&[Signal]) -> Option<Signal>) -> io::Result<()> {
+        if follows(&self.signals()).is_none() {
+            return Ok(());
+        }
         let mut file = private::options()
             .create(true)
             .append(true)
             .open(self.path.join("signals.jsonl"))?;
-        // A signal that is lost is worse than two that cross where files cannot be locked.
-        while file
-            .lock()
-            .is_err_and(|error| error.kind() == io::ErrorKind::Interrupted)
-        {}
+        // A signal that is lost is worse than two that cross, where files cannot be locked or somebody keeps the lock.
+        let deadline = Instant::now() + LOCK_TIMEOUT;
+        while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && Instant::now() < deadline
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let signals = self.signals();
         let Some(mut signal) = follows(&signals) else {
             return Ok(());

@@ -78,7 +78,7 @@ pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
             effort: args.effort.clone(),
         },
         resume: args.resume.clone(),
-        patience: args.timeout.unwrap_or(DEFAULT_TIMEOUT),
+        timeout: args.timeout.unwrap_or(DEFAULT_TIMEOUT),
     };
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGTERM] {

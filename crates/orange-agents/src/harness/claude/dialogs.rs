@@ -22,8 +22,7 @@ pub(super) struct Answers {
 }
 
 pub(super) fn answers(occasion: &Occasion<'_>) -> Answers {
-    let config = config_folder(occasion.environment);
-    let known = read(config.as_ref().map(|(_, file)| file.as_path()));
+    let known = read(memory_file(occasion.environment).as_deref());
     let mut answers = Answers::default();
     // The folder is one that Orange made of a repository that the user has registered, and what claude would run there by
     // itself is left out, or the user agreed to it (`sources.rs`).
@@ -60,7 +59,7 @@ impl Answers {
 /// The file with the MCP servers of the user's own, if there are any that claude takes from a file it is given. With one
 /// that it does not take it would not start.
 pub(super) fn user_servers(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
-    let (_, file) = config_folder(environment)?;
+    let file = memory_file(environment)?;
     let known = read(Some(&file));
     let servers = known.get("mcpServers")?.as_object()?;
     let is_usual = |server: &Value| {
@@ -71,18 +70,11 @@ pub(super) fn user_servers(environment: &BTreeMap<String, String>) -> Option<Pat
     usable.then_some(file)
 }
 
-/// The folder with the user's settings, and the file with what claude remembers.
-fn config_folder(environment: &BTreeMap<String, String>) -> Option<(PathBuf, PathBuf)> {
-    let named = environment
-        .get("CLAUDE_CONFIG_DIR")
-        .filter(|named| !named.is_empty());
-    if let Some(named) = named {
-        let folder = PathBuf::from(named);
-        let file = folder.join(".claude.json");
-        return Some((folder, file));
-    }
-    let home = std::env::home_dir()?;
-    Some((home.join(".claude"), home.join(".claude.json")))
+/// The file with what claude remembers.
+fn memory_file(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let named = environment.get("CLAUDE_CONFIG_DIR");
+    let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
+    Some(named.or_else(std::env::home_dir)?.join(".claude.json"))
 }
 
 /// What is not there, or cannot be read, says nothing.

@@ -2,7 +2,7 @@
 //! turn, what it says of cost and of models is that of the conversation: the latter is taken for both.
 
 use super::sources::sources;
-use crate::headless::{Heard, Request, Way, count_of, no_aside, text_of};
+use crate::headless::{Heard, Request, Way, count_of, text_of};
 use orange_core::config::Permissions;
 use orange_core::usage::Usage;
 use serde_json::Value;
@@ -29,16 +29,12 @@ pub(super) fn way(request: &Request, given: &BTreeMap<String, String>) -> Way {
     let sources = sources(&request.folder, given, false);
     arguments.extend(sources.arguments);
     let mut environment = sources.environment;
-    environment.extend(super::choice_environment(&request.choice));
-    if request.permissions == Permissions::Full && rustix::process::geteuid().is_root() {
-        // It refuses to work for root without questions, unless it is told that this is meant.
-        environment.insert("IS_SANDBOX".into(), "1".into());
-    }
+    environment.extend(super::own_environment(&request.choice, request.permissions));
     Way {
         arguments,
         environment,
         hear,
-        aside: no_aside,
+        aside: None,
         unknown_conversation: "No conversation found",
     }
 }

@@ -66,17 +66,19 @@ fn limit_in_words(text: &str, now: &Zoned) -> Option<Timestamp> {
         .split([' ', ','])
         .filter(|word| !word.is_empty() && *word != "at")
         .collect();
-    let (time, day) = match words.as_slice() {
-        [time] => (time, None),
-        [month, day, time, ..] => (time, Some((month_of(month)?, day.parse::<i8>().ok()?))),
+    let (time, date, step) = match words.as_slice() {
+        [time] => (time, now.date(), Span::new().days(1)),
+        [month, day, time, ..] => {
+            let day = format!("{} {month} {day}", now.year());
+            let date = Date::strptime("%Y %b %d", day).ok()?;
+            (time, date, Span::new().years(1))
+        }
         _ => return None,
     };
-    let time = time_of(time)?;
-    let year = now.year();
-    let (date, step) = match day {
-        None => (now.date(), Span::new().days(1)),
-        Some((month, day)) => (Date::new(year, month, day).ok()?, Span::new().years(1)),
-    };
+    // `8:31pm`, `3am`
+    let time = Time::strptime("%I:%M%p", time)
+        .or_else(|_| Time::strptime("%I%p", time))
+        .ok()?;
     let at = |date: Date| {
         Some(
             date.to_datetime(time)
@@ -93,30 +95,6 @@ fn limit_in_words(text: &str, now: &Zoned) -> Option<Timestamp> {
         past if past <= now.timestamp() => at(date.checked_add(step).ok()?),
         until => Some(until),
     }
-}
-
-fn month_of(word: &str) -> Option<i8> {
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let at = MONTHS.iter().position(|month| word.starts_with(month))?;
-    i8::try_from(at + 1).ok()
-}
-
-/// `8:31pm`, `3am`
-fn time_of(word: &str) -> Option<Time> {
-    let (clock, is_afternoon) = match (word.strip_suffix("am"), word.strip_suffix("pm")) {
-        (Some(clock), _) => (clock, false),
-        (None, clock) => (clock?, true),
-    };
-    let (hour, minute) = clock.split_once(':').unwrap_or((clock, "0"));
-    let hour = hour
-        .parse::<i8>()
-        .ok()
-        .filter(|hour| (1..=12).contains(hour))?
-        % 12;
-    let hour = if is_afternoon { hour + 12 } else { hour };
-    Time::new(hour, minute.parse().ok()?, 0, 0).ok()
 }
 
 /// The end of a file, which may be long.

@@ -19,10 +19,11 @@ use super::watch::{Watch, Watched};
 use super::words::without_invisible;
 use super::{Occasion, Prepared};
 use crate::error::Result;
-use crate::headless::{Request, Way};
+use crate::headless::{Request, Way, text_of};
 use crate::runs::{Conversation, IN_ITS_WINDOW, RunFolder, Signal, SignalKind};
 use limits::{limit_in, with_limit};
 use orange_core::config::{Effort, Permissions};
+use questions::ASKS_WORDS;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -99,7 +100,37 @@ impl Kind for Claude {
     }
 
     fn prepare(&self, occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
-        Ok(prepare(occasion))
+        let settings = occasion.folder.join(SETTINGS).display().to_string();
+        let mut arguments: Vec<String> = match occasion.permissions {
+            Permissions::Full => vec!["--dangerously-skip-permissions".into()],
+            Permissions::Edits => vec!["--permission-mode".into(), "acceptEdits".into()],
+            Permissions::Ask => vec!["--permission-mode".into(), "default".into()],
+        };
+        let sources = sources::sources(
+            occasion.worktree,
+            occasion.environment,
+            occasion.project_settings,
+        );
+        arguments.extend(sources.arguments);
+        arguments.extend(["--settings".into(), settings]);
+        arguments.extend(choice_arguments(occasion.choice));
+        match occasion.conversation {
+            Conversation::New(id) => arguments.extend(["--session-id".into(), id.clone()]),
+            Conversation::Resumed(id) => arguments.extend(["--resume".into(), id.clone()]),
+            Conversation::Unknown => {}
+        }
+        arguments.extend(["--".into(), "{prompt}".into()]);
+        let answers = dialogs::answers(occasion);
+        let mut environment = answers.environment;
+        environment.extend(sources.environment);
+        environment.extend(own_environment(occasion.choice, occasion.permissions));
+        Ok(Prepared {
+            arguments,
+            environment,
+            withheld: answers.withheld,
+            files: vec![(SETTINGS, settings_of(occasion, answers.settings))],
+            ..Prepared::default()
+        })
     }
 
     /// Where a draft is aside already, what stands in the line goes with the message: that loses nothing.
@@ -111,21 +142,55 @@ impl Kind for Claude {
         }
     }
 
+    /// White space in front does not help: `/help` is a command nevertheless. And of characters that nobody sees some would
+    /// have to be looked at by a person, and none arrives.
     fn as_words(&self, text: &str) -> String {
-        as_words(text)
+        let text = without_invisible(text);
+        if text.trim_start().starts_with(['/', '!']) {
+            format!("Message: {text}")
+        } else {
+            text
+        }
     }
 
+    /// Notes what a hook reports; a question waits for its answer.
     fn take_report(
         &self,
         folder: &RunFolder,
         report: &Value,
         variable: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Option<String>> {
-        take_report(folder, report, variable)
+        let Some(signal) = signal(report).map(with_limit) else {
+            return Ok(None);
+        };
+        if let Some(question) = questions::question(report, &signal.text) {
+            folder.ask(&question, signal)?;
+            let mut dialog = questions::Dialog::new(&own_folder(variable), report);
+            let answer = folder.wait_for_answer(&question, || dialog.answered())?;
+            return Ok(answer.map(|answer| questions::reply(&question, &answer)));
+        }
+        let has_run = ["PostToolUse", "PostToolUseFailure"].map(Value::from);
+        if report
+            .get("hook_event_name")
+            .is_some_and(|event| has_run.contains(event))
+        {
+            let open = folder.questions();
+            for question in open
+                .iter()
+                .filter(|question| questions::settles(report, question))
+            {
+                folder.settle(&question.id, SignalKind::Working, IN_ITS_WINDOW)?;
+            }
+        }
+        folder.give_signal(&signal)?;
+        Ok(None)
     }
 
     fn hooks_program(&self, run: &Path) -> Option<String> {
-        hooks_program(run)
+        let settings: Value = serde_json::from_slice(&fs::read(run.join(SETTINGS)).ok()?).ok()?;
+        let command = settings.pointer("/hooks/SessionStart/0/hooks/0/command")?;
+        let (program, _) = command.as_str()?.strip_prefix('\'')?.split_once("' ")?;
+        Some(program.replace("'\\''", "'"))
     }
 
     fn watch(&self, run: &Watched<'_>) -> Option<Box<dyn Watch>> {
@@ -164,55 +229,6 @@ const STASH: &str = "C-s";
 /// What its screen says while something is put aside. There is room for one: another would take its place.
 const STASHED: &str = "› stashed";
 
-/// Text that is taken as words. White space in front does not help: `/help` is a command nevertheless. And of characters
-/// that nobody sees some would have to be looked at by a person, and none arrives.
-fn as_words(text: &str) -> String {
-    let text = without_invisible(text);
-    if text.trim_start().starts_with(['/', '!']) {
-        format!("Message: {text}")
-    } else {
-        text
-    }
-}
-
-fn prepare(occasion: &Occasion<'_>) -> Prepared {
-    let settings = occasion.folder.join(SETTINGS).display().to_string();
-    let mut arguments: Vec<String> = match occasion.permissions {
-        Permissions::Full => vec!["--dangerously-skip-permissions".into()],
-        Permissions::Edits => vec!["--permission-mode".into(), "acceptEdits".into()],
-        Permissions::Ask => vec!["--permission-mode".into(), "default".into()],
-    };
-    let sources = sources::sources(
-        occasion.worktree,
-        occasion.environment,
-        occasion.project_settings,
-    );
-    arguments.extend(sources.arguments);
-    arguments.extend(["--settings".into(), settings]);
-    arguments.extend(choice_arguments(occasion.choice));
-    match occasion.conversation {
-        Conversation::New(id) => arguments.extend(["--session-id".into(), id.clone()]),
-        Conversation::Resumed(id) => arguments.extend(["--resume".into(), id.clone()]),
-        Conversation::Unknown => {}
-    }
-    arguments.extend(["--".into(), "{prompt}".into()]);
-    let answers = dialogs::answers(occasion);
-    let mut environment = answers.environment;
-    environment.extend(sources.environment);
-    environment.extend(choice_environment(occasion.choice));
-    if occasion.permissions == Permissions::Full && rustix::process::geteuid().is_root() {
-        // It refuses to work for root without questions, unless it is told that this is meant.
-        environment.insert("IS_SANDBOX".into(), "1".into());
-    }
-    Prepared {
-        arguments,
-        environment,
-        withheld: answers.withheld,
-        files: vec![(SETTINGS, settings_of(occasion, answers.settings))],
-        ..Prepared::default()
-    }
-}
-
 /// What `--effort` accepts; claude ignores any other word.
 const EFFORTS: &[Effort] = &[
     Effort::Low,
@@ -227,12 +243,21 @@ fn choice_arguments(choice: &ModelChoice) -> Vec<String> {
     choice.arguments("--model", "--effort")
 }
 
-/// A variable that the user has set for every claude would overrule `--effort`.
-fn choice_environment(choice: &ModelChoice) -> Option<(String, String)> {
-    Some((
-        "CLAUDE_CODE_EFFORT_LEVEL".to_owned(),
-        choice.effort.clone()?,
-    ))
+/// Variables that claude needs with and without a terminal.
+fn own_environment(
+    choice: &ModelChoice,
+    permissions: Permissions,
+) -> impl Iterator<Item = (String, String)> {
+    // One that the user has set for every claude would overrule `--effort`.
+    let effort = choice
+        .effort
+        .clone()
+        .map(|effort| ("CLAUDE_CODE_EFFORT_LEVEL", effort));
+    // It refuses to work for root without questions, unless it is told that this is meant.
+    let is_meant = permissions == Permissions::Full && rustix::process::geteuid().is_root();
+    let sandbox = is_meant.then(|| ("IS_SANDBOX", "1".to_owned()));
+    let variables = effort.into_iter().chain(sandbox);
+    variables.map(|(name, value)| (name.to_owned(), value))
 }
 
 fn settings_of(occasion: &Occasion<'_>, answers: serde_json::Map<String, Value>) -> String {
@@ -342,46 +367,6 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// The program that the hooks of a run start.
-fn hooks_program(folder: &Path) -> Option<String> {
-    let settings: Value = serde_json::from_slice(&fs::read(folder.join(SETTINGS)).ok()?).ok()?;
-    let command = settings.pointer("/hooks/SessionStart/0/hooks/0/command")?;
-    let (program, _) = command.as_str()?.strip_prefix('\'')?.split_once("' ")?;
-    Some(program.replace("'\\''", "'"))
-}
-
-/// Notes what a hook reports; a question waits for its answer.
-fn take_report(
-    folder: &RunFolder,
-    report: &Value,
-    variable: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<Option<String>> {
-    let Some(signal) = signal(report).map(with_limit) else {
-        return Ok(None);
-    };
-    if let Some(question) = questions::question(report, &signal.text) {
-        folder.ask(&question, signal)?;
-        let mut dialog = questions::Dialog::new(&own_folder(variable), report);
-        let answer = folder.wait_for_answer(&question, || dialog.answered())?;
-        return Ok(answer.map(|answer| questions::reply(&question, &answer)));
-    }
-    let has_run = ["PostToolUse", "PostToolUseFailure"].map(Value::from);
-    if report
-        .get("hook_event_name")
-        .is_some_and(|event| has_run.contains(event))
-    {
-        let open = folder.questions();
-        for question in open
-            .iter()
-            .filter(|question| questions::settles(report, question))
-        {
-            folder.settle(&question.id, SignalKind::Working, IN_ITS_WINDOW)?;
-        }
-    }
-    folder.give_signal(&signal)?;
-    Ok(None)
-}
-
 /// Claude's own folder: a hook has the environment of its agent.
 fn own_folder(variable: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
     let folder = |name| variable(name).filter(|folder| !folder.is_empty());
@@ -392,7 +377,8 @@ fn own_folder(variable: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
 
 /// What a hook's report means; None for what says nothing new.
 fn signal(report: &Value) -> Option<Signal> {
-    let text = |name: &str| report.get(name).and_then(Value::as_str);
+    let text = |name: &str| text_of(report, name);
+    let said = |name: &str| text(name).unwrap_or_default().to_owned();
     let mut signal = Signal::now(SignalKind::Working);
     signal.conversation = text("session_id").map(str::to_owned);
     match text("hook_event_name")? {
@@ -404,21 +390,17 @@ fn signal(report: &Value) -> Option<Signal> {
         }
         "UserPromptSubmit" => {
             signal.signal = SignalKind::PromptTaken;
-            signal.text = text("prompt").unwrap_or_default().to_owned();
+            signal.text = said("prompt");
         }
         // A part of the work goes on in the background, and is reported.
         "Stop" if has_background_tasks(report) => {}
         "Stop" => {
             signal.signal = SignalKind::TurnDone;
-            signal.text = text("last_assistant_message")
-                .unwrap_or_default()
-                .to_owned();
+            signal.text = said("last_assistant_message");
         }
         "StopFailure" => {
             signal.signal = SignalKind::TurnFailed;
-            signal.text = text("last_assistant_message")
-                .unwrap_or_default()
-                .to_owned();
+            signal.text = said("last_assistant_message");
             signal.error = text("error").map(str::to_owned);
             if signal.error.as_deref() == Some("rate_limit") {
                 signal.until = text("transcript_path").and_then(|path| limit_in(Path::new(path)));
@@ -428,7 +410,7 @@ fn signal(report: &Value) -> Option<Signal> {
             let tool = text("tool_name").unwrap_or("a tool");
             let input = report.get("tool_input").unwrap_or(&Value::Null);
             signal.signal = match tool {
-                "AskUserQuestion" => SignalKind::InputAsked,
+                ASKS_WORDS => SignalKind::InputAsked,
                 _ => SignalKind::PermissionAsked,
             };
             signal.text = asked(tool, input);
@@ -448,9 +430,15 @@ fn has_background_tasks(report: &Value) -> bool {
 /// What a person is asked, in one line.
 fn asked(tool: &str, input: &Value) -> String {
     let field = |name: &str| input.get(name).and_then(Value::as_str);
-    if tool == "AskUserQuestion" {
-        let questions = input.get("questions").and_then(Value::as_array);
-        let texts = questions.into_iter().flatten().filter_map(question);
+    if tool == ASKS_WORDS {
+        // `Which colour? (red, blue)`
+        let texts =
+            questions::asked_in(input)
+                .into_iter()
+                .map(|asked| match asked.options.as_slice() {
+                    [] => asked.question,
+                    options => format!("{} ({})", asked.question, options.join(", ")),
+                });
         return texts.collect::<Vec<_>>().join(" / ");
     }
     let what = ["command", "file_path", "url", "pattern"];
@@ -458,20 +446,4 @@ fn asked(tool: &str, input: &Value) -> String {
         Some(what) => format!("{tool}: {what}"),
         None => format!("{tool}: {input}"),
     }
-}
-
-/// `Which colour? (red, blue)`
-fn question(question: &Value) -> Option<String> {
-    let text = question.get("question")?.as_str()?;
-    let options = question.get("options").and_then(Value::as_array);
-    let labels: Vec<&str> = options
-        .into_iter()
-        .flatten()
-        .filter_map(|option| option.get("label")?.as_str())
-        .collect();
-    Some(if labels.is_empty() {
-        text.to_owned()
-    } else {
-        format!("{text} ({})", labels.join(", "))
-    })
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The tool by which it asks a person for words.
-const ASKS_WORDS: &str = "AskUserQuestion";
+pub(super) const ASKS_WORDS: &str = "AskUserQuestion";
 
 /// Between two dialogs it may look for a moment as if there were none.
 const STEADY: Duration = Duration::from_millis(500);
@@ -20,7 +20,7 @@ pub(super) fn question(report: &Value, text: &str) -> Option<Question> {
     let tool = report.get("tool_name").and_then(Value::as_str)?;
     let input = report.get("tool_input").cloned().unwrap_or_default();
     let asked = match tool {
-        ASKS_WORDS => list(&input, "questions").iter().filter_map(asked).collect(),
+        ASKS_WORDS => asked_in(&input),
         _ => Vec::new(),
     };
     Some(Question {
@@ -29,6 +29,11 @@ pub(super) fn question(report: &Value, text: &str) -> Option<Question> {
         asked,
         ..Question::new(text.to_owned())
     })
+}
+
+/// What a person is asked for in words.
+pub(super) fn asked_in(input: &Value) -> Vec<Asked> {
+    list(input, "questions").iter().filter_map(asked).collect()
 }
 
 fn asked(question: &Value) -> Option<Asked> {

@@ -1,10 +1,12 @@
 //! Claude's own file about what it does, `sessions/<pid>.json`: it tells of what no hook does, that a person ended a turn
 //! before it said anything, or that it went on after a usage limit. Undocumented, so it only adds to the signals.
 
+use super::own_folder;
 use crate::runs::{RunFolder, Signal, SignalKind, State, state_after};
 use orange_core::Timestamp;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -16,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(400);
 
 pub(super) struct ClaudeStatus {
     folder: RunFolder,
-    path: Option<PathBuf>,
+    path: PathBuf,
     looked: Option<Instant>,
 }
 
@@ -37,14 +39,12 @@ impl ClaudeStatus {
         variables: &BTreeMap<String, String>,
     ) -> ClaudeStatus {
         let variable = |name: &str| {
-            let own = variables.get(name).map(PathBuf::from);
-            own.or_else(|| std::env::var_os(name).map(PathBuf::from))
+            let own = variables.get(name).map(OsString::from);
+            own.or_else(|| std::env::var_os(name))
         };
-        let configured = variable("CLAUDE_CONFIG_DIR");
-        let settings = configured.or_else(|| Some(variable("HOME")?.join(".claude")));
         ClaudeStatus {
             folder,
-            path: settings.map(|path| path.join(format!("sessions/{pid}.json"))),
+            path: own_folder(&variable).join(format!("sessions/{pid}.json")),
             looked: None,
         }
     }
@@ -60,18 +60,14 @@ impl ClaudeStatus {
             return;
         };
         let follows = |signals: &[Signal]| missing(signals, &status, Timestamp::now());
-        // Once more when no hook can report anything meanwhile.
-        if follows(&self.folder.signals()).is_some()
-            && let Err(error) = self.folder.add_signal(follows)
-        {
+        if let Err(error) = self.folder.add_signal(follows) {
             tracing::warn!(%error, "what claude did is not noted");
         }
     }
 
     fn read(&self) -> Option<Status> {
-        let path = self.path.as_ref()?;
-        let status: Status = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-        let own = path.file_stem()?.to_str()? == status.pid.to_string();
+        let status: Status = serde_json::from_slice(&std::fs::read(&self.path).ok()?).ok()?;
+        let own = self.path.file_stem()?.to_str()? == status.pid.to_string();
         own.then_some(status)
     }
 }

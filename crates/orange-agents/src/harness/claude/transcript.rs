@@ -2,6 +2,7 @@
 //! no hook tells.
 
 use crate::harness::watch::Queue;
+use crate::headless::{count_of, text_of};
 use crate::runs::{RunFolder, Signal, SignalKind};
 use orange_core::Timestamp;
 use orange_core::usage::Usage;
@@ -121,8 +122,7 @@ impl Transcript {
     }
 
     fn take_queue(&mut self, line: &Value) {
-        let word = |name: &str| line.get(name).and_then(Value::as_str);
-        match (word("operation"), word("content")) {
+        match (text_of(line, "operation"), text_of(line, "content")) {
             (Some("enqueue"), Some(text)) => {
                 self.queue.waiting.push(text.to_owned());
                 self.queue.note(text);
@@ -167,7 +167,7 @@ fn records(path: &Path) -> Vec<(PathBuf, bool)> {
 }
 
 fn usage_of(usage: &Value) -> Usage {
-    let count = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let count = |name: &str| count_of(usage, name);
     Usage {
         input: count("input_tokens"),
         output: count("output_tokens"),

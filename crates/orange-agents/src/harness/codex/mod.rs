@@ -35,39 +35,35 @@ impl Kind for Codex {
         FACTS
     }
 
+    /// Only an inline table takes effect: codex ignores `projects."PATH".trust_level=…`. Without an entry, a start that
+    /// bypasses approvals counts as trusted.
     fn prepare(&self, occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
-        prepare(occasion)
+        let mut folders = vec![occasion.worktree.to_owned()];
+        // Codex looks for the path that the system knows.
+        if let Ok(real) = occasion.worktree.canonicalize()
+            && real != occasion.worktree
+        {
+            folders.push(real);
+        }
+        let entries: Result<Vec<String>> = folders.iter().map(|folder| untrusted(folder)).collect();
+        let mut before_prompt = vec![
+            "-c".to_owned(),
+            format!("projects={{{}}}", entries?.join(",")),
+        ];
+        if let Some(text) = occasion.instructions {
+            let text = toml_string(text);
+            before_prompt.extend(["-c".to_owned(), format!("developer_instructions={text}")]);
+        }
+        Ok(Prepared {
+            before_prompt,
+            ..Prepared::default()
+        })
     }
 
     fn watch(&self, run: &Watched<'_>) -> Option<Box<dyn Watch>> {
         let is_asked = is_untrusted(&run.spec.command);
         is_asked.then(|| Box::new(CodexDialog::new()) as Box<dyn Watch>)
     }
-}
-
-/// Only an inline table takes effect: codex ignores `projects."PATH".trust_level=…`. Without an entry, a start that
-/// bypasses approvals counts as trusted.
-fn prepare(occasion: &Occasion<'_>) -> Result<Prepared> {
-    let mut folders = vec![occasion.worktree.to_owned()];
-    // Codex looks for the path that the system knows.
-    if let Ok(real) = occasion.worktree.canonicalize()
-        && real != occasion.worktree
-    {
-        folders.push(real);
-    }
-    let entries: Result<Vec<String>> = folders.iter().map(|folder| untrusted(folder)).collect();
-    let mut before_prompt = vec![
-        "-c".to_owned(),
-        format!("projects={{{}}}", entries?.join(",")),
-    ];
-    if let Some(text) = occasion.instructions {
-        let text = toml_string(text);
-        before_prompt.extend(["-c".to_owned(), format!("developer_instructions={text}")]);
-    }
-    Ok(Prepared {
-        before_prompt,
-        ..Prepared::default()
-    })
 }
 
 /// Whether a command starts codex in a folder that it is told not to trust.

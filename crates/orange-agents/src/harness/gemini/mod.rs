@@ -22,21 +22,17 @@ impl Kind for Gemini {
         FACTS
     }
 
+    /// The variable alone makes gemini refuse to start in the folder, the flag alone makes it trust the folder.
     fn prepare(&self, _occasion: &Occasion<'_>, own: &[String]) -> Result<Prepared> {
-        Ok(prepare(own))
+        const SKIP: &str = "--skip-trust";
+        let mut prepared = Prepared::default();
+        let variable = ("GEMINI_CLI_TRUST_WORKSPACE".to_owned(), "false".to_owned());
+        prepared.environment.extend([variable]);
+        if !own.iter().any(|word| word == SKIP) {
+            prepared.before_prompt.push(SKIP.into());
+        }
+        Ok(prepared)
     }
-}
-
-/// The variable alone makes gemini refuse to start in the folder, the flag alone makes it trust the folder.
-fn prepare(own: &[String]) -> Prepared {
-    const SKIP: &str = "--skip-trust";
-    let mut prepared = Prepared::default();
-    let variable = ("GEMINI_CLI_TRUST_WORKSPACE".to_owned(), "false".to_owned());
-    prepared.environment.extend([variable]);
-    if !own.iter().any(|word| word == SKIP) {
-        prepared.before_prompt.push(SKIP.into());
-    }
-    prepared
 }
 
 #[cfg(test)]

@@ -28,24 +28,21 @@ impl Kind for Opencode {
     }
 
     fn prepare(&self, occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
-        Ok(prepare(occasion))
+        let mut prepared = Prepared::default();
+        let mut set =
+            |name: &str, value: String| prepared.environment.insert(name.to_owned(), value);
+        set("OPENCODE_DISABLE_PROJECT_CONFIG", "1".into());
+        let Some(text) = occasion.instructions else {
+            return Ok(prepared);
+        };
+        let file = occasion.folder.join(INSTRUCTIONS);
+        let given = occasion.environment.get(CONTENT);
+        if let Some(config) = with_instructions(given.map(String::as_str), &file) {
+            set(CONTENT, config);
+            prepared.files.push((INSTRUCTIONS, text.to_owned()));
+        }
+        Ok(prepared)
     }
-}
-
-fn prepare(occasion: &Occasion<'_>) -> Prepared {
-    let mut prepared = Prepared::default();
-    let mut set = |name: &str, value: String| prepared.environment.insert(name.to_owned(), value);
-    set("OPENCODE_DISABLE_PROJECT_CONFIG", "1".into());
-    let Some(text) = occasion.instructions else {
-        return prepared;
-    };
-    let file = occasion.folder.join(INSTRUCTIONS);
-    let given = occasion.environment.get(CONTENT);
-    if let Some(config) = with_instructions(given.map(String::as_str), &file) {
-        set(CONTENT, config);
-        prepared.files.push((INSTRUCTIONS, text.to_owned()));
-    }
-    prepared
 }
 
 const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";

@@ -1,30 +1,29 @@
 //! Pi without a terminal: `pi -p --mode json`, which ends well even if the model's service said no. An extension says what
 //! earlier turns used, and refuses what the permissions do not allow: nobody is there to be asked.
 
-use crate::error::{IoContext, Result};
+use crate::error::Result;
+use crate::harness::{SHARED, share};
 use crate::headless::{Heard, Request, Way, count_of, text_of};
-use crate::store::{make_folder, temporary};
 use orange_core::usage::Usage;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const SOURCE: &str = include_str!("headless.ts");
 
-/// The extension of this version of Orange, in its home.
-const FOLDER: &str = "harness";
+/// The extension of this version of Orange.
 const EXTENSION: &str = concat!("pi-headless-", env!("CARGO_PKG_VERSION"), ".ts");
 
 /// How the extension's lines begin on standard error; pi writes standard output by itself.
 const ASIDE: &[u8] = b"orange: ";
 
 pub(super) fn way(request: &Request, home: &Path) -> Result<Way> {
-    let extension = extension(home)?.display().to_string();
+    let shared = home.join(SHARED);
+    share(&shared, &[(EXTENSION, SOURCE)])?;
     let mut arguments: Vec<String> = ["-p", "--mode", "json", "--no-approve", "-e"]
         .map(str::to_owned)
         .to_vec();
-    arguments.push(extension);
+    arguments.push(shared.join(EXTENSION).display().to_string());
     let conversation = match &request.resume {
         Some(id) => ["--session".into(), id.clone()],
         None => ["--session-id".into(), uuid::Uuid::new_v4().to_string()],
@@ -36,22 +35,9 @@ pub(super) fn way(request: &Request, home: &Path) -> Result<Way> {
         arguments,
         environment: BTreeMap::from([("ORANGE_HEADLESS_PERMISSIONS".into(), permissions)]),
         hear,
-        aside,
+        aside: Some(aside),
         unknown_conversation: "No session found",
     })
-}
-
-/// Written when it is not there as it should be; another turn may be reading it.
-fn extension(home: &Path) -> Result<PathBuf> {
-    let folder = home.join(FOLDER);
-    let path = folder.join(EXTENSION);
-    if fs::read_to_string(&path).is_ok_and(|text| text == SOURCE) {
-        return Ok(path);
-    }
-    make_folder(&folder)
-        .and_then(|()| temporary::write_unsynced(&path, SOURCE))
-        .doing("write", &path)?;
-    Ok(path)
 }
 
 /// What the extension says, as if it were a line of pi's.
@@ -70,7 +56,7 @@ pub(super) fn hear(heard: &mut Heard, line: &Value) {
         Some("message_end") if text_of(message, "role") == Some("assistant") => {
             let used = message.get("usage").map(usage).unwrap_or_default();
             heard.usage = heard.usage.plus(used);
-            heard.text = words(message);
+            heard.text = text_in(message);
             // One that is tried again succeeds in the end, or not: the last one counts.
             heard.error = complaint(message);
         }
@@ -89,7 +75,7 @@ fn complaint(message: &Value) -> Option<String> {
     }
 }
 
-fn words(message: &Value) -> String {
+fn text_in(message: &Value) -> String {
     let parts = message.get("content").and_then(Value::as_array);
     let texts = parts
         .into_iter()
@@ -112,6 +98,7 @@ fn usage(used: &Value) -> Usage {
 mod tests {
     use super::*;
     use serde_json::json;
+    use std::fs;
 
     fn answer(stop: &str, error: &str, output: u64) -> Value {
         let usage = json!({"input": 10, "output": output, "cacheRead": 1, "cacheWrite": 2, "cost": {"total": 0.5}});
@@ -147,9 +134,11 @@ mod tests {
     #[test]
     fn the_extension_is_put_right_when_it_differs() {
         let home = tempfile::tempdir().unwrap();
-        let path = extension(home.path()).unwrap();
+        let share = || share(&home.path().join(SHARED), &[(EXTENSION, SOURCE)]);
+        share().unwrap();
+        let path = home.path().join(SHARED).join(EXTENSION);
         fs::write(&path, "something else").unwrap();
-        assert_eq!(extension(home.path()).unwrap(), path);
+        share().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), SOURCE);
     }
 }

@@ -69,7 +69,27 @@ impl Kind for Pi {
     }
 
     fn prepare(&self, occasion: &Occasion<'_>, _own: &[String]) -> Result<Prepared> {
-        Ok(prepare(occasion))
+        let extension = occasion.shared.join(EXTENSION).display().to_string();
+        // What the repository brings for pi itself is left out without a question: nobody has looked at it.
+        let mut arguments = vec!["--no-approve".to_owned(), "-e".into(), extension];
+        arguments.extend(choice_arguments(occasion.choice));
+        match occasion.conversation {
+            Conversation::New(id) => arguments.extend(["--session-id".into(), id.clone()]),
+            Conversation::Resumed(id) => arguments.extend(["--session".into(), id.clone()]),
+            Conversation::Unknown => {}
+        }
+        arguments.extend(["--".into(), "{prompt}".into()]);
+        let settings = json!({
+            "folder": occasion.folder,
+            "task": occasion.task_folder,
+            "permissions": occasion.permissions,
+        });
+        Ok(Prepared {
+            arguments,
+            environment: BTreeMap::from([(ABOUT.to_owned(), settings.to_string())]),
+            shared: vec![(EXTENSION, SOURCE)],
+            ..Prepared::default()
+        })
     }
 
     fn headless(
@@ -92,28 +112,4 @@ const EFFORTS: &[Effort] = Effort::ALL;
 /// Model and effort, as pi takes them with and without a terminal.
 fn choice_arguments(choice: &ModelChoice) -> Vec<String> {
     choice.arguments("--model", "--thinking")
-}
-
-fn prepare(occasion: &Occasion<'_>) -> Prepared {
-    let extension = occasion.shared.join(EXTENSION).display().to_string();
-    // What the repository brings for pi itself is left out without a question: nobody has looked at it.
-    let mut arguments = vec!["--no-approve".to_owned(), "-e".into(), extension];
-    arguments.extend(choice_arguments(occasion.choice));
-    match occasion.conversation {
-        Conversation::New(id) => arguments.extend(["--session-id".into(), id.clone()]),
-        Conversation::Resumed(id) => arguments.extend(["--session".into(), id.clone()]),
-        Conversation::Unknown => {}
-    }
-    arguments.extend(["--".into(), "{prompt}".into()]);
-    let settings = json!({
-        "folder": occasion.folder,
-        "task": occasion.task_folder,
-        "permissions": occasion.permissions,
-    });
-    Prepared {
-        arguments,
-        environment: BTreeMap::from([(ABOUT.to_owned(), settings.to_string())]),
-        shared: vec![(EXTENSION, SOURCE)],
-        ..Prepared::default()
-    }
 }

@@ -1,6 +1,6 @@
 //! The scripted agent without a terminal: `orange sim --turn`, which keeps how far each conversation has come.
 
-use crate::headless::{Heard, Request, Way, no_aside, text_of};
+use crate::headless::{Heard, Request, Way, text_of};
 use orange_core::config::Permissions;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(super) fn way(request: &Request, home: &Path) -> Way {
         arguments,
         environment: BTreeMap::new(),
         hear,
-        aside: no_aside,
+        aside: None,
         unknown_conversation: "there is no conversation",
     }
 }

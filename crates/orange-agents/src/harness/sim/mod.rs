@@ -4,7 +4,7 @@ mod headless;
 
 use super::kind::{Facts, Kind};
 use super::supports::{SIGNALLING, Supports};
-use super::{Harness, Occasion, Prepared, list};
+use super::{Harness, Occasion, Prepared, built_in, list};
 use crate::error::Result;
 use crate::headless::{Request, Way};
 use orange_core::config::SIM;
@@ -62,15 +62,11 @@ pub(super) fn named(name: &str, orange: &Path) -> Option<Harness> {
     if let Some(script) = script {
         arguments.extend(["--script".to_owned(), script.to_owned()]);
     }
-    let kind = list::named(SIM)?;
     Some(Harness {
         name: name.to_owned(),
         program: orange.to_string_lossy().into_owned(),
         arguments,
-        one_shot: false,
-        adapter: kind,
-        interrupt: "Escape".into(),
-        install: None,
+        ..built_in(list::named(SIM)?)
     })
 }
 
