@@ -98,13 +98,14 @@ pub struct Heard {
     /// The harness said that the turn is over.
     pub finished: bool,
     junk: usize,
+    /// The end of what it said on standard error.
+    complaint: Vec<u8>,
 }
 
 /// How it ended.
 struct Ending {
     status: Option<ExitStatus>,
     stopped: Option<String>,
-    complaint: String,
 }
 
 /// Refuses what no agent can be asked.
@@ -129,7 +130,7 @@ pub fn take_turn(
 ) -> Result<Turn> {
     let way = harness
         .adapter
-        .headless(request, world.environment, world.home)
+        .headless(request, world)
         .ok_or_else(|| cannot(&harness.name))??;
     let mark = uuid::Uuid::new_v4().to_string();
     let path = world.search_path.unwrap_or_default();
@@ -221,10 +222,9 @@ fn run(
         .stdout
         .take()
         .map(|output| listen(output, tell, Told::Line));
-    let mut complaint = Vec::new();
     let mut stopped = None;
     let status = loop {
-        hear(&lines, LOOK, way, heard, &mut complaint);
+        hear(&lines, LOOK, way, heard);
         if let Some(status) = child.try_wait()? {
             break Some(status);
         }
@@ -242,7 +242,7 @@ fn run(
     };
     if status.is_some() {
         let end = Instant::now() + OUTPUT_TIMEOUT;
-        while hear(&lines, LOOK, way, heard, &mut complaint) && Instant::now() < end {}
+        while hear(&lines, LOOK, way, heard) && Instant::now() < end {}
     }
     // Whatever it left running would go on without anybody who knows of it.
     end_marked(process.as_ref(), MARK, mark, || drop(child.try_wait()));
@@ -253,11 +253,7 @@ fn run(
             let _ = thread.join();
         }
     }
-    Ok(Ending {
-        status,
-        stopped,
-        complaint: String::from_utf8_lossy(&complaint).trim().to_owned(),
-    })
+    Ok(Ending { status, stopped })
 }
 
 /// It was killed: its end is only to be fetched.
@@ -301,20 +297,14 @@ fn listen(
 }
 
 /// Takes in the lines that are there, waiting a little for the next. False when no more can come.
-fn hear(
-    lines: &Receiver<Told>,
-    timeout: Duration,
-    way: &Way,
-    heard: &mut Heard,
-    complaint: &mut Vec<u8>,
-) -> bool {
+fn hear(lines: &Receiver<Told>, timeout: Duration, way: &Way, heard: &mut Heard) -> bool {
     let mut next = lines.recv_timeout(timeout);
     loop {
         match next {
             Ok(Told::Line(line)) => heard.take(&line, way.hear),
             Ok(Told::Error(line)) => match way.aside.and_then(|aside| aside(&line)) {
                 Some(said) => (way.hear)(heard, &said),
-                None => complain(complaint, &line),
+                None => heard.complain(&line),
             },
             Err(RecvTimeoutError::Timeout) => return true,
             Err(RecvTimeoutError::Disconnected) => {
@@ -326,13 +316,6 @@ fn hear(
     }
 }
 
-/// Keeps the end of it.
-fn complain(complaint: &mut Vec<u8>, line: &[u8]) {
-    complaint.extend_from_slice(line);
-    let excess = complaint.len().saturating_sub(LONGEST_COMPLAINT);
-    complaint.drain(..excess);
-}
-
 impl Heard {
     fn take(&mut self, line: &[u8], hear: fn(&mut Heard, &Value)) {
         match serde_json::from_slice::<Value>(line) {
@@ -340,6 +323,12 @@ impl Heard {
             Ok(_) | Err(_) if line.trim_ascii().is_empty() => {}
             Ok(_) | Err(_) => self.junk += 1,
         }
+    }
+
+    fn complain(&mut self, line: &[u8]) {
+        self.complaint.extend_from_slice(line);
+        let excess = self.complaint.len().saturating_sub(LONGEST_COMPLAINT);
+        self.complaint.drain(..excess);
     }
 }
 
@@ -351,10 +340,9 @@ fn turn(
     ending: Ending,
 ) -> Result<Turn> {
     let exit = ending.status.and_then(|status| status.code());
-    let said = [
-        heard.error.as_deref().unwrap_or_default(),
-        &ending.complaint,
-    ];
+    let complaint = String::from_utf8_lossy(&heard.complaint);
+    let complaint = complaint.trim();
+    let said = [heard.error.as_deref().unwrap_or_default(), complaint];
     if let Some(id) = &request.resume
         && said
             .iter()
@@ -370,7 +358,7 @@ fn turn(
     let error = match (ending.stopped, heard.error) {
         (Some(stopped), _) => Some(stopped),
         (None, Some(error)) => Some(error),
-        (None, None) if failed => Some(unfinished(harness, exit, &ending.complaint)),
+        (None, None) if failed => Some(unfinished(harness, exit, complaint)),
         (None, None) => None,
     };
     Ok(Turn {
@@ -438,10 +426,10 @@ mod tests {
 
     #[test]
     fn of_complaints_the_end_is_kept() {
-        let mut complaint = Vec::new();
-        complain(&mut complaint, &[b'x'; 2 * LONGEST_COMPLAINT]);
-        complain(&mut complaint, b"the reason");
-        assert_eq!(complaint.len(), LONGEST_COMPLAINT);
-        assert!(complaint.ends_with(b"the reason"));
+        let mut heard = Heard::default();
+        heard.complain(&[b'x'; 2 * LONGEST_COMPLAINT]);
+        heard.complain(b"the reason");
+        assert_eq!(heard.complaint.len(), LONGEST_COMPLAINT);
+        assert!(heard.complaint.ends_with(b"the reason"));
     }
 }

@@ -19,15 +19,10 @@ pub struct Occupant {
     pub name: String,
 }
 
-/// The processes whose current folder, root or executable lies in `folder`, this one included, by pid.
+/// The processes whose current folder, root or executable lies in `folder`, but for these, by pid.
 ///
 /// Only what may be looked at counts: processes of other users are passed over. On systems other than Linux
 /// nobody is ever found (they have no /proc; untested there).
-pub fn in_folder(folder: &Path) -> Vec<Occupant> {
-    others_in_folder(folder, &[])
-}
-
-/// The same without these.
 pub fn others_in_folder(folder: &Path, except: &[u32]) -> Vec<Occupant> {
     let folder = real(folder);
     let mut found: Vec<Occupant> = pids()

@@ -97,10 +97,26 @@ impl Conversation {
     /// A new one, where a harness can be told its name.
     pub fn begin(adapter: Adapter) -> Conversation {
         if adapter.supports().resume {
-            Conversation::New(uuid::Uuid::new_v4().to_string())
+            Conversation::resumed_or_new(None)
         } else {
             Conversation::Unknown
         }
+    }
+
+    pub fn resumed_or_new(id: Option<String>) -> Conversation {
+        let new = || Conversation::New(uuid::Uuid::new_v4().to_string());
+        id.map_or_else(new, Conversation::Resumed)
+    }
+
+    /// As an option of a CLI.
+    pub fn arguments(&self, new: &str, resumed: &str) -> Vec<String> {
+        let option = match self {
+            Conversation::New(_) => new,
+            Conversation::Resumed(_) => resumed,
+            Conversation::Unknown => return Vec::new(),
+        };
+        let id = self.id().unwrap_or_default();
+        vec![option.to_owned(), id.to_owned()]
     }
 
     pub fn id(&self) -> Option<&str> {

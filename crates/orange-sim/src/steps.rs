@@ -46,13 +46,9 @@ impl Agent {
                 Ok(())
             }
             Action::Pause(time) => self.pause(time.value.0),
-            Action::Plan(Artifact { text, how }) => self.section("Plan", &self.fill(text), *how),
-            Action::Handoff(Artifact { text, how }) => {
-                self.section("Handoff", &self.fill(text), *how)
-            }
-            Action::Questions(Artifact { text, how }) => {
-                self.section("Questions", &self.fill(text), *how)
-            }
+            Action::Plan(artifact) => self.artifact("Plan", artifact),
+            Action::Handoff(artifact) => self.artifact("Handoff", artifact),
+            Action::Questions(artifact) => self.artifact("Questions", artifact),
             Action::Review { value, text, how } => {
                 let verdict = match value {
                     Verdict::Pass => "Verdict: PASS",
@@ -183,6 +179,10 @@ impl Agent {
             }
             Action::Stop {} => kill_process(getpid(), Signal::STOP).map_err(|e| failed(&e.into())),
         }
+    }
+
+    fn artifact(&self, name: &str, artifact: &Artifact) -> Flow {
+        self.section(name, &self.fill(&artifact.text), artifact.how)
     }
 
     fn section(&self, name: &str, text: &str, how: Option<How>) -> Flow {

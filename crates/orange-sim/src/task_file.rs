@@ -14,14 +14,12 @@ const NAMES: [&str; 2] = ["ORANGE_TASK.md", "TASK.md"];
 
 /// Where it is, or would be.
 pub(super) fn place(folder: &Path) -> PathBuf {
-    let there = |path: &PathBuf| path.symlink_metadata().is_ok();
-    let paths = NAMES.map(|name| folder.join(name));
-    let [_, usual] = &paths;
-    paths
-        .iter()
-        .find(|path| there(path))
-        .unwrap_or(usual)
-        .clone()
+    let [other, usual] = NAMES.map(|name| folder.join(name));
+    if other.symlink_metadata().is_ok() {
+        other
+    } else {
+        usual
+    }
 }
 
 /// A field of the frontmatter, as text.
@@ -48,11 +46,10 @@ pub(super) fn write_section(
         text.trim_end()
     );
     let is_there = artifact::section(body_of(&now), name).is_some();
-    match how {
-        Some(How::Append) => append(&path, &now, &section),
-        None if !is_there => append(&path, &now, &section),
-        Some(how) => write(&path, &with_section(&now, name, &section), how),
-        None => write(&path, &with_section(&now, name, &section), How::Truncate),
+    let usual = if is_there { How::Truncate } else { How::Append };
+    match how.unwrap_or(usual) {
+        How::Append => append(&path, &now, &section),
+        how => write(&path, &with_section(&now, name, &section), how),
     }
 }
 

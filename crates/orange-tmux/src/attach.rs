@@ -63,34 +63,24 @@ impl Tmux {
     /// How the user's terminal gets to the pane, from inside a tmux or not. Nothing has happened yet.
     pub fn attach(&self, pane: &Pane, from: Option<&Inside>) -> Result<Attach> {
         let server = self.of_pane(pane)?;
-        let target = server.whereabouts(pane)?;
-        match from {
-            None => Ok(server.attach_session(&target)),
-            Some(inside) if inside.same_server(pane) => server.switch_client(&target, inside),
-            Some(_) => Err(nested(pane)),
-        }
-    }
-
-    /// Where the pane is now; the user may have moved it.
-    fn whereabouts(&self, pane: &Pane) -> Result<String> {
+        // Where it is now; the user may have moved it.
         let ask = format!(
             "display-message -p -t {} '#{{session_id}}:#{{window_id}}.#{{pane_id}}'",
             pane.pane
         );
-        let place = self.on_pane(pane, &Guard::there(pane), &ask, "attach")?;
-        Ok(place.trim().to_owned())
-    }
-
-    fn attach_session(&self, target: &str) -> Attach {
-        let way_back = self.way_back("to come back", "detach-client");
-        self.going(&["attach-session", "-t", target], &[], way_back, false)
-    }
-
-    fn switch_client(&self, target: &str, inside: &Inside) -> Result<Attach> {
-        let client = self.client_of(inside)?;
-        let way_back = self.way_back("to go back", "switch-client -l");
+        let target = server.on_pane(pane, &Guard::there(pane), &ask, "attach")?;
+        let target = target.trim();
+        let Some(inside) = from else {
+            let way_back = server.way_back("to come back", "detach-client");
+            return Ok(server.going(&["attach-session", "-t", target], &[], way_back, false));
+        };
+        if !inside.same_server(pane) {
+            return Err(nested(pane));
+        }
+        let client = server.client_of(inside)?;
+        let way_back = server.way_back("to go back", "switch-client -l");
         let switch = ["switch-client", "-c", &client, "-t", target];
-        Ok(self.going(&switch, &["-c", &client], way_back, true))
+        Ok(server.going(&switch, &["-c", &client], way_back, true))
     }
 
     /// Goes there, and then shows how to come back.

@@ -12,7 +12,6 @@ use crate::runs::RunFolder;
 use orange_core::choice::NotAllowed;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::Deref;
 use std::path::Path;
@@ -116,12 +115,7 @@ pub trait Kind: Sync {
     // Without a terminal.
 
     /// How it takes a turn without a terminal; None if it cannot.
-    fn headless(
-        &self,
-        _request: &Request,
-        _environment: &BTreeMap<String, String>,
-        _home: &Path,
-    ) -> Option<Result<Way>> {
+    fn headless(&self, _request: &Request, _world: &Probe<'_>) -> Option<Result<Way>> {
         None
     }
 
@@ -193,7 +187,7 @@ impl FromStr for Adapter {
         found.ok_or_else(|| NotAllowed {
             what: "adapter",
             value: word.to_owned(),
-            allowed: list::words(),
+            allowed: list::stored_names(),
         })
     }
 }

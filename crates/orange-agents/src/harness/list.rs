@@ -3,10 +3,10 @@
 use super::claude::Claude;
 use super::codex::Codex;
 use super::gemini::Gemini;
-use super::kind::Adapter;
+use super::kind::{Adapter, Facts};
 use super::opencode::Opencode;
 use super::pi::Pi;
-use super::plain::{Signalling, Typed};
+use super::plain::Plain;
 use super::sim::Sim;
 
 /// In the order of `orange_core::config::HARNESSES`, then the scripted agent.
@@ -20,8 +20,8 @@ pub(super) const ALL: &[Adapter] = &[
 ];
 
 /// A command of the user's own, without and with signals.
-pub(super) const TYPED: Adapter = Adapter(&Typed);
-pub(super) const SIGNALLING: Adapter = Adapter(&Signalling);
+pub(super) const TYPED: Adapter = Adapter(&Plain(&Facts::TYPED));
+pub(super) const SIGNALLING: Adapter = Adapter(&Plain(&Facts::SIGNALLING));
 
 /// As a run's file names them. A harness that has no word of its own there is known by how it is told things.
 pub(super) fn stored() -> impl Iterator<Item = Adapter> {
@@ -29,7 +29,7 @@ pub(super) fn stored() -> impl Iterator<Item = Adapter> {
 }
 
 /// The words for them.
-pub(super) fn words() -> Vec<&'static str> {
+pub(super) fn stored_names() -> Vec<&'static str> {
     let mut words: Vec<&str> = stored().map(|kind| kind.adapter()).collect();
     words.sort_unstable();
     words.dedup();

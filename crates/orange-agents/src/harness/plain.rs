@@ -5,26 +5,19 @@ use super::kind::{Facts, Kind};
 use super::supports::SIGNALLING;
 
 #[derive(Debug)]
-pub(super) struct Typed;
+pub(super) struct Plain(pub(super) &'static Facts);
 
-impl Kind for Typed {
+impl Kind for Plain {
     fn facts(&self) -> &'static Facts {
-        &Facts::TYPED
+        self.0
     }
 }
 
-const FACTS: &Facts = &Facts {
-    name: "signals",
-    adapter: "signals",
-    supports: SIGNALLING,
-    ..Facts::TYPED
-};
-
-#[derive(Debug)]
-pub(super) struct Signalling;
-
-impl Kind for Signalling {
-    fn facts(&self) -> &'static Facts {
-        FACTS
-    }
+impl Facts {
+    pub(super) const SIGNALLING: Facts = Facts {
+        name: "signals",
+        adapter: "signals",
+        supports: SIGNALLING,
+        ..Facts::TYPED
+    };
 }

@@ -49,6 +49,10 @@ fn pids(folder: &Path) -> Vec<u32> {
     in_folder(folder).iter().map(|found| found.pid).collect()
 }
 
+fn in_folder(folder: &Path) -> Vec<Occupant> {
+    others_in_folder(folder, &[])
+}
+
 #[test]
 fn a_process_is_found_by_its_current_folder_and_not_in_the_one_beside() {
     let root = tempfile::tempdir().unwrap();

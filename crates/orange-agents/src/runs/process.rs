@@ -2,6 +2,7 @@
 //! run's tag in their environment, and ended with all they started.
 
 use crate::home_paths::HomePaths;
+use crate::occupants::command_line;
 use orange_sys::process::{ProcessId, Stat, pids};
 use rustix::process::Signal;
 use std::fs;
@@ -150,16 +151,15 @@ fn end(find: impl Fn() -> Vec<ProcessId>, mut reap: impl FnMut()) -> bool {
 
 /// A process that finishes hooks must not be ended by them.
 fn is_errand(pid: u32) -> bool {
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let mut words = line.split(|byte| *byte == 0);
-    let program = words.next().unwrap_or_default();
-    program.ends_with(b"orange") && words.next() == Some(b"errand".as_slice())
+    let words = command_line(pid);
+    let program = words.first().is_some_and(|word| word.ends_with("orange"));
+    program && words.get(1).is_some_and(|word| word == "errand")
 }
 
 /// A tmux server that Orange started for a session of a task; it keeps the command line that started it.
 fn is_server(pid: u32) -> bool {
     let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let has = |wanted: &[u8]| line.split(|byte| *byte == 0).any(|word| word == wanted);
-    name.starts_with(b"tmux") && has(b"@orange_task") && has(b"run-agent")
+    let words = command_line(pid);
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    name.starts_with(b"tmux") && has("@orange_task") && has("run-agent")
 }

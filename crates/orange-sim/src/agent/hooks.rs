@@ -23,9 +23,11 @@ impl Agent {
         if self.run_id.is_none() {
             return;
         }
-        let sent = self.send_signal(kind, text, options);
-        let reason = sent.err();
-        let about = json!({"signal": kind, "ok": reason.is_none(), "reason": reason});
+        self.note_signal(kind, self.send_signal(kind, text, options));
+    }
+
+    fn note_signal(&self, kind: &str, sent: Result<(), String>) {
+        let about = json!({"signal": kind, "ok": sent.is_ok(), "reason": sent.err()});
         self.events.write("signalled", &about);
     }
 
@@ -70,9 +72,7 @@ impl Agent {
     pub(crate) fn question_is_over(&self, answered: bool) {
         let kind = if answered { "working" } else { "interrupted" };
         let words = ["signal", kind, "--answered"].map(str::to_owned);
-        let sent = wait_for_hook(&words);
-        let about = json!({"signal": kind, "ok": sent.is_ok(), "reason": sent.err()});
-        self.events.write("signalled", &about);
+        self.note_signal(kind, wait_for_hook(&words));
     }
 }
 

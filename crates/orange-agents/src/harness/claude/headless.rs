@@ -3,6 +3,7 @@
 
 use super::sources::sources;
 use crate::headless::{Heard, Request, Way, count_of, text_of};
+use crate::runs::Conversation;
 use orange_core::config::Permissions;
 use orange_core::usage::Usage;
 use serde_json::Value;
@@ -19,11 +20,8 @@ pub(super) fn way(request: &Request, given: &BTreeMap<String, String>) -> Way {
         Permissions::Ask => "default",
     };
     arguments.extend(["--permission-mode".into(), mode.into()]);
-    let conversation = match &request.resume {
-        Some(id) => ["--resume".into(), id.clone()],
-        None => ["--session-id".into(), uuid::Uuid::new_v4().to_string()],
-    };
-    arguments.extend(conversation);
+    let conversation = Conversation::resumed_or_new(request.resume.clone());
+    arguments.extend(conversation.arguments("--session-id", "--resume"));
     arguments.extend(super::choice_arguments(&request.choice));
     // No project, so nobody agreed to what is in the folder.
     let sources = sources(&request.folder, given, false);

@@ -20,12 +20,11 @@ use super::words::without_invisible;
 use super::{Occasion, Prepared};
 use crate::error::Result;
 use crate::headless::{Request, Way, text_of};
-use crate::runs::{Conversation, IN_ITS_WINDOW, RunFolder, Signal, SignalKind};
+use crate::runs::{IN_ITS_WINDOW, RunFolder, Signal, SignalKind};
 use limits::{limit_in, with_limit};
 use orange_core::config::{Effort, Permissions};
 use questions::ASKS_WORDS;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -114,11 +113,8 @@ impl Kind for Claude {
         arguments.extend(sources.arguments);
         arguments.extend(["--settings".into(), settings]);
         arguments.extend(choice_arguments(occasion.choice));
-        match occasion.conversation {
-            Conversation::New(id) => arguments.extend(["--session-id".into(), id.clone()]),
-            Conversation::Resumed(id) => arguments.extend(["--resume".into(), id.clone()]),
-            Conversation::Unknown => {}
-        }
+        let conversation = occasion.conversation;
+        arguments.extend(conversation.arguments("--session-id", "--resume"));
         arguments.extend(["--".into(), "{prompt}".into()]);
         let answers = dialogs::answers(occasion);
         let mut environment = answers.environment;
@@ -198,13 +194,8 @@ impl Kind for Claude {
         is_own.then(|| Box::new(watching::Watching::new(run)) as Box<dyn Watch>)
     }
 
-    fn headless(
-        &self,
-        request: &Request,
-        environment: &BTreeMap<String, String>,
-        _home: &Path,
-    ) -> Option<Result<Way>> {
-        Some(Ok(headless::way(request, environment)))
+    fn headless(&self, request: &Request, world: &Probe<'_>) -> Option<Result<Way>> {
+        Some(Ok(headless::way(request, world.environment)))
     }
 
     fn login(&self, probe: &Probe<'_>, program: &Path) -> Login {

@@ -4,6 +4,7 @@
 use crate::error::Result;
 use crate::harness::{SHARED, share};
 use crate::headless::{Heard, Request, Way, count_of, text_of};
+use crate::runs::Conversation;
 use orange_core::usage::Usage;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -24,11 +25,8 @@ pub(super) fn way(request: &Request, home: &Path) -> Result<Way> {
         .map(str::to_owned)
         .to_vec();
     arguments.push(shared.join(EXTENSION).display().to_string());
-    let conversation = match &request.resume {
-        Some(id) => ["--session".into(), id.clone()],
-        None => ["--session-id".into(), uuid::Uuid::new_v4().to_string()],
-    };
-    arguments.extend(conversation);
+    let conversation = Conversation::resumed_or_new(request.resume.clone());
+    arguments.extend(conversation.arguments("--session-id", "--session"));
     arguments.extend(super::choice_arguments(&request.choice));
     let permissions = request.permissions.as_str().to_owned();
     Ok(Way {

@@ -10,7 +10,6 @@ use super::supports::{ALL_MODES, Supports};
 use super::{Occasion, Prepared};
 use crate::error::Result;
 use crate::headless::{Request, Way};
-use crate::runs::Conversation;
 use orange_core::config::Effort;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -73,11 +72,8 @@ impl Kind for Pi {
         // What the repository brings for pi itself is left out without a question: nobody has looked at it.
         let mut arguments = vec!["--no-approve".to_owned(), "-e".into(), extension];
         arguments.extend(choice_arguments(occasion.choice));
-        match occasion.conversation {
-            Conversation::New(id) => arguments.extend(["--session-id".into(), id.clone()]),
-            Conversation::Resumed(id) => arguments.extend(["--session".into(), id.clone()]),
-            Conversation::Unknown => {}
-        }
+        let conversation = occasion.conversation;
+        arguments.extend(conversation.arguments("--session-id", "--session"));
         arguments.extend(["--".into(), "{prompt}".into()]);
         let settings = json!({
             "folder": occasion.folder,
@@ -92,13 +88,8 @@ impl Kind for Pi {
         })
     }
 
-    fn headless(
-        &self,
-        request: &Request,
-        _environment: &BTreeMap<String, String>,
-        home: &Path,
-    ) -> Option<Result<Way>> {
-        Some(headless::way(request, home))
+    fn headless(&self, request: &Request, world: &Probe<'_>) -> Option<Result<Way>> {
+        Some(headless::way(request, world.home))
     }
 
     fn login(&self, probe: &Probe<'_>, program: &Path) -> Login {

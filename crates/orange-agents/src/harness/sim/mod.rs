@@ -3,12 +3,12 @@
 mod headless;
 
 use super::kind::{Facts, Kind};
+use super::probe::Probe;
 use super::supports::{SIGNALLING, Supports};
 use super::{Harness, Occasion, Prepared, built_in, list};
 use crate::error::Result;
 use crate::headless::{Request, Way};
 use orange_core::config::SIM;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 const FACTS: &Facts = &Facts {
@@ -39,13 +39,8 @@ impl Kind for Sim {
         })
     }
 
-    fn headless(
-        &self,
-        request: &Request,
-        _environment: &BTreeMap<String, String>,
-        home: &Path,
-    ) -> Option<Result<Way>> {
-        Some(Ok(headless::way(request, home)))
+    fn headless(&self, request: &Request, world: &Probe<'_>) -> Option<Result<Way>> {
+        Some(Ok(headless::way(request, world.home)))
     }
 }
 
