@@ -15,7 +15,7 @@ use crate::harness::watch::{self, Queue, Watched};
 use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Started};
 use crate::screen_tail::screen_tail;
 use crate::tmux::Tmux;
-use alarms::{Alarms, Child};
+use alarms::Alarms;
 use courier::Courier;
 pub use fence::without as without_fence;
 use orange_core::Timestamp;
@@ -168,21 +168,21 @@ fn live(
     alarms: &mut Alarms,
     at_work: Option<&Call>,
 ) -> Ended {
-    let child = match start(this, folder, spec) {
-        Ok(child) => child,
+    let pid = match start(this, folder, spec) {
+        Ok(pid) => pid,
         Err(error) => {
             return ended(format!("not started: {}", plain(&error)), Some(127), false);
         }
     };
-    alarms.watch(&child);
+    alarms.watch(pid);
     if let Some(at_work) = at_work {
-        at_work.started(child.pid());
+        at_work.started(pid);
     }
     let mut courier = Courier::new(folder.clone(), spec.clone());
     let mut watch = watch::of_run(&Watched {
         folder,
         spec,
-        pid: child.pid(),
+        pid,
         environment: &this.environment,
     });
     let nothing_waits = Queue::default();
@@ -288,7 +288,7 @@ fn end_all(alarms: &mut Alarms) {
     });
 }
 
-fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result<Child> {
+fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result<u32> {
     let prompt = std::fs::read_to_string(folder.prompt_file())?.replace('\0', "");
     let file = folder.prompt_file().display().to_string();
     let as_argument = if prompt.len() > LONGEST_ARGUMENT {
@@ -330,7 +330,7 @@ fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result
         .env("PATH", fence.search_path(&path)?)
         .envs(settings)
         .envs(REAL_OBJECTS.iter().copied());
-    Child::start(&mut command)
+    alarms::start(&mut command)
 }
 
 /// As the command would have it.

@@ -86,11 +86,7 @@ fn spawn(
             command.env_remove(Config::variable(key));
         }
     }
-    let inherited = |name: &str| person_environment::inherited(name)?.into_string().ok();
-    if let Some(path) = person_environment::inherited("PATH") {
-        command.env("PATH", fence::without(&path));
-    }
-    for (name, value) in fence::taken_back(inherited) {
+    for (name, value) in fence::undone(person_environment::inherited) {
         match value {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),

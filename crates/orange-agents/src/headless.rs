@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -102,12 +102,6 @@ pub struct Heard {
     complaint: Vec<u8>,
 }
 
-/// How it ended.
-struct Ending {
-    status: Option<ExitStatus>,
-    stopped: Option<String>,
-}
-
 /// Refuses what no agent can be asked.
 pub fn check(request: &Request) -> Result<()> {
     if request.prompt.trim().is_empty() {
@@ -156,7 +150,7 @@ pub fn take_turn(
     }
     let words = harness.adapter.as_words(&request.prompt);
     let mut heard = Heard::default();
-    let ending = run(
+    let (status, stopped) = run(
         command,
         words,
         &way,
@@ -166,7 +160,8 @@ pub fn take_turn(
         &mut heard,
     )
     .map_err(|error| not_started(&harness.name, program, &error))?;
-    turn(harness, request, &way, heard, ending)
+    let exit = status.and_then(|status| status.code());
+    turn(harness, request, &way, heard, exit, stopped)
 }
 
 /// Nothing that a CLI would take for an option.
@@ -195,6 +190,7 @@ fn not_started(name: &str, program: &Path, error: &std::io::Error) -> Error {
     .because(copied(error))
 }
 
+/// Gives its end and, where that was forced, why.
 fn run(
     mut command: Command,
     prompt: String,
@@ -203,7 +199,7 @@ fn run(
     stop: &AtomicBool,
     mark: &str,
     heard: &mut Heard,
-) -> std::io::Result<Ending> {
+) -> std::io::Result<(Option<ExitStatus>, Option<String>)> {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -212,7 +208,11 @@ fn run(
     let process = ProcessId::of(child.id());
     let deadline = Instant::now() + timeout;
     tracing::info!(pid = child.id(), mark, "headless turn began");
-    let writer = child.stdin.take().map(|input| say(input, prompt));
+    // Through standard input: an argument could not be so long. One that ended before it read everything says why.
+    let writer = child
+        .stdin
+        .take()
+        .map(|mut input| std::thread::spawn(move || drop(input.write_all(prompt.as_bytes()))));
     let (tell, lines) = channel();
     let complaints = child
         .stderr
@@ -246,34 +246,24 @@ fn run(
     }
     // Whatever it left running would go on without anybody who knows of it.
     end_marked(process.as_ref(), MARK, mark, || drop(child.try_wait()));
-    let status = status.or_else(|| end(&mut child));
+    let status = status.or_else(|| {
+        // It was killed: its end is only to be fetched.
+        let _ = child.kill();
+        child.wait().ok()
+    });
     drop(lines);
     for thread in [writer, complaints, answers].into_iter().flatten() {
         if thread.is_finished() {
             let _ = thread.join();
         }
     }
-    Ok(Ending { status, stopped })
-}
-
-/// It was killed: its end is only to be fetched.
-fn end(child: &mut Child) -> Option<ExitStatus> {
-    let _ = child.kill();
-    child.wait().ok()
+    Ok((status, stopped))
 }
 
 /// What comes from the agent.
 enum Told {
     Line(Vec<u8>),
     Error(Vec<u8>),
-}
-
-/// The prompt goes through standard input: an argument could not be so long.
-fn say(mut input: ChildStdin, prompt: String) -> JoinHandle<()> {
-    std::thread::spawn(move || {
-        // One that ended before it read everything says why.
-        let _ = input.write_all(prompt.as_bytes());
-    })
 }
 
 fn listen(
@@ -337,9 +327,9 @@ fn turn(
     request: &Request,
     way: &Way,
     heard: Heard,
-    ending: Ending,
+    exit: Option<i32>,
+    stopped: Option<String>,
 ) -> Result<Turn> {
-    let exit = ending.status.and_then(|status| status.code());
     let complaint = String::from_utf8_lossy(&heard.complaint);
     let complaint = complaint.trim();
     let said = [heard.error.as_deref().unwrap_or_default(), complaint];
@@ -355,12 +345,8 @@ fn turn(
         );
     }
     let failed = exit != Some(0) || !heard.finished;
-    let error = match (ending.stopped, heard.error) {
-        (Some(stopped), _) => Some(stopped),
-        (None, Some(error)) => Some(error),
-        (None, None) if failed => Some(unfinished(harness, exit, complaint)),
-        (None, None) => None,
-    };
+    let unfinished = || failed.then(|| unfinished(harness, exit, complaint));
+    let error = stopped.or(heard.error).or_else(unfinished);
     Ok(Turn {
         harness: harness.name.clone(),
         conversation: heard.conversation,

@@ -31,13 +31,10 @@ pub fn from_variables(
     };
     let variables = variables.into_iter().filter(|(name, _)| !passes(name));
     let mut all: BTreeMap<OsString, OsString> = variables.collect();
-    if let Some(path) = all.get_mut(OsStr::new("PATH")) {
-        *path = fence::without(path);
-    }
-    let known = |name: &str| all.get(OsStr::new(name))?.clone().into_string().ok();
-    for (name, value) in fence::taken_back(known) {
+    let undone: Vec<_> = fence::undone(|name| all.get(OsStr::new(name)).cloned()).collect();
+    for (name, value) in undone {
         match value {
-            Some(value) => all.insert(name.into(), value.into()),
+            Some(value) => all.insert(name.into(), value),
             None => all.remove(OsStr::new(&name)),
         };
     }

@@ -2,8 +2,8 @@
 //! counts when its line end is there: who reads while a long one is written may see half of it.
 
 use orange_core::Timestamp;
-use orange_sys::error::plain;
-use orange_sys::{Code, Error, Result};
+use orange_sys::Result;
+use orange_sys::error::{err, plain};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -20,9 +20,9 @@ impl Events {
         };
         let opened = OpenOptions::new().create(true).append(true).open(path);
         let file = opened.map_err(|error| {
-            let message = format!("cannot open the log {}: {}", path.display(), plain(&error));
-            let hint = "name a file in a folder that exists with --log or ORANGE_SIM_LOG";
-            Error::new(Code::Failed, message).hint(hint)
+            let (path, why) = (path.display(), plain(&error));
+            err!(Failed, "cannot open the log {path}: {why}")
+                .hint("name a file in a folder that exists with --log or ORANGE_SIM_LOG")
         })?;
         Ok(Events(Some(Arc::new(file))))
     }

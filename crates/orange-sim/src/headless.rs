@@ -2,9 +2,8 @@
 //! turns a conversation has had is kept in a file, so that the next one goes on where the script was.
 
 use super::terminal::send;
-use super::usage;
-use orange_sys::error::plain;
-use orange_sys::{Code, Error, IoContext, Result};
+use orange_sys::error::{err, plain};
+use orange_sys::{IoContext, Result};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Read;
@@ -27,10 +26,8 @@ impl Headless {
         let mut bytes = Vec::new();
         let read = std::io::stdin().read_to_end(&mut bytes);
         read.map_err(|error| {
-            usage(
-                format!("standard input cannot be read: {}", plain(&error)),
-                "give the prompt there",
-            )
+            err!(Usage, "standard input cannot be read: {}", plain(&error))
+                .hint("give the prompt there")
         })?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
@@ -43,8 +40,8 @@ impl Headless {
         let kept = fs::read_to_string(self.file()).ok();
         kept.and_then(|text| text.trim().parse().ok())
             .ok_or_else(|| {
-                let message = format!("{UNKNOWN} {}", self.conversation);
-                Error::new(Code::NotFound, message).hint("begin a new one")
+                err!(NotFound, "there is no conversation {}", self.conversation)
+                    .hint("begin a new one")
             })
     }
 
@@ -65,9 +62,6 @@ impl Headless {
         self.folder.join(&self.conversation)
     }
 }
-
-/// How it complains of a conversation that is not there.
-const UNKNOWN: &str = "there is no conversation";
 
 fn print(line: &Value) {
     send(format!("{line}\n").as_bytes());

@@ -18,10 +18,9 @@ mod typing;
 use agent::Agent;
 use events::Events;
 pub use headless::Headless;
-use orange_core::Text;
 use orange_core::workflow::Role;
-use orange_sys::error::plain;
-use orange_sys::{Code, Error, Result};
+use orange_sys::error::{err, plain};
+use orange_sys::{Error, Result};
 pub use script::BUILT_IN;
 use script::{List, Script, ScriptError, WhichRun};
 use serde_json::{Value, json};
@@ -56,10 +55,6 @@ pub struct Display {
     pub width: fn() -> usize,
 }
 
-fn usage(message: impl Into<String>, hint: impl Into<Text>) -> Error {
-    Error::new(Code::Usage, message).hint(hint)
-}
-
 /// Plays the script. Comes back only if it cannot begin.
 pub fn run(mut settings: Settings) -> Result<()> {
     let in_task = || {
@@ -74,10 +69,8 @@ pub fn run(mut settings: Settings) -> Result<()> {
     };
     let list = choose(settings.script.as_deref(), run)?;
     let events = Events::to(settings.log.as_deref())?;
-    signals::watch(&events).map_err(|error| {
-        let message = format!("signals cannot be watched: {}", plain(&error));
-        Error::new(Code::Failed, message)
-    })?;
+    signals::watch(&events)
+        .map_err(|error| err!(Failed, "signals cannot be watched: {}", plain(&error)))?;
     let headless = settings.headless.take();
     let turns = headless.as_ref().map_or(Ok(0), Headless::turns)?;
     let terminal = match headless {
@@ -107,15 +100,9 @@ fn choose(script: Option<&Path>, run: WhichRun) -> Result<List> {
     let own = match script {
         Some(path) => {
             let source = std::fs::read_to_string(path).map_err(|error| {
-                let message = format!(
-                    "cannot read the script {}: {}",
-                    path.display(),
-                    plain(&error)
-                );
-                usage(
-                    message,
-                    "`orange sim --show-default` prints one to begin with",
-                )
+                let (path, why) = (path.display(), plain(&error));
+                err!(Usage, "cannot read the script {path}: {why}")
+                    .hint("`orange sim --show-default` prints one to begin with")
             })?;
             let read = Script::read(&source)
                 .map_err(|error| refusal(&path.display().to_string(), error))?;
@@ -131,7 +118,7 @@ fn choose(script: Option<&Path>, run: WhichRun) -> Result<List> {
 }
 
 fn refusal(name: &str, error: ScriptError) -> Error {
-    usage(format!("{name}: {}", error.message), error.hint)
+    err!(Usage, "{name}: {}", error.message).hint(error.hint)
 }
 
 fn about(settings: &Settings, run: WhichRun, list: &List, terminal: &Terminal) -> Value {

@@ -203,10 +203,9 @@ pub(super) enum How {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub(super) enum Verdict {
-    #[serde(rename = "PASS")]
     Pass,
-    #[serde(rename = "FAIL")]
     Fail,
 }
 

@@ -7,7 +7,7 @@ mod flood;
 use super::agent::{Agent, Flow, Stop, outside_answer};
 use super::program::Running;
 use super::script::{Action, Artifact, Condition, Content, How, Only, Verdict, expected};
-use super::text::{Text, VARIABLES, Variable};
+use super::text::{Text, Variable};
 use super::{program, signals, task_file};
 use orange_sys::error::plain;
 use rustix::process::{Signal, getpid, kill_process};
@@ -216,11 +216,9 @@ impl Agent {
 
     /// The same values for shell commands: `SIM_SUMMARY` and so on.
     pub(super) fn variables(&self) -> Vec<(String, String)> {
-        let named = VARIABLES.iter().map(|(name, variable)| {
-            (
-                format!("SIM_{}", name.to_uppercase()),
-                self.value(*variable),
-            )
+        let named = Variable::ALL.iter().map(|variable| {
+            let name = variable.as_str().to_uppercase();
+            (format!("SIM_{name}"), self.value(*variable))
         });
         named.collect()
     }

@@ -140,12 +140,8 @@ pub(super) fn send(mut bytes: &[u8]) {
 
 fn takes_output() -> bool {
     let stdout = stdout();
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
     let mut fds = [PollFd::new(&stdout, PollFlags::OUT)];
-    matches!(poll(&mut fds, Some(&at_once)), Ok(1))
+    matches!(poll(&mut fds, Some(&Timespec::default())), Ok(1))
 }
 
 /// As much of the end of a text as fits into so many columns.

@@ -3,30 +3,19 @@
 use super::script::Word;
 use serde::Deserialize;
 
-/// What a text may speak of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Variable {
-    Summary,
-    Branch,
-    Key,
-    Role,
-    Round,
-    Attempt,
-    Message,
-    Prompt,
+orange_core::choice! {
+    /// What a text may speak of.
+    pub(super) enum Variable ("variable") {
+        Summary = "summary",
+        Branch = "branch",
+        Key = "key",
+        Role = "role",
+        Round = "round",
+        Attempt = "attempt",
+        Message = "message",
+        Prompt = "prompt",
+    }
 }
-
-/// Every variable and its name.
-pub(super) const VARIABLES: &[(&str, Variable)] = &[
-    ("summary", Variable::Summary),
-    ("branch", Variable::Branch),
-    ("key", Variable::Key),
-    ("role", Variable::Role),
-    ("round", Variable::Round),
-    ("attempt", Variable::Attempt),
-    ("message", Variable::Message),
-    ("prompt", Variable::Prompt),
-];
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Word")]
@@ -85,13 +74,11 @@ impl Text {
 }
 
 fn variable(name: &str) -> Result<Variable, String> {
-    let known = VARIABLES.iter().find(|(known, _)| *known == name);
-    known.map(|(_, variable)| *variable).ok_or_else(|| {
+    name.parse().map_err(|_| {
         let shown: String = name.chars().take(20).collect();
-        let names: Vec<String> = VARIABLES.iter().map(|(n, _)| format!("{{{n}}}")).collect();
+        let names = Variable::WORDS.join("}, {");
         format!(
-            "there is no variable {{{shown}}}; there are {}, and a brace itself is written twice",
-            names.join(", ")
+            "there is no variable {{{shown}}}; there are {{{names}}}, and a brace itself is written twice"
         )
     })
 }

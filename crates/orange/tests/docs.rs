@@ -9,7 +9,6 @@ use assert_cmd::Command;
 use orange_core::config::{Config, Setting};
 use orange_core::merge::Strategy;
 use orange_core::prompt::{PromptName, Template, Variable};
-use orange_engine::harness::supports::COLUMNS;
 use orange_engine::maintenance::gc;
 use orange_engine::views::doctor;
 use std::path::Path;
@@ -227,9 +226,9 @@ fn the_document_about_harnesses_is_the_table() {
     let list = list.args(["harness", "list", "--json"]);
     let output = list.env("ORANGE_HOME", home.path()).output().unwrap();
     let listed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let fields = listed["harnesses"][0]["supports"].as_object().unwrap();
     let row = |harness: &serde_json::Value| {
-        let columns = COLUMNS.map(|column| column.replace(' ', "_"));
-        let cells = columns.map(|name| match &harness["supports"][&name] {
+        let cells = fields.keys().map(|name| match &harness["supports"][name] {
             serde_json::Value::String(text) => text.clone(),
             serde_json::Value::Bool(true) => "yes".to_owned(),
             serde_json::Value::Array(words) if !words.is_empty() => {
@@ -240,6 +239,7 @@ fn the_document_about_harnesses_is_the_table() {
         });
         let (name, adapter) = (harness["name"].as_str(), harness["adapter"].as_str());
         let (name, adapter) = (name.unwrap(), adapter.unwrap());
+        let cells: Vec<String> = cells.collect();
         format!("| `{name}` | {adapter} | {} |", cells.join(" | "))
     };
     let rows: Vec<String> = listed["harnesses"]
@@ -248,8 +248,9 @@ fn the_document_about_harnesses_is_the_table() {
         .iter()
         .map(row)
         .collect();
-    let head = format!("| harness | adapter | {} |", COLUMNS.join(" | "));
-    let rules = "|---".repeat(COLUMNS.len() + 2) + "|";
+    let columns: Vec<String> = fields.keys().map(|name| name.replace('_', " ")).collect();
+    let head = format!("| harness | adapter | {} |", columns.join(" | "));
+    let rules = "|---".repeat(columns.len() + 2) + "|";
     let table = format!("{head}\n{rules}\n{}\n\n", rows.join("\n"));
     assert!(
         text.contains(&table),

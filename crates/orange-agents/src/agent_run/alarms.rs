@@ -46,23 +46,10 @@ impl fmt::Display for End {
     }
 }
 
-/// The agent's process.
-pub(super) struct Child {
-    pid: Pid,
-}
-
-impl Child {
-    pub(super) fn start(command: &mut Command) -> io::Result<Child> {
-        reset_signals(command);
-        let child = command.spawn()?;
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        pid.map(|pid| Child { pid })
-            .ok_or_else(|| io::Error::other("it has no number"))
-    }
-
-    pub(super) fn pid(&self) -> u32 {
-        self.pid.as_raw_nonzero().get().unsigned_abs()
-    }
+/// Starts the agent.
+pub(super) fn start(command: &mut Command) -> io::Result<u32> {
+    reset_signals(command);
+    command.spawn().map(|child| child.id())
 }
 
 /// Rust ignores SIGPIPE, and a shell may have started us with others ignored.
@@ -109,16 +96,13 @@ impl Alarms {
         })
     }
 
-    pub(super) fn watch(&mut self, child: &Child) {
-        self.agent = Some((child.pid, None));
+    pub(super) fn watch(&mut self, pid: u32) {
+        self.agent = pid_of(pid).map(|pid| (pid, None));
     }
 
     /// Until a signal comes, but not longer than this.
     pub(super) fn wait(&mut self, limit: Duration) {
-        let limit = Timespec {
-            tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: limit.subsec_nanos().into(),
-        };
+        let limit = Timespec::try_from(limit).unwrap_or_default();
         let mut sources = [PollFd::new(&self.wake, PollFlags::IN)];
         let _ = poll(&mut sources, Some(&limit));
         let mut bytes = [0; 64];
@@ -142,7 +126,7 @@ impl Alarms {
 
     /// Waits for one process.
     pub(super) fn wait_for(&mut self, pid: u32) {
-        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        let Some(pid) = pid_of(pid) else {
             return;
         };
         loop {
@@ -166,6 +150,10 @@ impl Alarms {
         let is_gone = polled.is_ok() && terminal[0].revents().contains(PollFlags::HUP);
         end.is_hang_up() && (is_gone || self.terminal_is_gone())
     }
+}
+
+fn pid_of(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
 /// Makes our process group the one that the terminal listens to. The agent's own group may have been it.

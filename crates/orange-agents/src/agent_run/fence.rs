@@ -6,7 +6,6 @@ mod settings;
 
 use crate::git::state::hooks_folder;
 use crate::store::private;
-pub use settings::taken_back;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -107,6 +106,17 @@ impl Fence {
 pub fn without(search_path: &OsStr) -> OsString {
     let folders = std::env::split_paths(search_path).filter(|folder| !is_fence(folder));
     std::env::join_paths(folders).unwrap_or_else(|_| search_path.to_owned())
+}
+
+/// The variables of an environment that are others without a fence, as they are then.
+pub fn undone(
+    known: impl Fn(&str) -> Option<OsString>,
+) -> impl Iterator<Item = (String, Option<OsString>)> {
+    let path = known("PATH").map(|path| ("PATH".to_owned(), Some(without(&path))));
+    let settings = settings::taken_back(|name| known(name)?.into_string().ok());
+    let settings = settings.into_iter();
+    path.into_iter()
+        .chain(settings.map(|(name, value)| (name, value.map(OsString::from))))
 }
 
 /// `…/runs/RUN/fence`

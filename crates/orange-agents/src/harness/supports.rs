@@ -27,25 +27,12 @@ pub struct Supports {
     pub effort: &'static [Effort],
 }
 
-/// The headings of the table, in the order of the fields.
-pub const COLUMNS: [&str; 9] = [
-    "signals",
-    "delivery",
-    "resume",
-    "permissions",
-    "usage",
-    "headless",
-    "usage limits",
-    "model",
-    "effort",
-];
-
 /// What tables say of something that it cannot.
 pub const NO: &str = "–";
 pub(super) const ALL_MODES: &str = "full, edits, ask";
 
 impl Supports {
-    /// What a table says under one of [`COLUMNS`].
+    /// What a table says of one field, by its name in words.
     pub fn cell(&self, column: &str) -> String {
         let yes = |can: bool| can.then_some("yes");
         let found = match column {

@@ -40,14 +40,8 @@ fn agents_in(commands: &[Vec<String>], programs: &[&str]) -> usize {
             is_one => is_one,
         }
     };
-    let mut before = false;
-    let mut count = 0;
-    for command in commands {
-        let is_one = is_agent(command);
-        count += usize::from(is_one && !before);
-        before = is_one;
-    }
-    count
+    let groups = commands.chunk_by(|one, next| is_agent(one) == is_agent(next));
+    groups.filter(|group| is_agent(&group[0])).count()
 }
 
 fn is_orange(command: &[String]) -> bool {

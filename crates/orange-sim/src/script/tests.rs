@@ -210,7 +210,7 @@ fn every_step_option_and_variable_is_in_the_document() {
             );
         }
     }
-    for (name, _) in super::super::text::VARIABLES {
+    for name in super::super::text::Variable::WORDS {
         assert!(text.contains(&format!("`{{{name}}}`")), "{name}");
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn added(hooks: &Path, known: impl Fn(&str) -> Option<String>) -> Vec
 }
 
 /// The variables as they are without a fence. Empty if there is none.
-pub fn taken_back(known: impl Fn(&str) -> Option<String>) -> Vec<(String, Option<String>)> {
+pub(super) fn taken_back(known: impl Fn(&str) -> Option<String>) -> Vec<(String, Option<String>)> {
     let all = settings(&known);
     let users = users(&all);
     if users.len() == all.len() {
