@@ -186,7 +186,7 @@ fn live(
         environment: &this.environment,
     });
     let nothing_waits = Queue::default();
-    let mut lateness = Lateness::default();
+    let mut told_late = false;
     let mut wait = SHORT;
     let end = loop {
         alarms.wait(wait);
@@ -210,7 +210,7 @@ fn live(
         }
         let queue = watch.as_ref().map_or(&nothing_waits, |watch| watch.queue());
         let news = courier.step(Instant::now(), queue, pane);
-        if lateness.is_due(folder, courier.has_begun()) || news {
+        if is_due(folder, courier.has_begun(), &mut told_late) || news {
             // Reaped with everything else that ends here.
             let _ = tend(this);
         }
@@ -223,35 +223,27 @@ fn live(
     end
 }
 
-/// Whether somebody was told that the agent has not begun.
-#[derive(Default)]
-struct Lateness {
-    begins_late: bool,
-}
-
-impl Lateness {
-    /// Is it time for somebody to look at the run?
-    fn is_due(&mut self, folder: &RunFolder, begun: bool) -> bool {
-        if self.begins_late && begun {
-            self.begins_late = false;
-            return true;
-        }
-        let Some(due) = folder.due().filter(|due| due.at <= Timestamp::now()) else {
-            return false;
-        };
-        if due.reason == DueFor::Start {
-            if begun {
-                folder.forget_due();
-                return false;
-            }
-            self.begins_late = true;
-        }
-        let at = Timestamp::now() + ASK_AGAIN;
-        if let Err(error) = folder.note_due(Due { at, ..due }) {
-            tracing::warn!(%error, "when to look again is not noted");
-        }
-        true
+/// Is it time for somebody to look at the run? `told_late`: somebody was told that the agent has not begun.
+fn is_due(folder: &RunFolder, begun: bool, told_late: &mut bool) -> bool {
+    if *told_late && begun {
+        *told_late = false;
+        return true;
     }
+    let Some(due) = folder.due().filter(|due| due.at <= Timestamp::now()) else {
+        return false;
+    };
+    if due.reason == DueFor::Start {
+        if begun {
+            folder.forget_due();
+            return false;
+        }
+        *told_late = true;
+    }
+    let at = Timestamp::now() + ASK_AGAIN;
+    if let Err(error) = folder.note_due(Due { at, ..due }) {
+        tracing::warn!(%error, "when to look again is not noted");
+    }
+    true
 }
 
 /// What an agent that failed left on its screen, once that stands still.

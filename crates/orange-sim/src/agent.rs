@@ -11,8 +11,10 @@ use super::terminal::Terminal;
 use super::typing::Typing;
 pub(super) use hooks::outside_answer;
 use orange_core::Timestamp;
+use orange_sys::error::plain;
 use serde_json::json;
 use std::collections::VecDeque;
+use std::io;
 use std::path::PathBuf;
 use std::process::Child;
 use std::sync::mpsc::Receiver;
@@ -33,6 +35,12 @@ pub(super) enum Stop {
 }
 
 pub(super) type Flow = Result<(), Stop>;
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        Stop::Failed(plain(&error))
+    }
+}
 
 pub(super) struct Agent {
     pub(super) folder: PathBuf,
@@ -59,8 +67,8 @@ pub(super) struct Agent {
     /// All of what it said last, and why its turn failed: what a turn without a terminal gives.
     answer_text: String,
     failure: Option<String>,
-    /// Turns of the script that an earlier process has played.
-    played: usize,
+    /// Turns of the script that an earlier process has played, and that are still to be passed over.
+    pub(super) played: usize,
     /// The answer to every question, where nobody is there to be asked.
     pub(super) unasked: Option<bool>,
 }
@@ -97,17 +105,6 @@ impl Agent {
             played: 0,
             unasked: None,
         }
-    }
-
-    /// The script goes on after so many turns, and every question has this answer.
-    pub(super) fn go_on_after(&mut self, turns: usize, allows: bool) {
-        self.played = turns;
-        self.unasked = Some(allows);
-    }
-
-    /// How many turns of the script are still to be passed over.
-    pub(super) fn played(&self) -> usize {
-        self.played
     }
 
     /// What it said last and why it failed; None in the middle of a turn.

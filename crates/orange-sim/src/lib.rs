@@ -85,7 +85,8 @@ pub fn run(mut settings: Settings) -> Result<()> {
     events.write("started", &about(&settings, run, &list, &terminal));
     let mut agent = Agent::new(settings, run, terminal, events);
     if let Some(headless) = &headless {
-        agent.go_on_after(turns, headless.allows);
+        agent.played = turns;
+        agent.unasked = Some(headless.allows);
     }
     let code = agent.live(&list.steps);
     if let (Some(headless), Some((text, error))) = (&headless, agent.ended_turn()) {

@@ -29,10 +29,6 @@ fn for_ever() -> ! {
     }
 }
 
-pub(super) fn failed(error: &io::Error) -> Stop {
-    Stop::Failed(plain(error))
-}
-
 fn task_file_failed(error: &io::Error) -> Stop {
     Stop::Failed(format!("TASK.md: {}", plain(error)))
 }
@@ -67,14 +63,14 @@ impl Agent {
                 let how = how.as_ref().map_or(How::Truncate, |how| how.0);
                 task_file::write_fields(&self.folder, value, how).map_err(|e| task_file_failed(&e))
             }
-            Action::Write(Content { file, text }) => self
-                .write(&self.fill(file), &self.fill(text), false)
-                .map_err(|e| failed(&e)),
-            Action::Append(Content { file, text }) => self
-                .write(&self.fill(file), &self.fill(text), true)
-                .map_err(|e| failed(&e)),
+            Action::Write(Content { file, text }) => {
+                Ok(self.write(&self.fill(file), &self.fill(text), false)?)
+            }
+            Action::Append(Content { file, text }) => {
+                Ok(self.write(&self.fill(file), &self.fill(text), true)?)
+            }
             Action::Fill { value, size } => self.fill_file(&self.fill(value), size.0),
-            Action::Delete(file) => self.delete(&self.fill(&file.value)).map_err(|e| failed(&e)),
+            Action::Delete(file) => Ok(self.delete(&self.fill(&file.value))?),
             Action::Commit {
                 value,
                 empty,
@@ -123,9 +119,9 @@ impl Agent {
             Action::Repeat { value, steps } => {
                 let mut left = value.0.map(NonZeroU32::get);
                 while left != Some(0) && !self.skipping {
-                    let played = self.played();
+                    let played = self.played;
                     self.list(&steps.0, &format!("{place}."))?;
-                    if played > 0 && self.played() == played {
+                    if played > 0 && self.played == played {
                         // No turn ends in it, so there is nothing to pass over.
                         break;
                     }
@@ -145,7 +141,7 @@ impl Agent {
                     self.list(denied, &format!("{place}.denied."))
                 }
             }
-            Action::Fail { .. } if self.played() > 0 => self.change_turn(),
+            Action::Fail { .. } if self.played > 0 => self.change_turn(),
             Action::Fail {
                 value,
                 error,
@@ -177,7 +173,7 @@ impl Agent {
                 self.events.write("hanging", &json!({}));
                 for_ever()
             }
-            Action::Stop {} => kill_process(getpid(), Signal::STOP).map_err(|e| failed(&e.into())),
+            Action::Stop {} => Ok(kill_process(getpid(), Signal::STOP).map_err(io::Error::from)?),
         }
     }
 

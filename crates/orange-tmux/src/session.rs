@@ -119,11 +119,8 @@ impl Tmux {
     /// Whether the session is still there.
     pub fn has_session(&self, session: impl Into<Session>) -> Result<bool> {
         let session = session.into();
-        let guard = Guard::same_server(session.server_pid);
-        let said = Call::to(&self.of_session(&session)?)
-            .only_if(&guard, &format!("has-session -t '{}'", session.session))
-            .run()?;
-        said.unless_gone("ask tmux for a session")
+        let ask = format!("has-session -t '{}'", session.session);
+        self.on_server(&session, &ask, "ask tmux for a session")
     }
 
     /// Gives it another name; false if that is taken.
@@ -159,23 +156,25 @@ impl Tmux {
 
     /// Ends one pane, and its window if no other pane is in it: a person may have split it. One that is gone is fine.
     pub fn kill_pane(&self, pane: &Pane) -> Result<()> {
-        let guard = Guard::same_server(pane.server_pid);
-        let said = Call::to(&self.of_pane(pane)?)
-            .only_if(&guard, &format!("kill-pane -t {}", pane.pane))
-            .run()?;
-        said.unless_gone(&format!("end pane {}", pane.pane))
+        self.of_pane(pane)?;
+        let kill = format!("kill-pane -t {}", pane.pane);
+        self.on_server(&pane.into(), &kill, &format!("end pane {}", pane.pane))
             .map(drop)
     }
 
     /// Ends a session with all its windows. One that is gone is fine.
     pub fn kill_session(&self, session: impl Into<Session>) -> Result<()> {
         let session = session.into();
+        let kill = format!("kill-session -t '{}'", session.session);
+        let what = format!("end tmux session {}", session.session_name);
+        self.on_server(&session, &kill, &what).map(drop)
+    }
+
+    /// Carries out a command if it is still the server that gave the ids; false where its target is gone.
+    fn on_server(&self, session: &Session, command: &str, what: &str) -> Result<bool> {
         let guard = Guard::same_server(session.server_pid);
-        let said = Call::to(&self.of_session(&session)?)
-            .only_if(&guard, &format!("kill-session -t '{}'", session.session))
-            .run()?;
-        said.unless_gone(&format!("end tmux session {}", session.session_name))
-            .map(drop)
+        let call = Call::to(&self.of_session(session)?).only_if(&guard, command);
+        call.run()?.unless_gone(what)
     }
 
     /// A hook of the user's that splits every new window has its turn before our tags are set, and then another pane

@@ -2,7 +2,6 @@
 
 use super::super::agent::{Agent, Flow, Stop};
 use super::super::program::{self, Ended, Program};
-use super::failed;
 use serde_json::json;
 use std::time::Duration;
 
@@ -25,9 +24,9 @@ impl Agent {
 
     /// Listens while a program runs; Escape ends the program too.
     pub(super) fn wait_while(&mut self, program: Program) -> Result<Ended, Stop> {
-        let mut running = program.start().map_err(|e| failed(&e))?;
+        let mut running = program.start()?;
         loop {
-            if let Some(ended) = running.ended().map_err(|e| failed(&e))? {
+            if let Some(ended) = running.ended()? {
                 return Ok(ended);
             }
             if let Err(stop) = self.pump(LOOK) {
@@ -68,7 +67,7 @@ impl Agent {
     /// Something in the background that shares the agent's process group.
     pub(super) fn child(&mut self, line: &str) -> Flow {
         let program = program::shell(line, &self.variables());
-        let child = program.start_beside().map_err(|e| failed(&e))?;
+        let child = program.start_beside()?;
         self.events.write("child", &json!({"child": child.id()}));
         self.children.push(child);
         Ok(())
@@ -76,7 +75,7 @@ impl Agent {
 
     /// Something that leaves the agent behind.
     pub(super) fn daemon(&mut self, line: &str, clear_env: bool) -> Flow {
-        let number = program::detach(line, &self.variables(), clear_env).map_err(|e| failed(&e))?;
+        let number = program::detach(line, &self.variables(), clear_env)?;
         self.events.write("daemon", &json!({"daemon": number}));
         Ok(())
     }

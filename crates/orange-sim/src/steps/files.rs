@@ -1,7 +1,7 @@
 //! Steps that write and delete files.
 
 use super::super::agent::{Agent, Flow};
-use super::{PIECE, failed};
+use super::PIECE;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -22,16 +22,14 @@ impl Agent {
     }
 
     pub(super) fn fill_file(&mut self, file: &str, bytes: u64) -> Flow {
-        self.write(file, "", false).map_err(|e| failed(&e))?;
-        let opened = OpenOptions::new().append(true).open(self.folder.join(file));
-        let mut opened = opened.map_err(|e| failed(&e))?;
+        self.write(file, "", false)?;
+        let path = self.folder.join(file);
+        let mut opened = OpenOptions::new().append(true).open(path)?;
         let piece = vec![b'x'; PIECE];
         let mut left = bytes;
         while left > 0 {
             let length = usize::try_from(left).map_or(PIECE, |left| left.min(PIECE));
-            opened
-                .write_all(piece.get(..length).unwrap_or_default())
-                .map_err(|e| failed(&e))?;
+            opened.write_all(piece.get(..length).unwrap_or_default())?;
             left -= length as u64;
             self.pump(Duration::ZERO)?;
         }
