@@ -19,10 +19,10 @@ use agent::Agent;
 use events::Events;
 pub use headless::Headless;
 use orange_core::workflow::Role;
+use orange_sys::Result;
 use orange_sys::error::{err, plain};
-use orange_sys::{Error, Result};
 pub use script::BUILT_IN;
-use script::{List, Script, ScriptError, WhichRun};
+use script::{Script, Step, WhichRun};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ pub fn run(mut settings: Settings) -> Result<()> {
         round: settings.round.or_else(in_task).unwrap_or(1).max(1),
         attempt: settings.attempt.max(1),
     };
-    let list = choose(settings.script.as_deref(), run)?;
+    let (key, steps) = choose(settings.script.as_deref(), run)?;
     let events = Events::to(settings.log.as_deref())?;
     signals::watch(&events)
         .map_err(|error| err!(Failed, "signals cannot be watched: {}", plain(&error)))?;
@@ -82,13 +82,14 @@ pub fn run(mut settings: Settings) -> Result<()> {
         settings.run_id = None;
         headless.begin();
     }
-    events.write("started", &about(&settings, run, &list, &terminal));
+    let list = (key.as_str(), steps.len());
+    events.write("started", &about(&settings, run, list, &terminal));
     let mut agent = Agent::new(settings, run, terminal, events);
     if let Some(headless) = &headless {
         agent.played = turns;
         agent.unasked = Some(headless.allows);
     }
-    let code = agent.live(&list.steps);
+    let code = agent.live(&steps);
     if let (Some(headless), Some((text, error))) = (&headless, agent.ended_turn()) {
         headless.end(turns + 1, text, error)?;
     }
@@ -97,32 +98,28 @@ pub fn run(mut settings: Settings) -> Result<()> {
 }
 
 /// The steps of this run. A script that says nothing of a role leaves it to the built-in one.
-fn choose(script: Option<&Path>, run: WhichRun) -> Result<List> {
-    let own = match script {
-        Some(path) => {
-            let source = std::fs::read_to_string(path).map_err(|error| {
-                let (path, why) = (path.display(), plain(&error));
-                err!(Usage, "cannot read the script {path}: {why}")
-                    .hint("`orange sim --show-default` prints one to begin with")
-            })?;
-            let read = Script::read(&source)
-                .map_err(|error| refusal(&path.display().to_string(), error))?;
-            read.select(run)
-        }
-        None => None,
+fn choose(script: Option<&Path>, run: WhichRun) -> Result<(String, Vec<Step>)> {
+    let select = |name: &str, source: &str| {
+        let read = Script::read(source).map_err(|mut error| {
+            error.message = format!("{name}: {}", error.message);
+            error
+        });
+        Ok(read?.select(run).map(|list| (list.key, list.steps)))
     };
-    if let Some(list) = own {
-        return Ok(list);
+    if let Some(path) = script {
+        let source = std::fs::read_to_string(path).map_err(|error| {
+            let (path, why) = (path.display(), plain(&error));
+            err!(Usage, "cannot read the script {path}: {why}")
+                .hint("`orange sim --show-default` prints one to begin with")
+        })?;
+        if let Some(own) = select(&path.display().to_string(), &source)? {
+            return Ok(own);
+        }
     }
-    let read = Script::read(BUILT_IN).map_err(|error| refusal("the built-in script", error))?;
-    Ok(read.select(run).unwrap_or_else(|| List::empty(run)))
+    Ok(select("the built-in script", BUILT_IN)?.unwrap_or_default())
 }
 
-fn refusal(name: &str, error: ScriptError) -> Error {
-    err!(Usage, "{name}: {}", error.message).hint(error.hint)
-}
-
-fn about(settings: &Settings, run: WhichRun, list: &List, terminal: &Terminal) -> Value {
+fn about(settings: &Settings, run: WhichRun, list: (&str, usize), terminal: &Terminal) -> Value {
     let prompt = settings.prompt.as_deref().unwrap_or_default();
     let hash = Sha256::digest(prompt.as_bytes());
     let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -132,8 +129,8 @@ fn about(settings: &Settings, run: WhichRun, list: &List, terminal: &Terminal) -
         "attempt": run.attempt,
         "task": std::env::var("ORANGE_TASK_ID").ok(),
         "run": settings.run_id,
-        "list": list.key,
-        "steps": list.steps.len(),
+        "list": list.0,
+        "steps": list.1,
         "terminal": terminal.interactive,
         "prompt_length": prompt.len(),
         "prompt_sha256": hash,

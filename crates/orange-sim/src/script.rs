@@ -9,7 +9,6 @@ use super::text::Text;
 use orange_core::workflow::Role;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::fmt;
 pub(super) use values::{
     Count, ExitCode, Ignored, InPlace, LineLength, MessageTexts, NotEmpty, OneCondition, Shell,
     SignalName, Size, Statuses, Time, Times, Word,
@@ -240,25 +239,7 @@ pub(super) enum FloodKind {
     Escapes,
 }
 
-/// Why a script cannot be played.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct ScriptError {
-    pub(super) message: String,
-    /// What is allowed instead.
-    pub(super) hint: String,
-}
-
-impl fmt::Display for ScriptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
 impl Script {
-    pub(super) fn read(source: &str) -> Result<Script, ScriptError> {
-        reader::read(source)
-    }
-
     /// The list for this run: of those that fit, the one that says most about it. A round says more than an attempt.
     pub(super) fn select(self, run: WhichRun) -> Option<List> {
         let fits = |list: &List| {
@@ -271,18 +252,5 @@ impl Script {
             2 * u8::from(round) + u8::from(attempt)
         };
         self.lists.into_iter().filter(fits).max_by_key(says)
-    }
-}
-
-impl List {
-    /// For a role that nobody has written anything for.
-    pub(super) fn empty(run: WhichRun) -> List {
-        List {
-            key: String::new(),
-            role: run.role,
-            round: None,
-            attempt: None,
-            steps: Vec::new(),
-        }
     }
 }

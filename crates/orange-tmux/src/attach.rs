@@ -3,6 +3,7 @@
 use super::call::{Call, Guard, command, literal, server_arguments};
 use super::name::shown;
 use super::{Pane, Tmux, is_id};
+use orange_core::naming::shell_word;
 use orange_sys::error::{Error, Result, err};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -165,14 +166,14 @@ fn unescaped(key: &str) -> String {
 }
 
 fn nested(pane: &Pane) -> Error {
-    let socket = pane.socket.display().to_string().replace('\'', "'\\''");
+    let socket = shell_word(&pane.socket.display().to_string());
     err!(
         Refused,
         "cannot attach to tmux session {}: this terminal is inside another tmux server",
         pane.session_name
     )
     .hint(format!(
-        "detach first, or nest them: `TMUX= tmux -S '{socket}' attach -t '{}'`",
+        "detach first, or nest them: `TMUX= tmux -S {socket} attach -t '{}'`",
         pane.session
     ))
 }

@@ -32,36 +32,24 @@ impl Agent {
     }
 
     fn send_signal(&self, kind: &str, text: &str, options: &[String]) -> Result<(), String> {
-        let text = text.replace('\0', "");
-        let short: String = text.chars().take(LONGEST).collect();
         // A prompt may be longer than a command line.
         let file = match kind {
-            "prompt-taken" => Some(file_with(&text).map_err(|error| error.to_string())?),
+            "prompt-taken" => Some(file_with(text).map_err(|error| error.to_string())?),
             _ => None,
         };
         let argument = match &file {
             Some(file) => format!("--text-file={}", file.path().display()),
-            None => format!("--text={short}"),
+            None => text_argument(text),
         };
         let mut arguments = vec!["signal".to_owned(), kind.to_owned(), argument];
         arguments.extend_from_slice(options);
         wait_for_hook(&arguments)
     }
-}
 
-/// Gone when it is dropped, and never called like one that a killed agent left.
-fn file_with(text: &str) -> std::io::Result<NamedTempFile> {
-    let mut file = NamedTempFile::with_prefix("orange-sim-")?;
-    file.write_all(text.as_bytes())?;
-    Ok(file)
-}
-
-impl Agent {
     /// Asks through Orange too. The hook waits for an answer, as long as the agent does.
     pub(crate) fn ask_outside(&self, question: &str) -> Option<Running> {
         self.run_id.as_ref()?;
-        let short: String = question.chars().take(LONGEST).collect();
-        let text = format!("--text={}", short.replace('\0', ""));
+        let text = text_argument(question);
         let hook = program::orange(["signal", "permission-asked", "--wait", &text]).start();
         let about = json!({"signal": "permission-asked", "ok": hook.is_ok()});
         self.events.write("signalled", &about);
@@ -74,6 +62,18 @@ impl Agent {
         let words = ["signal", kind, "--answered"].map(str::to_owned);
         self.note_signal(kind, wait_for_hook(&words));
     }
+}
+
+/// Gone when it is dropped, and never called like one that a killed agent left.
+fn file_with(text: &str) -> std::io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::with_prefix("orange-sim-")?;
+    file.write_all(text.replace('\0', "").as_bytes())?;
+    Ok(file)
+}
+
+fn text_argument(text: &str) -> String {
+    let text = text.chars().filter(|letter| *letter != '\0');
+    format!("--text={}", text.take(LONGEST).collect::<String>())
 }
 
 /// The answer that came through Orange, if its hook has ended with one.

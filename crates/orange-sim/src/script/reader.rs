@@ -1,13 +1,11 @@
 //! Reads a script: its lists by hand, and each step with serde, as `{name, line, action}`.
 
-use super::{Action, List, Script, ScriptError, Step};
+use super::{Action, List, Script, Step};
 use orange_core::workflow::Role;
 use orange_core::yaml::{self, Entry, Node};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use orange_sys::error::{Error, Result, err};
+use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
-
-type Result<T> = std::result::Result<T, ScriptError>;
 
 const LISTS: &str = "a list is called `worker`, `reviewer` or `executor`, with `round N`, `attempt N` or both behind it";
 const STEPS: &str = "each step begins with a dash; `[]` is an empty list";
@@ -15,26 +13,25 @@ const STEPS: &str = "each step begins with a dash; `[]` is an empty list";
 /// Options that hold steps.
 const BRANCHES: [&str; 5] = ["then", "else", "steps", "allowed", "denied"];
 
-pub(super) fn read(source: &str) -> Result<Script> {
-    let root = yaml::read(source, 0..source.len()).map_err(|error| ScriptError {
-        message: error.to_string(),
-        hint: "a script is YAML: lists of steps below `worker:` and `reviewer:`".into(),
-    })?;
-    // Found once: counting them for each step would take for ever in a long script.
-    let line_ends: Vec<usize> = source.match_indices('\n').map(|(at, _)| at).collect();
-    let lines = Lines(&line_ends);
-    match &root {
-        Some(Node::Mapping { entries, .. }) => {
-            let lists = entries.iter().map(|entry| lines.list(entry));
-            let lists = lists.collect::<Result<_>>()?;
-            Ok(Script { lists })
-        }
-        Some(node) => Err(lines.error(
-            node.span().start,
-            "a script begins with a list's name",
-            LISTS,
-        )),
-        None => Err(lines.error(0, "the script is empty", LISTS)),
+impl Script {
+    pub(crate) fn read(source: &str) -> Result<Script> {
+        let root = yaml::read(source, 0..source.len()).map_err(|error| {
+            err!(Usage, "{error}")
+                .hint("a script is YAML: lists of steps below `worker:` and `reviewer:`")
+        })?;
+        // Found once: counting them for each step would take for ever in a long script.
+        let line_ends: Vec<usize> = source.match_indices('\n').map(|(at, _)| at).collect();
+        let lines = Lines(&line_ends);
+        let (at, problem) = match &root {
+            Some(Node::Mapping { entries, .. }) => {
+                let lists = entries.iter().map(|entry| lines.list(entry));
+                let lists = lists.collect::<Result<_>>()?;
+                return Ok(Script { lists });
+            }
+            Some(node) => (node.span().start, "a script begins with a list's name"),
+            None => (0, "the script is empty"),
+        };
+        Err(lines.error(at, problem).hint(LISTS))
     }
 }
 
@@ -47,19 +44,17 @@ impl Lines<'_> {
         1 + self.0.partition_point(|end| *end < at)
     }
 
-    fn error(&self, at: usize, message: &str, hint: &str) -> ScriptError {
-        ScriptError {
-            message: format!("line {}: {message}", self.line_of(at)),
-            hint: hint.to_owned(),
-        }
+    fn error(&self, at: usize, problem: &str) -> Error {
+        err!(Usage, "line {}: {problem}", self.line_of(at))
     }
 
     fn list(&self, entry: &Entry) -> Result<List> {
         let (key, at) = (&entry.key, entry.key_span.start);
-        let (role, round, attempt) = run_of(key)
-            .ok_or_else(|| self.error(at, &format!("there is no list `{key}`"), LISTS))?;
+        let unknown = || self.error(at, &format!("there is no list `{key}`"));
+        let (role, round, attempt) = run_of(key).ok_or_else(|| unknown().hint(LISTS))?;
         let Node::Sequence { items, .. } = &entry.value else {
-            return Err(self.error(at, &format!("`{key}` must be a list of steps"), STEPS));
+            let problem = format!("`{key}` must be a list of steps");
+            return Err(self.error(at, &problem).hint(STEPS));
         };
         let steps = items.iter().map(|item| Step::deserialize(self.step(item)));
         let steps = steps.collect::<serde_json::Result<_>>();
@@ -86,7 +81,12 @@ impl Lines<'_> {
                         }
                         value => value.to_json(),
                     };
-                    let key = if index == 0 { "value" } else { &entry.key };
+                    let key = match (index, entry.key.as_str()) {
+                        (0, _) => "value",
+                        // No step has such an option.
+                        (_, "value") => "option value",
+                        (_, key) => key,
+                    };
                     if !value.is_null() {
                         fields.insert(key.to_owned(), value);
                     }
@@ -100,26 +100,20 @@ impl Lines<'_> {
 }
 
 /// What serde says of a step, for people: what it expected is the hint.
-fn refusal(error: &str) -> ScriptError {
+fn refusal(error: &str) -> Error {
     let error = error
         .replace("missing field `value`", "its value is missing")
         .replace("unknown field `value`", "it takes no value");
-    let (message, hint) = match (
-        error.split_once(", expected "),
-        error.strip_suffix(", there are no fields"),
-    ) {
-        (Some((message, expected)), _) => (message, format!("expected {expected}")),
-        (None, Some(message)) => (
-            message,
-            "it has no options; does the step lack its dash?".to_owned(),
-        ),
-        (None, None) => (
-            error.as_str(),
-            "docs/sim.md has an example of every step".to_owned(),
-        ),
+    let (message, hint) = if let Some((message, expected)) = error.split_once(", expected ") {
+        (message, format!("expected {expected}"))
+    } else if let Some(message) = error.strip_suffix(", there are no fields") {
+        let hint = "it has no options; does the step lack its dash?";
+        (message, hint.to_owned())
+    } else {
+        let hint = "docs/sim.md has an example of every step";
+        (error.as_str(), hint.to_owned())
     };
-    let message = message.to_owned();
-    ScriptError { message, hint }
+    err!(Usage, "{message}").hint(hint)
 }
 
 /// Which runs a list is for, by its name: `reviewer round 2 attempt 1`.
@@ -149,7 +143,7 @@ impl<'de> Deserialize<'de> for Step {
         let action = Action::deserialize(action).map_err(|error| {
             let error = error.to_string();
             let expected = error.strip_prefix(&format!("unknown variant `{name}`"));
-            D::Error::custom(match expected {
+            de::Error::custom(match expected {
                 // Of a step inside this one.
                 None if error.starts_with("line ") => error,
                 None => format!("line {line}: `{name}`: {error}"),

@@ -150,11 +150,17 @@ fn the_built_in_script_has_a_worker_and_a_reviewer() {
     }
 }
 
+fn hint_of(error: &orange_sys::Error) -> String {
+    let hint = error.hint.clone().unwrap_or_default();
+    hint.words().unwrap_or_default()
+}
+
 /// What a refusal of these steps says would be right: the words in backticks after "expected".
 fn expected_words(steps: &str) -> Vec<String> {
     let indented: String = steps.lines().map(|line| format!("  {line}\n")).collect();
     let error = Script::read(&format!("worker:\n{indented}")).unwrap_err();
-    let expected = error.hint.split_once("expected ");
+    let hint = hint_of(&error);
+    let expected = hint.split_once("expected ");
     let words = expected.map_or("", |(_, words)| words).split('`');
     words.skip(1).step_by(2).map(str::to_owned).collect()
 }

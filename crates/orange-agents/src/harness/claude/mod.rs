@@ -23,6 +23,7 @@ use crate::headless::{Request, Way, text_of};
 use crate::runs::{IN_ITS_WINDOW, RunFolder, Signal, SignalKind};
 use limits::{limit_in, with_limit};
 use orange_core::config::{Effort, Permissions};
+use orange_core::naming::shell_word;
 use questions::ASKS_WORDS;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -254,7 +255,7 @@ fn own_environment(
 fn settings_of(occasion: &Occasion<'_>, answers: serde_json::Map<String, Value>) -> String {
     let command = format!(
         "{} signal --from claude --run {}",
-        quoted(&occasion.orange.display().to_string()),
+        shell_word(&occasion.orange.display().to_string()),
         occasion.run
     );
     let hook = |(event, timeout): &(&str, u32)| {
@@ -351,11 +352,6 @@ fn asked_all_the_same(mode: Permissions) -> &'static [&'static str] {
             "Bash(git * --ext-d*)",
         ],
     }
-}
-
-/// As one word of a shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// Claude's own folder: a hook has the environment of its agent.

@@ -1,20 +1,21 @@
 //! Scripts that are refused, and with which words.
 
 use super::super::Script;
+use super::hint_of;
 
 #[track_caller]
 fn refused(source: &str, message: &str, hint: &str) {
     let error = Script::read(source).unwrap_err();
-    assert_eq!(error.to_string(), message);
-    assert!(error.hint.contains(hint), "{:?}", error.hint);
+    assert_eq!(error.message, message);
+    assert!(hint_of(&error).contains(hint), "{:?}", error.hint);
 }
 
 /// The same for one step, which stands on line 2.
 #[track_caller]
 fn step_refused(step: &str, message: &str) {
     let error = Script::read(&format!("worker:\n  - {step}\n")).unwrap_err();
-    assert_eq!(error.to_string(), message, "{step}");
-    assert!(!error.hint.is_empty());
+    assert_eq!(error.message, message, "{step}");
+    assert!(!hint_of(&error).is_empty());
 }
 
 #[test]
@@ -127,6 +128,7 @@ fn a_wrong_value_or_option_is_refused_with_what_is_allowed() {
         ),
         ("{run: x, ignore: 1}", "`run`: invalid type: integer `1`"),
         ("{run: x, exepct: 3}", "`run`: unknown field `exepct`"),
+        ("{say: hi, value: x}", "`say`: unknown field `option value`"),
         ("run: ' '", "`run`: \" \" is no command for the shell"),
         ("git: status", "`git`: invalid type: string \"status\""),
         ("complete: now", "`complete`: invalid type: string \"now\""),
