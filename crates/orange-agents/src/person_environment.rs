@@ -43,15 +43,15 @@ pub fn from_variables(
 
 /// When nobody knows who started a task: the account's own home and shell, and the usual folders for programs.
 pub fn minimal(home: Option<&Path>) -> PersonEnvironment {
-    let account = Account::of_this_user().unwrap_or_default();
-    let home = account.home.or_else(|| Some(home?.as_os_str().to_owned()));
+    let [name, own_home, shell] = account().unwrap_or_default();
+    let home = own_home.or_else(|| Some(home?.as_os_str().to_owned()));
     let named = [
         ("HOME", home),
         ("LANG", Some("C.UTF-8".into())),
-        ("LOGNAME", account.name.clone()),
+        ("LOGNAME", name.clone()),
         ("PATH", Some(USUAL_PATH.into())),
-        ("SHELL", account.shell.or_else(|| Some("/bin/sh".into()))),
-        ("USER", account.name),
+        ("SHELL", shell.or_else(|| Some("/bin/sh".into()))),
+        ("USER", name),
     ];
     let known = named
         .into_iter()
@@ -59,28 +59,14 @@ pub fn minimal(home: Option<&Path>) -> PersonEnvironment {
     known.collect()
 }
 
-/// What /etc/passwd says of a user.
-#[derive(Debug, Default)]
-struct Account {
-    name: Option<OsString>,
-    home: Option<OsString>,
-    shell: Option<OsString>,
-}
-
-impl Account {
-    fn of_this_user() -> Option<Account> {
-        let user = fs::metadata("/proc/self").ok()?.uid().to_string();
-        let text = fs::read_to_string("/etc/passwd").ok()?;
-        let accounts = text.lines().map(|line| line.split(':').collect::<Vec<_>>());
-        let mut accounts = accounts.filter(|fields| fields.get(2) == Some(&user.as_str()));
-        let fields = accounts.next()?;
-        let field = |at: usize| fields.get(at).filter(|text| !text.is_empty());
-        Some(Account {
-            name: field(0).map(OsString::from),
-            home: field(5).map(OsString::from),
-            shell: field(6).map(OsString::from),
-        })
-    }
+/// Name, home and shell of this user, as /etc/passwd says.
+fn account() -> Option<[Option<OsString>; 3]> {
+    let user = fs::metadata("/proc/self").ok()?.uid().to_string();
+    let text = fs::read_to_string("/etc/passwd").ok()?;
+    let mut accounts = text.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let fields = accounts.find(|fields| fields.get(2) == Some(&user.as_str()))?;
+    let field = |at: usize| fields.get(at).filter(|text| !text.is_empty());
+    Some([0, 5, 6].map(|at| field(at).map(OsString::from)))
 }
 
 #[cfg(test)]

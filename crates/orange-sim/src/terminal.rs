@@ -75,11 +75,6 @@ impl Terminal {
             send(format!("{CLEAR_LINE}> {shown}").as_bytes());
         }
     }
-
-    /// Bytes as they are.
-    pub(super) fn raw(&self, bytes: &[u8]) {
-        send(bytes);
-    }
 }
 
 impl Drop for Terminal {

@@ -169,7 +169,7 @@ impl RunFolder {
                 return Ok(Some(answer));
             }
             let now = fs::metadata(self.path.join("signals.jsonl")).map(|found| found.len());
-            let now = now.map_err(|_| gone())?;
+            let now = now.map_err(|_| err!(NotFound, "the run is over"))?;
             if length.replace(now) != Some(now) && !self.is_open(&question.id) {
                 return Ok(None);
             }
@@ -187,10 +187,6 @@ impl RunFolder {
 
 /// How an answer came that was given where the agent asked.
 pub const IN_ITS_WINDOW: &str = "answered in its window";
-
-fn gone() -> Error {
-    err!(NotFound, "the run is over")
-}
 
 fn question_name(question: &str) -> String {
     format!("questions/{question}.json")

@@ -36,17 +36,14 @@ fn agents_in(commands: &[Vec<String>], programs: &[&str]) -> usize {
         let mut words = command.iter().take(2).filter_map(|word| file_name(word));
         match words.any(|word| programs.contains(&word)) {
             // Everything else that this program does is no agent.
-            true if is_orange(command) => harness::is_own_agent(command),
+            true if command.first().and_then(|word| file_name(word)) == Some("orange") => {
+                harness::is_own_agent(command)
+            }
             is_one => is_one,
         }
     };
     let groups = commands.chunk_by(|one, next| is_agent(one) == is_agent(next));
     groups.filter(|group| is_agent(&group[0])).count()
-}
-
-fn is_orange(command: &[String]) -> bool {
-    let program = command.first().and_then(|word| file_name(word));
-    program == Some("orange")
 }
 
 fn file_name(word: &str) -> Option<&str> {

@@ -2,6 +2,7 @@
 
 use super::super::agent::{Agent, Flow};
 use super::super::script::{Flood, FloodKind, LineLength};
+use super::super::terminal::send;
 use super::PIECE;
 use std::time::Duration;
 
@@ -21,14 +22,14 @@ impl Agent {
         let mut done = 0;
         while done < flood.bytes.0 {
             let piece = piece(flood, done);
-            self.terminal.raw(&piece);
+            send(&piece);
             done += piece.len() as u64;
             self.pump(Duration::ZERO)?;
         }
         if flood.kind == FloodKind::Escapes {
-            self.terminal.raw(CALM);
+            send(CALM);
         }
-        self.terminal.raw(b"\n");
+        send(b"\n");
         self.terminal.draw(self.typing.line());
         Ok(())
     }

@@ -58,10 +58,10 @@ pub(super) fn settles(report: &Value, question: &Question) -> bool {
 
 /// The answer as its hook prints it.
 pub(super) fn reply(question: &Question, answer: &Answer) -> String {
-    let mut decision = if answer.allow {
-        json!({"behavior": "allow"})
-    } else {
-        json!({"behavior": "deny", "message": denial(answer)})
+    let mut decision = match answer.message.as_str() {
+        _ if answer.allow => json!({"behavior": "allow"}),
+        "" => json!({"behavior": "deny", "message": "The person said no."}),
+        message => json!({"behavior": "deny", "message": message}),
     };
     if answer.allow && !question.asked.is_empty() {
         let texts = question.asked.iter().zip(&answer.answers);
@@ -74,13 +74,6 @@ pub(super) fn reply(question: &Question, answer: &Answer) -> String {
     }
     json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}})
         .to_string()
-}
-
-fn denial(answer: &Answer) -> &str {
-    match answer.message.as_str() {
-        "" => "The person said no.",
-        message => message,
-    }
 }
 
 /// Watches what claude says of itself in its own folder: a dialog that was shown and is not any more was answered
