@@ -1,9 +1,10 @@
 //! What the crates share that touch the world: errors, time limits, the order of locks, crash points, the environment of
-//! programs, processes and private files. It starts no program and opens no file of the home.
+//! programs, processes, folders and private files. It starts no program and opens no file of the home.
 
 pub mod crash_points;
 pub mod environment;
 pub mod error;
+pub mod files;
 pub mod lock_order;
 pub mod private;
 pub mod process;

@@ -64,22 +64,23 @@ pub fn make_durable_folder(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    if let Some(parent) = parent {
-        make_durable_folder(parent)?;
-    }
+    let parent = folder_of(path);
+    make_durable_folder(parent)?;
     match make_folder(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !path.is_dir() => {
             return Err(error);
         }
         Ok(()) | Err(_) => {}
     }
-    match parent {
-        Some(parent) => File::open(parent)?.sync_all(),
-        None => Ok(()),
-    }
+    File::open(parent)?.sync_all()
+}
+
+/// The folder that a path is in.
+pub fn folder_of(path: &Path) -> &Path {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
 }
 
 /// Returns whether the file system of a folder keeps the modes that files are given. Some (FAT, many shares) do not.

@@ -84,6 +84,7 @@ pub fn pids() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-fn pid_of(pid: u32) -> Option<Pid> {
+/// The number as the system calls want it.
+pub fn pid_of(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }

@@ -1,5 +1,7 @@
 //! Ends a program that takes too long, and with it whatever it started.
 
+use crate::process::pid_of;
+use rustix::process::{Signal, kill_process_group, setsid};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -19,11 +21,8 @@ impl Watch {
         let (done, waits) = channel();
         let thread = std::thread::spawn(move || {
             let timed_out = waits.recv_timeout(patience).is_err();
-            let group = i32::try_from(child)
-                .ok()
-                .and_then(rustix::process::Pid::from_raw);
-            if let (true, Some(group)) = (timed_out, group) {
-                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+            if let Some(group) = pid_of(child).filter(|_| timed_out) {
+                let _ = kill_process_group(group, Signal::KILL);
             }
             timed_out
         });
@@ -42,10 +41,6 @@ impl Watch {
 pub fn own_session(command: &mut Command) {
     // SAFETY: between fork and exec only setsid is called, which is safe there.
     unsafe {
-        command.pre_exec(|| {
-            rustix::process::setsid()
-                .map(|_| ())
-                .map_err(io::Error::from)
-        });
+        command.pre_exec(|| setsid().map(drop).map_err(io::Error::from));
     }
 }
