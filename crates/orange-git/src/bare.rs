@@ -1,6 +1,7 @@
 //! Bare repositories. Git treats any folder with HEAD, objects/ and refs/ as a repository and obeys its configuration,
 //! and such a folder can be committed as ordinary files. So discovery never uses one; a person has to name it.
 
+use super::said::{Said, phrases};
 use std::path::{Path, PathBuf};
 
 /// Makes git refuse a bare repository that it finds by itself. `--bare` or a `.git` that leads to it still name it.
@@ -15,8 +16,8 @@ pub fn is_bare(folder: &Path) -> bool {
 }
 
 /// Returns the bare repository that a folder is in, without asking git, if discovery was refused because of it.
-pub(super) fn refused(folder: &Path, said: &str) -> Option<PathBuf> {
-    if !said.contains("safe.bareRepository") {
+pub(super) fn refused(folder: &Path, said: &Said) -> Option<PathBuf> {
+    if !said.failed_by(phrases::ONLY_NAMED_BARE) {
         return None;
     }
     let folder = folder.canonicalize().ok()?;

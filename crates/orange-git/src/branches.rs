@@ -72,7 +72,7 @@ impl Branches {
                 let mut name = name.to_owned();
                 for _ in 0..STEPS {
                     let found = if loose.contains(&name) {
-                        self.loose(git, &name, packed)?
+                        in_file(git, packed, &name)?
                     } else {
                         in_packed(git, packed, &name)?
                     };
@@ -85,15 +85,15 @@ impl Branches {
             }
         }
     }
+}
 
-    fn loose(&self, git: &Path, name: &str, packed: &RefCell<Option<Packed>>) -> Option<String> {
-        if let Ok(text) = fs::read_to_string(git.join(name)) {
-            return Some(text.trim_end().to_owned());
-        }
-        // Packed since the folder was read, and perhaps after the packed ones were.
-        packed.take();
-        in_packed(git, packed, name)
+fn in_file(git: &Path, packed: &RefCell<Option<Packed>>, name: &str) -> Option<String> {
+    if let Ok(text) = fs::read_to_string(git.join(name)) {
+        return Some(text.trim_end().to_owned());
     }
+    // Packed since the folder was read, and perhaps after the packed ones were.
+    packed.take();
+    in_packed(git, packed, name)
 }
 
 /// Read only after the loose ones were looked at: git packs before it deletes.
@@ -101,11 +101,7 @@ fn in_packed(git: &Path, packed: &RefCell<Option<Packed>>, name: &str) -> Option
     let mut packed = packed.borrow_mut();
     let all = packed.get_or_insert_with(|| {
         let text = fs::read_to_string(git.join("packed-refs")).unwrap_or_default();
-        let lines = text.lines().filter_map(|line| line.split_once(' '));
-        lines
-            .filter(|(_, name)| ROOTS.iter().any(|root| name.starts_with(root)))
-            .map(|(id, name)| (name.to_owned(), id.to_owned()))
-            .collect()
+        read(&text)
     });
     all.get(name).cloned()
 }
@@ -145,20 +141,24 @@ fn asked(repository: &Path, patience: Duration) -> Packed {
         .args(ROOTS)
         .ask();
     let text = said.ok().flatten().unwrap_or_default();
-    text.lines()
-        .filter_map(|line| line.split_once(' '))
+    read(&text)
+}
+
+/// A line each: `id name`.
+fn read(text: &str) -> Packed {
+    let lines = text.lines().filter_map(|line| line.split_once(' '));
+    let wanted = lines.filter(|(_, name)| ROOTS.iter().any(|root| name.starts_with(root)));
+    wanted
         .map(|(id, name)| (name.to_owned(), id.to_owned()))
         .collect()
 }
 
 /// The full names of all refs below these, each of which ends in `/`.
 pub fn refs_below(repository: &Path, below: &[&str]) -> Result<Vec<String>> {
-    let text = Git::at(repository)
+    let git = Git::at(repository)
         .quiet()
-        .args(["for-each-ref", "--format=%(refname)"])
-        .args(below)
-        .text()?;
-    Ok(text.lines().map(str::to_owned).collect())
+        .args(["for-each-ref", "--format=%(refname)"]);
+    git.args(below).lines()
 }
 
 #[cfg(test)]

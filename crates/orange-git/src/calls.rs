@@ -3,13 +3,14 @@
 //! stays, and tells whose the locks are that were left.
 
 use super::{locks, rescue, state};
-use orange_sys::process::ProcessId;
+use orange_sys::files::entries;
+use orange_sys::private;
+use orange_sys::process::{ProcessId, unique_name};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
@@ -76,18 +77,18 @@ fn folder() -> Option<PathBuf> {
 
 /// The first line of a note; the process that was started follows on the second one.
 #[derive(Debug, Serialize, Deserialize)]
-struct Note {
+pub(super) struct Note {
     words: String,
     /// The folder that all worktrees of the repository share.
-    common: PathBuf,
+    pub(super) common: PathBuf,
     /// The git directory of the worktree that it ran in. Notes of older programs have none.
     #[serde(default)]
-    own: Option<PathBuf>,
+    pub(super) own: Option<PathBuf>,
     orange: ProcessId,
-    started: SystemTime,
-    /// Not a git of Orange's own but a program that may call git: an agent, a command of a project.
+    pub(super) started: SystemTime,
+    /// Not a git of Orange's own but a program that may call git, for how long nobody knows: an agent, a command of a project.
     #[serde(default)]
-    is_program: bool,
+    pub(super) is_program: bool,
 }
 
 /// Something that is at work in a repository.
@@ -113,7 +114,6 @@ impl Call {
     }
 
     fn noted(folder: &Path, words: &str, is_program: bool) -> Option<Call> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
         static OWN: OnceLock<Option<ProcessId>> = OnceLock::new();
         let orange = OWN.get_or_init(|| ProcessId::of(std::process::id()));
         let (own, common) = git_dirs_of(folder)?;
@@ -125,21 +125,16 @@ impl Call {
             started: SystemTime::now(),
             is_program,
         };
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let file = self::folder()?.join(format!("{}-{count}", note.orange.pid));
-        let mut line = serde_json::to_vec(&note).ok()?;
-        line.push(b'\n');
-        create(&file)?.write_all(&line).ok()?;
+        let file = self::folder()?.join(unique_name());
+        create(&file)?.write_all(&line_of(&note)?).ok()?;
         Some(Call { file, note })
     }
 
     /// Adds who it is. A note without that still tells of the repository and the time.
     pub fn started(&self, pid: u32) {
-        let line = ProcessId::of(pid).and_then(|process| serde_json::to_vec(&process).ok());
-        if let (Some(mut line), Ok(mut file)) =
-            (line, File::options().append(true).open(&self.file))
-        {
-            line.push(b'\n');
+        let line = ProcessId::of(pid).and_then(|process| line_of(&process));
+        let file = File::options().append(true).open(&self.file);
+        if let (Some(line), Ok(mut file)) = (line, file) {
             let _ = file.write_all(&line);
         }
     }
@@ -152,17 +147,18 @@ impl Call {
     }
 }
 
+fn line_of(value: &impl Serialize) -> Option<Vec<u8>> {
+    let mut line = serde_json::to_vec(value).ok()?;
+    line.push(b'\n');
+    Some(line)
+}
+
 /// The home is not made for a note, only the folder in it.
 fn create(file: &Path) -> Option<File> {
-    let open = || {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        options.mode(0o600).open(file)
-    };
-    match open() {
+    match private::create(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let _ = DirBuilder::new().mode(0o700).create(file.parent()?);
-            open().ok()
+            let _ = private::make_folder(file.parent()?);
+            private::create(file).ok()
         }
         opened => opened.ok(),
     }
@@ -170,11 +166,8 @@ fn create(file: &Path) -> Option<File> {
 
 /// The git directory of a worktree, and the one that it shares with the others.
 fn git_dirs_of(folder: &Path) -> Option<(PathBuf, PathBuf)> {
-    let own = match state::git_folder(folder) {
-        Ok(own) => own,
-        // A bare repository.
-        Err(_) => folder.to_owned(),
-    };
+    // A bare repository is its own.
+    let own = state::git_folder(folder).unwrap_or_else(|_| folder.to_owned());
     let own = own.canonicalize().ok()?;
     let common = rescue::common_dir(&own).canonicalize().ok()?;
     let is_repository = common.join("objects").is_dir();
@@ -197,11 +190,8 @@ impl Note {
             return false;
         };
         let left = locks::remove_left(&locks::Killed {
-            common: &self.common,
-            own: self.own.as_deref(),
+            note: self,
             workspaces: &workspaces,
-            started: self.started,
-            is_program: self.is_program,
             need,
         });
         for lock in &left.removed {
@@ -221,18 +211,14 @@ pub fn clear_up(need: Need) {
     let Some(folder) = folder() else {
         return;
     };
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in entries(&folder).unwrap_or_default() {
         let file = entry.path();
         let Ok(text) = fs::read_to_string(&file) else {
             continue;
         };
         let mut lines = text.lines();
-        let note = lines
-            .next()
-            .and_then(|line| serde_json::from_str::<Note>(line).ok());
-        let git = lines
-            .next()
-            .and_then(|line| serde_json::from_str::<ProcessId>(line).ok());
+        let note = lines.next().and_then(read::<Note>);
+        let git = lines.next().and_then(read::<ProcessId>);
         let done = match note {
             Some(_) if git.as_ref().is_some_and(ProcessId::is_alive) => false,
             // That Orange clears up itself, unless it could not tell which locks were left: it does not look a second time.
@@ -247,6 +233,10 @@ pub fn clear_up(need: Need) {
             let _ = fs::remove_file(&file);
         }
     }
+}
+
+fn read<T: DeserializeOwned>(line: &str) -> Option<T> {
+    serde_json::from_str(line).ok()
 }
 
 fn is_older(file: &Path, than: Duration) -> bool {

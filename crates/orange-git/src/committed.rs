@@ -1,6 +1,7 @@
 //! Files as a commit has them. An agent can edit what is checked out around it, but not what was committed before it
 //! came.
 
+use super::refs::is_id;
 use super::{Git, short};
 use orange_sys::error::Result;
 use std::collections::HashMap;
@@ -64,35 +65,24 @@ impl<'a> Committed<'a> {
         let all = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let of = (repository.to_owned(), commit.to_owned());
         let known = all().get(&of).cloned();
-        let mut wanted: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
-        let entries = |known: &Known| {
-            let found = known.entries.iter().filter(|entry| {
-                paths
-                    .iter()
-                    .any(|path| stands_for(path.as_ref(), &entry.path))
-            });
-            found.cloned().collect()
-        };
-        if let Some(known) = known.as_ref().filter(|known| known.covers(&wanted)) {
-            return Ok(Committed {
-                repository,
-                entries: entries(known),
-            });
-        }
-        if known.is_none() {
-            wanted.extend(later.map(|path| -> &str { path }));
-        }
+        let is_first = known.is_none();
         let mut known = known.unwrap_or_default();
-        known.look_for(repository, commit, &wanted)?;
-        let entries = entries(&known);
-        // Only an id names the same commit for ever.
-        if matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            let mut all = all();
-            if all.len() >= MOST_KNOWN {
-                all.clear();
+        let wanted: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
+        if is_first || !known.covers(&wanted) {
+            let later = later.filter(|_| is_first).map(|path| -> &str { path });
+            let asked: Vec<&str> = wanted.iter().copied().chain(later).collect();
+            known.look_for(repository, commit, &asked)?;
+            // Only an id names the same commit for ever.
+            if is_id(commit) {
+                let mut all = all();
+                if all.len() >= MOST_KNOWN {
+                    all.clear();
+                }
+                all.insert(of, known.clone());
             }
-            all.insert(of, known);
         }
+        let mut entries = known.entries;
+        entries.retain(|entry| wanted.iter().any(|path| stands_for(path, &entry.path)));
         Ok(Committed {
             repository,
             entries,
@@ -132,10 +122,10 @@ impl<'a> Committed<'a> {
         if entry.size > max_bytes {
             return unreadable(None, format!("it is larger than {}", spoken(max_bytes)));
         }
-        let said = as_committed(self.repository)
+        let said = Git::at(self.repository)
+            .quiet()
             .args(["cat-file", "blob", &entry.object])
-            .run()?
-            .checked("git cat-file")?;
+            .checked()?;
         match text_of(said.stdout) {
             Ok(text) => Ok(Some(Ok(text))),
             Err(line) => unreadable(Some(line), "it is not UTF-8".into()),
@@ -145,23 +135,15 @@ impl<'a> Committed<'a> {
 
 impl Known {
     fn covers(&self, paths: &[&str]) -> bool {
-        let covers = |path: &&str| {
-            let mut known = self.paths.iter();
-            known.any(|known| known == path || stands_for(known, path))
-        };
+        let covers = |path: &&str| self.paths.iter().any(|known| stands_for(known, path));
         paths.iter().all(covers)
     }
 
     fn look_for(&mut self, repository: &Path, commit: &str, paths: &[&str]) -> Result<()> {
-        let said = as_committed(repository)
-            .args([
-                "ls-tree",
-                "-l",
-                "-z",
-                "--full-tree",
-                "--end-of-options",
-                commit,
-            ])
+        let said = Git::at(repository)
+            .quiet()
+            .args(["ls-tree", "-l", "-z", "--full-tree", "--end-of-options"])
+            .arg(commit)
             .args(paths)
             .run()?
             .checked(&format!("git ls-tree {}", short(commit)))?;
@@ -177,13 +159,6 @@ impl Known {
 /// Does a question for that path ask for this one?
 fn stands_for(asked: &str, path: &str) -> bool {
     asked == path || (asked.ends_with('/') && path.starts_with(asked))
-}
-
-/// Nobody's `git replace` stands in for what was committed.
-fn as_committed(repository: &Path) -> Git {
-    Git::at(repository)
-        .quiet()
-        .env("GIT_NO_REPLACE_OBJECTS", "1")
 }
 
 /// `100644 blob <object> <size>\t<path>`.
@@ -211,12 +186,10 @@ fn spoken(bytes: u64) -> String {
 /// The text, or the line that is not UTF-8.
 pub fn text_of(bytes: Vec<u8>) -> std::result::Result<String, usize> {
     String::from_utf8(bytes).map_err(|error| {
-        let good = error.utf8_error().valid_up_to();
-        1 + error
+        let good = error
             .as_bytes()
             .iter()
-            .take(good)
-            .filter(|byte| **byte == b'\n')
-            .count()
+            .take(error.utf8_error().valid_up_to());
+        1 + good.filter(|byte| **byte == b'\n').count()
     })
 }

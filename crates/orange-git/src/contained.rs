@@ -2,6 +2,7 @@
 //! picked one by one, or typed in again.
 
 use super::Git;
+use super::questions::tree_of;
 use orange_sys::error::Result;
 use std::path::Path;
 
@@ -96,8 +97,7 @@ fn change_of(repository: &Path, commit: &str) -> Result<Vec<Vec<u8>>> {
         .quiet()
         .args(["diff-tree", "-p", "--binary", "--root", "--no-commit-id"])
         .args(["--no-ext-diff", "--no-textconv", "--no-renames", commit])
-        .run()?
-        .checked("git diff-tree")?;
+        .checked()?;
     let lines = said.stdout.split(|byte| *byte == b'\n');
     // Lines of files have a sign in front, so these are git's own.
     let lines = lines.filter(|line| !line.starts_with(b"index ") && !line.starts_with(b"@@ "));
@@ -106,15 +106,10 @@ fn change_of(repository: &Path, commit: &str) -> Result<Vec<Vec<u8>>> {
 
 /// A commit with these files that nothing refers to; made with the same date every time, it is the same object every
 /// time.
-fn stand_in(repository: &Path, parent: &str, tree: &str) -> Result<String> {
+pub(super) fn stand_in(repository: &Path, parent: &str, tree: &str) -> Result<String> {
     Git::at(repository)
         .quiet()
-        .env("GIT_AUTHOR_NAME", "orange")
-        .env("GIT_AUTHOR_EMAIL", "orange@localhost")
-        .env("GIT_AUTHOR_DATE", "@0 +0000")
-        .env("GIT_COMMITTER_NAME", "orange")
-        .env("GIT_COMMITTER_EMAIL", "orange@localhost")
-        .env("GIT_COMMITTER_DATE", "@0 +0000")
+        .by_orange("@0 +0000")
         .args(["commit-tree", "-p", parent, "-m", "a stand-in", tree])
         .text()
 }
@@ -125,11 +120,7 @@ fn changes_nothing(repository: &Path, head: &str, target: &str) -> Result<bool> 
         .quiet()
         .args(["merge-tree", "--write-tree", "--no-messages", target, head])
         .ask()?;
-    let tree = Git::at(repository)
-        .args(["rev-parse", "--verify", "--quiet"])
-        .arg(format!("{target}^{{tree}}"))
-        .ask()?;
-    Ok(merged.is_some() && merged == tree)
+    Ok(merged.is_some() && merged == Some(tree_of(repository, target)?))
 }
 
 #[cfg(test)]

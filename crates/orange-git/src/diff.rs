@@ -108,12 +108,8 @@ pub fn files(sides: &Sides, files: &[OsString]) -> Result<Vec<FileChange>> {
             .arg("diff")
             .args(WHOLE)
             .args(["--raw", "--numstat", "-z"]);
-        let said = git.args(sides).arg("--").args(files).run()?;
-        if said.success {
-            Ok(read_files(&said.stdout))
-        } else {
-            Err(said.error("git diff"))
-        }
+        let said = git.args(sides).arg("--").args(files).checked()?;
+        Ok(read_files(&said.stdout))
     })
 }
 
@@ -157,31 +153,17 @@ impl Git {
                 String::from_utf8_lossy(&text).into_owned()
             })
         });
-        let mut enough = false;
-        if let Some(mut pipe) = child.stdout.take() {
-            let mut piece = vec![0; 64 * 1024];
-            loop {
-                match pipe.read(&mut piece) {
-                    Ok(0) => break,
-                    Ok(count) => {
-                        if !sink(&piece[..count]) {
-                            enough = true;
-                            let _ = child.kill();
-                            break;
-                        }
-                    }
-                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                    Err(error) => {
-                        let _ = child.kill();
-                        let _ = child.wait();
-                        return Err(err!(Failed, "{words}: {error}"));
-                    }
-                }
-            }
+        let all_read = child
+            .stdout
+            .take()
+            .map_or(Ok(true), |pipe| pour(pipe, sink));
+        if !matches!(all_read, Ok(true)) {
+            let _ = child.kill();
         }
         let status = child.wait().map_err(|error| cannot_start(&error))?;
         let stderr = errors.and_then(|errors| errors.join().ok());
-        if enough || status.success() {
+        let all_read = all_read.map_err(|error| err!(Failed, "{words}: {error}").because(error))?;
+        if !all_read || status.success() {
             return Ok(());
         }
         let said = super::Said {
@@ -195,25 +177,41 @@ impl Git {
     }
 }
 
+/// Returns false when the sink has enough.
+fn pour(mut pipe: impl Read, sink: &mut Sink<'_>) -> std::io::Result<bool> {
+    let mut piece = vec![0; 64 * 1024];
+    loop {
+        match pipe.read(&mut piece) {
+            Ok(0) => return Ok(true),
+            Ok(count) if sink(&piece[..count]) => {}
+            Ok(_) => return Ok(false),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// `:100644 100644 id id M` and its paths for every file, then their numbers in the same order.
 fn read_files(output: &[u8]) -> Vec<FileChange> {
-    let as_path = |part| (part, Path::new(OsStr::from_bytes(part)));
-    let mut parts = output.split(|byte| *byte == 0).map(as_path);
+    let as_path = |part| PathBuf::from(OsStr::from_bytes(part));
+    let mut parts = output.split(|byte| *byte == 0);
     let mut found: Vec<FileChange> = Vec::new();
     let mut counted = 0;
-    while let Some((part, _)) = parts.next() {
+    while let Some(part) = parts.next() {
         if part.first() == Some(&b':') {
             let letter = part.rsplit(|byte| *byte == b' ').next();
             let status = status_of(letter.and_then(|word| word.first().copied()));
             let moved = matches!(status, FileStatus::Renamed | FileStatus::Copied);
             let old_path = if moved {
-                parts.next().map(|(_, path)| path.to_owned())
+                parts.next().map(as_path)
             } else {
                 None
             };
-            let Some((_, path)) = parts.next() else { break };
+            let Some(path) = parts.next().map(as_path) else {
+                break;
+            };
             found.push(FileChange {
-                path: path.to_owned(),
+                path,
                 old_path,
                 status,
                 added: 0,
@@ -229,11 +227,11 @@ fn read_files(output: &[u8]) -> Vec<FileChange> {
         };
         let path = match name {
             // A renamed one: both its names follow.
-            [] => parts.nth(1).map(|(_, path)| path),
-            name => Some(Path::new(OsStr::from_bytes(name))),
+            [] => parts.nth(1).map(as_path),
+            name => Some(as_path(name)),
         };
         // Usually the next one. A file in conflict may stand in the first list only.
-        let place = (counted..found.len()).find(|at| Some(found[*at].path.as_path()) == path);
+        let place = (counted..found.len()).find(|at| Some(&found[*at].path) == path.as_ref());
         if let Some(place) = place {
             let number = |word: &[u8]| String::from_utf8_lossy(word).parse().unwrap_or(0);
             let file = &mut found[place];
@@ -245,16 +243,12 @@ fn read_files(output: &[u8]) -> Vec<FileChange> {
     found
 }
 
+/// By the letter that its name begins with.
 fn status_of(letter: Option<u8>) -> FileStatus {
-    match letter {
-        Some(b'A') => FileStatus::Added,
-        Some(b'D') => FileStatus::Deleted,
-        Some(b'R') => FileStatus::Renamed,
-        Some(b'C') => FileStatus::Copied,
-        Some(b'T') => FileStatus::TypeChanged,
-        Some(b'U') => FileStatus::Unmerged,
-        _ => FileStatus::Modified,
-    }
+    let letter = letter.map(|letter| letter.to_ascii_lowercase());
+    let begins = |status: &&FileStatus| status.as_str().bytes().next() == letter;
+    let found = FileStatus::ALL.iter().find(begins);
+    found.copied().unwrap_or(FileStatus::Modified)
 }
 
 /// Where settings are looked for that name programs: outside of any repository, so that none can name one.

@@ -36,22 +36,12 @@ pub fn spans(
     if let Some(word) = heads.iter().chain(targets).find(|id| !refs::is_id(id)) {
         return Err(err!(Failed, "{word:?} is no commit"));
     }
-    let mut input = String::new();
-    for head in heads {
-        input.push_str(head);
-        input.push('\n');
-    }
-    for target in targets {
-        input.push('^');
-        input.push_str(target);
-        input.push('\n');
-    }
-    let said = within(Git::at(repository).quiet(), until)
+    let heads_in = heads.iter().map(|head| format!("{head}\n"));
+    let targets_out = targets.iter().map(|target| format!("^{target}\n"));
+    let text = within(Git::at(repository).quiet(), until)
         .args(["rev-list", "--parents", "--ignore-missing", "--stdin"])
-        .input(input)
-        .run()?
-        .checked("git rev-list")?;
-    let text = said.text();
+        .input(heads_in.chain(targets_out).collect::<String>())
+        .text()?;
     let mut parents: HashMap<&str, Vec<&str>> = HashMap::new();
     for line in text.lines() {
         let mut ids = line.split(' ');
@@ -112,12 +102,8 @@ pub fn sizes(
     until: Option<Instant>,
 ) -> Result<Vec<Option<Size>>> {
     let mut sizes = vec![None; pairs.len()];
-    let mut input = String::new();
-    for (from, to) in pairs {
-        if let Some(from) = from {
-            input.push_str(&format!("{to} {from}\n"));
-        }
-    }
+    let line = |(from, to): &(Option<&str>, &str)| from.map(|from| format!("{to} {from}\n"));
+    let input: String = pairs.iter().filter_map(line).collect();
     if !input.is_empty() {
         let said = counting(repository, until)
             // Always: one with no difference is named too.
@@ -205,11 +191,10 @@ fn within(git: Git, until: Option<Instant>) -> Git {
     match until {
         None => git,
         // With no time left git is stopped at once, which is said as for any other.
-        Some(until) => git.patience(
-            until
-                .saturating_duration_since(Instant::now())
-                .max(Duration::from_millis(1)),
-        ),
+        Some(until) => {
+            let left = until.saturating_duration_since(Instant::now());
+            git.patience(left.max(Duration::from_millis(1)))
+        }
     }
 }
 

@@ -5,9 +5,10 @@
 mod restore;
 
 use super::Git;
-use super::landing::{Moved, ready};
+use super::landing::{Moved, Swap, ready};
 use super::locks::{self, Wait};
 use super::state::git_folder;
+use super::worktree::git_dir;
 use orange_sys::crash_points::crash_point;
 use orange_sys::error::{Error, IoContext, Result, err};
 use orange_sys::private::unless_gone;
@@ -37,8 +38,7 @@ pub struct Held {
 impl Held {
     /// Waits until no other git is at work there; Err says in words that one still is.
     pub fn take(checkout: &Path, owner: &str) -> Result<std::result::Result<Held, String>> {
-        let folder =
-            git_folder(checkout).map_err(|why| err!(Failed, "{}: {why}", checkout.display()))?;
+        let folder = git_dir(checkout)?;
         let lock = folder.join("index.lock");
         let mut wait = Wait::begin();
         loop {
@@ -81,11 +81,9 @@ impl Held {
         let alive = alive.doing("lock", &self.lock)?;
         crash_point("forward.locked");
         let from = super::commit_of(&self.checkout, "HEAD")?;
-        let (Some(from), true) = (
-            from,
-            super::current_branch(&self.checkout)?.as_deref() == Some(branch),
-        ) else {
-            // Somebody switched branches in this moment.
+        let on_branch = super::current_branch(&self.checkout)?.as_deref() == Some(branch);
+        // Somebody may have switched branches in this moment, or moved this one.
+        let Some(from) = from.filter(|_| on_branch) else {
             return Ok(Moved::Overtaken);
         };
         if !super::is_ancestor(&self.checkout, &from, to)? {
@@ -132,24 +130,19 @@ impl Held {
             return Ok(ready::in_the_way(&self.checkout, &said.stderr));
         }
         crash_point("forward.files");
-        let reference = format!("refs/heads/{branch}");
-        let said = super::past_locks(|| {
-            Git::at(&self.checkout)
-                .impatient()
-                .args(["update-ref", "-m", "orange: Fast-forward"])
-                .args([&reference, to, from])
-                .holding(alive)?
-                .run()
-        })?;
-        if said.success || super::landing::has_arrived(&self.checkout, &reference, to)? {
-            return Ok(Moved::Yes);
+        let swap = Swap {
+            branch,
+            from,
+            to,
+            why: "orange: Fast-forward",
+        };
+        let moved = swap.make(&self.checkout, alive)?;
+        if moved != Moved::Yes {
+            self.put_back(to, from)?;
         }
-        self.put_back(to, from)?;
-        let now = super::commit_of(&self.checkout, "HEAD")?;
-        Ok(if now.as_deref() == Some(from) {
-            ready::in_the_way(&self.checkout, &said.stderr)
-        } else {
-            Moved::Overtaken
+        Ok(match moved {
+            Moved::Failed(why) => ready::failed(&self.checkout, &why),
+            moved => moved,
         })
     }
 
@@ -219,17 +212,10 @@ pub fn recover(checkout: &Path, owner: &str) -> Result<()> {
     };
     let mut text = String::new();
     let lock = File::open(folder.join("index.lock"));
-    if lock
-        .and_then(|file| file.take(400).read_to_string(&mut text))
-        .is_err()
-    {
-        return Ok(());
-    }
-    let mut words = text
-        .strip_prefix(OURS)
-        .unwrap_or_default()
-        .split_whitespace();
-    if words.next() != Some(owner) {
+    let read = lock.and_then(|file| file.take(400).read_to_string(&mut text));
+    let words = text.strip_prefix(OURS).unwrap_or_default();
+    let mut words = words.split_whitespace();
+    if read.is_err() || words.next() != Some(owner) {
         return Ok(());
     }
     if still_at_work(&folder.join("index.lock"))? {
@@ -244,10 +230,7 @@ pub fn recover(checkout: &Path, owner: &str) -> Result<()> {
     held.unfinished = true;
     let _ = fs::remove_file(folder.join("index.orange.lock"));
     let head = super::commit_of(checkout, "HEAD")?;
-    let has_moved = match &head {
-        Some(head) => head == to || super::is_ancestor(checkout, to, head)?,
-        None => false,
-    };
+    let has_moved = super::landing::has_arrived(checkout, "HEAD", to)?;
     if has_moved && held.copy.exists() {
         held.put_index_in_place()?;
         run_post_merge(checkout);

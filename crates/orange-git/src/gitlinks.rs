@@ -1,9 +1,8 @@
 //! Submodule commits that work points to, and whether anybody but the worktree has them.
 
 use super::Git;
+use super::rescue::{Difference, LINK, differences};
 use orange_sys::error::Result;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// A path of a commit that points to a commit of another repository.
@@ -15,28 +14,13 @@ pub struct Gitlink {
 
 /// The gitlinks that `head` has and `base` does not have, or has otherwise.
 pub fn changed(repository: &Path, base: &str, head: &str) -> Result<Vec<Gitlink>> {
-    let said = Git::at(repository)
-        .args(["diff-tree", "-r", "-z", "--raw", "--no-renames"])
-        .args(["--no-abbrev", "--ignore-submodules=none", base, head])
-        .run()?
-        .checked("git diff-tree")?;
-    let mut parts = said.parts();
-    let mut found = Vec::new();
-    while let (Some(record), Some(path)) = (parts.next(), parts.next()) {
-        found.extend(as_gitlink(record, path));
-    }
-    Ok(found)
-}
-
-/// `:100644 160000 OLD NEW M`, and the path.
-fn as_gitlink(record: &OsStr, path: &OsStr) -> Option<Gitlink> {
-    let text = record.to_str()?;
-    let mut words = text.split(' ').skip(1);
-    let (mode, commit) = (words.next()?, words.nth(1)?);
-    (mode == "160000").then(|| Gitlink {
-        path: PathBuf::from(OsStr::from_bytes(path.as_bytes())),
-        commit: commit.to_owned(),
-    })
+    let all = differences(repository, base, head)?.into_iter();
+    let links = all.filter(|change| change.new_mode == LINK);
+    let link = |change: Difference| Gitlink {
+        path: change.path,
+        commit: change.new_id,
+    };
+    Ok(links.map(link).collect())
 }
 
 /// Who has the commit of a gitlink.

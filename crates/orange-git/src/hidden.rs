@@ -19,10 +19,8 @@ pub(super) fn look_past_flags<T>(worktree: &Path, ask: impl Fn(Git) -> Result<T>
     let git = || Git::in_slot(worktree).setting(LOOK_EVERYWHERE);
     let folder = git_folder(worktree);
     let plain = folder.is_ok_and(|folder| !may_have_flags(&folder.join("index")));
-    if plain {
-        return ask(git());
-    }
-    let Some(entries) = flagged(worktree)? else {
+    let entries = if plain { None } else { flagged(worktree)? };
+    let Some(entries) = entries else {
         return ask(git());
     };
     let worktree = Worktree::open(worktree)?;
@@ -48,23 +46,17 @@ pub(super) fn clear_in_sparse(worktree: &Path) -> Result<bool> {
         return Ok(false);
     }
     if let Some(entries) = flagged(worktree)? {
-        let said = Git::in_slot(worktree)
+        Git::in_slot(worktree)
             .args(["update-index", "--no-assume-unchanged", "-z", "--stdin"])
             .input(nul_separated(entries.assumed_unchanged()))
-            .run()?;
-        said.checked("git update-index")?;
+            .done()?;
     }
     Ok(true)
 }
 
 /// The index, if it has entries that git passes over and should not.
 fn flagged(worktree: &Path) -> Result<Option<Entries>> {
-    let said = Git::in_slot(worktree)
-        .setting(LOOK_EVERYWHERE)
-        .args(["ls-files", "-v", "-s", "-z"])
-        .run()?;
-    let said = said.checked("git ls-files")?;
-    let entries = Entries::new(said.stdout);
+    let entries = Entries::of(Git::in_slot(worktree).setting(LOOK_EVERYWHERE))?;
     let assumed = entries.assumed_unchanged().next().is_some();
     let skipped = || entries.left_out().next().is_some();
     let hidden = assumed || (skipped() && !is_sparse(worktree)?);

@@ -3,6 +3,7 @@
 
 pub(super) mod ready;
 
+use super::said::phrases;
 use super::{Git, worktree};
 use orange_sys::error::{Result, err};
 pub use ready::could_move;
@@ -44,26 +45,26 @@ pub fn checkout_of(repository: &Path, branch: &str) -> Result<Checkout> {
             )));
         }
     }
-    Ok(match places.as_slice() {
-        [] => Checkout::Nowhere,
-        [place] if !place.is_dir() => Checkout::Busy(format!(
-            "{branch} is checked out at {}, which is not there",
-            place.display()
-        )),
-        [place] if !place.join(".git").exists() => Checkout::Busy(format!(
-            "{branch} is checked out, and git cannot tell where: it keeps it at {}",
-            place.display()
-        )),
+    let why = match places.as_slice() {
+        [] => return Ok(Checkout::Nowhere),
+        [place] if !place.is_dir() => {
+            let place = place.display();
+            format!("{branch} is checked out at {place}, which is not there")
+        }
+        [place] if !place.join(".git").exists() => {
+            let place = place.display();
+            format!("{branch} is checked out, and git cannot tell where: it keeps it at {place}")
+        }
         [place] => match ready::unfinished(place) {
-            Some(why) => Checkout::Busy(why),
-            None => Checkout::At(place.clone()),
+            Some(why) => why,
+            None => return Ok(Checkout::At(place.clone())),
         },
-        [one, other, ..] => Checkout::Busy(format!(
-            "{branch} is checked out twice, at {} and at {}",
-            one.display(),
-            other.display()
-        )),
-    })
+        [one, other, ..] => {
+            let (one, other) = (one.display(), other.display());
+            format!("{branch} is checked out twice, at {one} and at {other}")
+        }
+    };
+    Ok(Checkout::Busy(why))
 }
 
 /// Who shows the files of a branch.
@@ -80,12 +81,7 @@ fn stands_for(repository: &Path, branch: &str) -> Option<String> {
     let folder = super::state::git_folder(repository).unwrap_or_else(|_| repository.to_owned());
     let text = std::fs::read_to_string(folder.join("refs/heads").join(branch)).ok()?;
     let other = text.strip_prefix("ref:")?.trim();
-    Some(
-        other
-            .strip_prefix("refs/heads/")
-            .unwrap_or(other)
-            .to_owned(),
-    )
+    Some(without_heads(other).to_owned())
 }
 
 /// Git detaches HEAD while it rebases a branch, and moves the branch at the end.
@@ -100,9 +96,12 @@ fn is_rebased_at(place: &Path, branch: &str) -> bool {
     ];
     names.iter().any(|name| {
         let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-        let name = text.trim();
-        name.strip_prefix("refs/heads/").unwrap_or(name) == branch
+        without_heads(text.trim()) == branch
     })
+}
+
+fn without_heads(name: &str) -> &str {
+    name.strip_prefix("refs/heads/").unwrap_or(name)
 }
 
 /// Moves a branch that is checked out nowhere, if it is still where it was.
@@ -130,7 +129,7 @@ impl Swap<'_> {
         }
         let now = super::commit_of(repository, &reference)?;
         if now.as_deref() == Some(self.from) {
-            Ok(Moved::Failed(words(&said.stderr)))
+            Ok(Moved::Failed(reason_in(&said.stderr)))
         } else {
             Ok(Moved::Overtaken)
         }
@@ -171,29 +170,18 @@ pub fn push(
     let expected = expected.unwrap_or_default();
     let said = Git::at(repository)
         .args(["push", "--porcelain"])
-        .arg(format!("--force-with-lease=refs/heads/{branch}:{expected}"))
-        .args(["origin", &format!("{commit}:refs/heads/{branch}")])
+        .pushing(branch, expected, commit)
         .holding(alive)?
-        .without_terminal()
-        .patience(PUSH)
         .run()?;
     if said.success {
         return Ok(Pushed::Yes);
     }
-    let answers = String::from_utf8_lossy(&said.stdout).into_owned();
-    let behind = [
-        "(fetch first)",
-        "(non-fast-forward)",
-        "(stale info)",
-        "(failed to update ref)",
-        "(incorrect old value provided)",
-        "cannot lock ref",
-        "reference already exists",
-    ];
+    let answers = String::from_utf8_lossy(&said.stdout);
     let why = why_refused(&answers, &said.stderr);
-    // A remote that somebody else pushed to in this very moment says so in its own words.
-    let overtaken = said.stderr.contains("cannot lock ref") && said.stderr.contains("but expected");
-    if overtaken || behind.iter().any(|word| answers.contains(word)) {
+    let has_moved = phrases::REMOTE_MOVED
+        .iter()
+        .any(|phrase| answers.contains(phrase));
+    if has_moved || said.failed_by(phrases::OVERTAKEN) {
         return Ok(Pushed::Behind(why));
     }
     // The remote may have taken it nevertheless: the line went dead, or what follows it here could not be written.
@@ -201,6 +189,16 @@ pub fn push(
         return Ok(Pushed::NotEverywhere(why));
     }
     Ok(Pushed::Refused(why))
+}
+
+impl Git {
+    /// Goes on after `push`: a commit, or nothing, to a branch of the remote that is at `expected`.
+    fn pushing(self, branch: &str, expected: &str, commit: &str) -> Git {
+        self.arg(format!("--force-with-lease=refs/heads/{branch}:{expected}"))
+            .args(["origin", &format!("{commit}:refs/heads/{branch}")])
+            .without_terminal()
+            .patience(PUSH)
+    }
 }
 
 /// Asks the remote itself where a branch is.
@@ -242,16 +240,13 @@ pub fn taken_back(
 pub fn delete_remote(repository: &Path, branch: &str, at: &str) -> Result<bool> {
     let said = Git::at(repository)
         .args(["push", "--porcelain", "--no-verify"])
-        .arg(format!("--force-with-lease=refs/heads/{branch}:{at}"))
-        .args(["origin", &format!(":refs/heads/{branch}")])
-        .without_terminal()
-        .patience(PUSH)
+        .pushing(branch, at, "")
         .run()?;
-    if said.success || said.stderr.contains("remote ref does not exist") {
+    if said.success || said.failed_by(phrases::NO_REMOTE_BRANCH) {
         return Ok(true);
     }
-    let answers = String::from_utf8_lossy(&said.stdout).into_owned();
-    if answers.contains("(stale info)") {
+    let answers = String::from_utf8_lossy(&said.stdout);
+    if answers.contains(phrases::STALE) {
         return Ok(false);
     }
     Err(err!(
@@ -263,38 +258,31 @@ pub fn delete_remote(repository: &Path, branch: &str, at: &str) -> Result<bool> 
 
 /// The remote's own words before git's.
 fn why_refused(answers: &str, stderr: &str) -> String {
-    let remote: Vec<&str> = stderr
+    let remote = stderr
         .lines()
-        .filter_map(|line| line.strip_prefix("remote:"))
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .take(5)
-        .collect();
-    let rejected = answers
-        .lines()
-        .find(|line| line.starts_with('!'))
-        .and_then(|line| line.rsplit('\t').next());
-    let mut words: Vec<String> = rejected.map(str::to_owned).into_iter().collect();
-    words.extend(remote.iter().map(|line| (*line).to_owned()));
-    if words.is_empty() {
-        self::words(stderr)
+        .filter_map(|line| line.strip_prefix("remote:"));
+    let remote = remote.map(str::trim).filter(|line| !line.is_empty());
+    let rejected = answers.lines().find(|line| line.starts_with('!'));
+    let rejected = rejected.and_then(|line| line.rsplit('\t').next());
+    let reasons: Vec<&str> = rejected.into_iter().chain(remote.take(5)).collect();
+    if reasons.is_empty() {
+        reason_in(stderr)
     } else {
-        words.join("; ")
+        reasons.join("; ")
     }
 }
 
 /// What git says, without its own prefixes and the advice below it. What a hook says comes before.
-fn words(stderr: &str) -> String {
-    let lines = stderr.lines().map(str::trim);
-    let telling = lines.filter(|line| !line.is_empty() && !line.starts_with("To "));
+fn reason_in(stderr: &str) -> String {
     let mut said: Vec<&str> = Vec::new();
-    for line in telling {
-        let plain = ["fatal: ", "error: "]
-            .iter()
-            .find_map(|start| line.strip_prefix(start));
-        said.push(plain.unwrap_or(line));
-        if plain.is_some() {
+    for line in stderr.lines().map(str::trim) {
+        let mut prefixes = ["fatal: ", "error: "].iter();
+        if let Some(plain) = prefixes.find_map(|prefix| line.strip_prefix(prefix)) {
+            said.push(plain);
             break;
+        }
+        if !line.is_empty() && !line.starts_with("To ") {
+            said.push(line);
         }
     }
     match said.as_slice() {

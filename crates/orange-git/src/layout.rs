@@ -4,6 +4,8 @@
 use super::refs;
 use super::state::{self, Head};
 use super::worktree::Worktree;
+use orange_sys::files::entries;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -15,26 +17,27 @@ pub(super) fn worktrees(repository: &Path) -> Option<Vec<Worktree>> {
         return None;
     }
     let mut all = vec![at(repository.canonicalize().ok()?, &git)?];
-    let entries = match fs::read_dir(git.join("worktrees")) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(all),
-        Err(_) => return None,
-    };
-    let mut folders: Vec<PathBuf> = entries
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<_, _>>()
-        .ok()?;
-    folders.sort();
-    for folder in folders {
+    for entry in entries(&git.join("worktrees")).ok()? {
+        let folder = entry.path();
         all.push(at(linked(&folder)?, &folder)?);
     }
     Some(all)
 }
 
+/// A path that git noted in a file of this folder, absolute or relative to the folder.
+pub(super) fn noted(folder: &Path, file: &str) -> Option<PathBuf> {
+    let text = fs::read(folder.join(file)).ok()?;
+    Some(folder.join(OsStr::from_bytes(text.trim_ascii_end())))
+}
+
+/// The `.git` of the worktree that an entry of `worktrees/` is about.
+pub(super) fn link_of(folder: &Path) -> Option<PathBuf> {
+    noted(folder, "gitdir")
+}
+
 /// The worktree that an entry of `worktrees/` is about.
 fn linked(folder: &Path) -> Option<PathBuf> {
-    let text = fs::read(folder.join("gitdir")).ok()?;
-    let link = folder.join(std::ffi::OsStr::from_bytes(text.trim_ascii_end()));
+    let link = link_of(folder)?;
     let worktree = link.parent()?;
     // One that was deleted by hand is still remembered, by the name that git wrote down.
     Some(worktree.canonicalize().unwrap_or_else(|_| worktree.into()))
@@ -57,9 +60,7 @@ pub(super) fn belongs(slot: &Path, common: &Path) -> Option<bool> {
     if !fs::symlink_metadata(&link).ok()?.is_file() || own.join("config.worktree").exists() {
         return None;
     }
-    let shared = fs::read(own.join("commondir")).ok()?;
-    let shared = own.join(std::ffi::OsStr::from_bytes(shared.trim_ascii_end()));
-    let shared = shared.canonicalize().ok()?;
+    let shared = noted(&own, "commondir")?.canonicalize().ok()?;
     if !is_usual(&shared) || state::head_in(&own).is_none() {
         return None;
     }

@@ -10,6 +10,7 @@ pub mod diff;
 pub mod diff_stat;
 pub mod fast_forward_checkout;
 pub mod gitlinks;
+mod hashes;
 mod hidden;
 pub mod landing;
 mod layout;
@@ -42,6 +43,7 @@ pub use questions::{
     valid_branch_name,
 };
 pub use said::Said;
+use said::phrases;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
@@ -86,9 +88,20 @@ const QUIET: &[&str] = &[
 /// In seconds; 0: git may take all the time it needs.
 static LONGEST: AtomicU64 = AtomicU64::new(0);
 
-/// For a process that only looks: no git of it that has no time limit of its own takes longer than this.
-pub fn be_patient_for(longest: Duration) {
-    LONGEST.store(longest.as_secs(), Ordering::Relaxed);
+/// While it is there, no git of this process that has no timeout of its own runs for longer.
+pub struct TimeoutForAll(());
+
+impl TimeoutForAll {
+    pub fn set(timeout: Duration) -> TimeoutForAll {
+        LONGEST.store(timeout.as_secs(), Ordering::Relaxed);
+        TimeoutForAll(())
+    }
+}
+
+impl Drop for TimeoutForAll {
+    fn drop(&mut self) {
+        LONGEST.store(0, Ordering::Relaxed);
+    }
 }
 
 /// What git says of itself: `git version 2.47.3`.
@@ -166,11 +179,13 @@ impl Git {
         git
     }
 
-    pub fn quiet(mut self) -> Git {
-        for setting in QUIET {
-            self.command.args(["-c", setting]);
-        }
-        self
+    pub fn quiet(self) -> Git {
+        self.settings(QUIET)
+    }
+
+    /// Settings for this call alone. Before any argument.
+    fn settings(self, settings: &[impl AsRef<OsStr>]) -> Git {
+        settings.iter().fold(self, Git::setting)
     }
 
     /// A setting for this call alone. Before any argument.
@@ -243,10 +258,8 @@ impl Git {
             .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let call = match &self.folder {
-            Some(folder) => Call::of_git(folder, &spoken(&self.command)),
-            None => None,
-        };
+        let folder = self.folder.as_deref();
+        let call = folder.and_then(|folder| Call::of_git(folder, &spoken(&self.command)));
         let mut child = self.command.spawn().map_err(|error| cannot_start(&error))?;
         if let Some(call) = &call {
             call.started(child.id());
@@ -277,7 +290,7 @@ impl Git {
             stderr.push_str(&format!("\nfatal: it was killed by signal {signal}\n"));
         }
         let success = output.status.success();
-        let lock = (!success).then(|| locks::named_in(&stderr, self.folder.as_deref()));
+        let lock = (!success).then(|| locks::named_in(&stderr, folder));
         Ok(Said {
             success,
             code: output.status.code(),
@@ -318,20 +331,38 @@ impl Git {
         let said = self.run()?;
         match said.yes_or_no(&words) {
             Ok(yes) => Ok(yes.then(|| said.text())),
-            Err(_) if said.names_nothing() => Ok(None),
+            Err(_) if said.code == Some(128) && said.failed_by(phrases::UNKNOWN_REVISION) => {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }
 
-    /// Runs it and gives its output without the last line end; git's own words are the error when it fails.
-    pub fn text(self) -> Result<String> {
+    /// Runs it; git's own words are the error when it fails.
+    pub fn checked(self) -> Result<Said> {
         let words = spoken(&self.command);
-        let said = self.run()?;
-        if said.success {
-            Ok(said.text())
-        } else {
-            Err(said.error(&words))
-        }
+        self.run()?.checked(&words)
+    }
+
+    /// As `checked`, where what it says does not matter.
+    pub fn done(self) -> Result<()> {
+        self.checked().map(drop)
+    }
+
+    /// As `checked`; gives its output without the last line end.
+    pub fn text(self) -> Result<String> {
+        Ok(self.checked()?.text())
+    }
+
+    /// As `checked`; gives the lines of its output.
+    fn lines(self) -> Result<Vec<String>> {
+        Ok(self.text()?.lines().map(str::to_owned).collect())
+    }
+
+    /// Is a yes-or-no setting on?
+    fn ask_bool(self, name: &str) -> Result<bool> {
+        let value = self.args(["config", "--type=bool", "--get", name]).ask()?;
+        Ok(value.as_deref() == Some("true"))
     }
 }
 
@@ -343,8 +374,7 @@ fn spoken(command: &Command) -> String {
         if word == "-C" || word == "-c" {
             arguments.next();
             continue;
-        }
-        if word == "--bare" {
+        } else if word == "--bare" {
             continue;
         }
         let word = word.to_string_lossy();
@@ -368,20 +398,8 @@ fn cannot_start(error: &std::io::Error) -> Error {
 
 /// Refuses early where there is no git at all; nothing is started to find out.
 pub fn must_be_there(search_path: Option<&OsStr>) -> Result<()> {
-    match search_path {
-        Some(path) if located("git", Some(path)).is_none() => {
-            Err(cannot_start(&std::io::ErrorKind::NotFound.into()))
-        }
-        Some(_) | None => Ok(()),
+    if search_path.is_none() || located("git", search_path).is_some() {
+        return Ok(());
     }
-}
-
-fn run(folder: Option<&Path>, arguments: &[&str]) -> Result<Said> {
-    let git = folder.map_or_else(Git::anywhere, Git::at);
-    git.args(arguments).run()
-}
-
-/// Runs git and gives its output, or None when it says no.
-fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
-    Git::at(folder).args(arguments).ask()
+    Err(cannot_start(&std::io::ErrorKind::NotFound.into()))
 }

@@ -1,12 +1,14 @@
 //! Lock files of git: waiting for another git that is at work in the same repository, and telling its locks from those
 //! that a killed git left behind.
 
-use super::calls::Need;
+use super::calls::{Need, Note};
+use super::layout::link_of;
 use super::worktree::same_folder;
 use super::{Git, Said, rescue, state};
 use orange_core::naming::counted;
 use orange_sys::error::Result;
-use orange_sys::process::ProcessId;
+use orange_sys::files::entries;
+use orange_sys::process::{ProcessId, pids};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::os::unix::ffi::OsStrExt;
@@ -72,11 +74,8 @@ impl Wait {
 
 impl Git {
     /// For calls that [`past_locks`] repeats.
-    pub fn impatient(mut self) -> Git {
-        for setting in IMPATIENT {
-            self = self.setting(setting);
-        }
-        self
+    pub fn impatient(self) -> Git {
+        self.settings(&IMPATIENT)
     }
 }
 
@@ -134,10 +133,8 @@ pub fn in_words(lock: &Path) -> String {
 
 /// What a person can do about it.
 pub fn way_out(lock: &Path, then: &str) -> String {
-    format!(
-        "if no git is at work there, `rm '{}'`, then {then}",
-        lock.display()
-    )
+    let path = lock.display();
+    format!("if no git is at work there, `rm '{path}'`, then {then}")
 }
 
 /// Old, and no git is at work in its repository.
@@ -175,9 +172,9 @@ pub fn all_in(common: &Path) -> Vec<PathBuf> {
 }
 
 /// The git directories of the linked worktrees.
-fn linked(common: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(common.join("worktrees")).into_iter().flatten();
-    entries.flatten().map(|entry| entry.path())
+pub(super) fn linked(common: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = entries(&common.join("worktrees")).unwrap_or_default();
+    entries.into_iter().map(|entry| entry.path())
 }
 
 fn in_git_dirs(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
@@ -192,8 +189,14 @@ fn in_git_dirs(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     found
 }
 
+fn without_index(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut found = in_git_dirs(folders);
+    found.retain(|lock| lock.file_name() != Some(OsStr::new("index.lock")));
+    found
+}
+
 fn collect(folder: &Path, deep: bool, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in entries(folder).unwrap_or_default() {
         let path = entry.path();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && deep => collect(&path, deep, found),
@@ -215,14 +218,9 @@ pub(super) struct Left {
 
 /// A git that was killed, and where it could have left locks.
 pub(super) struct Killed<'a> {
-    pub(super) common: &'a Path,
-    /// The git directory of the worktree that it ran in.
-    pub(super) own: Option<&'a Path>,
+    pub(super) note: &'a Note,
     /// The folder with the worktrees of the pool: a git that adds or removes one locks files there.
     pub(super) workspaces: &'a Path,
-    pub(super) started: SystemTime,
-    /// A program that called gits of its own, for how long nobody knows.
-    pub(super) is_program: bool,
     pub(super) need: Need,
 }
 
@@ -232,21 +230,19 @@ impl Killed<'_> {
     /// and such a lock tells what a merge that was cut short has done (see `forward`).
     fn locks(&self) -> Vec<PathBuf> {
         let is_of_pool = |folder: &PathBuf| {
-            let place = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
-            // With git's setting for relative paths it begins at this folder.
-            let place = folder.join(place.trim_end());
-            let slot = place.parent();
-            let parent = slot.and_then(Path::parent);
-            parent.is_some_and(|parent| same_folder(parent, self.workspaces))
+            let link = link_of(folder).unwrap_or_default();
+            let mut above = link.ancestors().skip(2);
+            above
+                .next()
+                .is_some_and(|parent| same_folder(parent, self.workspaces))
         };
-        if self.is_program {
+        let note = self.note;
+        if note.is_program {
             return self.locks_of_program();
         }
-        let own = self.own.map(Path::to_owned);
-        let fixed = std::iter::once(self.common.to_owned()).chain(own);
-        let mut found = in_git_dirs(fixed);
-        found.retain(|lock| lock.file_name() != Some(OsStr::new("index.lock")));
-        found.extend(in_git_dirs(linked(self.common).filter(is_of_pool)));
+        let fixed = [&note.common].into_iter().chain(&note.own);
+        let mut found = without_index(fixed.cloned());
+        found.extend(in_git_dirs(linked(&note.common).filter(is_of_pool)));
         found.sort();
         found.dedup();
         found
@@ -255,31 +251,33 @@ impl Killed<'_> {
     /// A program may have lived for days, in which others were killed too. So only what is certainly its own counts at once:
     /// the locks in its worktree and those of the branch there. Of the rest, what is older than any git holds a lock.
     fn locks_of_program(&self) -> Vec<PathBuf> {
-        let own = self.own.map(Path::to_owned);
-        let mut found = in_git_dirs(own.clone().into_iter());
-        let head = own.and_then(|own| fs::read_to_string(own.join("HEAD")).ok());
+        let Note { common, own, .. } = self.note;
+        let mut found = in_git_dirs(own.iter().cloned());
+        let head = own
+            .as_ref()
+            .and_then(|own| fs::read_to_string(own.join("HEAD")).ok());
         let branch = head.as_deref().and_then(|head| head.strip_prefix("ref: "));
         let of_branch = branch.map(|branch| format!("{}.lock", branch.trim_end()));
-        let shared = in_git_dirs(std::iter::once(self.common.to_owned()));
-        found.extend(shared.into_iter().filter(|lock| {
-            let inside = lock.strip_prefix(self.common).unwrap_or(lock);
+        found.extend(self.shared().into_iter().filter(|lock| {
+            let inside = lock.strip_prefix(common).unwrap_or(lock);
             let inside = inside.strip_prefix("logs").unwrap_or(inside);
             let is_of_branch = of_branch
                 .as_deref()
                 .is_some_and(|name| inside == Path::new(name));
-            let is_old = age_of(lock).is_some_and(|age| age > MOMENT);
-            let is_index = lock.file_name() == Some(OsStr::new("index.lock"));
-            (is_of_branch || is_old) && !is_index
+            is_of_branch || age_of(lock).is_some_and(|age| age > MOMENT)
         }));
         found
     }
 
+    /// The locks that all worktrees share, and so not that of the main worktree's index.
+    fn shared(&self) -> Vec<PathBuf> {
+        without_index([self.note.common.clone()].into_iter())
+    }
+
     /// Whether others of its locks may show later.
     fn may_leave_more(&self) -> bool {
-        let shared = || in_git_dirs(std::iter::once(self.common.to_owned()));
-        let is_index = |lock: &PathBuf| lock.file_name() == Some(OsStr::new("index.lock"));
-        let may_be_its = |lock: &PathBuf| !is_index(lock) && is_since(lock, self.started);
-        self.is_program && shared().iter().any(may_be_its)
+        let mut shared = self.shared().into_iter();
+        self.note.is_program && shared.any(|lock| is_since(&lock, self.note.started))
     }
 }
 
@@ -293,14 +291,16 @@ fn is_since(lock: &Path, time: SystemTime) -> bool {
 /// is alive is waited for, and only what stays as it is when all of them are gone was left.
 pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
     const STEADY: Duration = Duration::from_millis(200);
-    let (common, started) = (killed.common, killed.started);
+    let Note {
+        common, started, ..
+    } = killed.note;
     let longest = match killed.need {
         Need::Now => Duration::from_secs(2),
         Need::Later => Duration::ZERO,
     };
     let identity = |about: &Metadata| (about.ino(), about.mtime(), about.mtime_nsec());
     let look = |lock: &Path| fs::symlink_metadata(lock).ok().as_ref().map(identity);
-    let ours = |lock: &PathBuf| is_since(lock, started);
+    let ours = |lock: &PathBuf| is_since(lock, *started);
     let mut found: Vec<(PathBuf, _)> = killed
         .locks()
         .into_iter()
@@ -352,9 +352,8 @@ pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
 /// The gits that are at work in a repository, as far as they may be looked at.
 fn live_gits(common: &Path) -> Vec<ProcessId> {
     let common = common.canonicalize().unwrap_or_else(|_| common.to_owned());
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| is_git_in(*pid, &common))
+    pids()
+        .filter(|pid| is_git_in(*pid, &common))
         .filter_map(ProcessId::of)
         .filter(ProcessId::is_alive)
         .collect()
@@ -386,17 +385,11 @@ fn is_git_in(pid: u32, common: &Path) -> bool {
         let place = names.find_map(|name| word.strip_prefix(name.as_bytes()))?;
         folder.join(OsStr::from_bytes(place)).canonicalize().ok()
     });
-    let mut shared = named.map(|own| rescue::common_dir(&own));
-    if shared.any(|shared| shared.canonicalize().is_ok_and(|shared| shared == common)) {
-        return true;
-    }
+    let around = folder.ancestors();
+    let around = around.filter_map(|above| state::git_folder(above).ok());
+    let mut shared = named.chain(around).map(|own| rescue::common_dir(&own));
     folder.starts_with(common)
-        || folder.ancestors().any(|above| {
-            state::git_folder(above).is_ok_and(|own| {
-                let shared = rescue::common_dir(&own);
-                shared.canonicalize().is_ok_and(|shared| shared == common)
-            })
-        })
+        || shared.any(|shared| shared.canonicalize().is_ok_and(|shared| shared == common))
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 
 mod conflict;
 
-use super::{Git, Said};
+use super::Git;
+use super::contained::stand_in;
+use super::questions::tree_of;
+use super::said::phrases;
 pub use conflict::{Conflict, Hunk};
 use orange_core::merge::{Author, Strategy, co_authors, credits};
 use orange_core::{Action, text};
@@ -88,8 +91,7 @@ fn log(repository: &Path, range: &[&str]) -> Result<Vec<Commit>> {
         .arg("--format=%H%n%T%n%P%n%an%n%ae%n%ad%n%B")
         .args(range)
         .arg("--")
-        .run()?
-        .checked("git log")?;
+        .checked()?;
     let text = String::from_utf8_lossy(&said.stdout);
     let records = text.split('\0').filter(|record| !record.trim().is_empty());
     Ok(records.filter_map(as_commit).collect())
@@ -150,9 +152,9 @@ impl Merge<'_> {
             (joined, signs)
         });
         let tree = match joined? {
-            Joined::Tree(tree) if tree == self.work.onto_tree => return Ok(Computed::NothingNew),
-            Joined::Tree(tree) => tree,
-            Joined::Conflicts(conflicts) => return Ok(Computed::Conflicts(conflicts)),
+            Ok(tree) if tree == self.work.onto_tree => return Ok(Computed::NothingNew),
+            Ok(tree) => tree,
+            Err(conflicts) => return Ok(Computed::Conflicts(conflicts)),
         };
         let commits = &self.work.commits;
         let authors: Vec<Author> = commits.iter().map(|one| one.author.clone()).collect();
@@ -160,10 +162,8 @@ impl Merge<'_> {
             .iter()
             .flat_map(|one| co_authors(&one.message))
             .collect();
-        let (author, others) = match credits(&authors, &named) {
-            Some((author, others)) => (Some(author), others),
-            None => (None, Vec::new()),
-        };
+        let (author, others) = credits(&authors, &named).unzip();
+        let others = others.unwrap_or_default();
         let squash = self.strategy == Strategy::Squash;
         let parents = if squash {
             vec![self.onto]
@@ -200,24 +200,14 @@ impl Merge<'_> {
             };
             // Git finds the base of a merge by itself; a commit with the tip's files and this one's parent makes it
             // the parent.
-            let stand_in = NewCommit {
-                tree: &tree,
-                parents: &[parent.as_str()],
-                author: None,
-                date: None,
-                message: "stand-in",
-            };
-            let stand_in = stand_in.write(self.repository, false)?;
+            let stand_in = stand_in(self.repository, parent, &tree)?;
             let next = match merged_tree(self.repository, &stand_in, &commit.id)? {
-                Joined::Tree(tree) => tree,
-                Joined::Conflicts(conflicts) => return Ok(Computed::Conflicts(conflicts)),
+                Ok(tree) => tree,
+                Err(conflicts) => return Ok(Computed::Conflicts(conflicts)),
             };
-            if next == tree {
-                let parent_tree = tree_of(self.repository, parent)?;
-                // What the target has already is left out; what was empty on purpose stays.
-                if commit.tree != parent_tree {
-                    continue;
-                }
+            // What the target has already is left out; what was empty on purpose stays.
+            if next == tree && commit.tree != tree_of(self.repository, parent)? {
+                continue;
             }
             let new = NewCommit {
                 tree: &next,
@@ -230,33 +220,34 @@ impl Merge<'_> {
             tree = next;
         }
         // A merge inside the branch may have said more than its parents do; that must not get lost.
-        match merged_tree(self.repository, self.onto, self.head)? {
-            Joined::Tree(whole) if whole != tree => Ok(Computed::Impossible(
+        let whole = merged_tree(self.repository, self.onto, self.head)?;
+        Ok(match whole {
+            Ok(whole) if whole != tree => Computed::Impossible(
                 "its commits one by one do not give what the branch has: a merge in it changed something itself".into(),
-            )),
-            Joined::Tree(_) | Joined::Conflicts(_) if tip == self.onto => Ok(Computed::NothingNew),
-            Joined::Tree(_) | Joined::Conflicts(_) => Ok(Computed::Commit(tip)),
-        }
+            ),
+            _ if tip == self.onto => Computed::NothingNew,
+            _ => Computed::Commit(tip),
+        })
     }
 }
 
-enum Joined {
-    Tree(String),
-    Conflicts(Vec<Conflict>),
-}
-
-/// The files of two commits together.
-fn merged_tree(repository: &Path, onto: &str, head: &str) -> Result<Joined> {
+/// The tree with the files of two commits together, or their conflicts.
+fn merged_tree(
+    repository: &Path,
+    onto: &str,
+    head: &str,
+) -> Result<std::result::Result<String, Vec<Conflict>>> {
     let said = Git::at(repository)
         .setting("merge.conflictStyle=merge")
         .args(["merge-tree", "--write-tree", "-z", "--messages", onto, head])
         .run()?;
     if said.success {
-        return Ok(Joined::Tree(first_part(&said)));
+        let tree = said.parts().next().unwrap_or_default();
+        return Ok(Ok(tree.to_string_lossy().trim().to_owned()));
     }
     match conflict::read(repository, &said.stdout, [onto, head])? {
-        Some(conflicts) => Ok(Joined::Conflicts(conflicts)),
-        None if said.stderr.contains("unrelated histories") => {
+        Some(conflicts) => Ok(Err(conflicts)),
+        None if said.failed_by(phrases::NO_COMMON_COMMIT) => {
             Err(Error::new(Code::ConditionUnmet, unrelated()).hint(text!(
                 "fetch what is missing ({}), or bring the work over by hand and resolve the task",
                 Action::fetch_all()
@@ -270,24 +261,9 @@ fn unrelated() -> String {
     "the branch and its target have no commit in common".to_owned()
 }
 
-fn first_part(said: &Said) -> String {
-    let first = said.parts().next().unwrap_or_default();
-    first.to_string_lossy().trim().to_owned()
-}
-
-fn tree_of(repository: &Path, commit: &str) -> Result<String> {
-    Git::at(repository)
-        .args(["rev-parse", "--verify", "--end-of-options"])
-        .arg(format!("{commit}^{{tree}}"))
-        .text()
-}
-
 /// Does the user want commits signed? `commit-tree` itself does not look.
 fn signs(repository: &Path) -> Result<bool> {
-    let setting = Git::at(repository)
-        .args(["config", "--type=bool", "--get", "commit.gpgSign"])
-        .ask()?;
-    Ok(setting.as_deref() == Some("true"))
+    Git::at(repository).ask_bool("commit.gpgSign")
 }
 
 struct NewCommit<'a> {
@@ -329,21 +305,18 @@ impl NewCommit<'_> {
         if said.success {
             return Ok(said.text());
         }
-        let error = said.error("git commit-tree");
-        Err(if said.stderr.contains("tell me who you are") {
+        Err(if said.failed_by(phrases::NO_IDENTITY) {
             err!(
                 Failed,
                 "git does not know who you are, so it makes no commit"
             )
-            .hint(
-                "`git config --global user.name NAME` and `git config --global user.email ADDRESS`",
-            )
+            .hint("set user.name and user.email in your git settings")
         } else if sign {
             err!(Failed, "the commit could not be signed: {}", said.last_words()).hint(
                 "your settings ask for signed commits (commit.gpgSign); see to the key, then merge again: nothing was changed",
             )
         } else {
-            error
+            said.error("git commit-tree")
         })
     }
 }

@@ -5,11 +5,11 @@ use super::rescue::common_dir;
 use super::rescue::content::is_sparse;
 use super::rescue::lost::OWN_REFS;
 use super::{Git, hidden, worktree};
-use orange_sys::error::{Error, IoContext, Result};
+use orange_sys::error::{IoContext, Result};
+use orange_sys::files::entries;
 use orange_sys::private::unless_gone;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 const SETTINGS: &str = "config.worktree";
@@ -73,18 +73,14 @@ impl Own {
     }
 
     fn main_is_sparse(&self) -> Result<bool> {
-        Ok(self.common.join(PATTERNS).exists()
-            && Git::anywhere()
-                .env("GIT_DIR", &self.common)
-                .args(["config", "--type=bool", "--get", "core.sparseCheckout"])
-                .ask()?
-                .as_deref()
-                == Some("true"))
+        let git = Git::anywhere().env("GIT_DIR", &self.common);
+        Ok(self.common.join(PATTERNS).exists() && git.ask_bool("core.sparseCheckout")?)
     }
 
-    fn has_patterns_of_main(&self) -> bool {
+    /// From the main worktree, in its settings or its patterns.
+    fn differs(&self) -> Result<bool> {
         let read = |folder: &Path| fs::read(folder.join(PATTERNS)).ok();
-        read(&self.folder) == read(&self.common)
+        Ok(read(&self.folder) != read(&self.common) || !self.strange()?.is_empty())
     }
 }
 
@@ -93,29 +89,29 @@ fn listed(file: &Path) -> Result<BTreeSet<String>> {
     if !file.exists() {
         return Ok(BTreeSet::new());
     }
-    let said = Git::anywhere()
-        .args(["config", "--file"])
-        .arg(file)
-        .args(["--list", "-z"])
-        .run()?;
+    let said = settings_in(file).args(["--list", "-z"]).run()?;
     if !said.success {
         // Whatever is in it, it is no file that git wrote.
         return Ok(BTreeSet::from(["unreadable".to_owned()]));
     }
     let all = said.parts().map(|part| part.to_string_lossy().into_owned());
-    let about_place = |setting: &String| {
-        PLACE.iter().any(|place| {
-            setting
-                .strip_prefix(place)
-                .is_some_and(|rest| rest.starts_with('\n'))
-        })
-    };
-    Ok(all.filter(|setting| !about_place(setting)).collect())
+    Ok(all.filter(|setting| !is_among(setting, &PLACE)).collect())
 }
 
-fn is_about_sparse(setting: &str) -> bool {
-    let name = setting.split('\n').next().unwrap_or_default();
-    SPARSE.contains(&name)
+/// Is a setting, `name NEWLINE value`, one of these?
+fn is_among(setting: &str, names: &[&str]) -> bool {
+    setting
+        .split('\n')
+        .next()
+        .is_some_and(|name| names.contains(&name))
+}
+
+fn is_about_sparse(setting: &&String) -> bool {
+    is_among(setting, &SPARSE)
+}
+
+fn settings_in(file: &Path) -> Git {
+    Git::anywhere().args(["config", "--file"]).arg(file)
 }
 
 /// Does a worktree have settings of its own?
@@ -135,20 +131,17 @@ pub fn neutralise(slot: &Path, keep_as: &Path) -> Result<Option<PathBuf>> {
         && own
             .strange()?
             .iter()
-            .all(|setting| is_about_sparse(setting))
+            .all(|setting| is_about_sparse(&setting))
     {
         return Ok(None);
     }
     let own_settings = listed(&file)?;
-    let failed = |error: io::Error| Error::io("move", &file, &error);
     if let Some(parent) = keep_as.parent() {
-        orange_sys::private::make_durable_folder(parent).map_err(failed)?;
+        orange_sys::private::make_durable_folder(parent).doing("move", &file)?;
     }
-    fs::copy(&file, keep_as).map_err(failed)?;
+    fs::copy(&file, keep_as).doing("move", &file)?;
     let main = listed(&own.common.join(SETTINGS))?;
-    let sparse = own_settings
-        .iter()
-        .filter(|setting| is_about_sparse(setting));
+    let sparse = own_settings.iter().filter(is_about_sparse);
     let main = main.iter().filter(|setting| !is_about_sparse(setting));
     write_settings(&file, main.chain(sparse))?;
     Ok(Some(keep_as.to_owned()))
@@ -156,26 +149,19 @@ pub fn neutralise(slot: &Path, keep_as: &Path) -> Result<Option<PathBuf>> {
 
 /// Replaces a file of settings as a whole: a killed process leaves the old one or the new one.
 fn write_settings<'a>(file: &Path, settings: impl Iterator<Item = &'a String>) -> Result<()> {
-    let failed = |error: io::Error| Error::io("write", file, &error);
     let new = file.with_extension("worktree.orange");
-    fs::write(&new, "").map_err(failed)?;
+    fs::write(&new, "").doing("write", file)?;
     for setting in settings {
         let (name, value) = setting.split_once('\n').unwrap_or((setting, "true"));
-        Git::anywhere()
-            .args(["config", "--file"])
-            .arg(&new)
-            .args(["--add", name, value])
-            .text()?;
+        settings_in(&new).args(["--add", name, value]).done()?;
     }
-    fs::rename(&new, file).map_err(failed)
+    fs::rename(&new, file).doing("write", file)
 }
 
 /// Does a file have a setting about where the files are? One that git cannot read may have any.
 fn raw_has_place(file: &Path) -> Result<bool> {
     for name in PLACE {
-        let found = Git::anywhere().args(["config", "--file"]).arg(file);
-        let said = found.args(["--get", name]).run()?;
-        if said.code != Some(1) {
+        if settings_in(file).args(["--get", name]).run()?.code != Some(1) {
             return Ok(true);
         }
     }
@@ -187,12 +173,8 @@ pub fn is_sparse_in_its_own_way(slot: &Path) -> Result<Option<String>> {
     let Some(own) = Own::of(slot)? else {
         return Ok(None);
     };
-    if !own.main_is_sparse()? || (own.has_patterns_of_main() && own.strange()?.is_empty()) {
-        return Ok(None);
-    }
-    Ok(Some(
-        "its sparse checkout is not the one of the repository".to_owned(),
-    ))
+    let differs = own.main_is_sparse()? && own.differs()?;
+    Ok(differs.then(|| "its sparse checkout is not the one of the repository".to_owned()))
 }
 
 /// Makes a worktree's settings those of a new one. True if it was a sparse checkout and is none any more.
@@ -218,10 +200,8 @@ pub fn reset_settings(slot: &Path) -> Result<bool> {
 
 /// What is left in a worktree's git directory and does not belong to a parked one.
 fn leftovers(folder: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |error: io::Error| Error::io("read", folder, &error);
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    for entry in entries(folder).doing("read", folder)? {
         let name = entry.file_name();
         let is_kept = name.to_str().is_some_and(|name| {
             // A lock may be held by a git that is at work.
@@ -234,9 +214,9 @@ fn leftovers(folder: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     let beside = |folder: PathBuf, kept: &str| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let others = entries.filter(move |entry| entry.file_name() != kept);
-        others.map(|entry| entry.path()).collect::<Vec<PathBuf>>()
+        let mut others = entries(&folder).unwrap_or_default();
+        others.retain(|entry| entry.file_name() != kept);
+        others.into_iter().map(|entry| entry.path())
     };
     found.extend(beside(folder.join("logs"), "HEAD"));
     found.extend(beside(folder.join("info"), "sparse-checkout"));
@@ -291,7 +271,7 @@ pub fn found(slot: &Path) -> Result<Option<String>> {
         return Ok(None);
     };
     let differs = if own.main_is_sparse()? {
-        !own.has_patterns_of_main() || !own.strange()?.is_empty()
+        own.differs()?
     } else {
         own.has_patterns || !own.strange()?.is_empty()
     };

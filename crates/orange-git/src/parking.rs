@@ -1,6 +1,7 @@
 //! What parking a worktree asks of git. None of it overwrites or removes a file: what a commit has and the worktree lacks is
 //! added, everything else in the worktree stays.
 
+use super::hashes::{is_line, link_hash};
 use super::rescue::content::TempIndex;
 use super::rescue::{Worktree, nul_separated};
 use super::state::{self, Head};
@@ -19,11 +20,14 @@ pub fn leave_unborn(slot: &Path, commit: &str) -> Result<()> {
     if matches!(state::head(slot), Head::Detached(_)) {
         return Ok(());
     }
+    parked_at(slot, commit).done()
+}
+
+/// Puts a detached HEAD at a commit.
+pub(super) fn parked_at(slot: &Path, commit: &str) -> Git {
     Git::in_slot(slot)
         .args(["update-ref", "--no-deref", "-m", "orange: parked", "HEAD"])
         .arg(commit)
-        .text()
-        .map(drop)
 }
 
 /// Moves a detached HEAD from one commit to another; `from` is None for a HEAD that had none. Returns false if HEAD is not
@@ -34,13 +38,7 @@ pub fn move_head(slot: &Path, from: Option<&str>, to: &str) -> Result<bool> {
         Head::Detached(now) if Some(now.as_str()) == from => {}
         Head::Detached(_) | Head::Branch(_) | Head::Missing(_) => return Ok(false),
     }
-    let mut git = Git::in_slot(slot)
-        .args(["update-ref", "--no-deref", "-m", "orange: parked", "HEAD"])
-        .arg(to);
-    if let Some(from) = from {
-        git = git.arg(from);
-    }
-    let said = git.run()?;
+    let said = parked_at(slot, to).args(from).run()?;
     // Git may fail after it has done so, and it fails if somebody moved HEAD: what HEAD is now counts.
     match state::head(slot) {
         Head::Detached(now) if now == to => Ok(true),
@@ -58,11 +56,8 @@ pub fn reset_index(slot: &Path, commit: &str) -> Result<()> {
         let target = worktree.git_dir.join("index");
         fs::rename(index.path(), &target).doing("replace", &target)?;
     }
-    let mut git = Git::in_slot(slot);
-    for setting in PLAIN_INDEX {
-        git = git.setting(setting);
-    }
-    git.args(["read-tree", "--reset", commit]).text().map(drop)
+    let git = Git::in_slot(slot).settings(PLAIN_INDEX);
+    git.args(["read-tree", "--reset", commit]).done()
 }
 
 /// Which files of the index are checked out.
@@ -99,8 +94,7 @@ pub fn look(slot: &Path) -> Result<Look> {
         .args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"])
         .args(["--ignored=matching", "--ignore-submodules=none"])
         .arg("--no-renames")
-        .run()?;
-    let said = said.checked("git status")?;
+        .checked()?;
     let mut look = Look::default();
     for line in said.parts() {
         let Some((what, path)) = line.as_bytes().split_at_checked(3) else {
@@ -114,11 +108,6 @@ pub fn look(slot: &Path) -> Result<Look> {
         }
     }
     Ok(look)
-}
-
-/// Submodules and the like in the index: folders that are empty as long as nothing is checked out there.
-pub fn links(slot: &Path) -> Result<Vec<PathBuf>> {
-    super::rescue::submodule::links(slot)
 }
 
 /// A file, moved away, that should be what a tree has under its path.
@@ -160,23 +149,13 @@ pub fn unsaved<'a>(
 
 fn hashes<'a>(slot: &Path, files: &[&Moved<'a>]) -> Result<HashMap<&'a Path, String>> {
     let mut found = HashMap::new();
-    let is_line = |file: &&Moved<'a>| !file.place.as_os_str().as_bytes().contains(&b'\n');
     let (lines, others): (Vec<&Moved<'a>>, Vec<&Moved<'a>>) =
-        files.iter().copied().partition(is_line);
+        files.iter().partition(|file| is_line(&file.place));
     let hash = || Git::in_slot(slot).args(["hash-object", "--no-filters"]);
     if !lines.is_empty() {
-        let mut input = Vec::new();
-        for file in &lines {
-            input.extend_from_slice(file.place.as_os_str().as_bytes());
-            input.push(b'\n');
-        }
-        let ids = hash().arg("--stdin-paths").input(input).text()?;
-        found.extend(
-            lines
-                .iter()
-                .map(|file| file.path)
-                .zip(ids.lines().map(str::to_owned)),
-        );
+        let places: Vec<&Path> = lines.iter().map(|file| file.place.as_path()).collect();
+        let ids = hash().hashes(&places)?;
+        found.extend(lines.iter().map(|file| file.path).zip(ids));
     }
     for file in others {
         let id = hash().arg("--").arg(&file.place).text()?;
@@ -185,13 +164,10 @@ fn hashes<'a>(slot: &Path, files: &[&Moved<'a>]) -> Result<HashMap<&'a Path, Str
     Ok(found)
 }
 
-/// Where a link leads is its content.
 fn unsaved_links<'a>(slot: &Path, links: &[&Moved<'a>]) -> Result<Vec<&'a Path>> {
     let mut unsaved = Vec::new();
     for link in links {
-        let target = fs::read_link(&link.place).doing("read", &link.place)?;
-        let hash = Git::in_slot(slot).args(["hash-object", "--stdin"]);
-        if hash.input(target.as_os_str().as_bytes()).text()? != link.id {
+        if link_hash(Git::in_slot(slot), &link.place)? != link.id {
             unsaved.push(link.path);
         }
     }
@@ -220,8 +196,7 @@ fn differing_from(slot: &Path, tree: &str, below: &Path, paths: &[&Path]) -> Res
     let said = git()
         .args(["diff-index", "--cached", "--name-only", "-z"])
         .args(["--no-renames", "--ignore-submodules=all", tree, "--"])
-        .run()?;
-    let said = said.checked("git diff-index")?;
+        .checked()?;
     Ok(said.parts().map(PathBuf::from).collect())
 }
 

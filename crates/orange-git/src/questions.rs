@@ -1,7 +1,7 @@
 //! What is asked about a repository: its branches, commits and default branch, and what a worktree has checked out.
 
-use super::{Git, Said, ask, bare, hidden, refs, run, state};
-use crate::refs::Found;
+use super::said::{Said, phrases};
+use super::{Git, bare, hidden, refs, state};
 use crate::state::Head;
 use orange_sys::error::{Code, Error, Result, err};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub fn repository_of(folder: &Path) -> Result<Option<PathBuf>> {
     let look = |words: &[&str]| Git::found_from(folder).arg("rev-parse").args(words);
     let output = look(&["--path-format=absolute", "--git-common-dir"]).run()?;
     if !output.success {
-        return match bare::refused(folder, &output.stderr) {
+        return match bare::refused(folder, &output) {
             None => no_repository(folder, &output),
             found => Ok(found),
         };
@@ -34,7 +34,7 @@ fn no_repository(folder: &Path, said: &Said) -> Result<Option<PathBuf>> {
     if said.found_no_repository() {
         return Ok(None);
     }
-    if !said.stderr.contains("dubious ownership") {
+    if !said.failed_by(phrases::ANOTHER_OWNER) {
         return Err(said.error("git rev-parse"));
     }
     Err(err!(
@@ -43,34 +43,30 @@ fn no_repository(folder: &Path, said: &Said) -> Result<Option<PathBuf>> {
         folder.display()
     )
     .hint(format!(
-        "if you do: `git config --global --add safe.directory {}`",
+        "if you do, add {} to safe.directory in your git settings",
         folder.display()
     )))
 }
 
 /// The branch work usually starts from: the remote's own word, else a known name, else the current one.
 pub fn default_branch(repository: &Path) -> Result<String> {
-    let remote_head = ask(
-        repository,
-        &[
-            "symbolic-ref",
-            "--quiet",
-            "--short",
-            "refs/remotes/origin/HEAD",
-        ],
-    )?;
-    if let Some(branch) =
-        remote_head.and_then(|head| head.strip_prefix("origin/").map(str::to_owned))
+    let ask = |name: &str| {
+        let git = Git::at(repository).args(["symbolic-ref", "--quiet", "--short"]);
+        git.arg(name).ask()
+    };
+    let remote_head = ask("refs/remotes/origin/HEAD")?;
+    if let Some(branch) = remote_head
+        .as_deref()
+        .and_then(|head| head.strip_prefix("origin/"))
     {
-        return Ok(branch);
+        return Ok(branch.to_owned());
     }
     for name in ["main", "master"] {
         if branch_exists(repository, name)? {
             return Ok(name.to_owned());
         }
     }
-    let current = ask(repository, &["symbolic-ref", "--quiet", "--short", "HEAD"])?;
-    Ok(current.unwrap_or_else(|| "main".to_owned()))
+    Ok(ask("HEAD")?.unwrap_or_else(|| "main".to_owned()))
 }
 
 /// Asks git itself whether a name can be a branch.
@@ -78,7 +74,9 @@ pub fn valid_branch_name(name: &str) -> Result<bool> {
     if name.starts_with('-') || matches!(name, "HEAD" | "@") {
         return Ok(false);
     }
-    let output = run(None, &["check-ref-format", "--branch", name])?;
+    let output = Git::anywhere()
+        .args(["check-ref-format", "--branch", name])
+        .run()?;
     // Git fails with this code also for a name that it does not accept.
     if !output.success && output.code != Some(128) {
         return output.yes_or_no("git check-ref-format");
@@ -94,42 +92,26 @@ pub fn branch_exists(repository: &Path, branch: &str) -> Result<bool> {
 /// The commit a revision names, if it names one.
 pub fn commit_of(repository: &Path, revision: &str) -> Result<Option<String>> {
     match refs::look_up(repository, revision) {
-        Found::Commit(commit) => return Ok(Some(commit)),
-        Found::Nothing => return Ok(None),
-        Found::Unknown => {}
+        Some(known) => Ok(known),
+        None => Git::at(repository)
+            .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
+            .arg(format!("{revision}^{{commit}}"))
+            .ask(),
     }
-    ask(
-        repository,
-        &[
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            &format!("{revision}^{{commit}}"),
-        ],
-    )
 }
 
 /// The same for a branch, from git's own files alone; None also where only git could tell.
 pub fn commit_in_files(repository: &Path, branch: &str) -> Option<String> {
-    match refs::look_up(repository, &format!("refs/heads/{branch}")) {
-        Found::Commit(commit) => Some(commit),
-        Found::Nothing | Found::Unknown => None,
-    }
+    refs::look_up(repository, &format!("refs/heads/{branch}")).flatten()
 }
 
 /// The same for several revisions, in their order, by one call of git.
 pub fn commits_of(repository: &Path, revisions: &[String]) -> Result<Vec<Option<String>>> {
-    let known: Vec<Found> = revisions
+    let known = revisions
         .iter()
-        .map(|revision| refs::look_up(repository, revision))
-        .collect();
-    if !known.contains(&Found::Unknown) {
-        let commit = |found| match found {
-            Found::Commit(commit) => Some(commit),
-            Found::Nothing | Found::Unknown => None,
-        };
-        return Ok(known.into_iter().map(commit).collect());
+        .map(|revision| refs::look_up(repository, revision));
+    if let Some(known) = known.collect() {
+        return Ok(known);
     }
     let mut input = String::new();
     for revision in revisions {
@@ -142,18 +124,22 @@ pub fn commits_of(repository: &Path, revisions: &[String]) -> Result<Vec<Option<
     let said = Git::at(repository)
         .args(["cat-file", "--batch-check=%(objectname)"])
         .input(input)
-        .run()?;
-    if !said.success {
-        return Err(said.error("git cat-file"));
-    }
-    let text = said.text();
-    let mut lines = text.lines();
+        .text()?;
+    let mut lines = said.lines();
     // Whatever is not there is repeated with a word behind it.
     let is_id = |line: &&str| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_hexdigit());
     Ok(revisions
         .iter()
         .map(|_| lines.next().filter(is_id).map(str::to_owned))
         .collect())
+}
+
+/// The tree of a commit.
+pub(super) fn tree_of(repository: &Path, commit: &str) -> Result<String> {
+    Git::at(repository)
+        .args(["rev-parse", "--verify", "--end-of-options"])
+        .arg(format!("{commit}^{{tree}}"))
+        .text()
 }
 
 pub fn short(commit: &str) -> &str {
@@ -196,11 +182,10 @@ pub fn is_ancestor(repository: &Path, commit: &str, of: &str) -> Result<bool> {
 
 /// What is changed and not committed in a worktree, a line each.
 pub fn uncommitted(worktree: &Path) -> Result<Vec<String>> {
-    let text = hidden::look_past_flags(worktree, |git| {
+    hidden::look_past_flags(worktree, |git| {
         git.args(["status", "--porcelain=v1", "--untracked-files=normal"])
-            .text()
-    })?;
-    Ok(text.lines().map(str::to_owned).collect())
+            .lines()
+    })
 }
 
 /// The branch checked out in a worktree; None when HEAD is detached.
@@ -217,10 +202,7 @@ pub fn current_branch(worktree: &Path) -> Result<Option<String>> {
         let message = format!("{}: {why}", worktree.display());
         return Err(Error::new(Code::ConditionUnmet, message));
     }
-    let name = if said.yes_or_no("git symbolic-ref")? {
-        said.text()
-    } else {
-        return Ok(None);
-    };
-    Ok(name.strip_prefix("refs/heads/").map(str::to_owned))
+    let is_on_branch = said.yes_or_no("git symbolic-ref")?;
+    let name = is_on_branch.then(|| said.text());
+    Ok(name.and_then(|name| name.strip_prefix("refs/heads/").map(str::to_owned)))
 }

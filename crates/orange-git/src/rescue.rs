@@ -7,10 +7,10 @@ pub mod refs;
 pub mod submodule;
 
 use super::Git;
+use super::layout::noted;
 use orange_core::Timestamp;
 use orange_sys::error::{Result, err};
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -56,26 +56,18 @@ impl Worktree {
         let said = Git::in_slot(root)
             .args(["rev-parse", "--show-prefix", "--absolute-git-dir"])
             .run()?;
-        // The prefix is an empty line at the root of a worktree.
-        let git_dir = said.stdout.strip_prefix(b"\n").map(without_line_end);
-        if !said.success && !said.found_no_repository() {
-            let mut error = said.error("git rev-parse");
-            error.message = format!("{}: {}", root.display(), error.message);
-            return Err(error);
-        }
-        let (true, Some(git_dir)) = (said.success, git_dir) else {
-            let why = if said.success {
-                String::new()
-            } else {
-                format!(": {}", said.error("git"))
-            };
-            return Err(err!(
-                Failed,
-                "{} is not the root of a git worktree{why}",
-                root.display()
-            )
-            .hint("`git worktree repair` in the repository mends a lost link"));
+        let place = root.display();
+        let why = match said.success {
+            true => String::new(),
+            false if said.found_no_repository() => format!(": {}", said.error("git")),
+            false => return Err(said.error(&format!("{place}: git rev-parse"))),
         };
+        // The prefix is an empty line at the root of a worktree.
+        let git_dir = said.stdout.strip_prefix(b"\n").filter(|_| said.success);
+        let git_dir = git_dir.map(without_line_end).ok_or_else(|| {
+            err!(Failed, "{place} is not the root of a git worktree{why}")
+                .hint("if its link to the repository is lost, git can repair it from there")
+        })?;
         let git_dir = PathBuf::from(OsStr::from_bytes(git_dir));
         let mut worktree = Worktree {
             root: root.to_owned(),
@@ -109,11 +101,7 @@ impl Worktree {
     }
 
     pub fn git(&self) -> Git {
-        let mut git = Git::in_slot(&self.root);
-        for setting in CAREFUL {
-            git = git.setting(setting);
-        }
-        git
+        Git::in_slot(&self.root).settings(CAREFUL)
     }
 
     /// The tree that changes are told against: HEAD's, or the empty one.
@@ -138,13 +126,7 @@ impl Worktree {
             parents.push(self.commit(tree, &rest, "rescue: further commits\n", now)?);
         }
         let date = format!("@{} +0000", now.as_second());
-        let mut git = self.git();
-        for who in ["AUTHOR", "COMMITTER"] {
-            git = git
-                .env(&format!("GIT_{who}_NAME"), "orange")
-                .env(&format!("GIT_{who}_EMAIL"), EMAIL)
-                .env(&format!("GIT_{who}_DATE"), &date);
-        }
+        let mut git = self.git().by_orange(&date);
         git = git.args(["commit-tree", tree, "-F", "-"]);
         for parent in &parents {
             git = git.args(["-p", parent]);
@@ -158,11 +140,24 @@ impl Worktree {
     }
 }
 
+impl Git {
+    /// Orange is author and committer of what it commits. It needs no name from the user.
+    pub(super) fn by_orange(mut self, date: &str) -> Git {
+        for who in ["AUTHOR", "COMMITTER"] {
+            for (what, value) in [("NAME", "orange"), ("EMAIL", EMAIL), ("DATE", date)] {
+                self = self.env(&format!("GIT_{who}_{what}"), value);
+            }
+        }
+        self
+    }
+}
+
 /// One path that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     pub old_mode: String,
     pub new_mode: String,
+    pub old_id: String,
     pub new_id: String,
     /// `A`, `M`, `D` or `T`.
     pub status: char,
@@ -180,8 +175,7 @@ pub fn differences(folder: &Path, from: &str, to: &str) -> Result<Vec<Difference
         .quiet()
         .args(["diff-tree", "-r", "-z", "--raw", "--no-renames"])
         .args(["--no-abbrev", "--ignore-submodules=none", from, to, "--"])
-        .run()?
-        .checked("git diff-tree")?;
+        .checked()?;
     let mut parts = said.parts();
     let mut found = Vec::new();
     while let (Some(what), Some(path)) = (parts.next(), parts.next()) {
@@ -189,11 +183,11 @@ pub fn differences(folder: &Path, from: &str, to: &str) -> Result<Vec<Difference
         let what = what.to_string_lossy();
         let mut words = what.trim_start_matches(':').split(' ');
         let mut word = || words.next().unwrap_or_default().to_owned();
-        let (old_mode, new_mode, _old_id, new_id) = (word(), word(), word(), word());
         found.push(Difference {
-            old_mode,
-            new_mode,
-            new_id,
+            old_mode: word(),
+            new_mode: word(),
+            old_id: word(),
+            new_id: word(),
             status: word().chars().next().unwrap_or('M'),
             path: path.into(),
         });
@@ -203,10 +197,9 @@ pub fn differences(folder: &Path, from: &str, to: &str) -> Result<Vec<Difference
 
 /// A linked worktree names the repository it belongs to in a file.
 pub(super) fn common_dir(git_dir: &Path) -> PathBuf {
-    let Ok(bytes) = fs::read(git_dir.join("commondir")) else {
+    let Some(common) = noted(git_dir, "commondir") else {
         return git_dir.to_owned();
     };
-    let common = git_dir.join(OsStr::from_bytes(without_line_end(&bytes)));
     common.canonicalize().unwrap_or(common)
 }
 

@@ -40,26 +40,23 @@ impl Said {
         }
     }
 
-    /// Git failed because what it was asked about does not exist in this repository.
-    pub(super) fn names_nothing(&self) -> bool {
-        let known = [
-            "unknown revision",
-            "bad revision",
-            "bad object",
-            "Invalid revision range",
-            "Not a valid commit name",
-            "Not a valid object name",
-            "not a valid object name",
-            "Needed a single revision",
-        ];
-        self.code == Some(128) && known.iter().any(|words| self.stderr.contains(words))
+    /// Did it fail for this reason? One of its phrases is in what git says, with all its parts.
+    pub(super) fn failed_by(&self, phrases: &[&[&str]]) -> bool {
+        let is_said = |phrase: &&[&str]| phrase.iter().all(|part| self.stderr.contains(part));
+        !self.success && phrases.iter().any(is_said)
     }
 
     /// Git found no repository in the folder, or there is no such folder.
     pub fn found_no_repository(&self) -> bool {
-        let known = ["not a git repository", "invalid gitfile format"];
-        let is_gone = self.stderr.contains("cannot change to") && self.stderr.contains("No such");
-        self.code == Some(128) && (is_gone || known.iter().any(|words| self.stderr.contains(words)))
+        self.code == Some(128) && self.failed_by(phrases::NO_REPOSITORY)
+    }
+
+    /// What it said; None if it found no repository.
+    pub(super) fn unless_no_repository(self, command: &str) -> Result<Option<Said>> {
+        if self.found_no_repository() {
+            return Ok(None);
+        }
+        self.checked(command).map(Some)
     }
 
     /// The parts of an output that `-z` separates by NUL.
@@ -72,13 +69,9 @@ impl Said {
     }
 
     /// Git's last line about it.
-    pub fn last_words(&self) -> String {
+    pub fn last_words(&self) -> &str {
         let mut lines = self.stderr.lines().map(str::trim);
-        let last = lines.rfind(|line| !line.is_empty());
-        last.unwrap_or("it said nothing")
-            .trim_start_matches("fatal: ")
-            .trim_start_matches("error: ")
-            .to_owned()
+        without_prefix(lines.rfind(|line| !line.is_empty()))
     }
 
     /// An error with git's own words.
@@ -94,12 +87,53 @@ impl Said {
             .filter(|line| !line.is_empty());
         let fatal = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:");
         let first = lines.clone().find(fatal).or_else(|| lines.next_back());
-        let said = first.unwrap_or("it said nothing");
-        let said = said
-            .trim_start_matches("fatal: ")
-            .trim_start_matches("error: ")
+        let said = without_prefix(first)
             .replace("No space left", "no space left")
             .replace("Out of diskspace", "no space left on device");
         err!(Failed, "{command}: {said}")
     }
+}
+
+fn without_prefix(line: Option<&str>) -> &str {
+    let line = line.unwrap_or("it said nothing");
+    line.trim_start_matches("fatal: ")
+        .trim_start_matches("error: ")
+}
+
+/// What git says when it fails for a reason that has no exit code of its own. Its locale is pinned.
+pub(crate) mod phrases {
+    pub(crate) const UNKNOWN_REVISION: &[&[&str]] = &[
+        &["unknown revision"],
+        &["bad revision"],
+        &["bad object"],
+        &["Invalid revision range"],
+        &["ot a valid commit name"],
+        &["ot a valid object name"],
+        &["Needed a single revision"],
+    ];
+    pub(crate) const NO_REPOSITORY: &[&[&str]] = &[
+        &["not a git repository"],
+        &["invalid gitfile format"],
+        &["cannot change to", "No such"],
+    ];
+    pub(crate) const NO_WORK_TREE: &[&[&str]] = &[&["work tree"]];
+    pub(crate) const ONLY_NAMED_BARE: &[&[&str]] = &[&["safe.bareRepository"]];
+    pub(crate) const ANOTHER_OWNER: &[&[&str]] = &[&["dubious ownership"]];
+    pub(crate) const NO_COMMON_COMMIT: &[&[&str]] = &[&["unrelated histories"]];
+    pub(crate) const NO_IDENTITY: &[&[&str]] = &[&["tell me who you are"]];
+    pub(crate) const HALF_MADE_WORKTREE: &[&[&str]] = &[&["/worktrees/", "failed to read"]];
+    /// A remote that somebody else pushed to in this very moment says so in its own words.
+    pub(crate) const OVERTAKEN: &[&[&str]] = &[&["cannot lock ref", "but expected"]];
+    pub(crate) const NO_REMOTE_BRANCH: &[&[&str]] = &[&["remote ref does not exist"]];
+    /// In the answers of `push --porcelain`.
+    pub(crate) const STALE: &str = "(stale info)";
+    pub(crate) const REMOTE_MOVED: &[&str] = &[
+        STALE,
+        "(fetch first)",
+        "(non-fast-forward)",
+        "(failed to update ref)",
+        "(incorrect old value provided)",
+        "cannot lock ref",
+        "reference already exists",
+    ];
 }

@@ -33,6 +33,13 @@ pub struct AheadBehind {
     pub behind: u64,
 }
 
+impl AheadBehind {
+    fn read((ahead, behind): (&str, &str)) -> Option<AheadBehind> {
+        let (ahead, behind) = (ahead.parse().ok()?, behind.parse().ok()?);
+        Some(AheadBehind { ahead, behind })
+    }
+}
+
 /// Both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
@@ -56,11 +63,7 @@ pub fn ahead_behind(worktree: &Path, base: &str) -> Option<AheadBehind> {
         .args([range.as_str(), "--"])
         .ask()
         .ok()??;
-    let (ahead, behind) = said.split_once('\t')?;
-    Some(AheadBehind {
-        ahead: ahead.parse().ok()?,
-        behind: behind.parse().ok()?,
-    })
+    AheadBehind::read(said.split_once('\t')?)
 }
 
 /// Both, of a worktree that has `branch` checked out; None when git cannot tell.
@@ -91,7 +94,7 @@ fn as_reference(base: &str) -> String {
     }
 }
 
-fn with_upstream(mut git: Git, branch: &str, base: &str) -> Git {
+fn with_upstream(git: Git, branch: &str, base: &str) -> Git {
     const REMOTE: &str = "orange-base";
     const SOURCE: &str = "refs/orange/base";
     let short = ["refs/remotes/origin/", "refs/heads/"]
@@ -108,10 +111,7 @@ fn with_upstream(mut git: Git, branch: &str, base: &str) -> Git {
         format!("remote.{REMOTE}.fetch=refs/heads/{branch}:{base}"),
         format!("remote.{REMOTE}.fetch=refs/heads/{short}:{base}"),
     ];
-    for setting in settings {
-        git = git.setting(setting);
-    }
-    git
+    git.settings(&settings)
 }
 
 fn ask(worktree: &Path, settings: impl Fn(Git) -> Git) -> Option<Vec<u8>> {
@@ -167,9 +167,5 @@ fn branch_in(header: &[u8]) -> Option<String> {
 /// `# branch.ab +2 -1`
 fn distance_in(header: &[u8]) -> Option<AheadBehind> {
     let text = std::str::from_utf8(header).ok()?;
-    let (ahead, behind) = text.strip_prefix("# branch.ab +")?.split_once(" -")?;
-    Some(AheadBehind {
-        ahead: ahead.parse().ok()?,
-        behind: behind.parse().ok()?,
-    })
+    AheadBehind::read(text.strip_prefix("# branch.ab +")?.split_once(" -")?)
 }

@@ -1,13 +1,15 @@
 //! What the pool asks of git: worktrees, the branch in each, and a clean state to park in.
 
+use super::locks::linked;
+use super::parking::parked_at;
+use super::said::phrases;
 use super::state::{self, Head, git_folder};
 use super::worktree_lock::WorktreeLock;
 use super::{Git, layout};
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
-use orange_sys::error::{Error, IoContext, Result, err};
+use orange_sys::error::{IoContext, Result, err};
 use std::ffi::OsStr;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -80,8 +82,7 @@ pub fn add(repository: &Path, slot: &Path, commit: &str) -> Result<()> {
         .args(["--detach", "--"])
         .arg(slot)
         .arg(commit)
-        .text()
-        .map(drop)
+        .done()
 }
 
 /// Was git stopped while it made this worktree? It keeps it locked until it is whole.
@@ -110,19 +111,13 @@ pub fn revive(repository: &Path, slot: &Path, aside: &Path) -> Result<bool> {
     let lock = WorktreeLock::take(repository)?;
     let link = slot.join(".git");
     let remembers = |folder: &PathBuf| {
-        let place = std::fs::read_to_string(folder.join("gitdir"));
-        place.is_ok_and(|place| leads_to(&folder.join(place.trim_end()), &link))
+        layout::link_of(folder).is_some_and(|noted| leads_to(&noted, &link))
             && !folder.join("locked").exists()
     };
-    let entries = std::fs::read_dir(common.join("worktrees"))
-        .into_iter()
-        .flatten();
-    let mut folders = entries.flatten().map(|entry| entry.path());
-    let Some(folder) = folders.find(remembers) else {
+    let Some(folder) = linked(&common).find(remembers) else {
         return Ok(false);
     };
-    let failed = |error: io::Error| Error::io("create", aside, &error);
-    std::fs::create_dir_all(aside).map_err(failed)?;
+    std::fs::create_dir_all(aside).doing("create", aside)?;
     let checkout = lock
         .hand_to(Git::in_slot(aside))?
         .env("GIT_DIR", &folder)
@@ -135,12 +130,10 @@ pub fn revive(repository: &Path, slot: &Path, aside: &Path) -> Result<bool> {
         return Err(error);
     }
     crash_point("revive.checked-out");
-    std::fs::write(
-        aside.join(".git"),
-        format!("gitdir: {}\n", folder.display()),
-    )
-    .and_then(|()| std::fs::rename(aside, slot))
-    .map_err(failed)?;
+    let text = format!("gitdir: {}\n", folder.display());
+    std::fs::write(aside.join(".git"), text)
+        .and_then(|()| std::fs::rename(aside, slot))
+        .doing("create", aside)?;
     Ok(true)
 }
 
@@ -160,8 +153,7 @@ pub fn remove(repository: &Path, slot: &Path) -> Result<()> {
     lock.hand_to(Git::at(repository).quiet())?
         .args(["worktree", "remove", "--force", "--force", "--"])
         .arg(slot)
-        .text()
-        .map(drop)
+        .done()
 }
 
 /// Worktrees of the pool that git remembers and whose folders are gone. Others may lie on a disk that is not there
@@ -173,10 +165,9 @@ pub fn gone(repository: &Path, workspaces: &Path) -> Result<Vec<PathBuf>> {
 
 /// Do both names lead to one folder that is there?
 pub fn same_folder(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
-    }
+    let other = other.canonicalize();
+    one.canonicalize()
+        .is_ok_and(|one| other.is_ok_and(|other| one == other))
 }
 
 /// Was this a folder of the pool?
@@ -204,11 +195,9 @@ fn common_dir(folder: &Path, git: fn(&Path) -> Git) -> Result<Option<PathBuf>> {
     let said = git(folder)
         .args(["rev-parse", "--path-format=absolute", "--git-common-dir"])
         .run()?;
-    match said.success {
-        true => Ok(Some(PathBuf::from(said.text()))),
-        false if said.found_no_repository() => Ok(None),
-        false => Err(said.error("git rev-parse")),
-    }
+    Ok(said
+        .unless_no_repository("git rev-parse")?
+        .map(|said| PathBuf::from(said.text())))
 }
 
 /// Is this folder the top of a worktree of that repository, other than its main one? Git must never be let loose in one
@@ -225,14 +214,11 @@ pub fn belongs(slot: &Path, repository: &Path) -> Result<bool> {
         .args(["rev-parse", "--path-format=absolute"])
         .args(["--show-toplevel", "--git-common-dir", "--git-dir"])
         .run()?;
-    if !said.success && !said.found_no_repository() && !said.stderr.contains("work tree") {
-        return Err(said.error("git rev-parse"));
+    if said.failed_by(phrases::NO_WORK_TREE) {
+        return Ok(false);
     }
-    let answer = if said.success {
-        said.text()
-    } else {
-        String::new()
-    };
+    let answer = said.unless_no_repository("git rev-parse")?;
+    let answer = answer.map(|said| said.text()).unwrap_or_default();
     let mut lines = answer.lines();
     let (Some(top), Some(common), Some(own)) = (lines.next(), lines.next(), lines.next()) else {
         return Ok(false);
@@ -254,12 +240,11 @@ pub fn head(slot: &Path) -> Result<Option<String>> {
     let head = Git::in_slot(slot)
         .args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
         .ask()?;
-    match head {
-        Some(head) => Ok(Some(head)),
-        None if is_unborn(slot)? => Ok(None),
-        None => Err(err!(Failed, "HEAD of {} cannot be read", slot.display())
-            .hint("`git fsck` in the repository tells what is missing")),
+    if head.is_some() || is_unborn(slot)? {
+        return Ok(head);
     }
+    Err(err!(Failed, "HEAD of {} cannot be read", slot.display())
+        .hint("have git check the repository: it names the objects that are missing"))
 }
 
 /// Is HEAD on a branch that has no commit yet?
@@ -295,12 +280,7 @@ pub fn detach(slot: &Path) -> Result<()> {
     let Some(head) = head(slot)? else {
         return Ok(());
     };
-    let said = super::past_locks(|| {
-        Git::in_slot(slot)
-            .args(["update-ref", "--no-deref", "-m", "orange: parked", "HEAD"])
-            .arg(&head)
-            .run()
-    })?;
+    let said = super::past_locks(|| parked_at(slot, &head).run())?;
     // Git may fail after it has done so; what HEAD is now counts.
     match state::head(slot) {
         Head::Detached(now) if now == head => Ok(()),
@@ -324,8 +304,8 @@ pub fn is_unfinished(slot: &Path) -> Result<bool> {
     let folder = git_dir(slot)?;
     let mut begun = UNFINISHED
         .iter()
-        .map(|(name, _)| *name)
-        .chain(["MERGE_HEAD"]);
+        .map(|(name, _)| name)
+        .chain(&["MERGE_HEAD"]);
     Ok(begun.any(|name| folder.join(name).exists()))
 }
 
@@ -376,13 +356,12 @@ pub fn reset(slot: &Path, commit: &str) -> Result<()> {
         .hint("nothing was lost; try again"));
     }
     let reset = Git::in_slot(slot).args(["reset", "--quiet", "--hard", commit]);
-    reset.text().map(drop)
+    reset.done()
 }
 
 /// Removes what is neither tracked nor ignored, nested repositories too.
 pub fn clean(slot: &Path) -> Result<()> {
-    let clean = Git::in_slot(slot).args(["clean", "--quiet", "-ffd"]);
-    clean.text().map(drop)
+    Git::in_slot(slot).args(["clean", "--quiet", "-ffd"]).done()
 }
 
 /// Forgets where the slot's HEAD has been. What was only there is saved by then, and must not be taken for the
@@ -396,8 +375,7 @@ pub fn forget_moves(slot: &Path) -> Result<()> {
 pub fn repair(repository: &Path, slots: &[PathBuf]) -> Result<()> {
     let lock = WorktreeLock::take(repository)?;
     let git = lock.hand_to(Git::at(repository).quiet())?;
-    let repair = git.args(["worktree", "repair"]);
-    repair.args(slots).text().map(drop)
+    git.args(["worktree", "repair"]).args(slots).done()
 }
 
 /// Checks out a branch that is there.
@@ -462,12 +440,8 @@ const FETCH: &[&str] = &[
 
 /// Asks the remote for news; gives up after a while, because nobody wants to wait for a network that is gone.
 pub fn fetch(repository: &Path, patience: Duration) -> Result<()> {
-    let said = Git::at(repository)
-        .quiet()
-        .args(FETCH)
-        .patience(patience)
-        .run()?;
-    said.checked("git fetch").map(drop)
+    let git = Git::at(repository).quiet().args(FETCH);
+    git.patience(patience).done()
 }
 
 /// The same without waiting for it: the next command finds what came.
@@ -483,10 +457,8 @@ pub fn is_tracked(slot: &Path, path: &str) -> Result<bool> {
 
 /// A branch that somebody has checked out elsewhere.
 pub fn checked_out_at(repository: &Path, branch: &str) -> Result<Option<PathBuf>> {
-    let all = list(repository)?;
-    let found = all
-        .into_iter()
-        .find(|worktree| worktree.branch.as_deref() == Some(branch));
+    let mut all = list(repository)?.into_iter();
+    let found = all.find(|worktree| worktree.branch.as_deref() == Some(branch));
     Ok(found.map(|worktree| worktree.path))
 }
 
@@ -514,18 +486,14 @@ pub fn inside(workspaces: &Path, slot: &Path) -> Result<()> {
 
 /// What is said of a slot whose `.git` leads elsewhere: a copy of another slot, or a file that was changed.
 pub fn astray(slot: &Path) -> String {
-    let owner = git_folder(slot).ok().and_then(|folder| {
-        let link = std::fs::read_to_string(folder.join("gitdir")).ok()?;
-        let link = folder.join(link.trim_end());
-        Some(link.parent()?.to_owned())
-    });
-    match owner {
-        Some(owner) => format!(
-            "has a .git that leads to another checkout: that of {}",
-            owner.display()
-        ),
-        None => "has a .git that leads to another checkout".to_owned(),
-    }
+    let folder = git_folder(slot).ok();
+    let link = folder.and_then(|folder| layout::link_of(&folder));
+    let owner = link.as_deref().and_then(Path::parent);
+    let whose = owner.map(|owner| format!(": that of {}", owner.display()));
+    format!(
+        "has a .git that leads to another checkout{}",
+        whose.unwrap_or_default()
+    )
 }
 
 /// Whoever works in a slot can make its `.git` lead to the user's own checkout, or to another slot: what is done here
@@ -541,10 +509,10 @@ pub fn is_led_astray(slot: &Path) -> bool {
     let Ok(folder) = git_folder(slot) else {
         return false;
     };
-    let Ok(owner) = std::fs::read_to_string(folder.join("gitdir")) else {
+    let Some(owner) = layout::link_of(&folder) else {
         return true;
     };
     // One that is not there: the whole pool was moved.
-    let owner = folder.join(owner.trim_end()).canonicalize().ok();
+    let owner = owner.canonicalize().ok();
     owner.is_some_and(|owner| link.canonicalize().ok() != Some(owner))
 }

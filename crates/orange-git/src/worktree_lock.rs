@@ -63,10 +63,7 @@ impl WorktreeLock {
         run: impl Fn() -> Result<super::Said>,
     ) -> Result<super::Said> {
         let said = run()?;
-        let is_half_made = !said.success
-            && said.stderr.contains("/worktrees/")
-            && said.stderr.contains("failed to read");
-        if !is_half_made {
+        if !said.failed_by(super::said::phrases::HALF_MADE_WORKTREE) {
             return Ok(said);
         }
         let _lock = WorktreeLock::take(folder)?;

@@ -150,15 +150,14 @@ const CHECKS: &[(Group, bool, Check)] = &[
 ];
 
 /// How long git may take over one question; a repair takes the time it needs.
-const GIT_PATIENCE: Duration = Duration::from_secs(30);
+const GIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Looks at everything, and with `repair` mends what can be mended. With `measure` slots are measured too.
 pub fn doctor(call: &Call, repair: bool, measure: bool) -> Result<Report> {
     if repair {
         crate::access::people_only(call, "repair the home")?;
-    } else {
-        git::be_patient_for(GIT_PATIENCE);
     }
+    let _timeout = (!repair).then(|| git::TimeoutForAll::set(GIT_TIMEOUT));
     let mut report = Report::default();
     let has_git = machine::check_programs(call, &mut report);
     report.group = Group::Home;

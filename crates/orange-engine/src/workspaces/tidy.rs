@@ -274,7 +274,7 @@ fn remove_unseen(
         quarantine.end()?;
     }
     if !unseen.empty.is_empty() {
-        let links: BTreeSet<PathBuf> = parking::links(folder)?.into_iter().collect();
+        let links: BTreeSet<PathBuf> = submodule::links(folder)?.into_iter().collect();
         for path in unseen.empty.iter().filter(|path| !links.contains(*path)) {
             // One in which something was made meanwhile stays.
             if fs::remove_dir(folder.join(path)).is_ok() {
@@ -426,7 +426,7 @@ fn fill(folder: &Path, park: &str, missing: &Missing<'_>) -> Result<()> {
 
 /// A submodule that is not checked out is an empty folder.
 fn make_link_folders(folder: &Path) -> Result<()> {
-    for path in parking::links(folder)? {
+    for path in submodule::links(folder)? {
         let place = folder.join(path);
         if fs::symlink_metadata(&place).is_err() {
             fs::create_dir_all(&place).doing("create", &place)?;

@@ -1,7 +1,7 @@
 //! Could a branch be moved here? Asked before anything is pushed that could not be had here afterwards, and before
 //! git changes files that a branch which does not follow would leave behind as somebody's edits.
 
-use super::{Moved, words};
+use super::{Moved, reason_in};
 use crate::{Git, commit_of, past_locks, state};
 use orange_sys::error::Result;
 use std::ffi::OsStr;
@@ -49,7 +49,7 @@ pub fn could_move(
         Ok(Moved::Failed(format!(
             "git cannot move {branch} in {}: {}",
             repository.display(),
-            words(&said.stderr)
+            reason_in(&said.stderr)
         )))
     } else {
         Ok(Moved::Overtaken)
@@ -77,7 +77,7 @@ pub(crate) fn could_fast_forward(
             checkout.display()
         )));
     }
-    if wants_signatures(checkout)? && !is_signed(checkout, to)? {
+    if Git::at(checkout).ask_bool("merge.verifySignatures")? && !is_signed(checkout, to)? {
         return Ok(Moved::Refused(format!(
             "your settings want signed commits only (merge.verifySignatures), and the signature of {} is not good",
             crate::short(to)
@@ -89,7 +89,6 @@ pub(crate) fn could_fast_forward(
 /// Which files keep git from it: it lists them below a line that says why, or names one in quotes. Without any, git itself
 /// has failed.
 pub(crate) fn in_the_way(checkout: &Path, stderr: &str) -> Moved {
-    let place = checkout.display();
     let quoted = |line: &'_ str| {
         let named = ["error: Entry '", "error: Untracked working tree file '"];
         let rest = named.iter().find_map(|start| line.strip_prefix(start))?;
@@ -99,24 +98,27 @@ pub(crate) fn in_the_way(checkout: &Path, stderr: &str) -> Moved {
     let mut files: Vec<String> = listed.map(str::to_owned).collect();
     files.extend(stderr.lines().filter_map(quoted));
     if files.is_empty() {
-        Moved::Failed(format!(
-            "{place} cannot be brought forward: {}",
-            words(stderr)
-        ))
+        failed(checkout, &reason_in(stderr))
     } else {
         Moved::Refused(format!(
-            "{place} has changes that are not committed, in {}",
+            "{} has changes that are not committed, in {}",
+            checkout.display(),
             shown(&files)
         ))
     }
 }
 
+pub(crate) fn failed(checkout: &Path, why: &str) -> Moved {
+    let place = checkout.display();
+    Moved::Failed(format!("{place} cannot be brought forward: {why}"))
+}
+
 fn shown(files: &[String]) -> String {
-    let named = files.iter().take(5).map(String::as_str);
-    let named = named.collect::<Vec<_>>().join(", ");
-    match files.len().saturating_sub(5) {
-        0 => named,
-        more => format!("{named} and {more} more"),
+    match files.split_at_checked(5) {
+        Some((first, more)) if !more.is_empty() => {
+            format!("{} and {} more", first.join(", "), more.len())
+        }
+        _ => files.join(", "),
     }
 }
 
@@ -125,8 +127,7 @@ fn ignored_in_the_way(checkout: &Path, to: &str) -> Result<Option<String>> {
     let said = Git::at(checkout)
         .args(["diff-tree", "-r", "-z", "--name-only", "--no-renames"])
         .args(["--diff-filter=AT", "HEAD", to])
-        .run()?
-        .checked("git diff-tree")?;
+        .checked()?;
     let mut there: Vec<PathBuf> = said
         .parts()
         .filter_map(|path| on_disk(checkout, path))
@@ -141,8 +142,7 @@ fn ignored_in_the_way(checkout: &Path, to: &str) -> Result<Option<String>> {
         .args(["ls-files", "-z", "--others", "--ignored"])
         .args(["--exclude-standard", "--"])
         .args(&there)
-        .run()?
-        .checked("git ls-files")?;
+        .checked()?;
     let ignored: Vec<String> = said
         .parts()
         .map(|path| path.to_string_lossy().into_owned())
@@ -160,13 +160,6 @@ fn on_disk(checkout: &Path, path: &OsStr) -> Option<PathBuf> {
     let mut above = path.ancestors().skip(1);
     let file = above.find(|above| about(above).is_ok_and(|about| !about.is_dir()))?;
     Some(file.to_owned())
-}
-
-fn wants_signatures(checkout: &Path) -> Result<bool> {
-    let setting = Git::at(checkout)
-        .args(["config", "--type=bool", "--get", "merge.verifySignatures"])
-        .ask()?;
-    Ok(setting.as_deref() == Some("true"))
 }
 
 fn is_signed(checkout: &Path, commit: &str) -> Result<bool> {

@@ -153,39 +153,25 @@ fn hunks_of(repository: &Path, tree: &str, path: &str) -> Result<Vec<Hunk>> {
 
 /// The places that git marked in a file.
 fn hunks(text: &str) -> Vec<Hunk> {
-    enum Side {
-        Both,
-        Ours,
-        Theirs,
-    }
     let mut found: Vec<Hunk> = Vec::new();
-    let mut side = Side::Both;
+    let mut lines = text.lines();
     let mut line = 1;
-    for text in text.lines() {
-        match side {
-            Side::Both if text.starts_with("<<<<<<< ") => {
-                found.push(Hunk {
-                    line,
-                    ours: Vec::new(),
-                    theirs: Vec::new(),
-                });
-                side = Side::Ours;
-            }
-            Side::Ours if text == "=======" => side = Side::Theirs,
-            Side::Theirs if text.starts_with(">>>>>>> ") => side = Side::Both,
-            Side::Both => line += 1,
-            Side::Ours => {
-                line += 1;
-                if let Some(hunk) = found.last_mut() {
-                    hunk.ours.push(text.to_owned());
-                }
-            }
-            Side::Theirs => {
-                if let Some(hunk) = found.last_mut() {
-                    hunk.theirs.push(text.to_owned());
-                }
-            }
+    while let Some(text) = lines.next() {
+        if !text.starts_with("<<<<<<< ") {
+            line += 1;
+            continue;
         }
+        let mut side = |end: fn(&str) -> bool| -> Vec<String> {
+            let side = lines.by_ref().take_while(|text| !end(text));
+            side.map(str::to_owned).collect()
+        };
+        let hunk = Hunk {
+            line,
+            ours: side(|text| text == "======="),
+            theirs: side(|text| text.starts_with(">>>>>>> ")),
+        };
+        line += hunk.ours.len();
+        found.push(hunk);
     }
     found
 }

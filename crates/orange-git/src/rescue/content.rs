@@ -5,11 +5,14 @@ mod entries;
 
 use super::{Worktree, nul_separated};
 use crate::Git;
+pub(super) use by_hand::is_gone;
 pub use entries::Entries;
-use orange_sys::error::{Error, Result};
+use orange_sys::error::{IoContext, Result};
+use orange_sys::files::entries;
+use orange_sys::private::unless_gone;
+use orange_sys::process::unique_name;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How the copies are called, in the worktree's git directory: a split index finds its shared part only there.
 pub const PREFIX: &str = "orange-rescue-";
@@ -24,19 +27,14 @@ impl<'a> TempIndex<'a> {
     pub fn copy_of(worktree: &'a Worktree) -> Result<TempIndex<'a>> {
         let index = TempIndex::empty(worktree);
         let real = worktree.git_dir.join("index");
-        match copy_with_time(&real, &index.path) {
-            Ok(()) => Ok(index),
-            // Nothing was ever staged here.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(index),
-            Err(error) => Err(Error::io("copy", &real, &error)),
-        }
+        // None: nothing was ever staged here.
+        unless_gone(copy_with_time(&real, &index.path)).doing("copy", &real)?;
+        Ok(index)
     }
 
     pub fn empty(worktree: &'a Worktree) -> TempIndex<'a> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
         remove_leftovers(&worktree.git_dir);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}-{count}.index", std::process::id());
+        let name = format!("{PREFIX}{}.index", unique_name());
         TempIndex {
             worktree,
             path: worktree.git_dir.join(name),
@@ -56,8 +54,7 @@ impl<'a> TempIndex<'a> {
     }
 
     pub fn read_tree(&self, tree: &str) -> Result<()> {
-        let said = self.git().args(["read-tree", tree]).run()?;
-        said.checked("git read-tree").map(drop)
+        self.git().args(["read-tree", tree]).done()
     }
 
     pub fn write_tree(&self) -> Result<String> {
@@ -65,13 +62,11 @@ impl<'a> TempIndex<'a> {
     }
 
     pub fn entries(&self) -> Result<Entries> {
-        let said = self.git().args(["ls-files", "-v", "-s", "-z"]).run()?;
-        let said = said.checked("git ls-files").map_err(|error| {
+        Entries::of(self.git()).map_err(|error| {
             error.hint(
-                "nothing was touched; if the index is broken, `git read-tree HEAD` makes a new one",
+                "nothing was touched; if the index is broken, have git read it anew from HEAD",
             )
-        })?;
-        Ok(Entries::new(said.stdout))
+        })
     }
 
     pub fn path(&self) -> &Path {
@@ -128,12 +123,7 @@ impl<'a> TempIndex<'a> {
 
     /// Takes paths out again.
     pub fn remove<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<()> {
-        let said = self
-            .git()
-            .args(["update-index", "-z", "--force-remove", "--stdin"])
-            .input(nul_separated(paths))
-            .run()?;
-        said.checked("git update-index").map(drop)
+        self.update(&["--force-remove", "--stdin"], nul_separated(paths))
     }
 
     fn unmark<'p>(&self, flag: &str, paths: impl Iterator<Item = &'p Path>) -> Result<()> {
@@ -141,28 +131,23 @@ impl<'a> TempIndex<'a> {
         if paths.is_empty() {
             return Ok(());
         }
-        let said = self
-            .git()
-            .args(["update-index", flag, "-z", "--stdin"])
-            .input(paths)
-            .run()?;
-        said.checked("git update-index").map(drop)
+        self.update(&[flag, "--stdin"], paths)
+    }
+
+    fn update(&self, how: &[&str], input: Vec<u8>) -> Result<()> {
+        let git = self.git().args(["update-index", "-z"]);
+        git.args(how).input(input).done()
     }
 
     /// A file that is announced only (`add -N`) stands in an index as an empty one, which nobody has stored.
     pub fn ensure_empty_blob(&self) -> Result<()> {
         let git = self.git().args(["hash-object", "-w", "--stdin"]);
-        git.input(Vec::new()).text().map(drop)
+        git.input(Vec::new()).done()
     }
 
     /// Puts entries (`mode id stage TAB path`) in.
     pub fn put(&self, lines: Vec<u8>) -> Result<()> {
-        let said = self
-            .git()
-            .args(["update-index", "-z", "--replace", "--index-info"])
-            .input(lines)
-            .run()?;
-        said.checked("git update-index").map(drop)
+        self.update(&["--replace", "--index-info"], lines)
     }
 }
 
@@ -175,9 +160,7 @@ impl Drop for TempIndex<'_> {
 
 /// Whether a worktree is a sparse checkout.
 pub fn is_sparse(worktree: &Path) -> Result<bool> {
-    let setting = ["config", "--type=bool", "--get", "core.sparseCheckout"];
-    let setting = Git::in_slot(worktree).args(setting).ask()?;
-    Ok(setting.as_deref() == Some("true"))
+    Git::in_slot(worktree).ask_bool("core.sparseCheckout")
 }
 
 /// With its time: git tells from it which files may have changed in the very moment the index was written.
@@ -191,15 +174,13 @@ fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
 
 /// Copies that a killed process left behind.
 fn remove_leftovers(git_dir: &Path) {
-    let Ok(entries) = fs::read_dir(git_dir) else {
-        return;
-    };
-    for entry in entries.flatten() {
+    for entry in entries(git_dir).unwrap_or_default() {
         let name = entry.file_name();
         let owner = name
             .to_str()
             .and_then(|name| name.strip_prefix(PREFIX))
-            .and_then(|rest| rest.split('-').next());
+            // Older programs wrote a `-` behind the number.
+            .and_then(|rest| rest.split(['.', '-']).next());
         if owner.is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
             let _ = fs::remove_file(entry.path());
         }

@@ -2,11 +2,11 @@
 //! a reflog still names.
 
 use super::Worktree;
-use crate::Git;
+use crate::questions::tree_of;
+use crate::refs;
 use orange_sys::error::{IoContext, Result};
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 /// An operation under way, and the files in which it notes its commits.
@@ -95,21 +95,16 @@ impl Worktree {
             input.push_str(&format!("\n^{commit}"));
         }
         input.push('\n');
-        let mut git = self.git().args([
-            "rev-list",
-            "--parents",
-            "--ignore-missing",
-            "--stdin",
-            "--not",
-        ]);
-        for own in OWN_REFS {
-            git = git.arg(format!("--exclude={own}/*"));
-        }
-        if fresh {
-            git = git.arg(format!("--exclude={}/*", super::refs::ROOT));
-        }
-        let said = git.arg("--glob=refs/*").input(input).run()?;
-        let text = said.checked("git rev-list")?.text();
+        let rescues = fresh.then_some(&super::refs::ROOT);
+        let left_out = OWN_REFS.iter().chain(rescues);
+        let text = self
+            .git()
+            .args(["rev-list", "--parents", "--ignore-missing", "--stdin"])
+            .arg("--not")
+            .args(left_out.map(|refs| format!("--exclude={refs}/*")))
+            .arg("--glob=refs/*")
+            .input(input)
+            .text()?;
         let mut all = Vec::new();
         let mut parents = HashSet::new();
         for line in text.lines() {
@@ -117,13 +112,11 @@ impl Worktree {
             all.extend(ids.next());
             parents.extend(ids);
         }
+        let commits = all.len();
+        let tips = all.into_iter().filter(|id| !parents.contains(id));
         Ok(Unreached {
-            commits: all.len(),
-            tips: all
-                .into_iter()
-                .filter(|id| !parents.contains(id))
-                .map(str::to_owned)
-                .collect(),
+            commits,
+            tips: tips.map(str::to_owned).collect(),
         })
     }
 
@@ -133,17 +126,12 @@ impl Worktree {
         if unique.is_empty() {
             return Ok(Vec::new());
         }
-        let mut input = String::new();
-        for id in unique {
-            input.push_str(id);
-            input.push('\n');
-        }
-        let said = self
+        let lines: String = unique.iter().map(|id| format!("{id}\n")).collect();
+        let text = self
             .git()
             .args(["cat-file", "--batch-check=%(objectname) %(objecttype)"])
-            .input(input)
-            .run()?;
-        let text = said.checked("git cat-file")?.text();
+            .input(lines)
+            .text()?;
         let found = text.lines().filter_map(|line| line.strip_suffix(" commit"));
         Ok(found.map(str::to_owned).collect())
     }
@@ -153,12 +141,8 @@ impl Worktree {
         if !any && !self.has_reftable() {
             return Ok(Vec::new());
         }
-        let text = self
-            .git()
-            .args(["for-each-ref", "--format=%(objectname)"])
-            .args(OWN_REFS)
-            .text()?;
-        Ok(text.lines().map(str::to_owned).collect())
+        let git = self.git().args(["for-each-ref", "--format=%(objectname)"]);
+        git.args(OWN_REFS).lines()
     }
 
     /// Every commit that HEAD, or the branch, ever was at.
@@ -171,10 +155,8 @@ impl Worktree {
         let mut found = BTreeSet::new();
         if self.has_reftable() {
             for name in refs.into_iter().chain(["HEAD"]) {
-                let git: Git = self
-                    .git()
-                    .args(["reflog", "show", "--format=%H", name, "--"]);
-                let text = git.ask_about_unknown()?.unwrap_or_default();
+                let git = self.git().args(["reflog", "show", "--format=%H", name]);
+                let text = git.arg("--").ask_about_unknown()?.unwrap_or_default();
                 found.extend(text.lines().map(str::to_owned));
             }
         } else {
@@ -193,13 +175,12 @@ impl Worktree {
     /// The ids at the beginning of a file's lines.
     fn ids_in(&self, file: &str) -> Result<Vec<String>> {
         let bytes = bytes_of(&self.git_dir.join(file))?;
-        let ids = String::from_utf8_lossy(&bytes)
+        let text = String::from_utf8_lossy(&bytes);
+        let words = text
             .lines()
-            .filter_map(|line| line.split_whitespace().next())
-            .filter(|word| is_id(word))
-            .map(str::to_owned)
-            .collect();
-        Ok(ids)
+            .filter_map(|line| line.split_whitespace().next());
+        let ids = words.filter(|word| is_id(word));
+        Ok(ids.map(str::to_owned).collect())
     }
 }
 
@@ -227,22 +208,15 @@ fn read_reflog(path: &Path, found: &mut BTreeSet<String>) -> Result<()> {
 /// The content of a file; nothing where there is none. One that cannot be read may name the only trace of a commit, so
 /// that is an error.
 fn bytes_of(path: &Path) -> Result<Vec<u8>> {
-    let absent = [
-        ErrorKind::NotFound,
-        ErrorKind::NotADirectory,
-        ErrorKind::IsADirectory,
-    ];
     match fs::read(path) {
-        Err(error) if absent.contains(&error.kind()) => Ok(Vec::new()),
+        Err(error) if refs::is_absent(&error) => Ok(Vec::new()),
         read => read.doing("read", path),
     }
 }
 
 /// A full object id that is not the one of nothing.
 pub(super) fn is_id(word: &str) -> bool {
-    matches!(word.len(), 40 | 64)
-        && word.bytes().all(|byte| byte.is_ascii_hexdigit())
-        && word.bytes().any(|byte| byte != b'0')
+    refs::is_id(word) && word.bytes().any(|byte| byte != b'0')
 }
 
 /// A branch whose commits no other ref reaches.
@@ -259,22 +233,15 @@ impl Worktree {
         let Some(tip) = crate::commit_of(&self.root, &name)? else {
             return Ok(None);
         };
-        let tree = self
-            .git()
-            .args(["rev-parse", "--verify", &format!("{tip}^{{tree}}")])
-            .text()?;
-        let said = self
+        let count = self
             .git()
             .args(["rev-list", "--count", &tip, "--not"])
             .arg(format!("--exclude={}/*", super::refs::ROOT))
             .arg(format!("--exclude={name}"))
             .args(["--glob=refs/*", "--"])
-            .run()?;
-        let count = said.checked("git rev-list")?.text().parse().unwrap_or(1);
-        Ok((count > 0).then_some(OnBranch {
-            tip,
-            tree,
-            commits: count,
-        }))
+            .text()?;
+        let commits = count.parse().unwrap_or(1);
+        let tree = tree_of(&self.root, &tip)?;
+        Ok((commits > 0).then_some(OnBranch { tip, tree, commits }))
     }
 }

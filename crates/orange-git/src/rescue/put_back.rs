@@ -1,11 +1,10 @@
 //! Files of a rescue back into a worktree, without its index, its HEAD or its branch.
 
-use super::content::TempIndex;
+use super::content::{TempIndex, is_gone};
 use super::{Difference, LINK, Worktree, nul_separated};
 use orange_core::{Action, text};
-use orange_sys::error::{Error, Result, err};
+use orange_sys::error::{IoContext, Result, err};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 impl Worktree {
@@ -20,21 +19,17 @@ impl Worktree {
         }
         let index = TempIndex::empty(self);
         index.read_tree(tree)?;
-        let said = index
+        index
             .git()
             .args(["checkout-index", "--force", "-z", "--stdin"])
             .input(nul_separated(written))
-            .run()?;
-        said.checked("git checkout-index").map(drop)
+            .done()
     }
 
     /// What would be overwritten although no rescue holds it: ignored files, and folders in the place of files.
     pub fn in_the_way(&self, changes: &[Difference]) -> Result<Vec<PathBuf>> {
-        let deleted: Vec<&Path> = changes
-            .iter()
-            .filter(|change| change.status == 'D')
-            .map(|change| change.path.as_path())
-            .collect();
+        let deleted = changes.iter().filter(|change| change.status == 'D');
+        let deleted: Vec<&Path> = deleted.map(|change| change.path.as_path()).collect();
         let mut found = Vec::new();
         let mut there = Vec::new();
         for path in written(changes) {
@@ -79,13 +74,8 @@ impl Worktree {
             return Ok(());
         }
         match fs::remove_file(&full) {
-            Ok(()) => {}
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                return Ok(());
-            }
-            Err(error) => return Err(Error::io("delete", &full, &error)),
+            Err(error) if is_gone(&error) => return Ok(()),
+            removed => removed.doing("delete", &full)?,
         }
         for above in path.ancestors().skip(1) {
             if above.as_os_str().is_empty() || fs::remove_dir(self.root.join(above)).is_err() {
@@ -97,21 +87,17 @@ impl Worktree {
 
     /// Refuses a worktree that is not one of the repository's.
     pub fn belongs_to(&self, repository: &Path) -> Result<()> {
-        let own = super::super::repository_of(&self.root)?;
+        let own = crate::repository_of(&self.root)?;
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        match own {
-            Some(own) if real(&own) == real(repository) => Ok(()),
-            Some(_) | None => Err(err!(
-                Conflict,
-                "{} is not a worktree of {}",
-                self.root.display(),
-                repository.display()
-            )
-            .hint(text!(
-                "run {}; --to-branch NAME restores without a workspace",
-                Action::check()
-            ))),
+        if own.is_some_and(|own| real(&own) == real(repository)) {
+            return Ok(());
         }
+        let (root, repository) = (self.root.display(), repository.display());
+        let refused = err!(Conflict, "{root} is not a worktree of {repository}");
+        Err(refused.hint(text!(
+            "run {}; --to-branch NAME restores without a workspace",
+            Action::check()
+        )))
     }
 }
 

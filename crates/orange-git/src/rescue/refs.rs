@@ -42,8 +42,7 @@ pub fn kept_below(repository: &Path, reference: &str) -> Result<Vec<Kept>> {
         .arg("for-each-ref")
         .arg("--format=%(refname)%00%(objectname)%00%(contents)%00")
         .arg(format!("{reference}/"))
-        .run()?;
-    let said = said.checked("git for-each-ref")?;
+        .checked()?;
     let text = String::from_utf8_lossy(&said.stdout);
     let mut parts = text.split('\0');
     let mut found = Vec::new();
@@ -67,12 +66,8 @@ pub fn forget(repository: &Path, refs: &[Kept]) -> Result<()> {
         .iter()
         .map(|kept| format!("delete {} {}\n", kept.reference, kept.commit))
         .collect();
-    let said = Git::at(repository)
-        .quiet()
-        .args(["update-ref", "--stdin"])
-        .input(lines)
-        .run()?;
-    said.checked("git update-ref").map(drop)
+    let git = Git::at(repository).quiet();
+    git.args(["update-ref", "--stdin"]).input(lines).done()
 }
 
 /// Makes a branch at a commit; never moves one.

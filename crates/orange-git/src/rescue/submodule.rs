@@ -1,6 +1,7 @@
 //! A repository inside a worktree: whether it holds something that nothing else does, and a bundle of it.
 
 use super::{Git, LINK, without_line_end};
+use crate::Said;
 use crate::hidden::look_past_flags;
 use orange_sys::error::Result;
 use std::ffi::OsStr;
@@ -27,19 +28,16 @@ pub fn git_dir(folder: &Path) -> Result<Option<PathBuf>> {
     let said = Git::in_slot(folder)
         .args(["rev-parse", "--absolute-git-dir"])
         .run()?;
-    if !said.success && !said.found_no_repository() {
-        return Err(said.error("git rev-parse"));
-    }
-    let path = PathBuf::from(OsStr::from_bytes(without_line_end(&said.stdout)));
-    Ok(said.success.then_some(path))
+    let path = |said: Said| PathBuf::from(OsStr::from_bytes(without_line_end(&said.stdout)));
+    Ok(said.unless_no_repository("git rev-parse")?.map(path))
 }
 
 /// The repositories inside this one, below its root.
 pub fn links(folder: &Path) -> Result<Vec<PathBuf>> {
     let said = Git::in_slot(folder).args(["ls-files", "-s", "-z"]).run()?;
-    if !said.success && !said.found_no_repository() {
-        return Err(said.error("git ls-files"));
-    }
+    let Some(said) = said.unless_no_repository("git ls-files")? else {
+        return Ok(Vec::new());
+    };
     let links = said.parts().filter_map(|record| {
         let record = record.as_bytes();
         let tab = record.iter().position(|byte| *byte == b'\t')?;
@@ -69,5 +67,5 @@ pub fn bundle(folder: &Path, target: &Path) -> Result<bool> {
             }
         }
     }
-    git.run()?.checked("git bundle").map(|_| true)
+    git.done().map(|()| true)
 }

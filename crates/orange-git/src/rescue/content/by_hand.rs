@@ -33,8 +33,7 @@ impl TempIndex<'_> {
         let filters = self.filters()?;
         let said = without_filters(self.git(), &filters)
             .args(["ls-files", "-z", "-o", "-m", "--exclude-standard"])
-            .run()?;
-        let said = said.checked("git ls-files")?;
+            .checked()?;
         let links: HashSet<&Path> = entries.links().collect();
         let left: BTreeSet<&Path> = said.parts().map(Path::new).collect();
         let (mut gone, mut nested, mut files) = (Vec::new(), Vec::new(), Vec::new());
@@ -59,11 +58,8 @@ impl TempIndex<'_> {
                 }
             } else if kind.is_symlink() {
                 let target = fs::read_link(&full).map_err(|error| unreadable(path, &error))?;
-                let id = self
-                    .git()
-                    .args(["hash-object", "-w", "--stdin"])
-                    .input(target.as_os_str().as_bytes())
-                    .text()?;
+                let git = self.git().args(["hash-object", "-w", "--stdin"]);
+                let id = git.input(target.as_os_str().as_bytes()).text()?;
                 push_line(&mut lines, b"120000", id.as_bytes(), bytes(path));
             } else if kind.is_file() {
                 File::open(&full).map_err(|error| unreadable(path, &error))?;
@@ -119,7 +115,8 @@ fn without_filters(mut git: Git, names: &BTreeSet<String>) -> Git {
     git.env("GIT_CONFIG_COUNT", count.to_string())
 }
 
-fn is_gone(error: &std::io::Error) -> bool {
+/// Is there no such file?
+pub(in crate::rescue) fn is_gone(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 

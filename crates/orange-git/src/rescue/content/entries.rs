@@ -1,6 +1,8 @@
 //! What `git ls-files -v -s -z` tells of an index, read without copying it.
 
 use super::super::LINK;
+use crate::Git;
+use orange_sys::error::Result;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::ops::Range;
@@ -29,7 +31,9 @@ impl Entry<'_> {
 }
 
 impl Entries {
-    pub fn new(bytes: Vec<u8>) -> Entries {
+    /// Those of the index that this git has.
+    pub fn of(git: Git) -> Result<Entries> {
+        let bytes = git.args(["ls-files", "-v", "-s", "-z"]).checked()?.stdout;
         let mut special = Vec::new();
         let mut start = 0;
         for record in bytes.split(|byte| *byte == 0) {
@@ -39,7 +43,7 @@ impl Entries {
             }
             start = end + 1;
         }
-        Entries { bytes, special }
+        Ok(Entries { bytes, special })
     }
 
     fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
@@ -51,17 +55,17 @@ impl Entries {
         records.filter_map(|range| read(self.bytes.get(range)?))
     }
 
+    fn paths(&self, which: impl Fn(&Entry<'_>) -> bool) -> impl Iterator<Item = &Path> {
+        self.special().filter(which).map(|entry| entry.path)
+    }
+
     pub fn assumed_unchanged(&self) -> impl Iterator<Item = &Path> {
-        self.special()
-            .filter(|entry| entry.tag.is_ascii_lowercase())
-            .map(|entry| entry.path)
+        self.paths(|entry| entry.tag.is_ascii_lowercase())
     }
 
     /// Not in the worktree on purpose (sparse checkout).
     pub fn left_out(&self) -> impl Iterator<Item = &Path> {
-        self.special()
-            .filter(|entry| entry.tag.eq_ignore_ascii_case(&b's'))
-            .map(|entry| entry.path)
+        self.paths(|entry| entry.tag.eq_ignore_ascii_case(&b's'))
     }
 
     pub fn is_unmerged(&self) -> bool {
@@ -70,9 +74,7 @@ impl Entries {
 
     /// Submodules, and nested repositories that were added.
     pub fn links(&self) -> impl Iterator<Item = &Path> {
-        self.special()
-            .filter(|entry| entry.mode == LINK.as_bytes())
-            .map(|entry| entry.path)
+        self.paths(|entry| entry.mode == LINK.as_bytes())
     }
 
     /// An unmerged index cannot be written as a tree. The same with every side of a conflict as a file of its
