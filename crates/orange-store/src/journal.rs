@@ -26,10 +26,9 @@ pub struct JournalBytes {
 
 /// Reads the journal without changing anything; a missing file is an empty journal.
 pub fn read(path: &Path) -> io::Result<JournalBytes> {
-    match open(path, OpenOptions::new().read(true)) {
-        Ok(mut file) => split(&mut file),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(JournalBytes::default()),
-        Err(error) => Err(error),
+    match private::unless_gone(open(path, OpenOptions::new().read(true)))? {
+        Some(mut file) => split(&mut file),
+        None => Ok(JournalBytes::default()),
     }
 }
 
@@ -63,11 +62,9 @@ pub fn take_out(path: &Path, numbers: &[usize]) -> io::Result<(String, u64)> {
     let old = read(path)?;
     let (mut kept, mut taken) = (Vec::new(), Vec::new());
     for (index, line) in old.text.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        if numbers.contains(&(index + 1)) {
-            taken.extend_from_slice(line)
-        } else {
-            kept.extend_from_slice(line)
-        }
+        let is_taken = numbers.contains(&(index + 1));
+        let part = if is_taken { &mut taken } else { &mut kept };
+        part.extend_from_slice(line);
     }
     let new_len = kept.len() as u64;
     kept.extend(old.torn.unwrap_or_default());
@@ -175,10 +172,7 @@ fn undo(file: &File, path: &Path, old_len: u64) {
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+    File::open(private::folder_of(path))?.sync_all()
 }
 
 #[cfg(test)]

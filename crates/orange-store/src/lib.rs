@@ -25,6 +25,7 @@ use orange_core::task::Task;
 use orange_core::task_file::{MAX_BYTES, TaskFile};
 use orange_core::verification::last_failed;
 use orange_sys::error::{Error, IoContext, Result, err};
+use orange_sys::files::entries;
 use remarks::mentions;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -237,11 +238,9 @@ impl Store {
 
     /// The tasks on that list.
     pub fn marked(&self) -> Vec<Place> {
-        let Ok(entries) = fs::read_dir(self.in_flight()) else {
-            return Vec::new();
-        };
+        let entries = entries(&self.in_flight()).unwrap_or_default();
         entries
-            .flatten()
+            .into_iter()
             .filter_map(|entry| {
                 let path = entry.path();
                 let name = entry.file_name().into_string().ok()?;

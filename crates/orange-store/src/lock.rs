@@ -6,9 +6,11 @@ mod tests;
 
 use super::locks::{Held, Rank, about_to_wait, hold};
 use super::private;
+use super::replace::same_file;
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -36,13 +38,14 @@ pub enum LockError {
 }
 
 /// How far the task had come when its lock was last held: a journal shorter than this has lost lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
     /// The task's revision.
     pub revision: u64,
     /// Length of the journal in bytes.
     pub journal_bytes: u64,
     /// Names the frontmatter that was in order with that journal; 0 when there was more to say about it.
+    #[serde(default)]
     pub front: u64,
 }
 
@@ -166,20 +169,14 @@ pub(super) fn witness_in(record: &[u8]) -> Option<Witness> {
 }
 
 fn open(folder: &Path) -> Result<File, LockError> {
-    private::options()
+    let opened = private::options()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-        .open(folder.join(LOCK_FILE))
-        .map_err(|error| {
-            if error.kind() == io::ErrorKind::NotFound {
-                LockError::Gone
-            } else {
-                LockError::Io(error)
-            }
-        })
+        .open(folder.join(LOCK_FILE));
+    private::unless_gone(opened)?.ok_or(LockError::Gone)
 }
 
 fn try_lock(file: &File) -> io::Result<bool> {
@@ -193,11 +190,8 @@ fn try_lock(file: &File) -> io::Result<bool> {
 /// Whether `path` names the very file that is open as `file`.
 fn names(path: &Path, file: &File) -> io::Result<bool> {
     let ours = file.metadata()?;
-    match fs::symlink_metadata(path) {
-        Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    let there = private::unless_gone(fs::symlink_metadata(path))?;
+    Ok(there.is_some_and(|there| same_file(&there, &ours)))
 }
 
 fn holder(file: &File) -> Option<String> {
@@ -205,9 +199,11 @@ fn holder(file: &File) -> Option<String> {
 }
 
 /// The one line in the lock file.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<u32>,
+    #[serde(flatten)]
     witness: Option<Witness>,
 }
 
@@ -222,51 +218,11 @@ impl Record {
     }
 
     fn from_bytes(bytes: &[u8]) -> Self {
-        std::str::from_utf8(bytes)
-            .map(Self::parse)
-            .unwrap_or_default()
-    }
-
-    fn parse(text: &str) -> Self {
-        let Some(fields) = text
-            .trim_end()
-            .strip_prefix('{')
-            .and_then(|rest| rest.strip_suffix('}'))
-        else {
-            return Self::default();
-        };
-        let mut found = [None; 4];
-        for (key, value) in fields.split(',').filter_map(|field| field.split_once(':')) {
-            let key = key.trim().trim_matches('"');
-            let names = ["pid", "revision", "journal_bytes", "front"];
-            if let Some(place) = names.iter().position(|name| *name == key) {
-                found[place] = value.trim().parse::<u64>().ok();
-            }
-        }
-        let [pid, revision, journal_bytes, front] = found;
-        Self {
-            pid: pid.and_then(|pid| u32::try_from(pid).ok()),
-            witness: revision
-                .zip(journal_bytes)
-                .map(|(revision, journal_bytes)| Witness {
-                    revision,
-                    journal_bytes,
-                    front: front.unwrap_or(0),
-                }),
-        }
+        serde_json::from_slice(bytes).unwrap_or_default()
     }
 
     fn write(&self, file: &File) -> io::Result<()> {
-        let mut fields = Vec::new();
-        if let Some(pid) = self.pid {
-            fields.push(format!("\"pid\":{pid}"));
-        }
-        if let Some(witness) = self.witness {
-            fields.push(format!("\"revision\":{}", witness.revision));
-            fields.push(format!("\"journal_bytes\":{}", witness.journal_bytes));
-            fields.push(format!("\"front\":{}", witness.front));
-        }
-        let json = format!("{{{}}}", fields.join(","));
+        let json = serde_json::to_string(self)?;
         let line = format!("{json:<width$}\n", width = RECORD_LEN - 1);
         file.write_all_at(line.as_bytes(), 0)
     }

@@ -36,42 +36,30 @@ pub const STARTING: &str = "starting";
 impl Lock<'_> {
     /// Its file, relative to the home.
     pub fn file(self) -> String {
-        match self {
-            Lock::Monitor => ".monitor.lock".to_owned(),
-            Lock::Queue => ".queue.lock".to_owned(),
-            Lock::Check(name) => format!("verify/{name}.lock"),
-            Lock::Merge(project) => format!("tasks/{project}/.merge.lock"),
-            Lock::Rescues => ".gc.lock".to_owned(),
-            Lock::Start => ".start.lock".to_owned(),
-            Lock::Starting(task) => format!("{STARTING}/{task}"),
-            Lock::Dependencies => ".dependencies.lock".to_owned(),
-            Lock::Project(project) => format!("tasks/{project}/.lock"),
-            Lock::Landing(project) => format!("tasks/{project}/.landing.lock"),
-            Lock::Slot(slot) => format!("workspaces/.{slot}.lock"),
-            Lock::Pool => "workspaces/.pool.lock".to_owned(),
-            Lock::Projects => ".projects.lock".to_owned(),
-            Lock::Config => ".config.lock".to_owned(),
-            Lock::Log => super::LOG_LOCK.to_owned(),
-        }
+        self.rank_and_file().1
     }
 
     pub fn rank(self) -> Rank {
+        self.rank_and_file().0
+    }
+
+    fn rank_and_file(self) -> (Rank, String) {
         match self {
-            Lock::Monitor => Rank::Monitor,
-            Lock::Queue => Rank::Queue,
-            Lock::Check(_) => Rank::Check,
-            Lock::Merge(_) => Rank::Merge,
-            Lock::Rescues => Rank::Rescues,
-            Lock::Start => Rank::Start,
-            Lock::Starting(_) => Rank::Starting,
-            Lock::Dependencies => Rank::Dependencies,
-            Lock::Project(_) => Rank::Project,
-            Lock::Landing(_) => Rank::Landing,
-            Lock::Slot(_) => Rank::Slot,
-            Lock::Pool => Rank::Pool,
-            Lock::Projects => Rank::Projects,
-            Lock::Config => Rank::Config,
-            Lock::Log => Rank::Log,
+            Lock::Monitor => (Rank::Monitor, ".monitor.lock".into()),
+            Lock::Queue => (Rank::Queue, ".queue.lock".into()),
+            Lock::Check(name) => (Rank::Check, format!("verify/{name}.lock")),
+            Lock::Merge(project) => (Rank::Merge, format!("tasks/{project}/.merge.lock")),
+            Lock::Rescues => (Rank::Rescues, ".gc.lock".into()),
+            Lock::Start => (Rank::Start, ".start.lock".into()),
+            Lock::Starting(task) => (Rank::Starting, format!("{STARTING}/{task}")),
+            Lock::Dependencies => (Rank::Dependencies, ".dependencies.lock".into()),
+            Lock::Project(project) => (Rank::Project, format!("tasks/{project}/.lock")),
+            Lock::Landing(project) => (Rank::Landing, format!("tasks/{project}/.landing.lock")),
+            Lock::Slot(slot) => (Rank::Slot, format!("workspaces/.{slot}.lock")),
+            Lock::Pool => (Rank::Pool, "workspaces/.pool.lock".into()),
+            Lock::Projects => (Rank::Projects, ".projects.lock".into()),
+            Lock::Config => (Rank::Config, ".config.lock".into()),
+            Lock::Log => (Rank::Log, super::LOG_LOCK.into()),
         }
     }
 }

@@ -6,11 +6,11 @@ use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
 use orange_core::suggest::meant;
 use orange_core::{Action, text};
-use orange_sys::error::{Error, IoContext, Result, err};
+use orange_sys::error::{IoContext, Result, err};
+use orange_sys::private::unless_gone;
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 use serde_json::{Map, Value};
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Slots a project gets unless the user says otherwise.
@@ -41,10 +41,8 @@ fn default_pool_size() -> u32 {
 /// Reads the registry; a missing file is an empty one.
 pub fn read(store: &Store) -> Result<Vec<Project>> {
     let path = store.projects_file();
-    let text = match std::fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io("read", &path, &error)),
+    let Some(text) = unless_gone(std::fs::read(&path)).doing("read", &path)? else {
+        return Ok(Vec::new());
     };
     serde_json::from_slice(&text).map_err(|error| {
         err!(Damaged, "{} cannot be read: {}", path.display(), why(&error))

@@ -28,7 +28,8 @@ mod stress;
 #[cfg(debug_assertions)]
 mod tests;
 
-use self::folder::{Folder, PART, read_all, same_file};
+pub(crate) use self::folder::same_file;
+use self::folder::{Folder, PART, read_all};
 pub use self::lease::is_let_go;
 use self::lease::{Claim, Patience};
 pub use self::old::Theirs;

@@ -34,13 +34,10 @@ impl Folder {
     pub(super) fn of(target: &Path) -> io::Result<Self> {
         let name = target.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| invalid("not a file name in UTF-8"))?;
-        let parent = target
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
         let dir = OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_DIRECTORY)
-            .open(parent.unwrap_or(Path::new(".")))?;
+            .open(private::folder_of(target))?;
         Ok(Self {
             dir: Arc::new(dir),
             target: name.to_owned(),
@@ -186,7 +183,7 @@ pub(super) fn read_all(mut file: &File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-pub(super) fn same_file(one: &Metadata, other: &Metadata) -> bool {
+pub(crate) fn same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
