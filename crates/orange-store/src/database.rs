@@ -6,7 +6,7 @@ mod consents;
 mod notified;
 mod seals;
 
-use crate::index::is_damage;
+use crate::index::{check, is_damage, user_version};
 use crate::locks::{self, Rank};
 use crate::private;
 use crate::replace::write_atomic;
@@ -19,7 +19,7 @@ use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, TransactionBehavior, params};
 pub use seals::JournalSeal;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Each entry takes the schema one version further. Never edit one that has shipped.
 const MIGRATIONS: &[&str] = &[
@@ -101,9 +101,18 @@ impl Database {
             .prepare()
             .and_then(|()| database.version())
             .map_err(|error| explain(&database.path, error))?;
+        if version > MIGRATIONS.len() {
+            return Err(err!(
+                NewerVersion,
+                "{} was written by a newer version of orange (schema {version}, this one knows {})",
+                database.path.display(),
+                MIGRATIONS.len()
+            )
+            .hint("upgrade orange; nothing was changed"));
+        }
         database
-            .migrate()
-            .map_err(|error| explain(&database.path, error))??;
+            .migrate(version)
+            .map_err(|error| explain(&database.path, error))?;
         // A database that was only just made has nothing worth keeping, and must not replace what has.
         if version > 0
             && let Err(error) = database.back_up_daily()
@@ -120,24 +129,12 @@ impl Database {
     }
 
     fn version(&self) -> rusqlite::Result<usize> {
-        self.connection
-            .query_row("PRAGMA user_version", [], |row| row.get::<_, u32>(0))
-            .map(|version| version as usize)
+        user_version(&self.connection).map(|version| version as usize)
     }
 
-    fn migrate(&mut self) -> rusqlite::Result<Result<()>> {
-        let version = self.version()?;
-        if version > MIGRATIONS.len() {
-            return Ok(Err(err!(
-                NewerVersion,
-                "{} was written by a newer version of orange (schema {version}, this one knows {})",
-                self.path.display(),
-                MIGRATIONS.len()
-            )
-            .hint("upgrade orange; nothing was changed")));
-        }
+    fn migrate(&mut self, version: usize) -> rusqlite::Result<()> {
         if version == MIGRATIONS.len() {
-            return Ok(Ok(()));
+            return Ok(());
         }
         if version > 0 {
             let copy = self
@@ -150,13 +147,12 @@ impl Database {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have been quicker.
-        let version: u32 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        let version = user_version(&transaction)?;
         for migration in MIGRATIONS.iter().skip(version as usize) {
             transaction.execute_batch(migration)?;
         }
         transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
-        transaction.commit()?;
-        Ok(Ok(()))
+        transaction.commit()
     }
 
     /// A consistent copy, put in place only when it is whole.
@@ -172,14 +168,9 @@ impl Database {
 
     fn back_up_daily(&self) -> rusqlite::Result<()> {
         let backup = self.path.with_extension("db.backup");
-        let recent = std::fs::metadata(&backup)
-            .and_then(|data| data.modified())
-            .is_ok_and(|then| {
-                SystemTime::now()
-                    .duration_since(then)
-                    .is_ok_and(|age| age < BACKUP_EVERY)
-            });
-        if recent {
+        let written = std::fs::metadata(&backup).and_then(|data| data.modified());
+        let age = written.ok().and_then(|then| then.elapsed().ok());
+        if age.is_some_and(|age| age < BACKUP_EVERY) {
             Ok(())
         } else {
             self.copy_to(&backup)
@@ -193,14 +184,7 @@ impl Database {
 
     /// Are the tables sound? For `doctor`.
     pub fn check(&self) -> std::result::Result<(), String> {
-        match self
-            .connection
-            .query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
-        {
-            Ok(word) if word == "ok" => Ok(()),
-            Ok(problem) => Err(problem),
-            Err(error) => Err(error.to_string()),
-        }
+        check(&self.connection)
     }
 
     /// The counter of a project, if it has been started.
@@ -227,26 +211,18 @@ impl Database {
     /// Starts a counter at what is on disk, and promises the next keys to tasks that have none, oldest
     /// first. Raises it if it is behind. Never lowers it.
     pub fn heal_counter(&mut self, project: &str, highest: u32, keyless: &[String]) -> Result<()> {
-        let explain_here = |error| explain(&self.path, error);
         let _held = locks::enter(Rank::Database);
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(explain_here)?;
-        let work = || -> rusqlite::Result<()> {
-            let current: Option<u32> = transaction
-                .query_row(
-                    "SELECT last_key FROM key_counters WHERE project = ?1",
-                    [project],
-                    |row| row.get(0),
-                )
-                .optional()?;
-            let reserved: u32 = transaction.query_row(
-                "SELECT coalesce(max(key), 0) FROM reserved_keys WHERE project = ?1",
+        let mut work = || -> rusqlite::Result<()> {
+            let transaction = self
+                .connection
+                .transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let known: u32 = transaction.query_row(
+                "SELECT max(coalesce((SELECT last_key FROM key_counters WHERE project = ?1), 0),
+                     coalesce((SELECT max(key) FROM reserved_keys WHERE project = ?1), 0))",
                 [project],
                 |row| row.get(0),
             )?;
-            let mut last = current.unwrap_or(0).max(highest).max(reserved);
+            let mut last = known.max(highest);
             for id in keyless {
                 let fresh = transaction.execute(
                     "INSERT OR IGNORE INTO reserved_keys VALUES (?1, ?2, ?3)",
@@ -259,24 +235,18 @@ impl Database {
                  ON CONFLICT (project) DO UPDATE SET last_key = max(last_key, excluded.last_key)",
                 params![project, last],
             )?;
-            Ok(())
+            transaction.commit()
         };
-        work().map_err(explain_here)?;
-        transaction.commit().map_err(explain_here)
+        work().map_err(|error| explain(&self.path, error))
     }
 
     /// The next key: counted in one transaction, so that two processes never get the same.
     pub fn next_key(&mut self, project: &str) -> Result<Key> {
-        self.connection
-            .query_row(
-                "INSERT INTO key_counters VALUES (?1, 1)
-                 ON CONFLICT (project) DO UPDATE SET last_key = last_key + 1
-                 RETURNING last_key",
-                [project],
-                |row| row.get(0),
-            )
-            .map(Key)
-            .map_err(|error| explain(&self.path, error))
+        let sql = "INSERT INTO key_counters VALUES (?1, 1)
+             ON CONFLICT (project) DO UPDATE SET last_key = last_key + 1
+             RETURNING last_key";
+        let key = self.connection.query_row(sql, [project], |row| row.get(0));
+        key.map(Key).map_err(|error| explain(&self.path, error))
     }
 
     pub fn reserved_key(&self, project: &str, task_id: &str) -> Result<Option<Key>> {
@@ -295,29 +265,22 @@ pub fn repair(home: &Path, stamp: &str) -> Result<String> {
         unless_gone(std::fs::rename(&from, &to)).doing("set aside", &from)?;
     }
     let backup = Database::backup_in(home);
-    let restored = match sound_copy(&backup) {
+    let source = match sound_copy(&backup) {
         Some(bytes) => {
             write_atomic(&path, &bytes).doing("write", &path)?;
-            true
+            "the last backup"
         }
-        None => false,
+        None => "what is on disk",
     };
     Database::open(home)?;
-    let source = if restored {
-        "the last backup"
-    } else {
-        "what is on disk"
-    };
     Ok(format!("set aside as {aside}; restored from {source}"))
 }
 
 /// The bytes of a database that passes its own check.
 fn sound_copy(path: &Path) -> Option<Vec<u8>> {
     let bytes = std::fs::read(path).ok()?;
-    let verdict: String = Connection::open(path)
-        .and_then(|copy| copy.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))
-        .ok()?;
-    (verdict == "ok").then_some(bytes)
+    check(&Connection::open(path).ok()?).ok()?;
+    Some(bytes)
 }
 
 fn explain(path: &Path, error: rusqlite::Error) -> Error {

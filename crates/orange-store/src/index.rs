@@ -21,7 +21,7 @@ use orange_core::id::Key;
 use orange_core::task::Task;
 use orange_sys::error::{Error, Result, err};
 use rows::{Row, create_tables, try_store, version};
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Params};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ pub struct Stamp {
 }
 
 /// What the index keeps of a task.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Entry {
     /// `project/name`, as on disk.
     pub folder: String,
@@ -90,10 +90,21 @@ impl Index {
             Err(error) if is_damage(&error) => {
                 tracing::warn!(%error, "index.db is damaged and is rebuilt");
                 self.rebuild()?;
-                ask().map_err(|error| failed(&error))
+                ask().map_err(failed)
             }
-            Err(error) => Err(failed(&error)),
+            Err(error) => Err(failed(error)),
         }
+    }
+
+    /// Goes on after the database could not be written: rebuilt if it is damaged. Otherwise (disk full, read-only, locked)
+    /// the file is left alone, and the tasks are read into memory: old rows would be a lie.
+    fn recover(&self, error: &rusqlite::Error) -> Result<()> {
+        if is_damage(error) {
+            tracing::warn!(%error, "index.db is damaged and is rebuilt");
+            return self.rebuild().map(drop);
+        }
+        self.connections.replace(open_in_memory(error)?);
+        self.reread().map(drop)
     }
 
     /// Writes to the database, after every other thread of this process that does.
@@ -103,12 +114,6 @@ impl Index {
     ) -> rusqlite::Result<T> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         self.connections.with(work)
-    }
-
-    /// Goes on without the file, which cannot be written: old rows would be a lie.
-    fn go_to_memory(&self, error: &rusqlite::Error) -> Result<()> {
-        self.connections.replace(open_in_memory(error)?);
-        Ok(())
     }
 
     /// Starts again from the task folders.
@@ -122,11 +127,14 @@ impl Index {
     /// Writes entries and forgets folders, in one transaction. Trouble here is logged, never fatal:
     /// the next refresh repairs it.
     pub fn store(&self, entries: &[Entry], gone: &[String]) {
-        let outcome = self.write(|connection| {
+        self.heal(self.write(|connection| {
             let rows = entries.iter().map(Row::of);
             try_store(connection, entries.len(), rows, gone)
-        });
-        if let Err(error) = outcome {
+        }));
+    }
+
+    fn heal(&self, written: rusqlite::Result<()>) {
+        if let Err(error) = written {
             tracing::warn!(%error, "index.db was not updated");
             if is_damage(&error)
                 && let Err(error) = self.rebuild()
@@ -142,14 +150,8 @@ impl Index {
         if is_no_file(&path) {
             return Err("is a folder, so that every command reads all tasks anew".to_owned());
         }
-        let verdict: rusqlite::Result<String> = self
-            .connections
-            .with(|connection| connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)));
-        match verdict {
-            Ok(word) if word == "ok" => Ok(()),
-            Ok(problem) => Err(problem),
-            Err(error) => Err(error.to_string()),
-        }
+        let check = self.connections.with(|connection| Ok(check(connection)));
+        check.map_err(|error| error.to_string())?
     }
 }
 
@@ -161,8 +163,33 @@ fn open_as_it_is(store: &Store) -> Option<Connection> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).ok()?;
-    let found = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
-    (found.ok()? == version()).then_some(connection)
+    (user_version(&connection).ok()? == version()).then_some(connection)
+}
+
+/// Are the tables of a database sound? If not, what is wrong.
+pub(crate) fn check(connection: &Connection) -> std::result::Result<(), String> {
+    let verdict = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+    match verdict {
+        Ok(word) if word == "ok" => Ok(()),
+        Ok(problem) => Err(problem),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The version that a program gave to a database.
+pub(crate) fn user_version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// The rows that a question has as its answer.
+fn answers<T>(
+    connection: &Connection,
+    sql: &str,
+    parameters: impl Params,
+    read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    let mut query = connection.prepare_cached(sql)?;
+    query.query_map(parameters, read)?.collect()
 }
 
 fn path_in(store: &Store) -> PathBuf {
@@ -201,7 +228,7 @@ fn open_file(path: &Path) -> rusqlite::Result<Opened> {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
     connection.busy_timeout(PATIENCE)?;
-    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let found = user_version(&connection)?;
     // A cache: losing its last rows in a power cut costs a re-read, not data.
     connection.pragma_update(None, "synchronous", "OFF")?;
     let mut empty = false;
@@ -221,8 +248,8 @@ fn open_file(path: &Path) -> rusqlite::Result<Opened> {
 /// For a home that cannot be written to, or a file that another process keeps locked.
 fn open_in_memory(error: &rusqlite::Error) -> Result<Opened> {
     tracing::warn!(%error, "index.db cannot be used; this command works without it");
-    let (database, mut connection) = new_in_memory().map_err(|error| failed(&error))?;
-    create_tables(&mut connection).map_err(|error| failed(&error))?;
+    let (database, mut connection) = new_in_memory().map_err(failed)?;
+    create_tables(&mut connection).map_err(failed)?;
     Ok(Opened {
         database,
         connection,
@@ -246,6 +273,6 @@ pub fn remove_database(path: &Path) {
     }
 }
 
-fn failed(error: &rusqlite::Error) -> Error {
-    err!(Storage, "SQLite does not work here: {error}")
+fn failed(error: rusqlite::Error) -> Error {
+    err!(Storage, "SQLite does not work here: {error}").because(error)
 }

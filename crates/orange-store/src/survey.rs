@@ -2,7 +2,7 @@
 //! task there is, so a task that was left in order costs three files opened and two looked at.
 
 use super::{Place, Snapshot, Store, lock, mark_of, mentions, nanoseconds};
-use crate::index::refresh::stamp_of;
+use crate::index::refresh::{open_folder, stamp_of};
 use crate::index::{Entry, Stamp};
 use orange_core::Timestamp;
 use orange_core::reconcile::{Filed, begins_anew};
@@ -10,7 +10,7 @@ use orange_core::task::Task;
 use orange_core::task_file::MAX_BYTES;
 use orange_core::verification::last_failed;
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 /// Reads one folder after the other.
 pub struct Surveyor<'s> {
@@ -74,9 +74,8 @@ impl Snapshot {
 
 impl Surveyor<'_> {
     pub fn new(store: &Store) -> Surveyor<'_> {
-        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         Surveyor {
-            tasks: rustix::fs::openat(CWD, store.tasks(), flags, Mode::empty()).ok(),
+            tasks: open_folder(store.tasks()).ok(),
             store,
             path: Vec::new(),
             bytes: Vec::new(),
@@ -85,7 +84,12 @@ impl Surveyor<'_> {
 
     pub fn survey(&mut self, folder: &str) -> Entry {
         self.in_order(folder)
-            .unwrap_or_else(|| self.store.survey_thoroughly(folder))
+            .unwrap_or_else(|| self.survey_thoroughly(folder))
+    }
+
+    /// With a look into the journal, whatever the last command noted.
+    pub fn survey_thoroughly(&mut self, folder: &str) -> Entry {
+        self.store.survey_thoroughly(folder)
     }
 
     /// A task whose last command left both files in order and that nobody has touched since: the journal need
@@ -109,13 +113,11 @@ impl Surveyor<'_> {
         let Filed { task, front, body } = Filed::read(text, project)?;
         (mark_of(&text[front]) == witness.front).then(|| Entry {
             folder: folder.to_owned(),
-            attention: None,
-            checks_failed: false,
             mentions: mentions(&task, &text[body..]),
-            damaged: None,
             task,
             stamp: Some(stamp),
             read_at,
+            ..Entry::default()
         })
     }
 
@@ -147,20 +149,15 @@ impl Surveyor<'_> {
 }
 
 fn damaged_entry(place: &Place, reason: String) -> Entry {
-    let mut task = Task {
-        id: place.name.replace('/', "-"),
-        project: place.project.clone(),
-        ..Task::default()
-    };
-    task.branch = place.name.clone();
     Entry {
         folder: place.folder(),
-        task,
+        task: Task {
+            id: place.name.replace('/', "-"),
+            project: place.project.clone(),
+            branch: place.name.clone(),
+            ..Task::default()
+        },
         damaged: Some(reason),
-        attention: None,
-        checks_failed: false,
-        mentions: Vec::new(),
-        stamp: None,
-        read_at: 0,
+        ..Entry::default()
     }
 }

@@ -58,19 +58,13 @@ impl Database {
     }
 
     pub fn journal_seal(&self, task: &str) -> Result<Option<JournalSeal>> {
-        self.connection
-            .query_row(
-                "SELECT seal, incomplete FROM journal_seals WHERE task_id = ?1",
-                [task],
-                |row| {
-                    Ok(JournalSeal {
-                        seal: row.get(0)?,
-                        incomplete: row.get(1)?,
-                    })
-                },
-            )
-            .optional()
-            .map_err(|error| explain(&self.path, error))
+        let sql = "SELECT seal, incomplete FROM journal_seals WHERE task_id = ?1";
+        let read = |row: &rusqlite::Row<'_>| {
+            let (seal, incomplete) = (row.get(0)?, row.get(1)?);
+            Ok(JournalSeal { seal, incomplete })
+        };
+        let found = self.connection.query_row(sql, [task], read).optional();
+        found.map_err(|error| explain(&self.path, error))
     }
 
     /// Forgets what is remembered of the journal of a task that is gone for good.

@@ -2,7 +2,7 @@
 //! must not look at every task.
 
 use super::rows::Row;
-use super::{Entry, Index};
+use super::{Entry, Index, answers};
 use orange_core::task::Status;
 use orange_core::workflow::{WaitsFor, info_for};
 use orange_sys::error::Result;
@@ -56,18 +56,13 @@ pub(super) fn needs_me(entry: &Entry) -> bool {
 /// What a transaction changes in the counts.
 #[derive(Default)]
 pub(super) struct Tally {
-    changes: HashMap<String, HashMap<(String, bool), i64>>,
+    changes: HashMap<(String, String, bool), i64>,
 }
 
 impl Tally {
     pub(super) fn add(&mut self, (project, counts_as, needs_me): (&str, &str, bool), by: i64) {
-        // Looked up before anything is copied: this is done for every task when the index is rebuilt.
-        if !self.changes.contains_key(project) {
-            self.changes.insert(project.to_owned(), HashMap::new());
-        }
-        if let Some(kinds) = self.changes.get_mut(project) {
-            *kinds.entry((counts_as.to_owned(), needs_me)).or_default() += by;
-        }
+        let kind = (project.to_owned(), counts_as.to_owned(), needs_me);
+        *self.changes.entry(kind).or_default() += by;
     }
 
     pub(super) fn write(self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
@@ -75,10 +70,9 @@ impl Tally {
             "INSERT INTO counts VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
         )?;
-        for (project, kinds) in self.changes {
-            for ((counts_as, needs_me), by) in kinds.into_iter().filter(|(_, by)| *by != 0) {
-                change.execute(params![project, counts_as, needs_me, by])?;
-            }
+        let changed = self.changes.into_iter().filter(|(_, by)| *by != 0);
+        for ((project, counts_as, needs_me), by) in changed {
+            change.execute(params![project, counts_as, needs_me, by])?;
         }
         Ok(())
     }
@@ -161,18 +155,12 @@ impl Index {
     /// The folders of tasks that wait in the queue, in all projects. No other task is looked at, however many are pending.
     pub fn queued(&self) -> Result<Vec<String>> {
         self.ask(|connection| {
-            let counts = own_counts(connection, None)?;
-            if counts
-                .kinds
-                .get(QUEUED)
-                .is_none_or(|count| count.tasks == 0)
-            {
+            let counts = own_counts(connection, None)?.kinds;
+            if counts.get(QUEUED).is_none_or(|count| count.tasks == 0) {
                 return Ok(Vec::new());
             }
             let sql = "SELECT folder FROM tasks WHERE status_kind = 'waiting' AND counts_as = ?1";
-            let mut query = connection.prepare_cached(sql)?;
-            let rows = query.query_map([QUEUED], |row| row.get(0))?;
-            rows.collect()
+            answers(connection, sql, [QUEUED], |row| row.get(0))
         })
     }
 }
@@ -218,26 +206,21 @@ fn needed_for_others(
 ) -> rusqlite::Result<HashSet<(i64, String)>> {
     let mut found = HashSet::new();
     for sql in [WAITING, BEREFT] {
-        let mut query = connection.prepare_cached(sql)?;
-        let mut rows = query.query([project])?;
-        while let Some(row) = rows.next()? {
-            found.insert((row.get(0)?, row.get(1)?));
-        }
+        found.extend(answers(connection, sql, [project], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?);
     }
     Ok(found)
 }
 
 fn attended(connection: &Connection, project: Option<&str>) -> rusqlite::Result<Vec<Attended>> {
-    connection
-        .prepare_cached(ATTENDED)?
-        .query_map([project], |row| {
-            Ok(Attended {
-                number: row.get(0)?,
-                folder: row.get(1)?,
-                status: row.get(2)?,
-            })
-        })?
-        .collect()
+    answers(connection, ATTENDED, [project], |row| {
+        Ok(Attended {
+            number: row.get(0)?,
+            folder: row.get(1)?,
+            status: row.get(2)?,
+        })
+    })
 }
 
 #[cfg(test)]

@@ -80,17 +80,12 @@ fn put(connection: &mut Connection, stats: &[KeptStat]) -> rusqlite::Result<()> 
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut insert = transaction
         .prepare_cached("INSERT OR REPLACE INTO diff_stats VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")?;
-    for KeptStat {
-        project,
-        branch,
-        targets,
-        stat,
-    } in stats
-    {
+    for kept in stats {
+        let stat = &kept.stat;
         insert.execute(params![
-            project,
-            branch,
-            targets.join(" "),
+            kept.project,
+            kept.branch,
+            kept.targets.join(" "),
             stat.base,
             stat.head,
             stat.commits,

@@ -4,14 +4,14 @@ use super::line::Line;
 use super::query::is_over;
 use super::refresh::{Known, each_line};
 use super::rows::unpacked;
-use super::{DiffStat, Index, open_as_it_is};
+use super::{DiffStat, Index, answers, open_as_it_is};
 use crate::Store;
 use orange_core::id::{Key, stored_reference};
 use orange_core::machine::Linked;
 use orange_core::task::{Priority, Status};
 use orange_sys::error::Result;
 use rusqlite::{Connection, OptionalExtension};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A line of `task list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,8 +86,8 @@ struct Selected {
     older: usize,
     /// For every task with blockers that are not over, by its number: those blockers.
     waiting: HashMap<i64, Vec<Blocker>>,
-    /// Keys of parents of which a child was cancelled, with their projects.
-    bereft: HashMap<u32, Vec<String>>,
+    /// Projects and keys of parents of which a child was cancelled.
+    bereft: HashSet<(String, u32)>,
 }
 
 /// A task that another one waits for; key 0 stands for a reference that is no key.
@@ -128,25 +128,18 @@ impl Index {
 /// The tasks as index.db has them, without a look at the disk: nothing is written, repaired or waited for, and
 /// where it cannot be read there are none.
 pub fn as_it_is(store: &Store, filter: &Filter) -> Vec<Listed> {
-    let rows = open_as_it_is(store).and_then(|connection| {
-        let (_, rows) = known_list(&connection, filter, &|_, _| None).ok()?;
-        Some(rows)
-    });
-    rows.map(|listing| listing.rows).unwrap_or_default()
+    let list = |connection: Connection| known_list(&connection, filter, &|_, _| None).ok();
+    let listing = open_as_it_is(store).and_then(list);
+    listing.map(|(_, listing)| listing.rows).unwrap_or_default()
 }
 
-/// A list, and what a refresh has to know. In one go: the disk is looked at meanwhile.
+/// One pass over all tasks: what a refresh has to know of each, and those the filter lets through. In one go: the disk is
+/// looked at meanwhile.
 fn known_list(
     connection: &Connection,
     filter: &Filter,
     deleted: &Deleted<'_>,
 ) -> rusqlite::Result<(Known, Listing)> {
-    let (known, selected) = select(connection, filter)?;
-    Ok((known, selected.arranged(filter, deleted)))
-}
-
-/// One pass over all tasks: what a refresh has to know of each, and those the filter lets through.
-fn select(connection: &Connection, filter: &Filter) -> rusqlite::Result<(Known, Selected)> {
     let transaction = connection.unchecked_transaction()?;
     let (mut known, mut rows, mut older) = (Known::default(), Vec::new(), 0);
     let filter = Filter {
@@ -178,7 +171,7 @@ fn select(connection: &Connection, filter: &Filter) -> rusqlite::Result<(Known, 
         bereft: parents_of_cancelled(&transaction)?,
     };
     transaction.commit()?;
-    Ok((known, selected))
+    Ok((known, selected.arranged(&filter, deleted)))
 }
 
 /// Two tables that do not fit together: the index has to be rebuilt.
@@ -225,11 +218,9 @@ impl Selected {
                 .collect();
             note_blockers(row, &open);
         }
-        let is_bereft = row
-            .key
-            .and_then(|key| self.bereft.get(&key.0))
-            .is_some_and(|projects| projects.contains(&row.project));
-        if is_bereft && !is_over(&row.status) {
+        let is_bereft = |key: Key| self.bereft.contains(&(row.project.clone(), key.0));
+        let has_children = !self.bereft.is_empty() && !is_over(&row.status);
+        if has_children && row.key.is_some_and(is_bereft) {
             row.attention
                 .get_or_insert_with(|| "a child was cancelled".to_owned());
         }
@@ -249,13 +240,8 @@ impl Blocker {
 }
 
 fn sort(rows: &mut [Listed]) {
-    let mut projects: Vec<String> = Vec::new();
-    for row in rows.iter() {
-        if !projects.contains(&row.project) {
-            projects.push(row.project.clone());
-        }
-    }
-    projects.sort();
+    let projects: BTreeSet<&String> = rows.iter().map(|row| &row.project).collect();
+    let projects: Vec<String> = projects.into_iter().cloned().collect();
     // One number, because thousands of comparisons are made with it.
     let rank = |row: &Listed| {
         let project = projects.partition_point(|name| *name < row.project) as u64;
@@ -290,17 +276,11 @@ fn note_blockers(row: &mut Listed, open: &[Linked]) {
     }
 }
 
-fn parents_of_cancelled(connection: &Connection) -> rusqlite::Result<HashMap<u32, Vec<String>>> {
-    let mut bereft: HashMap<u32, Vec<String>> = HashMap::new();
-    let mut query = connection.prepare_cached(
-        "SELECT DISTINCT parent_project, parent_key FROM tasks INDEXED BY idx_tasks_cancelled
-         WHERE parent_key IS NOT NULL AND status_kind = 'over' AND NOT success",
-    )?;
-    let mut rows = query.query([])?;
-    while let Some(row) = rows.next()? {
-        bereft.entry(row.get(1)?).or_default().push(row.get(0)?);
-    }
-    Ok(bereft)
+fn parents_of_cancelled(connection: &Connection) -> rusqlite::Result<HashSet<(String, u32)>> {
+    let sql = "SELECT DISTINCT parent_project, parent_key FROM tasks INDEXED BY idx_tasks_cancelled
+         WHERE parent_key IS NOT NULL AND status_kind = 'over' AND NOT success";
+    let parents = answers(connection, sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(parents.into_iter().collect())
 }
 
 /// No task's row is read for it, only its index.

@@ -1,6 +1,6 @@
 //! Questions to the index: one task by any of its names, its links, who holds a slot.
 
-use super::Index;
+use super::{Index, answers};
 use orange_core::id::Key;
 use orange_core::task::Status;
 use orange_sys::error::Result;
@@ -56,16 +56,14 @@ impl Index {
 
     /// Tasks whose id begins so; an exact match stands alone.
     pub fn by_id_prefix(&self, prefix: &str) -> Result<Vec<Found>> {
-        let rows = self.many(
+        let mut rows = self.many(
             "tasks WHERE id >= ?1 AND id < ?2 ORDER BY id, folder LIMIT 20",
             params![prefix, format!("{prefix}\u{10FFFF}")],
         )?;
-        let exact: Vec<Found> = rows
-            .iter()
-            .filter(|row| row.id == prefix)
-            .cloned()
-            .collect();
-        Ok(if exact.is_empty() { rows } else { exact })
+        if rows.iter().any(|row| row.id == prefix) {
+            rows.retain(|row| row.id == prefix);
+        }
+        Ok(rows)
     }
 
     /// Every task of that branch, live ones first.
@@ -90,15 +88,13 @@ impl Index {
 
     /// Tasks that hold a slot of the project.
     pub fn slot_holders(&self, project: &str) -> Result<Vec<Found>> {
-        let rows = self.many(
+        let mut rows = self.many(
             "tasks INDEXED BY idx_tasks_workspace
                  WHERE project = ?1 AND workspace IS NOT NULL ORDER BY key_number, folder",
             params![project],
         )?;
-        Ok(rows
-            .into_iter()
-            .filter(|row| row.status.parse().is_ok_and(Status::is_active))
-            .collect())
+        rows.retain(|row| row.status.parse().is_ok_and(Status::is_active));
+        Ok(rows)
     }
 
     pub fn children_of(&self, project: &str, key: Key) -> Result<Vec<Found>> {
@@ -121,28 +117,20 @@ impl Index {
 
     /// The `blocked_by` of a task, as (project, key).
     pub fn blockers_of(&self, project: &str, key: Key) -> Result<Vec<(String, Key)>> {
+        let sql = "SELECT target_project, target_key FROM tasks
+             JOIN links ON links.task = tasks.number
+             WHERE tasks.project = ?1 AND tasks.key_number = ?2 AND kind = 'blocked_by'";
         self.ask(|connection| {
-            connection
-                .prepare_cached(
-                    "SELECT target_project, target_key FROM tasks
-                     JOIN links ON links.task = tasks.number
-                     WHERE tasks.project = ?1 AND tasks.key_number = ?2 AND kind = 'blocked_by'",
-                )?
-                .query_map(params![project, key.0], |row| {
-                    Ok((row.get(0)?, Key(row.get(1)?)))
-                })?
-                .collect()
+            answers(connection, sql, params![project, key.0], |row| {
+                Ok((row.get(0)?, Key(row.get(1)?)))
+            })
         })
     }
 
     /// Projects that have tasks, registered or not.
     pub fn project_names(&self) -> Result<Vec<String>> {
-        self.ask(|connection| {
-            connection
-                .prepare_cached("SELECT DISTINCT project FROM tasks ORDER BY project")?
-                .query_map([], |row| row.get(0))?
-                .collect()
-        })
+        let sql = "SELECT DISTINCT project FROM tasks ORDER BY project";
+        self.ask(|connection| answers(connection, sql, [], |row| row.get(0)))
     }
 
     /// The tasks that somebody is most likely to speak of; not all, where there are thousands.
@@ -160,13 +148,8 @@ impl Index {
     }
 
     pub fn highest_key(&self, project: &str) -> Result<u32> {
-        self.ask(|connection| {
-            connection.query_row(
-                "SELECT coalesce(max(key_number), 0) FROM tasks WHERE project = ?1",
-                [project],
-                |row| row.get(0),
-            )
-        })
+        let sql = "SELECT coalesce(max(key_number), 0) FROM tasks WHERE project = ?1";
+        self.ask(|connection| connection.query_row(sql, [project], |row| row.get(0)))
     }
 
     /// Ids and keys that more than one folder claims.
@@ -179,10 +162,7 @@ impl Index {
         let mut all = Vec::new();
         for sql in [IDS, KEYS] {
             let rows: Vec<(String, String)> = self.ask(|connection| {
-                connection
-                    .prepare(sql)?
-                    .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-                    .collect()
+                answers(connection, sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
             })?;
             all.extend(rows.into_iter().map(|(name, folders)| {
                 let mut folders: Vec<String> = folders.lines().map(str::to_owned).collect();
@@ -196,12 +176,7 @@ impl Index {
     /// The tasks of which SQL goes on so after FROM.
     fn many(&self, from: &str, parameters: &[&dyn ToSql]) -> Result<Vec<Found>> {
         let sql = format!("SELECT {FOUND} FROM {from}");
-        self.ask(|connection| {
-            connection
-                .prepare_cached(&sql)?
-                .query_map(parameters, found)?
-                .collect()
-        })
+        self.ask(|connection| answers(connection, &sql, parameters, found))
     }
 }
 

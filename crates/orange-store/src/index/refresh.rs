@@ -2,10 +2,11 @@
 
 use super::line::{self, Line};
 use super::rows::{Row, try_store};
-use super::{Index, Stamp, is_damage};
+use super::{Entry, Index, Stamp};
 use crate::Surveyor;
 use orange_sys::error::Result;
 use rusqlite::Connection;
+use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -152,48 +153,36 @@ impl Index {
         }
         let wrong = stale.len() + gone.len();
         if wrong > 0 {
-            self.put_right(&stale, &gone)?;
+            let written = self.read_into(&stale, &gone, Surveyor::survey);
+            written.or_else(|error| self.recover(&error))?;
         }
         *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         Ok((wrong, found))
-    }
-
-    fn put_right(&self, stale: &[String], gone: &[String]) -> Result<()> {
-        let written = self.read_into(stale, gone);
-        match written {
-            Ok(()) => Ok(()),
-            Err(error) if is_damage(&error) => self.rebuild().map(drop),
-            // Disk full, read-only, locked: the file is left alone.
-            Err(error) => {
-                self.go_to_memory(&error)?;
-                self.reread().map(drop)
-            }
-        }
     }
 
     /// Reads every folder, changed or not; gives their number.
     pub fn reread(&self) -> Result<usize> {
         let seen = survey_disk(self.store.tasks());
         let folders: Vec<String> = seen.into_iter().map(|entry| entry.folder).collect();
-        let store = &self.store;
-        let thorough = |part: &[String]| {
-            part.iter()
-                .map(|folder| store.survey_thoroughly(folder))
-                .collect()
-        };
-        self.store(&in_two(&folders, thorough), &[]);
+        self.heal(self.read_into(&folders, &[], Surveyor::survey_thoroughly));
         Ok(folders.len())
     }
 
     /// Reads folders on two threads while this one writes what they found.
-    fn read_into(&self, folders: &[String], gone: &[String]) -> rusqlite::Result<()> {
+    fn read_into<'s>(
+        &'s self,
+        folders: &[String],
+        gone: &[String],
+        survey: fn(&mut Surveyor<'s>, &str) -> Entry,
+    ) -> rusqlite::Result<()> {
         const BATCH: usize = 64;
         let store = &self.store;
-        if folders.len() < WORTH_A_THREAD {
+        let reader = move || {
             let mut surveyor = Surveyor::new(store);
-            let rows = folders
-                .iter()
-                .map(|folder| Row::of(&surveyor.survey(folder)));
+            move |folder: &String| Row::of(&survey(&mut surveyor, folder))
+        };
+        if folders.len() < WORTH_A_THREAD {
+            let rows = folders.iter().map(reader());
             return self.write(|connection| try_store(connection, folders.len(), rows, gone));
         }
         std::thread::scope(|scope| {
@@ -201,8 +190,7 @@ impl Index {
             for part in folders.chunks(folders.len().div_ceil(2)) {
                 let sender = sender.clone();
                 scope.spawn(move || {
-                    let mut surveyor = Surveyor::new(store);
-                    let mut row = |folder: &String| Row::of(&surveyor.survey(folder));
+                    let mut row = reader();
                     let mut batches = part
                         .chunks(BATCH)
                         .map(|batch| batch.iter().map(&mut row).collect::<Vec<Row>>());
@@ -219,9 +207,8 @@ impl Index {
 
 /// What has to be read again, and what is not there any more.
 fn difference(known: &Known, seen: &[Seen]) -> (Vec<String>, Vec<String>) {
-    let places: HashMap<&str, usize> = seen
-        .iter()
-        .enumerate()
+    let places = seen.iter().enumerate();
+    let places: HashMap<&str, usize> = places
         .map(|(place, entry)| (entry.folder.as_str(), place))
         .collect();
     let mut unchanged = vec![false; seen.len()];
@@ -235,47 +222,22 @@ fn difference(known: &Known, seen: &[Seen]) -> (Vec<String>, Vec<String>) {
     let stale = seen
         .iter()
         .zip(unchanged)
-        .filter(|(_, unchanged)| !unchanged)
-        .map(|(entry, _)| entry.folder.clone())
-        .collect();
-    (stale, gone)
-}
-
-/// Splits the work over two threads when there is enough of it.
-fn in_two<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> Vec<R> + Sync) -> Vec<R> {
-    if items.len() < WORTH_A_THREAD {
-        return work(items);
-    }
-    let (left, right) = items.split_at(items.len() / 2);
-    std::thread::scope(|scope| {
-        let other = scope.spawn(|| work(right));
-        let mut all = work(left);
-        match other.join() {
-            Ok(rest) => all.extend(rest),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-        all
-    })
+        .filter(|(_, unchanged)| !unchanged);
+    (stale.map(|(entry, _)| entry.folder.clone()).collect(), gone)
 }
 
 /// Finds every task folder below `tasks/`, with the stamp of its TASK.md.
 fn survey_disk(tasks: &Path) -> Vec<Seen> {
-    let open = |path: &Path| {
-        rustix::fs::openat(
-            CWD,
-            path,
-            OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )
-    };
     let mut all = Vec::new();
-    let Ok(root) = open(tasks) else {
+    let Ok(root) = open_folder(tasks) else {
         return all;
     };
     let mut path = Vec::new();
     for project in folder_names(tasks) {
         let folder = tasks.join(&project);
-        let Ok(below) = open(&folder) else { continue };
+        let Ok(below) = open_folder(&folder) else {
+            continue;
+        };
         for name in folder_names(&folder) {
             // Written in place and relative to its project: this is done for every task at every list.
             path.clear();
@@ -295,32 +257,25 @@ fn survey_disk(tasks: &Path) -> Vec<Seen> {
     all
 }
 
+/// Paths can be looked at relative to it.
+pub(crate) fn open_folder(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, path, flags, Mode::empty())
+}
+
 /// Folders named after a branch nest where the branch has slashes; a journal alone is a damaged task.
-fn look_deeper(
-    tasks: &Path,
-    root: &rustix::fd::OwnedFd,
-    folder: &str,
-    depth: usize,
-    seen: &mut Vec<Seen>,
-) {
+fn look_deeper(tasks: &Path, root: &OwnedFd, folder: &str, depth: usize, seen: &mut Vec<Seen>) {
     const DEEPEST_BRANCH: usize = 8;
-    if stamp_at(root, format!("{folder}/TASK.md")).is_some()
-        || stamp_at(root, format!("{folder}/history.jsonl")).is_some()
-    {
-        seen.push(Seen {
-            folder: folder.to_owned(),
-            stamp: stamp_at(root, format!("{folder}/TASK.md")),
-        });
-        return;
-    }
-    let unreadable = std::fs::read_dir(tasks.join(folder))
-        .is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied);
-    if unreadable {
-        // Whatever is in there must not vanish from lists: it is shown as damaged, with the reason.
-        seen.push(Seen {
-            folder: folder.to_owned(),
-            stamp: None,
-        });
+    let stamp = stamp_at(root, format!("{folder}/TASK.md"));
+    let is_task = stamp.is_some() || stamp_at(root, format!("{folder}/history.jsonl")).is_some();
+    // What cannot be read must not vanish from lists: it is shown as damaged, with the reason.
+    let is_unreadable = || {
+        std::fs::read_dir(tasks.join(folder))
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
+    };
+    if is_task || is_unreadable() {
+        let folder = folder.to_owned();
+        seen.push(Seen { folder, stamp });
     } else if depth < DEEPEST_BRANCH {
         for name in folder_names(&tasks.join(folder)) {
             look_deeper(tasks, root, &format!("{folder}/{name}"), depth + 1, seen);
@@ -349,9 +304,7 @@ pub fn stamp_of(stat: &rustix::fs::Stat) -> Stamp {
 
 /// Names of folders that can be tasks or projects: not hidden (a task being made), UTF-8, real folders.
 fn folder_names(parent: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(parent) else {
-        return Vec::new();
-    };
+    let entries = std::fs::read_dir(parent).into_iter().flatten();
     entries
         .flatten()
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))

@@ -1,16 +1,16 @@
 //! The tables of index.db, and a task as their rows.
 
 use super::counts::{self, Tally};
-use super::{Entry, line};
+use super::{Entry, answers, line, user_version};
 use crate::locks::{self, Rank};
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{Field, Task};
 use orange_core::workflow::{Role, StatusInfo, Workflow};
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
 use std::fmt::Write;
 
 /// Raised whenever the tables below change.
-const LAYOUT: u32 = 12;
+const LAYOUT: u32 = 13;
 
 /// The version of the file; another number means: rebuild. A hash (FNV-1a) of the layout, of the number of fields, because
 /// [`packed`] knows them by their order only, and of the workflows' columns from which columns of `tasks` are derived.
@@ -39,7 +39,6 @@ CREATE TABLE tasks (
     number       INTEGER PRIMARY KEY,
     folder       TEXT NOT NULL,
     id           TEXT NOT NULL,
-    key_number   INTEGER,
     project      TEXT NOT NULL,
     branch       TEXT NOT NULL,
     status       TEXT NOT NULL,
@@ -47,11 +46,12 @@ CREATE TABLE tasks (
     workspace    TEXT,
     tmux_session TEXT,
     parent_project TEXT,
-    parent_key   INTEGER,
     created_at   TEXT NOT NULL,
     updated_at   TEXT NOT NULL,
-    fields       TEXT NOT NULL,
     counts_as    TEXT NOT NULL,
+    fields       TEXT NOT NULL,
+    key_number   INTEGER,
+    parent_key   INTEGER,
     needs_me     INTEGER NOT NULL,
     status_kind  TEXT NOT NULL,
     success      INTEGER NOT NULL,
@@ -152,23 +152,16 @@ const CACHE_KIB: i64 = 128 * 1024;
 pub(super) fn create_tables(connection: &mut Connection) -> rusqlite::Result<bool> {
     let _held = locks::enter(Rank::Index);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if found == version() {
+    if user_version(&transaction)? == version() {
         return Ok(false);
     }
     // A virtual table takes those it is made of along.
-    let old: Vec<String> = transaction
-        .prepare(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-             ORDER BY sql NOT LIKE 'CREATE VIRTUAL%'",
-        )?
-        .query_map([], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+    let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+         ORDER BY sql NOT LIKE 'CREATE VIRTUAL%'";
+    let old: Vec<String> = answers(&transaction, sql, [], |row| row.get(0))?;
     for table in old {
-        transaction.execute_batch(&format!(
-            "DROP TABLE IF EXISTS \"{}\"",
-            table.replace('"', "\"\"")
-        ))?;
+        let table = table.replace('"', "\"\"");
+        transaction.execute_batch(&format!("DROP TABLE IF EXISTS \"{table}\""))?;
     }
     transaction.execute_batch(TABLES)?;
     create_indexes(&transaction)?;
@@ -271,7 +264,7 @@ pub(super) struct Row {
     links: Vec<Link>,
 }
 
-type Link = (&'static str, String, Key);
+type Link = (&'static str, (String, Key));
 
 /// Texts of a row, in the order of their columns.
 const TEXTS: usize = 13;
@@ -339,80 +332,48 @@ impl Row {
 
 /// Adds a row that is not there yet.
 fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
-    let [
-        folder,
-        id,
-        project,
-        branch,
-        status,
-        summary,
-        workspace,
-        session,
-        parent,
-        created,
-        updated,
-        counts_as,
-        fields,
-    ] = row.texts();
+    let texts = row.texts();
+    let others = params![
+        row.key.map(|key| key.0),
+        row.parent_key.map(|key| key.0),
+        row.needs_me,
+        row.info.kind.as_str(),
+        row.info.success,
+        row.info.expects.map(Role::as_str),
+    ];
+    let texts = texts.iter().map(|text| text as &dyn ToSql);
     let number = transaction
         .prepare_cached(
-            "INSERT INTO tasks VALUES (NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)",
+            "INSERT INTO tasks VALUES (NULL,?,?,?,?,?,?,nullif(?,''),nullif(?,''),nullif(?,''),?,?,?,?,?,?,?,?,?,?)",
         )?
-        .insert(params![
-            folder,
-            id,
-            row.key.map(|key| key.0),
-            project,
-            branch,
-            status,
-            summary,
-            present(workspace),
-            present(session),
-            present(parent),
-            row.parent_key.map(|key| key.0),
-            created,
-            updated,
-            fields,
-            counts_as,
-            row.needs_me,
-            row.info.kind.as_str(),
-            row.info.success,
-            row.info.expects.map(Role::as_str),
-        ])?;
+        .insert(params_from_iter(texts.chain(others.iter().copied())))?;
     transaction
         .prepare_cached("INSERT INTO lines VALUES (?1,?2)")?
         .execute(params![number, row.line])?;
     let mut insert = transaction.prepare_cached("INSERT INTO links VALUES (?1,?2,?3,?4,0)")?;
-    for (kind, project, key) in &row.links {
+    for (kind, (project, key)) in &row.links {
         insert.execute(params![number, kind, project, key.0])?;
     }
     Ok(number)
 }
 
-fn present(text: &str) -> Option<&str> {
-    (!text.is_empty()).then_some(text)
-}
-
 fn links_of(entry: &Entry) -> Vec<Link> {
     let task = &entry.task;
-    let stored = |kind: &'static str, references: &[String]| {
-        references
-            .iter()
-            // A reference that is no key at all still counts as open: key 0 never exists.
-            .map(|text| {
-                let (project, key) =
-                    read_stored(&task.project, text).unwrap_or((text.clone(), Key(0)));
-                (kind, project, key)
-            })
-            .collect::<Vec<_>>()
-    };
-    let mut links = stored("blocked_by", &task.blocked_by);
-    links.extend(stored("related_to", &task.related_to));
+    // A reference that is no key at all still counts as open: key 0 never exists.
+    let stored = |text: &String| read_stored(&task.project, text).unwrap_or((text.clone(), Key(0)));
+    let mut links: Vec<Link> = Vec::new();
+    for (kind, references) in [
+        ("blocked_by", &task.blocked_by),
+        ("related_to", &task.related_to),
+    ] {
+        links.extend(references.iter().map(|text| (kind, stored(text))));
+    }
     links.extend(
         entry
             .mentions
             .iter()
-            .map(|(project, key)| ("mentions", project.clone(), *key)),
+            .cloned()
+            .map(|named| ("mentions", named)),
     );
     links.sort();
     links.dedup();
@@ -438,13 +399,9 @@ pub(super) fn unpacked(values: &str) -> String {
     let mut text = String::with_capacity(values.len() + 640);
     text.push('{');
     for (position, (field, value)) in Field::ALL.iter().zip(values.split('\n')).enumerate() {
-        if position > 0 {
-            text.push(',');
-        }
-        text.push('"');
-        text.push_str(field.name());
-        text.push_str("\":");
-        text.push_str(if value.is_empty() { "null" } else { value });
+        let comma = if position > 0 { "," } else { "" };
+        let value = if value.is_empty() { "null" } else { value };
+        let _ = write!(text, "{comma}\"{}\":{value}", field.name());
     }
     text.push('}');
     text

@@ -3,13 +3,13 @@
 mod fill;
 
 use super::query::is_over;
-use super::{Index, PATIENCE, failed, is_damage};
-use orange_core::Timestamp;
+use super::{Index, PATIENCE, answers, failed};
 use orange_core::id::Key;
 use orange_core::search::passage::{Passage, best_event, best_line};
 use orange_core::search::{CLOSE, OPEN, Query};
+use orange_core::{Timestamp, choice};
 use orange_sys::error::Result;
-use rusqlite::{Connection, OptionalExtension, params_from_iter};
+use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -44,63 +44,38 @@ pub struct Match {
     pub found: Vec<Finding>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Finding {
+    #[serde(rename = "in")]
     pub place: Whereabouts,
+    #[serde(rename = "text")]
     pub passage: Passage,
+    #[serde(flatten)]
+    pub event: Option<FoundEvent>,
 }
 
-impl Serialize for Finding {
-    fn serialize<S: serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> std::result::Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Keys<'a> {
-            r#in: &'static str,
-            text: &'a Passage,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            event: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            timestamp: Option<Option<Timestamp>>,
-        }
-        let (event, timestamp) = match &self.place {
-            Whereabouts::Event { kind, at } => (Some(kind.as_str()), Some(*at)),
-            _ => (None, None),
-        };
-        let (r#in, text) = (self.place.word(), &self.passage);
-        Keys {
-            r#in,
-            text,
-            event,
-            timestamp,
-        }
-        .serialize(serializer)
+/// The event of the history that something was found in.
+#[derive(Debug, Clone, Serialize)]
+pub struct FoundEvent {
+    #[serde(rename = "event")]
+    pub kind: String,
+    pub timestamp: Option<Timestamp>,
+}
+
+choice! {
+    /// Where in a task something was found.
+    pub enum Whereabouts ("place") {
+        Summary = "summary", Branch = "branch", Key = "key", Id = "id", Tag = "tags",
+        Body = "body", Message = "message", History = "history",
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Whereabouts {
-    Summary,
-    Branch,
-    Key,
-    Id,
-    Tag,
-    Body,
-    Event { kind: String, at: Option<Timestamp> },
-}
-
-impl Whereabouts {
-    pub fn word(&self) -> &'static str {
-        match self {
-            Whereabouts::Summary => "summary",
-            Whereabouts::Branch => "branch",
-            Whereabouts::Key => "key",
-            Whereabouts::Id => "id",
-            Whereabouts::Tag => "tags",
-            Whereabouts::Body => "body",
-            Whereabouts::Event { kind, .. } if kind == "message.sent" => "message",
-            Whereabouts::Event { .. } => "history",
+impl Finding {
+    fn new(place: Whereabouts, passage: Passage) -> Finding {
+        Finding {
+            place,
+            passage,
+            event: None,
         }
     }
 }
@@ -161,62 +136,50 @@ impl Index {
             })?;
             self.connections.with(|connection| question(connection))
         };
-        match attempt() {
-            Ok(answer) => return Ok(answer),
-            Err(error) if is_damage(&error) => {
-                tracing::warn!(%error, "index.db is damaged and is rebuilt");
-                self.rebuild()?;
-            }
-            // Disk full, read-only, locked: the file is left alone.
-            Err(error) => {
-                self.go_to_memory(&error)?;
-                self.reread()?;
-            }
-        }
-        attempt().map_err(|error| failed(&error))
+        attempt().or_else(|error| {
+            self.recover(&error)?;
+            attempt().map_err(failed)
+        })
     }
 }
 
 fn has_tasks(connection: &Connection, projects: &[String]) -> rusqlite::Result<bool> {
-    let mut query = connection.prepare("SELECT DISTINCT project FROM tasks")?;
-    let found = query.query_map([], |row| row.get::<_, String>(0))?;
-    let mut wanted = found.flatten();
-    Ok(wanted.any(|project| projects.is_empty() || projects.contains(&project)))
+    let sql = "SELECT DISTINCT project FROM tasks";
+    let found: Vec<String> = answers(connection, sql, [], |row| row.get(0))?;
+    Ok(found
+        .iter()
+        .any(|project| projects.is_empty() || projects.contains(project)))
 }
 
 fn hits(connection: &Connection, query: &Query) -> rusqlite::Result<Vec<Hit>> {
-    let (sql, expression) = match (query.expression(), query.unwanted_expression()) {
+    let (rank, rest, expression) = match (query.expression(), query.unwanted_expression()) {
         (Some(expression), _) => (
-            format!(
-                "SELECT searched.number, tasks.folder, {RANK}, project, status, updated_at
-                 FROM search JOIN searched ON searched.number = search.rowid
-                 JOIN tasks ON tasks.folder = searched.folder WHERE search MATCH ?1"
-            ),
-            Some(expression),
+            RANK,
+            "JOIN search ON search.rowid = searched.number WHERE search MATCH ?1",
+            expression,
         ),
         // All but some.
         (None, Some(unwanted)) => (
-            "SELECT searched.number, tasks.folder, 0.0, project, status, updated_at
-             FROM searched JOIN tasks ON tasks.folder = searched.folder
-             WHERE searched.number NOT IN (SELECT rowid FROM search WHERE search MATCH ?1)"
-                .to_owned(),
-            Some(unwanted),
+            "0.0",
+            "WHERE searched.number NOT IN (SELECT rowid FROM search WHERE search MATCH ?1)",
+            unwanted,
         ),
         (None, None) => return Ok(Vec::new()),
     };
-    connection
-        .prepare_cached(&sql)?
-        .query_map(params_from_iter(expression), |row| {
-            Ok(Hit {
-                number: row.get(0)?,
-                folder: row.get(1)?,
-                rank: row.get(2)?,
-                project: row.get(3)?,
-                status: row.get(4)?,
-                updated_at: row.get(5)?,
-            })
-        })?
-        .collect()
+    let sql = format!(
+        "SELECT searched.number, tasks.folder, {rank}, project, status, updated_at
+         FROM searched JOIN tasks ON tasks.folder = searched.folder {rest}"
+    );
+    answers(connection, &sql, [expression], |row| {
+        Ok(Hit {
+            number: row.get(0)?,
+            folder: row.get(1)?,
+            rank: row.get(2)?,
+            project: row.get(3)?,
+            status: row.get(4)?,
+            updated_at: row.get(5)?,
+        })
+    })
 }
 
 /// Best first; of those that are about as good the open ones, then the newer ones.
@@ -257,16 +220,11 @@ fn marked(
     // Marking costs more than finding, and is only done for these.
     let marks = |column: usize| {
         format!(
-            "CASE WHEN rowid IN ({numbers}) THEN highlight(search, {column}, '{OPEN}', '{CLOSE}') END"
+            ", CASE WHEN rowid IN ({numbers}) THEN highlight(search, {column}, '{OPEN}', '{CLOSE}') END"
         )
     };
-    let sql = format!(
-        "SELECT rowid, {}, {}, {}, {} FROM search WHERE search MATCH ?1",
-        marks(0),
-        marks(1),
-        marks(2),
-        marks(3),
-    );
+    let marks: String = (0..4).map(marks).collect();
+    let sql = format!("SELECT rowid {marks} FROM search WHERE search MATCH ?1");
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([expression])?;
     let mut found = HashMap::new();
@@ -312,38 +270,40 @@ fn told(
             found.summary = Passage::of(&summary);
             // Most branches are named after the summary: that says nothing more.
             (found.found).retain(|finding| finding.place != Whereabouts::Branch);
-            let passage = found.summary.clone();
-            let place = Whereabouts::Summary;
-            found.found.insert(0, Finding { place, passage });
+            let summary = found.summary.clone();
+            (found.found).insert(0, Finding::new(Whereabouts::Summary, summary));
         }
     }
     Ok(Some(found))
 }
 
 fn findings(names: &str, body: &str, history: &str, events: &str) -> Vec<Finding> {
-    let name = best_line(names).map(|(line, passage)| Finding {
-        place: match line {
+    let name = best_line(names).map(|(line, passage)| {
+        let place = match line {
             0 => Whereabouts::Branch,
             1 => Whereabouts::Key,
             2 => Whereabouts::Id,
             _ => Whereabouts::Tag,
-        },
-        passage,
+        };
+        Finding::new(place, passage)
     });
-    let body = best_line(body).map(|(_, passage)| Finding {
-        place: Whereabouts::Body,
-        passage,
-    });
+    let body = best_line(body).map(|(_, passage)| Finding::new(Whereabouts::Body, passage));
     let event = best_event(history).map(|(number, passage)| {
-        let (at, kind) = events
+        let line = events
             .lines()
             .nth(number)
-            .and_then(|line| line.split_once(' '))
-            .unwrap_or_default();
-        let (at, kind) = (at.parse().ok(), kind.to_owned());
+            .and_then(|line| line.split_once(' '));
+        let (at, kind) = line.unwrap_or_default();
+        let place = match kind {
+            "message.sent" => Whereabouts::Message,
+            _ => Whereabouts::History,
+        };
         Finding {
-            place: Whereabouts::Event { kind, at },
-            passage,
+            event: Some(FoundEvent {
+                kind: kind.to_owned(),
+                timestamp: at.parse().ok(),
+            }),
+            ..Finding::new(place, passage)
         }
     });
     [name, body, event].into_iter().flatten().collect()

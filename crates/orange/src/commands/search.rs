@@ -169,14 +169,11 @@ fn block(task: &Match, with_project: bool, now: Timestamp) -> String {
     let summary = shown(&task.summary, taken);
     let mut text = format!("{head}{summary}\n");
     let besides = |one: &&Finding| one.place != Whereabouts::Summary;
-    for Finding { place, passage } in task.found.iter().filter(besides) {
-        let name = match place {
-            Whereabouts::Event { at, .. } => {
-                let when = at.map(|at| format!(" ({})", ago(now, at)));
-                format!("{}{}", place.word(), when.unwrap_or_default())
-            }
-            place => place.word().to_owned(),
-        };
+    for finding in task.found.iter().filter(besides) {
+        let Finding { place, passage, .. } = finding;
+        let when = finding.event.as_ref().and_then(|event| event.timestamp);
+        let when = when.map(|at| format!(" ({})", ago(now, at)));
+        let name = format!("{place}{}", when.unwrap_or_default());
         let taken = 6 + name.chars().count();
         let name = format!("{name}:");
         let name = palette.paint(Style::Dim, &name);

@@ -2,9 +2,9 @@
 //! changed since are read, so nothing else gets slower by it.
 
 use super::Index;
-use crate::index::Stamp;
 use crate::index::line::Line;
-use crate::index::refresh::{each_line, is_settled, stamp_at};
+use crate::index::refresh::{each_line, is_settled, open_folder, stamp_at};
+use crate::index::{Stamp, answers};
 use crate::locks::{self, Rank};
 use crate::{Place, Store, journal, nanoseconds};
 use orange_core::Timestamp;
@@ -12,7 +12,7 @@ use orange_core::history::History;
 use orange_core::search::{NEXT_EVENT, prepared, spoken};
 use orange_core::task_file::{MAX_BYTES, salvage_body};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, OFlags};
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -78,18 +78,13 @@ fn difference(
     connection: &Connection,
     store: &Store,
 ) -> rusqlite::Result<(Vec<Stale>, Vec<String>)> {
-    let mut taken: HashMap<String, Taken> = connection
-        .prepare("SELECT folder, stamps, read_at FROM searched")?
-        .query_map([], |row| {
-            let kept = Taken {
-                stamps: row.get(1)?,
-                read_at: row.get(2)?,
-            };
-            Ok((row.get(0)?, kept))
-        })?
-        .collect::<rusqlite::Result<_>>()?;
-    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let tasks = rustix::fs::openat(CWD, store.tasks(), flags, Mode::empty()).ok();
+    let sql = "SELECT folder, stamps, read_at FROM searched";
+    let taken = answers(connection, sql, [], |row| {
+        let (stamps, read_at) = (row.get(1)?, row.get(2)?);
+        Ok((row.get(0)?, Taken { stamps, read_at }))
+    })?;
+    let mut taken: HashMap<String, Taken> = taken.into_iter().collect();
+    let tasks = open_folder(store.tasks()).ok();
     let stamp = |path: String| stamp_at(tasks.as_ref()?, path);
     let mut stale = Vec::new();
     each_line(connection, |_, line| {
