@@ -22,7 +22,7 @@ use crate::error::{Code, Error, IoContext, Result, err};
 use crate::seal::SealedJournal;
 use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::locks::Rank;
-use crate::store::{PATIENCE, Place, Snapshot, journal};
+use crate::store::{LOCK_TIMEOUT, Place, Snapshot, journal};
 use crate::testimony::{self, Sealing};
 pub use crate::tx::commit::Committed;
 pub(crate) use crate::tx::commit::Given;
@@ -91,7 +91,7 @@ pub(crate) fn lock_parent(call: &Call, place: Place) -> Result<TaskTx<'_>> {
 /// Waits for the lock; reports the holder after a while.
 fn wait_for_lock(call: &Call, place: &Place, rank: Rank) -> Result<TaskLock> {
     let tell = |busy: &LockError| (call.say)(&format!("waits: {}: {busy}", place.folder()));
-    TaskLock::acquire_telling(&place.path, rank, PATIENCE, tell).map_err(|error| {
+    TaskLock::acquire_telling(&place.path, rank, LOCK_TIMEOUT, tell).map_err(|error| {
         let gone = match error {
             LockError::Gone => trash::explain_gone(call, place),
             LockError::Busy { .. } | LockError::Io(_) => None,

@@ -31,9 +31,9 @@ pub enum Branches {
 
 impl Branches {
     /// Git, where it has to be asked, may take so long. A repository that says nothing has no branches.
-    pub fn of(repository: &Path, patience: Duration) -> Branches {
+    pub fn of(repository: &Path, timeout: Duration) -> Branches {
         let Some(git) = files_of(repository) else {
-            return Branches::Asked(asked(repository, patience));
+            return Branches::Asked(asked(repository, timeout));
         };
         let mut loose = HashSet::new();
         for root in ROOTS {
@@ -133,10 +133,10 @@ fn collect(folder: &Path, name: &str, found: &mut HashSet<String>) {
     }
 }
 
-fn asked(repository: &Path, patience: Duration) -> Packed {
+fn asked(repository: &Path, timeout: Duration) -> Packed {
     let said = Git::at(repository)
         .quiet()
-        .patience(patience)
+        .timeout(timeout)
         .args(["for-each-ref", "--format=%(objectname) %(refname)"])
         .args(ROOTS)
         .ask();
@@ -167,7 +167,7 @@ mod tests {
     use crate::commit_of;
     use crate::tests::git;
 
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const TIMEOUT: Duration = Duration::from_secs(60);
 
     #[test]
     fn they_are_what_git_says() {
@@ -199,7 +199,7 @@ mod tests {
                 repository,
                 &["symbolic-ref", "refs/heads/alias", "refs/heads/a/b"],
             );
-            let branches = Branches::of(repository, PATIENCE);
+            let branches = Branches::of(repository, TIMEOUT);
             let names = ["a/b", "alias", "both", "größe", "main", "packed"];
             assert_eq!(branches.local(), names, "{repository:?}");
             for name in [
@@ -237,11 +237,11 @@ mod tests {
         );
         let main = git(&plain, &["rev-parse", "main"]);
         for place in [&bare, &slot] {
-            let branches = Branches::of(place, PATIENCE);
+            let branches = Branches::of(place, TIMEOUT);
             assert!(matches!(branches, Branches::Files { .. }), "{place:?}");
             assert_eq!(branches.commit("refs/heads/main").as_ref(), Some(&main));
         }
-        let nowhere = Branches::of(&folder.path().join("none"), PATIENCE);
+        let nowhere = Branches::of(&folder.path().join("none"), TIMEOUT);
         assert_eq!(nowhere.commit("refs/heads/main"), None);
     }
 
@@ -252,7 +252,7 @@ mod tests {
         git(folder, &["init", "-q", "-b", "main"]);
         git(folder, &["commit", "-q", "--allow-empty", "-m", "one"]);
         git(folder, &["branch", "topic"]);
-        let branches = Branches::of(folder, PATIENCE);
+        let branches = Branches::of(folder, TIMEOUT);
         assert_eq!(branches.commit("refs/heads/none"), None);
         git(folder, &["pack-refs", "--all"]);
         assert_eq!(

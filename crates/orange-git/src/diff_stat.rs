@@ -193,7 +193,7 @@ fn within(git: Git, until: Option<Instant>) -> Git {
         // With no time left git is stopped at once, which is said as for any other.
         Some(until) => {
             let left = until.saturating_duration_since(Instant::now());
-            git.patience(left.max(Duration::from_millis(1)))
+            git.timeout(left.max(Duration::from_millis(1)))
         }
     }
 }

@@ -245,7 +245,7 @@ pub fn recover(checkout: &Path, owner: &str) -> Result<()> {
 fn run_post_merge(checkout: &Path) {
     let _ = Git::at(checkout)
         .args(["hook", "run", "--ignore-missing", "post-merge", "--", "0"])
-        .patience(HOOK)
+        .timeout(HOOK)
         .run();
 }
 

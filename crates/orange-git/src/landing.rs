@@ -118,7 +118,7 @@ impl Swap<'_> {
         let reference = format!("refs/heads/{}", self.branch);
         let said = super::past_locks(|| {
             Git::at(repository)
-                .impatient()
+                .with_short_lock_timeouts()
                 .args(["update-ref", "-m", self.why])
                 .args([&reference, self.to, self.from])
                 .holding(alive)?
@@ -197,7 +197,7 @@ impl Git {
         self.arg(format!("--force-with-lease=refs/heads/{branch}:{expected}"))
             .args(["origin", &format!("{commit}:refs/heads/{branch}")])
             .without_terminal()
-            .patience(PUSH)
+            .timeout(PUSH)
     }
 }
 
@@ -207,7 +207,7 @@ pub fn remote_head(repository: &Path, branch: &str) -> Result<Option<String>> {
     let text = Git::at(repository)
         .args(["ls-remote", "origin", &reference])
         .without_terminal()
-        .patience(PUSH)
+        .timeout(PUSH)
         .text()?;
     let mut lines = text.lines().filter_map(|line| line.split_once('\t'));
     let found = lines.find(|(_, name)| *name == reference);

@@ -106,7 +106,7 @@ impl Drop for TimeoutForAll {
 
 /// What git says of itself: `git version 2.47.3`.
 pub fn version() -> Result<String> {
-    Git::anywhere().arg("version").patience(SOON).text()
+    Git::anywhere().arg("version").timeout(SOON).text()
 }
 
 /// For a question that needs no repository.
@@ -119,7 +119,7 @@ pub struct Git {
     folder: Option<PathBuf>,
     input: Option<Vec<u8>>,
     held: Option<File>,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
     own_session: bool,
 }
 
@@ -164,7 +164,7 @@ impl Git {
             folder: None,
             input: None,
             held: None,
-            patience: None,
+            timeout: None,
             own_session: false,
         }
     }
@@ -216,8 +216,8 @@ impl Git {
     }
 
     /// Ends git, and what it started, when it takes longer.
-    pub fn patience(mut self, patience: Duration) -> Git {
-        self.patience = Some(patience);
+    pub fn timeout(mut self, timeout: Duration) -> Git {
+        self.timeout = Some(timeout);
         self
     }
 
@@ -241,12 +241,12 @@ impl Git {
     /// Runs it, whatever it answers.
     pub fn run(mut self) -> Result<Said> {
         let longest = LONGEST.load(Ordering::Relaxed);
-        if self.patience.is_none() && self.held.is_none() && longest > 0 {
-            self.patience = Some(Duration::from_secs(longest));
+        if self.timeout.is_none() && self.held.is_none() && longest > 0 {
+            self.timeout = Some(Duration::from_secs(longest));
         }
         if self.own_session {
             orange_sys::time_limit::own_session(&mut self.command);
-        } else if self.patience.is_some() || self.held.is_some() {
+        } else if self.timeout.is_some() || self.held.is_some() {
             self.command.process_group(0);
         }
         let stdin = match (&self.input, self.held) {
@@ -270,9 +270,7 @@ impl Git {
                 let _ = pipe.write_all(&bytes);
             })
         });
-        let watch = self
-            .patience
-            .map(|patience| Watch::over(child.id(), patience));
+        let watch = self.timeout.map(|timeout| Watch::over(child.id(), timeout));
         let output = child
             .wait_with_output()
             .map_err(|error| cannot_start(&error))?;

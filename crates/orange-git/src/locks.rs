@@ -32,7 +32,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 const UNREPORTED: Duration = Duration::from_secs(1);
 
 /// Settings with which git gives up on a lock soon, so that the wait for it is ours to report and to limit.
-const IMPATIENT: [&str; 2] = ["core.filesRefLockTimeout=300", "core.packedRefsTimeout=300"];
+const SHORT_LOCK_TIMEOUTS: [&str; 2] =
+    ["core.filesRefLockTimeout=300", "core.packedRefsTimeout=300"];
 
 fn nobody(_text: &str) {}
 
@@ -74,8 +75,8 @@ impl Wait {
 
 impl Git {
     /// For calls that [`past_locks`] repeats.
-    pub fn impatient(self) -> Git {
-        self.settings(&IMPATIENT)
+    pub fn with_short_lock_timeouts(self) -> Git {
+        self.settings(&SHORT_LOCK_TIMEOUTS)
     }
 }
 

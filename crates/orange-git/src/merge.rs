@@ -281,7 +281,7 @@ impl NewCommit<'_> {
             .setting("i18n.commitEncoding=UTF-8")
             .arg("commit-tree");
         if sign {
-            git = git.arg("-S").patience(SIGNING);
+            git = git.arg("-S").timeout(SIGNING);
         }
         for parent in self.parents {
             git = git.args(["-p", parent]);

@@ -114,7 +114,7 @@ pub fn operation(worktree: &Path) -> Option<Operation> {
 /// Where git looks for hooks when it works in a folder, with `core.hooksPath` taken into account.
 pub fn hooks_folder(folder: &Path) -> Option<PathBuf> {
     let hooks = ["rev-parse", "--path-format=absolute", "--git-path", "hooks"];
-    let said = Git::at(folder).args(hooks).patience(SOON).ask();
+    let said = Git::at(folder).args(hooks).timeout(SOON).ask();
     said.ok().flatten().map(PathBuf::from)
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// A look must not hang on a slow disk for ever.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What is not committed, in files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -58,7 +58,7 @@ pub fn dirty(worktree: &Path) -> Option<Dirt> {
 pub fn ahead_behind(worktree: &Path, base: &str) -> Option<AheadBehind> {
     let range = format!("HEAD...{base}");
     let said = Git::in_slot(worktree)
-        .patience(PATIENCE)
+        .timeout(TIMEOUT)
         .args(["rev-list", "--left-right", "--count", "--end-of-options"])
         .args([range.as_str(), "--"])
         .ask()
@@ -117,7 +117,7 @@ fn with_upstream(git: Git, branch: &str, base: &str) -> Git {
 fn ask(worktree: &Path, settings: impl Fn(Git) -> Git) -> Option<Vec<u8>> {
     let said = hidden::look_past_flags(worktree, |git| {
         settings(git)
-            .patience(PATIENCE)
+            .timeout(TIMEOUT)
             .args([
                 "status",
                 "--porcelain=v2",

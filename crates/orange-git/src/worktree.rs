@@ -338,7 +338,12 @@ pub fn quit_unfinished(slot: &Path) -> Result<()> {
     for (name, command) in UNFINISHED {
         if folder.join(name).exists() {
             // What cannot be quit is seen by the reset that follows.
-            super::past_locks(|| Git::in_slot(slot).impatient().args(*command).run())?;
+            super::past_locks(|| {
+                Git::in_slot(slot)
+                    .with_short_lock_timeouts()
+                    .args(*command)
+                    .run()
+            })?;
         }
     }
     Ok(())
@@ -439,9 +444,9 @@ const FETCH: &[&str] = &[
 ];
 
 /// Asks the remote for news; gives up after a while, because nobody wants to wait for a network that is gone.
-pub fn fetch(repository: &Path, patience: Duration) -> Result<()> {
+pub fn fetch(repository: &Path, timeout: Duration) -> Result<()> {
     let git = Git::at(repository).quiet().args(FETCH);
-    git.patience(patience).done()
+    git.timeout(timeout).done()
 }
 
 /// The same without waiting for it: the next command finds what came.

@@ -27,7 +27,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a question waits for a writer. Not long: without the index a command only gets slower.
-const PATIENCE: Duration = Duration::from_secs(1);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How a file looked when it was read. Equal stamps, old enough, mean: nothing to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,7 +227,7 @@ fn open_file(path: &Path) -> rusqlite::Result<Opened> {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     let found = user_version(&connection)?;
     // A cache: losing its last rows in a power cut costs a re-read, not data.
     connection.pragma_update(None, "synchronous", "OFF")?;

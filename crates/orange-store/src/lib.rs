@@ -153,7 +153,7 @@ impl Store {
     /// Takes a lock for things that are not one task; waits, but not for ever.
     pub fn lock(&self, lock: Lock<'_>) -> Result<LockFile> {
         about_to_wait(lock.rank());
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             if let Some(file) = self.try_lock(lock)? {
                 return Ok(file);
@@ -274,7 +274,7 @@ fn open_lock(path: &Path) -> Result<File> {
 }
 
 /// How long a command waits for another one on the same task.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Snapshot {
     /// What is true of the task, without writing anything.

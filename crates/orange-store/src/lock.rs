@@ -23,7 +23,7 @@ pub(super) const RECORD_LEN: usize = 128;
 /// Why a task could not be locked.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another process holds the lock and patience ran out.
+    /// Another process holds the lock and the time is over.
     #[error("the task is locked by {}", holder.as_deref().unwrap_or("another process"))]
     Busy {
         /// Who holds it, as far as its record tells, e.g. `process 4711`.
@@ -64,19 +64,19 @@ impl TaskLock {
         self.held.end();
     }
 
-    /// Locks the task, waiting up to `patience` for another holder to finish.
-    pub fn acquire(folder: &Path, patience: Duration) -> Result<Self, LockError> {
-        Self::acquire_telling(folder, Rank::Task, patience, |_| {})
+    /// Locks the task, waiting up to `timeout` for another holder to finish.
+    pub fn acquire(folder: &Path, timeout: Duration) -> Result<Self, LockError> {
+        Self::acquire_telling(folder, Rank::Task, timeout, |_| {})
     }
 
     /// As [`TaskLock::acquire`]; when it takes a while, it is told why.
     pub fn acquire_telling(
         folder: &Path,
         rank: Rank,
-        patience: Duration,
+        timeout: Duration,
         tell: impl FnOnce(&LockError),
     ) -> Result<Self, LockError> {
-        if !patience.is_zero() {
+        if !timeout.is_zero() {
             about_to_wait(rank);
         }
         let file = open(folder)?;
@@ -86,10 +86,10 @@ impl TaskLock {
         let busy = LockError::Busy {
             holder: holder(&file),
         };
-        if patience.is_zero() {
+        if timeout.is_zero() {
             return Err(busy);
         }
-        match queue::wait_for(file, patience, || tell(&busy)) {
+        match queue::wait_for(file, timeout, || tell(&busy)) {
             Some(file) => Self::locked(file?, folder, rank),
             None => Err(busy),
         }

@@ -31,7 +31,7 @@ mod tests;
 pub(crate) use self::folder::same_file;
 use self::folder::{Folder, PART, read_all};
 pub use self::lease::is_let_go;
-use self::lease::{Claim, Patience};
+use self::lease::{Claim, Deadline};
 pub use self::old::Theirs;
 pub use self::old::short_hash;
 use self::old::{Hashes, Old};
@@ -45,7 +45,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long a replacement waits for somebody who has the file open for writing.
-const WRITER_PATIENCE: Duration = Duration::from_millis(100);
+const WRITER_TIMEOUT: Duration = Duration::from_millis(100);
 /// How often a file may appear and vanish under our hands before we give up.
 const SWAP_ATTEMPTS: u32 = 16;
 
@@ -99,7 +99,7 @@ enum Swapped {
 /// Reads the file, waiting a little for somebody in the middle of writing it; `None` if there is no file.
 pub fn read(target: &Path) -> io::Result<Option<Content>> {
     let folder = Folder::of(target)?;
-    let read = read_settled(&folder, &mut Patience::new(WRITER_PATIENCE))?;
+    let read = read_settled(&folder, &mut Deadline::new(WRITER_TIMEOUT))?;
     Ok(read.map(|(content, _)| content))
 }
 
@@ -194,14 +194,14 @@ fn settle_leftover(folder: &Folder, name: &str, hashes: Hashes) -> io::Result<Ou
     // No waiting: every command comes by here, and the next one looks again.
     old.settle(
         &|bytes| hashes.know(bytes),
-        &mut Patience::new(Duration::ZERO),
+        &mut Deadline::new(Duration::ZERO),
     )
 }
 
 fn replace_by(swap: Swap, target: &Path, base: Option<&[u8]>, new: &[u8]) -> io::Result<Outcome> {
     let folder = Folder::of(target)?;
-    let mut patience = Patience::new(WRITER_PATIENCE);
-    let old = read_settled(&folder, &mut patience)?;
+    let mut deadline = Deadline::new(WRITER_TIMEOUT);
+    let old = read_settled(&folder, &mut deadline)?;
     if !goes_on_from(old.as_ref().map(|(content, _)| content), base) {
         return Ok(Outcome::Stale);
     }
@@ -220,7 +220,7 @@ fn replace_by(swap: Swap, target: &Path, base: Option<&[u8]>, new: &[u8]) -> io:
     crash_point("replace.exchanged");
     folder.sync()?;
     let outcome = match swapped {
-        Swapped::Old(name) => look_at_old(&folder, &name, hashes, base, new, &mut patience)?,
+        Swapped::Old(name) => look_at_old(&folder, &name, hashes, base, new, &mut deadline)?,
         Swapped::Nothing | Swapped::Stale => Outcome::Done,
     };
     crash_point("replace.done");
@@ -239,14 +239,14 @@ fn goes_on_from(there: Option<&Content>, base: Option<&[u8]>) -> bool {
 
 fn read_settled(
     folder: &Folder,
-    patience: &mut Patience,
+    deadline: &mut Deadline,
 ) -> io::Result<Option<(Content, Metadata)>> {
     loop {
         let Some(file) = folder.open(&folder.target)? else {
             return Ok(None);
         };
         let claim = Claim::take(&file)?;
-        if claim.is_some() || !patience.nap() {
+        if claim.is_some() || !deadline.nap() {
             let content = Content {
                 bytes: read_all(&file)?,
                 writer_open: claim.is_none(),
@@ -291,7 +291,7 @@ fn swap_by_link(
         Err(error) if is_unsupported(error) => Swapped::Nothing,
         Err(error) => return Err(error.into()),
     };
-    let again = read_settled(folder, &mut Patience::new(Duration::ZERO))
+    let again = read_settled(folder, &mut Deadline::new(Duration::ZERO))
         .map(|read| read.map(|(content, _)| content));
     let fits = again.map(|content| goes_on_from(content.as_ref(), base));
     if !matches!(fits, Ok(true)) {
@@ -321,7 +321,7 @@ fn look_at_old(
     hashes: Hashes,
     base: Option<&[u8]>,
     new: &[u8],
-    patience: &mut Patience,
+    deadline: &mut Deadline,
 ) -> io::Result<Outcome> {
     let file = match folder.open(name) {
         Ok(Some(file)) => file,
@@ -337,7 +337,7 @@ fn look_at_old(
         hashes,
         file: &file,
     };
-    old.settle(&|bytes| base == Some(bytes) || bytes == new, patience)
+    old.settle(&|bytes| base == Some(bytes) || bytes == new, deadline)
 }
 
 /// Undoes an exchange that swapped out a folder, a link or a file we cannot read.

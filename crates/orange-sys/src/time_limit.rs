@@ -17,10 +17,10 @@ pub struct Watch {
 
 impl Watch {
     /// The child leads a process group of its own.
-    pub fn over(child: u32, patience: Duration) -> Watch {
+    pub fn over(child: u32, timeout: Duration) -> Watch {
         let (done, waits) = channel();
         let thread = std::thread::spawn(move || {
-            let timed_out = waits.recv_timeout(patience).is_err();
+            let timed_out = waits.recv_timeout(timeout).is_err();
             if let Some(group) = pid_of(child).filter(|_| timed_out) {
                 let _ = kill_process_group(group, Signal::KILL);
             }

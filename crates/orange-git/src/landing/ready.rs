@@ -37,7 +37,7 @@ pub fn could_move(
     orders.push_str("prepare\nabort\n");
     let said = past_locks(|| {
         Git::at(repository)
-            .impatient()
+            .with_short_lock_timeouts()
             .args(["update-ref", "--stdin"])
             .input(orders.clone())
             .run()

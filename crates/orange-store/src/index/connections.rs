@@ -1,7 +1,7 @@
 //! The connections to index.db that a process has. Each question uses one of its own, so that threads do not wait for each
 //! other, and a question may be asked while another one is answered.
 
-use super::{PATIENCE, open_anyhow, open_file};
+use super::{BUSY_TIMEOUT, open_anyhow, open_file};
 use orange_sys::error::Result;
 use rusqlite::{Connection, OpenFlags};
 use std::path::PathBuf;
@@ -114,7 +114,7 @@ fn connect_to_memory(name: &str) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(name, flags)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     // Connections of one cache lock its tables for each other; nobody waits for a reader this way.
     connection.pragma_update(None, "read_uncommitted", true)?;
     Ok(connection)

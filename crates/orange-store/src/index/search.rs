@@ -3,7 +3,7 @@
 mod fill;
 
 use super::query::is_over;
-use super::{Index, PATIENCE, answers, failed};
+use super::{BUSY_TIMEOUT, Index, answers, failed};
 use orange_core::id::Key;
 use orange_core::search::passage::{Passage, best_event, best_line};
 use orange_core::search::{CLOSE, OPEN, Query};
@@ -131,7 +131,7 @@ impl Index {
             self.write(|connection| {
                 connection.busy_timeout(LONG)?;
                 let filled = self.fill(connection);
-                connection.busy_timeout(PATIENCE)?;
+                connection.busy_timeout(BUSY_TIMEOUT)?;
                 filled
             })?;
             self.connections.with(|connection| question(connection))

@@ -1,4 +1,4 @@
-//! Queueing for a lock with limited patience: whoever gives up has left the queue when it says so.
+//! Queueing for a lock with a timeout: whoever gives up has left the queue when it says so.
 
 use std::fs::File;
 use std::io;
@@ -17,12 +17,12 @@ const AGAIN: Duration = Duration::from_millis(1);
 /// Nobody wonders about a shorter wait.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Waits where the system serves waiters in their order; polling would let some starve. None when patience ran
-/// out: nobody waits any more then, else the lock would go for a moment to somebody who no longer wants it. A wait that
+/// Waits where the system serves waiters in their order; polling would let some starve. None when the time is
+/// over: nobody waits any more then, else the lock would go for a moment to somebody who no longer wants it. A wait that
 /// takes longer is told.
 pub(super) fn wait_for(
     file: File,
-    patience: Duration,
+    timeout: Duration,
     tell: impl FnOnce(),
 ) -> Option<io::Result<File>> {
     let given_up = Arc::new(AtomicBool::new(false));
@@ -34,11 +34,11 @@ pub(super) fn wait_for(
             let _ = sender.send(wait(file, &given_up));
         }
     });
-    let first = QUIET.min(patience);
+    let first = QUIET.min(timeout);
     if let Ok(outcome) = receiver.recv_timeout(first) {
         return outcome;
     }
-    let later = patience.saturating_sub(first);
+    let later = timeout.saturating_sub(first);
     if !later.is_zero() {
         tell();
         if let Ok(outcome) = receiver.recv_timeout(later) {

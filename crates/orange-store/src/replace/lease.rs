@@ -12,12 +12,12 @@ const FIRST_NAP: Duration = Duration::from_micros(200);
 const LONGEST_NAP: Duration = Duration::from_millis(4);
 
 /// A limited time to wait for writers to finish, in growing naps.
-pub(super) struct Patience {
+pub(super) struct Deadline {
     until: Instant,
     nap: Duration,
 }
 
-impl Patience {
+impl Deadline {
     pub(super) fn new(limit: Duration) -> Self {
         Self {
             until: Instant::now() + limit,
@@ -110,12 +110,12 @@ impl Stamp {
 /// Waits until no process has a file open for writing; false if one still has after `limit`. The file must have a name that
 /// nobody else opens, or a writer could come right after the answer.
 pub fn is_let_go(file: &File, limit: Duration) -> io::Result<bool> {
-    let mut patience = Patience::new(limit);
+    let mut deadline = Deadline::new(limit);
     loop {
         if Claim::take(file)?.is_some() {
             return Ok(true);
         }
-        if !patience.nap() {
+        if !deadline.nap() {
             return Ok(false);
         }
     }

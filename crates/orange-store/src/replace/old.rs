@@ -1,8 +1,8 @@
 //! The swapped-out file: finds out whether it holds something new, deletes it only if not, hands it over otherwise.
 
 use super::folder::{Folder, read_all};
-use super::lease::{Claim, Patience};
-use super::{Outcome, WRITER_PATIENCE};
+use super::lease::{Claim, Deadline};
+use super::{Outcome, WRITER_TIMEOUT};
 use orange_sys::crash_points::crash_point;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::io;
 use std::time::{Duration, SystemTime};
 
 /// How long to wait for a writer that slipped in while the file was being deleted.
-const RESCUE_PATIENCE: Duration = Duration::from_secs(2);
+const RESCUE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Stands for the hash of a base that did not exist.
 const ABSENT: u64 = 0;
 
@@ -99,7 +99,7 @@ impl Theirs {
             file: &file,
         };
         let merged = |bytes: &[u8]| bytes == self.bytes;
-        let outcome = old.settle(&merged, &mut Patience::new(WRITER_PATIENCE))?;
+        let outcome = old.settle(&merged, &mut Deadline::new(WRITER_TIMEOUT))?;
         // Otherwise a power loss could bring it back, to be merged a second time.
         self.folder.sync()?;
         Ok(outcome)
@@ -214,7 +214,7 @@ impl Old<'_> {
     pub(super) fn settle(
         &self,
         nothing_new: &dyn Fn(&[u8]) -> bool,
-        patience: &mut Patience,
+        deadline: &mut Deadline,
     ) -> io::Result<Outcome> {
         loop {
             if let Some(claim) = Claim::take(self.file)? {
@@ -234,7 +234,7 @@ impl Old<'_> {
                     };
                 }
             }
-            if !patience.nap() {
+            if !deadline.nap() {
                 return Ok(Outcome::WriterOpen);
             }
         }
@@ -243,9 +243,9 @@ impl Old<'_> {
     /// Somebody had looked up the old name before the exchange but opened the file only while we deleted it.
     /// Its open waits for our lease, and counts as a writer while it does: let it write, and save what it writes.
     fn rescue(&self, nothing_new: &dyn Fn(&[u8]) -> bool) -> io::Result<Outcome> {
-        let mut patience = Patience::new(RESCUE_PATIENCE);
+        let mut deadline = Deadline::new(RESCUE_TIMEOUT);
         while Claim::take(self.file)?.is_none() {
-            if !patience.nap() {
+            if !deadline.nap() {
                 tracing::warn!(name = self.name, "somebody keeps writing to a deleted file");
                 break;
             }
