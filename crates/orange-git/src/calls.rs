@@ -78,7 +78,7 @@ fn folder() -> Option<PathBuf> {
 /// The first line of a note; the process that was started follows on the second one.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Note {
-    words: String,
+    pub(super) words: String,
     /// The folder that all worktrees of the repository share.
     pub(super) common: PathBuf,
     /// The git directory of the worktree that it ran in. Notes of older programs have none.
@@ -186,22 +186,12 @@ pub enum Need {
 impl Note {
     /// Removes the locks that this git left. False if it cannot be told yet which these are.
     fn clear_up(&self, need: Need) -> bool {
-        let Some(workspaces) = home().map(|home| home.join("workspaces")) else {
-            return false;
-        };
-        let left = locks::remove_left(&locks::Killed {
+        let killed = |home: PathBuf| locks::Killed {
             note: self,
-            workspaces: &workspaces,
+            workspaces: home.join("workspaces"),
             need,
-        });
-        for lock in &left.removed {
-            tracing::warn!(
-                lock = %lock.display(),
-                words = self.words,
-                "removed the lock that a killed git left"
-            );
-        }
-        !left.unsure
+        };
+        home().is_some_and(|home| locks::remove_left(&killed(home)))
     }
 }
 

@@ -28,20 +28,15 @@ pub fn contained(repository: &Path, head: &str, target: &str) -> Result<Landed> 
     let Some(base) = base.ask()? else {
         return Ok(Landed::No { commits });
     };
-    if let Some(commit) = squashed(repository, &base, head, target)? {
+    // Git compares commits by what they change. So the whole change becomes one: perhaps one of the target makes it at once.
+    let whole = stand_in(repository, &base, &format!("{head}^{{tree}}"))?;
+    if let Some(commit) = twin(repository, &whole, target)? {
         return Ok(Landed::Change(Some(commit)));
     }
     if picked(repository, head, target)? || changes_nothing(repository, head, target)? {
         return Ok(Landed::Change(None));
     }
     Ok(Landed::No { commits })
-}
-
-/// The commit of the target that makes the whole change at once.
-fn squashed(repository: &Path, base: &str, head: &str, target: &str) -> Result<Option<String>> {
-    // Git compares commits by what they change. So the change becomes one.
-    let whole = stand_in(repository, base, &format!("{head}^{{tree}}"))?;
-    twin(repository, &whole, target)
 }
 
 /// Is each commit there under another name?

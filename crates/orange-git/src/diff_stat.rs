@@ -42,13 +42,9 @@ pub fn spans(
         .args(["rev-list", "--parents", "--ignore-missing", "--stdin"])
         .input(heads_in.chain(targets_out).collect::<String>())
         .text()?;
-    let mut parents: HashMap<&str, Vec<&str>> = HashMap::new();
-    for line in text.lines() {
-        let mut ids = line.split(' ');
-        if let Some(commit) = ids.next() {
-            parents.insert(commit, ids.collect());
-        }
-    }
+    let lines = text.lines().map(|line| line.split(' '));
+    let lines = lines.filter_map(|mut ids| Some((ids.next()?, ids.collect())));
+    let parents: HashMap<&str, Vec<&str>> = lines.collect();
     let span = |head: &&str| span(repository, head, targets, &parents, until);
     Ok(heads.iter().map(span).collect())
 }

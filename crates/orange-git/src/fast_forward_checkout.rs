@@ -195,11 +195,10 @@ impl Drop for Held {
 fn place(lock: &Path, owner: &str, to: &str, new: bool) -> io::Result<()> {
     let beside = lock.with_file_name(format!("index.orange.{}", unique_name()));
     fs::write(&beside, format!("{OURS} {owner} {to}\n"))?;
-    let placed = if new {
-        fs::hard_link(&beside, lock)
-    } else {
+    if !new {
         return fs::rename(&beside, lock);
-    };
+    }
+    let placed = fs::hard_link(&beside, lock);
     let _ = fs::remove_file(&beside);
     placed
 }

@@ -16,7 +16,6 @@ pub mod landing;
 mod layout;
 pub mod locks;
 pub mod merge;
-pub mod merge_base;
 pub mod own_state;
 pub mod parking;
 mod questions;
@@ -39,7 +38,7 @@ use orange_sys::programs::located;
 use orange_sys::time_limit::Watch;
 pub use questions::{
     branch_exists, branches_with, commit_in_files, commit_of, commits_ahead, commits_of,
-    current_branch, default_branch, is_ancestor, repository_of, short, uncommitted,
+    current_branch, default_branch, is_ancestor, merge_base, repository_of, short, uncommitted,
     valid_branch_name,
 };
 pub use said::Said;

@@ -209,19 +209,11 @@ fn collect(folder: &Path, deep: bool, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What became of the locks of a killed git.
-#[derive(Debug, Default)]
-pub(super) struct Left {
-    pub(super) removed: Vec<PathBuf>,
-    /// Some are left that may be another git's.
-    pub(super) unsure: bool,
-}
-
 /// A git that was killed, and where it could have left locks.
 pub(super) struct Killed<'a> {
     pub(super) note: &'a Note,
     /// The folder with the worktrees of the pool: a git that adds or removes one locks files there.
-    pub(super) workspaces: &'a Path,
+    pub(super) workspaces: PathBuf,
     pub(super) need: Need,
 }
 
@@ -235,7 +227,7 @@ impl Killed<'_> {
             let mut above = link.ancestors().skip(2);
             above
                 .next()
-                .is_some_and(|parent| same_folder(parent, self.workspaces))
+                .is_some_and(|parent| same_folder(parent, &self.workspaces))
         };
         let note = self.note;
         if note.is_program {
@@ -289,8 +281,9 @@ fn is_since(lock: &Path, time: SystemTime) -> bool {
 }
 
 /// Removes the locks that a git left which was started then and is dead. Another git may have made its own since: one that
-/// is alive is waited for, and only what stays as it is when all of them are gone was left.
-pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
+/// is alive is waited for, and only what stays as it is when all of them are gone was left. Returns false if it cannot be
+/// told yet which these are: some are there that may be another git's.
+pub(super) fn remove_left(killed: &Killed<'_>) -> bool {
     const STEADY: Duration = Duration::from_millis(200);
     let Note {
         common, started, ..
@@ -308,10 +301,8 @@ pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
         .filter(ours)
         .filter_map(|lock| look(&lock).map(|seen| (lock, seen)))
         .collect();
-    let mut left = Left::default();
     if found.is_empty() {
-        left.unsure = killed.may_leave_more();
-        return left;
+        return !killed.may_leave_more();
     }
     let began = Instant::now();
     // One process at a time, of whichever home: another one could remove a lock that a live git has just made in the place
@@ -319,8 +310,7 @@ pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
     let guard = File::open(common.join("objects"));
     while guard.as_ref().is_ok_and(|guard| guard.try_lock().is_err()) {
         if began.elapsed() >= longest {
-            left.unsure = true;
-            return left;
+            return false;
         }
         std::thread::sleep(PAUSE);
     }
@@ -331,23 +321,22 @@ pub(super) fn remove_left(killed: &Killed<'_>) -> Left {
         found.retain(|(lock, seen)| look(lock).as_ref() == Some(seen));
         alive.retain(ProcessId::is_alive);
         if found.is_empty() {
-            return left;
+            return true;
         }
         if alive.is_empty() && began.elapsed() >= STEADY {
             break;
         }
         if !alive.is_empty() && began.elapsed() >= longest {
-            left.unsure = true;
-            return left;
+            return false;
         }
     }
     for (lock, _) in found {
         if fs::remove_file(&lock).is_ok() {
-            left.removed.push(lock);
+            let (lock, words) = (lock.display(), &killed.note.words);
+            tracing::warn!(%lock, words, "removed the lock that a killed git left");
         }
     }
-    left.unsure = killed.may_leave_more();
-    left
+    !killed.may_leave_more()
 }
 
 /// The gits that are at work in a repository, as far as they may be looked at.

@@ -155,6 +155,15 @@ pub fn commits_ahead(repository: &Path, of: &str, than: &str) -> Result<Option<u
     Ok(count.and_then(|text| text.parse().ok()))
 }
 
+/// The newest commit that is in a commit and in a branch, here or on the remote. None if they share none.
+pub fn merge_base(repository: &Path, commit: &str, branch: &str) -> Result<Option<String>> {
+    let mut ask = Git::at(repository).args(["merge-base", commit]);
+    for place in ["refs/heads", "refs/remotes/origin"] {
+        ask = ask.args(commit_of(repository, &format!("{place}/{branch}"))?);
+    }
+    Ok(ask.ask()?.filter(|base| !base.is_empty()))
+}
+
 /// The branches that have a commit, here and at remotes, without the name of the remote.
 pub fn branches_with(repository: &Path, commit: &str) -> Result<Vec<String>> {
     let names = Git::at(repository)

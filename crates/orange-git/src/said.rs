@@ -107,8 +107,9 @@ pub(crate) mod phrases {
         &["bad revision"],
         &["bad object"],
         &["Invalid revision range"],
-        &["ot a valid commit name"],
-        &["ot a valid object name"],
+        &["Not a valid commit name"],
+        &["Not a valid object name"],
+        &["not a valid object name"],
         &["Needed a single revision"],
     ];
     pub(crate) const NO_REPOSITORY: &[&[&str]] = &[

@@ -32,10 +32,8 @@ pub fn list(repository: &Path) -> Result<Vec<Worktree>> {
 
 pub(super) fn list_of_git(repository: &Path) -> Result<Vec<Worktree>> {
     let said = WorktreeLock::past_half_made(repository, || {
-        let git = Git::at(repository);
-        git.args(["worktree", "list", "--porcelain", "-z"]).run()
-    })?
-    .checked("git worktree list")?;
+        Git::at(repository).args(["worktree", "list", "--porcelain", "-z"])
+    })?;
     let mut all: Vec<Worktree> = Vec::new();
     for line in said.parts() {
         let bytes = line.as_bytes();
@@ -405,20 +403,15 @@ pub fn switch_to_remote(slot: &Path, branch: &str) -> Result<()> {
 }
 
 fn switched(slot: &Path, words: &[&str]) -> Result<()> {
-    let said = WorktreeLock::past_half_made(slot, || {
-        let git = Git::in_slot(slot).args(["switch", "--quiet"]);
-        git.args(words).run()
-    })?;
-    said.checked("git switch").map(drop)
+    let git = || Git::in_slot(slot).args(["switch", "--quiet"]).args(words);
+    WorktreeLock::past_half_made(slot, git).map(drop)
 }
 
 /// Renames a branch, wherever it is checked out.
 pub fn rename_branch(repository: &Path, from: &str, to: &str) -> Result<()> {
-    let said = WorktreeLock::past_half_made(repository, || {
-        let git = Git::at(repository).quiet();
-        git.args(["branch", "--move", "--", from, to]).run()
-    })?;
-    said.checked("git branch").map(drop)
+    let words = ["branch", "--move", "--", from, to];
+    let git = || Git::at(repository).quiet().args(words);
+    WorktreeLock::past_half_made(repository, git).map(drop)
 }
 
 pub fn has_remote(repository: &Path) -> Result<bool> {

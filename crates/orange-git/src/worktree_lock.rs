@@ -1,7 +1,9 @@
 //! One process at a time changes git's list of a repository's worktrees. Git takes no lock for that: two `git worktree add` at
 //! once can fail, and a worktree that is being made or removed looks like one whose folder is gone.
 
+use super::said::{Said, phrases};
 use super::worktree::common_dir_of;
+use super::{Git, spoken};
 use orange_sys::error::{IoContext, Result, err};
 use orange_sys::lock_order::{Held, Rank, about_to_wait, hold};
 use std::fs::{File, TryLockError};
@@ -58,20 +60,20 @@ impl WorktreeLock {
 
     /// Runs git, which reads the list of worktrees for many of its commands and fails when it finds one that is half made. If
     /// it did, it runs again when nobody is at work on the list.
-    pub(super) fn past_half_made(
-        folder: &Path,
-        run: impl Fn() -> Result<super::Said>,
-    ) -> Result<super::Said> {
-        let said = run()?;
-        if !said.failed_by(super::said::phrases::HALF_MADE_WORKTREE) {
+    pub(super) fn past_half_made(folder: &Path, git: impl Fn() -> Git) -> Result<Said> {
+        let said = git().run()?;
+        if said.success {
             return Ok(said);
         }
+        if !said.failed_by(phrases::HALF_MADE_WORKTREE) {
+            return Err(said.error(&spoken(&git().command)));
+        }
         let _lock = WorktreeLock::take(folder)?;
-        run()
+        git().checked()
     }
 
     /// A git that holds the lock too: it goes on when this process is killed.
-    pub(super) fn hand_to(&self, git: super::Git) -> Result<super::Git> {
+    pub(super) fn hand_to(&self, git: Git) -> Result<Git> {
         match &self.file {
             Some(file) => git.holding(file),
             None => Ok(git),

@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::checks::request;
 use crate::database::Database;
 use crate::error::{IoContext, Result};
-use crate::git::merge_base::merge_base;
+use crate::git::merge_base;
 use crate::person_environment::PersonEnvironment;
 use crate::projects::Project;
 use crate::rules::Rules;

@@ -77,7 +77,8 @@ pub(crate) fn could_fast_forward(
             checkout.display()
         )));
     }
-    if Git::at(checkout).ask_bool("merge.verifySignatures")? && !is_signed(checkout, to)? {
+    let is_signed = || Git::at(checkout).args(["verify-commit", to]).run();
+    if Git::at(checkout).ask_bool("merge.verifySignatures")? && !is_signed()?.success {
         return Ok(Moved::Refused(format!(
             "your settings want signed commits only (merge.verifySignatures), and the signature of {} is not good",
             crate::short(to)
@@ -160,9 +161,4 @@ fn on_disk(checkout: &Path, path: &OsStr) -> Option<PathBuf> {
     let mut above = path.ancestors().skip(1);
     let file = above.find(|above| about(above).is_ok_and(|about| !about.is_dir()))?;
     Some(file.to_owned())
-}
-
-fn is_signed(checkout: &Path, commit: &str) -> Result<bool> {
-    let said = Git::at(checkout).args(["verify-commit", commit]).run()?;
-    Ok(said.success)
 }

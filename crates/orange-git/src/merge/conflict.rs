@@ -65,32 +65,25 @@ pub(super) fn read(
     }
     let kinds = kinds(parts, sides, &files);
     let mut conflicts = Vec::new();
-    for (path, versions) in &files {
-        let kind = kinds.get(*path).map_or("contents", String::as_str);
-        let hunks = if kind == "contents" {
-            hunks_of(repository, tree, &versions.stored)?
-        } else {
-            Vec::new()
-        };
+    // Some kinds have messages, and no entries of their own.
+    let others = kinds.keys().map(String::as_str);
+    let others = others.filter(|path| !files.contains_key(path));
+    for path in files.keys().copied().chain(others) {
+        let versions = files.get(path);
+        let kind = kinds.get(path).map_or("contents", String::as_str);
         conflicts.push(Conflict {
-            path: (*path).to_owned(),
+            path: path.to_owned(),
             kind: kind.to_owned(),
-            there: versions.there,
-            new: !versions.before,
-            hunks,
+            there: versions.map_or((true, true), |versions| versions.there),
+            new: versions.is_some_and(|versions| !versions.before),
+            hunks: match versions {
+                Some(versions) if kind == "contents" => {
+                    hunks_of(repository, tree, &versions.stored)?
+                }
+                _ => Vec::new(),
+            },
         });
     }
-    // Some kinds have messages, and no entries of their own.
-    let others = kinds
-        .into_iter()
-        .filter(|(path, _)| !files.contains_key(path.as_str()));
-    conflicts.extend(others.map(|(path, kind)| Conflict {
-        path,
-        kind,
-        there: (true, true),
-        new: false,
-        hunks: Vec::new(),
-    }));
     Ok((!conflicts.is_empty()).then_some(conflicts))
 }
 

@@ -89,16 +89,14 @@ impl<'a> TempIndex<'a> {
     pub fn add_everything(&self, entries: &Entries) -> Result<Vec<PathBuf>> {
         const ATTEMPTS: usize = 5;
         self.clear_flags(entries)?;
-        let mut attempt = 1;
-        loop {
+        for _ in 1..ATTEMPTS {
             match self.add_once(entries) {
                 // Somebody deletes or renames files just now.
-                Err(error) if attempt < ATTEMPTS && error.message.contains("No such file") => {
-                    attempt += 1;
-                }
+                Err(error) if error.message.contains("No such file") => {}
                 result => return result,
             }
         }
+        self.add_once(entries)
     }
 
     fn add_once(&self, entries: &Entries) -> Result<Vec<PathBuf>> {

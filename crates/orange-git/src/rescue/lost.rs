@@ -160,9 +160,10 @@ impl Worktree {
                 found.extend(text.lines().map(str::to_owned));
             }
         } else {
-            read_reflog(&self.git_dir.join("logs/HEAD"), &mut found)?;
+            found.extend(first_ids(&self.git_dir.join("logs/HEAD"), IN_REFLOG)?);
             for name in refs {
-                read_reflog(&self.common_dir.join("logs").join(name), &mut found)?;
+                let log = self.common_dir.join("logs").join(name);
+                found.extend(first_ids(&log, IN_REFLOG)?);
             }
         }
         Ok(found.into_iter().collect())
@@ -172,15 +173,8 @@ impl Worktree {
         self.common_dir.join("reftable").is_dir()
     }
 
-    /// The ids at the beginning of a file's lines.
     fn ids_in(&self, file: &str) -> Result<Vec<String>> {
-        let bytes = bytes_of(&self.git_dir.join(file))?;
-        let text = String::from_utf8_lossy(&bytes);
-        let words = text
-            .lines()
-            .filter_map(|line| line.split_whitespace().next());
-        let ids = words.filter(|word| is_id(word));
-        Ok(ids.map(str::to_owned).collect())
+        first_ids(&self.git_dir.join(file), 1)
     }
 }
 
@@ -190,19 +184,18 @@ struct Unreached {
     commits: usize,
 }
 
-/// `old new who when TAB what`, a line each; in the words there may be anything.
-fn read_reflog(path: &Path, found: &mut BTreeSet<String>) -> Result<()> {
+/// A line of a reflog: `old new who when TAB what`; in the words there may be anything.
+const IN_REFLOG: usize = 2;
+
+/// The ids among the first words of a file's lines.
+fn first_ids(path: &Path, words: usize) -> Result<Vec<String>> {
     let bytes = bytes_of(path)?;
-    for line in bytes.split(|byte| *byte == b'\n') {
-        for word in line.split(|byte| *byte == b' ').take(2) {
-            if let Ok(word) = str::from_utf8(word)
-                && is_id(word)
-            {
-                found.insert(word.to_owned());
-            }
-        }
-    }
-    Ok(())
+    let text = String::from_utf8_lossy(&bytes);
+    let words = text
+        .lines()
+        .flat_map(|line| line.split_whitespace().take(words));
+    let ids = words.filter(|word| is_id(word));
+    Ok(ids.map(str::to_owned).collect())
 }
 
 /// The content of a file; nothing where there is none. One that cannot be read may name the only trace of a commit, so

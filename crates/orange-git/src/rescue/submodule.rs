@@ -1,6 +1,7 @@
 //! A repository inside a worktree: whether it holds something that nothing else does, and a bundle of it.
 
-use super::{Git, LINK, without_line_end};
+use super::content::Entries;
+use super::{Git, without_line_end};
 use crate::Said;
 use crate::hidden::look_past_flags;
 use orange_sys::error::Result;
@@ -34,19 +35,11 @@ pub fn git_dir(folder: &Path) -> Result<Option<PathBuf>> {
 
 /// The repositories inside this one, below its root.
 pub fn links(folder: &Path) -> Result<Vec<PathBuf>> {
-    let said = Git::in_slot(folder).args(["ls-files", "-s", "-z"]).run()?;
-    let Some(said) = said.unless_no_repository("git ls-files")? else {
-        return Ok(Vec::new());
-    };
-    let links = said.parts().filter_map(|record| {
-        let record = record.as_bytes();
-        let tab = record.iter().position(|byte| *byte == b'\t')?;
-        let path = record.get(tab + 1..)?;
-        record
-            .starts_with(LINK.as_bytes())
-            .then(|| PathBuf::from(OsStr::from_bytes(path)))
-    });
-    Ok(links.collect())
+    let said = Git::in_slot(folder).args(Entries::LISTED).run()?;
+    let said = said.unless_no_repository("git ls-files")?;
+    let entries = said.map(|said| Entries::new(said.stdout));
+    let links = entries.iter().flat_map(Entries::links);
+    Ok(links.map(Path::to_owned).collect())
 }
 
 /// All its refs and its HEAD in one file; false if it has no commit.

@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::git::gitlinks::{self, Availability};
-use crate::git::merge_base::merge_base;
+use crate::git::merge_base;
 use crate::git::state::{self, Head};
 use crate::projects::Project;
 use crate::views::concerns::Concern;

@@ -31,9 +31,16 @@ impl Entry<'_> {
 }
 
 impl Entries {
+    /// What lists them.
+    pub const LISTED: [&str; 4] = ["ls-files", "-v", "-s", "-z"];
+
     /// Those of the index that this git has.
     pub fn of(git: Git) -> Result<Entries> {
-        let bytes = git.args(["ls-files", "-v", "-s", "-z"]).checked()?.stdout;
+        let said = git.args(Entries::LISTED).checked()?;
+        Ok(Entries::new(said.stdout))
+    }
+
+    pub fn new(bytes: Vec<u8>) -> Entries {
         let mut special = Vec::new();
         let mut start = 0;
         for record in bytes.split(|byte| *byte == 0) {
@@ -43,7 +50,7 @@ impl Entries {
             }
             start = end + 1;
         }
-        Ok(Entries { bytes, special })
+        Entries { bytes, special }
     }
 
     fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
