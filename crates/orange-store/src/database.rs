@@ -151,7 +151,8 @@ impl Database {
         for migration in MIGRATIONS.iter().skip(version as usize) {
             transaction.execute_batch(migration)?;
         }
-        transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+        let newest = version.max(MIGRATIONS.len() as i64);
+        transaction.pragma_update(None, "user_version", newest)?;
         transaction.commit()
     }
 
@@ -284,18 +285,12 @@ fn sound_copy(path: &Path) -> Option<Vec<u8>> {
 }
 
 fn explain(path: &Path, error: rusqlite::Error) -> Error {
-    in_words(path, &error).because(error)
-}
-
-fn in_words(path: &Path, error: &rusqlite::Error) -> Error {
     let name = path.display();
-    if is_damage(error) {
-        return err!(Damaged, "{name} is damaged: {error}").hint(text!(
+    let explained = match error.sqlite_error_code() {
+        _ if is_damage(&error) => err!(Damaged, "{name} is damaged: {error}").hint(text!(
             "run {}: it sets the file aside and restores the last backup",
             Action::repair()
-        ));
-    }
-    match error.sqlite_error_code() {
+        )),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             err!(Busy, "{name} is locked by another process")
                 .hint("try again when that process has finished")
@@ -312,7 +307,8 @@ fn in_words(path: &Path, error: &rusqlite::Error) -> Error {
                 .hint("check who owns the file and whether the disk is full; nothing was lost"),
         },
         _ => err!(Storage, "{name}: {error}"),
-    }
+    };
+    explained.because(error)
 }
 
 /// SQLite says "unable to open database file" and "disk I/O error"; the system knows why.

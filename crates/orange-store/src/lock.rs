@@ -64,12 +64,7 @@ impl TaskLock {
         self.held.end();
     }
 
-    /// Locks the task, waiting up to `timeout` for another holder to finish.
-    pub fn acquire(folder: &Path, timeout: Duration) -> Result<Self, LockError> {
-        Self::acquire_telling(folder, Rank::Task, timeout, |_| {})
-    }
-
-    /// As [`TaskLock::acquire`]; when it takes a while, it is told why.
+    /// Locks the task, waiting up to `timeout` for another holder to finish. When it takes a while, it is told why.
     pub fn acquire_telling(
         folder: &Path,
         rank: Rank,

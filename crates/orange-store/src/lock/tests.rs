@@ -12,6 +12,12 @@ const WITNESS: Witness = Witness {
 };
 const CHILD_FOLDER: &str = "ORANGE_TEST_LOCK_FOLDER";
 
+impl TaskLock {
+    pub(crate) fn acquire(folder: &Path, timeout: Duration) -> Result<Self, LockError> {
+        Self::acquire_telling(folder, Rank::Task, timeout, |_| {})
+    }
+}
+
 #[test]
 fn only_one_holds_it_and_busy_says_who() {
     let dir = tempfile::tempdir().unwrap();

@@ -3,16 +3,16 @@
 
 use super::Index;
 use crate::index::line::Line;
-use crate::index::refresh::{each_line, is_settled, open_folder, stamp_at};
+use crate::index::refresh::{self, each_line, is_settled, open_folder};
 use crate::index::{Stamp, answers};
 use crate::locks::{self, Rank};
-use crate::{Place, Store, journal, nanoseconds};
+use crate::{Place, Store, journal, nanoseconds, stamp_at};
 use orange_core::Timestamp;
 use orange_core::history::History;
 use orange_core::search::{NEXT_EVENT, prepared, spoken};
 use orange_core::task_file::{MAX_BYTES, salvage_body};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
-use rustix::fs::{CWD, OFlags};
+use rustix::fs::OFlags;
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -23,20 +23,8 @@ use std::path::Path;
 const BATCH_TASKS: usize = 100;
 const BATCH_BYTES: usize = 16 * 1024 * 1024;
 
-/// What the full-text index has of a folder.
-struct Taken {
-    stamps: String,
-    read_at: i64,
-}
-
-/// A task whose files are not as they were.
-struct Stale {
-    folder: String,
-    summary: String,
-    names: String,
-}
-
 /// A task as it is searched.
+#[derive(Default)]
 struct Document {
     folder: String,
     stamps: String,
@@ -56,8 +44,8 @@ impl Index {
             write(connection, &[], &gone)?;
         }
         let (mut batch, mut bytes) = (Vec::new(), 0);
-        for task in stale {
-            let document = read(&self.store, task);
+        for mut document in stale {
+            document.read(&self.store);
             bytes += document.body.len() + document.history.len();
             batch.push(document);
             if batch.len() >= BATCH_TASKS || bytes >= BATCH_BYTES {
@@ -73,19 +61,19 @@ impl Index {
     }
 }
 
-/// What has to be read, and what is not there any more.
+/// What has to be read because its files are not as they were, and what is not there any more.
 fn difference(
     connection: &Connection,
     store: &Store,
-) -> rusqlite::Result<(Vec<Stale>, Vec<String>)> {
+) -> rusqlite::Result<(Vec<Document>, Vec<String>)> {
     let sql = "SELECT folder, stamps, read_at FROM searched";
     let taken = answers(connection, sql, [], |row| {
-        let (stamps, read_at) = (row.get(1)?, row.get(2)?);
-        Ok((row.get(0)?, Taken { stamps, read_at }))
+        Ok((row.get(0)?, (row.get(1)?, row.get(2)?)))
     })?;
-    let mut taken: HashMap<String, Taken> = taken.into_iter().collect();
+    // The stamps of each folder, and when it was read.
+    let mut taken: HashMap<String, (String, i64)> = taken.into_iter().collect();
     let tasks = open_folder(store.tasks()).ok();
-    let stamp = |path: String| stamp_at(tasks.as_ref()?, path);
+    let stamp = |path: String| refresh::stamp_at(tasks.as_ref()?, path);
     let mut stale = Vec::new();
     each_line(connection, |_, line| {
         let file = line
@@ -93,19 +81,15 @@ fn difference(
             .or_else(|| stamp(format!("{}/TASK.md", line.folder)));
         let journal = stamp(format!("{}/history.jsonl", line.folder));
         let kept = taken.remove(line.folder);
-        if !kept.is_some_and(|kept| kept.says(file, journal)) {
-            stale.push(Stale::of(&line));
+        let is_same = kept.is_some_and(|(stamps, read_at)| {
+            let settled = |stamp: Option<Stamp>| stamp.is_none_or(|one| is_settled(one, read_at));
+            stamps == in_words(file, journal) && settled(file) && settled(journal)
+        });
+        if !is_same {
+            stale.push(Document::of(&line));
         }
     })?;
     Ok((stale, taken.into_keys().collect()))
-}
-
-impl Taken {
-    fn says(&self, file: Option<Stamp>, journal: Option<Stamp>) -> bool {
-        let settled =
-            |stamp: Option<Stamp>| stamp.is_none_or(|stamp| is_settled(stamp, self.read_at));
-        self.stamps == in_words(file, journal) && settled(file) && settled(journal)
-    }
 }
 
 /// Both stamps as one text that is compared.
@@ -117,33 +101,25 @@ fn in_words(file: Option<Stamp>, journal: Option<Stamp>) -> String {
     format!("{} {}", word(file), word(journal))
 }
 
-impl Stale {
-    fn of(line: &Line<'_>) -> Stale {
+impl Document {
+    /// As far as the index knows it.
+    fn of(line: &Line<'_>) -> Document {
         let key = line.key.map(|key| key.to_string()).unwrap_or_default();
-        Stale {
+        Document {
             folder: line.folder.to_owned(),
-            summary: line.summary.to_owned(),
-            names: [line.branch, &key, line.id, line.tags].join("\n"),
+            summary: prepared(line.summary),
+            names: prepared(&[line.branch, &key, line.id, line.tags].join("\n")),
+            ..Document::default()
         }
     }
-}
 
-/// Never fails: what cannot be read has no words.
-fn read(store: &Store, task: Stale) -> Document {
-    let place = store.place(&task.folder);
-    let read_at = nanoseconds(Timestamp::now());
-    let stamp = |path: &Path| stamp_at(CWD, path);
-    let stamps = in_words(stamp(&place.task_file()), stamp(&place.journal()));
-    let (history, events) = said(&place);
-    Document {
-        stamps,
-        read_at,
-        summary: prepared(&task.summary),
-        names: prepared(&task.names),
-        body: prepared(&salvage_body(&beginning_of(&place.task_file()))),
-        history,
-        events,
-        folder: task.folder,
+    /// Never fails: what cannot be read has no words.
+    fn read(&mut self, store: &Store) {
+        let place = store.place(&self.folder);
+        self.read_at = nanoseconds(Timestamp::now());
+        self.stamps = in_words(stamp_at(&place.task_file()), stamp_at(&place.journal()));
+        (self.history, self.events) = said(&place);
+        self.body = prepared(&salvage_body(&beginning_of(&place.task_file())));
     }
 }
 
