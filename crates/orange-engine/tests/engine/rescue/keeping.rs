@@ -160,7 +160,8 @@ fn an_index_that_cannot_be_read() {
     let index = world.git_dir().join("index");
     std::fs::write(&index, "no index at all").unwrap();
     let error = world.with_save(save).unwrap_err();
-    assert!(error.hint.unwrap().words().unwrap().contains("read-tree"));
+    let hint = error.hint.unwrap();
+    assert!(hint.words().unwrap().contains("index is broken"));
     assert_eq!(std::fs::read(&index).unwrap(), b"no index at all");
     std::fs::remove_file(&index).unwrap();
     world.write("a", "changed");
